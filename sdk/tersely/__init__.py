@@ -1,0 +1,1 @@
+"""Context compression for language models on a plain CPU."""

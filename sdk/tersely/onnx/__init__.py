@@ -1,0 +1,1 @@
+"""Artifacts on disk and the ONNX session that runs them."""

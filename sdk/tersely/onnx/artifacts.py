@@ -1,0 +1,212 @@
+"""Model folders: finding, checking and sealing them.
+
+An artifact is a folder of `config.json`, `tokenizer.json`, `onnx/model_quantized.onnx` and/or
+`onnx/model.onnx`, a `README.md` card, and `manifest.json`, which holds the sha256 and size of every other
+file beside the facts of the export.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, cast
+
+from tersely.errors import ArtifactError, MissingDependencyError, OfflineError
+from tersely.selector.layout import LAYOUT_VERSION
+
+MANIFEST = "manifest.json"
+MANIFEST_FORMAT = 1
+BUNDLED = "tersely-mini"
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_GRAPHS = ("onnx/model_quantized.onnx", "onnx/model.onnx")
+_REMEDY = "Reinstall tersely, or fetch or export the model again."
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A model folder that was found and checked."""
+
+    path: Path
+    config: dict[str, Any]
+    manifest: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The name in the configuration, else the folder's."""
+        return str(self.config.get("name") or self.path.name)
+
+    @property
+    def tokenizer_path(self) -> Path:
+        return self.path / "tokenizer.json"
+
+    @property
+    def model_path(self) -> Path:
+        """The quantized graph where there is one, else the full one."""
+        quantized, full = (self.path / graph for graph in _GRAPHS)
+        return quantized if quantized.is_file() else full
+
+
+def load_artifact(
+    name_or_path: str | Path | None = None, *, kind: str = "selector", verify: bool = True
+) -> Artifact:
+    """Find and check a model folder.
+
+    Args:
+        name_or_path: `None` for the bundled model, a folder, or a hub name `owner/name`. A folder that exists
+            wins over a hub name; only a hub name touches the network, and not while `TERSELY_OFFLINE=1`.
+        kind: the kind of model that the caller can run.
+        verify: hash every file and compare with the manifest (20 ms for 25 MB). Sizes are always compared.
+
+    Raises:
+        ArtifactError: missing, damaged, of another kind, or of another layout version.
+        OfflineError: a hub name while the network is forbidden.
+        MissingDependencyError: a hub name without huggingface_hub.
+    """
+    folder = _resolve(name_or_path)
+    manifest = _read_json(folder / MANIFEST)
+    _check_files(folder, manifest, verify=verify)
+    config = _read_json(folder / "config.json")
+    _check_config(folder, config, kind)
+    return Artifact(folder, config, manifest)
+
+
+def write_manifest(folder: str | Path, **facts: Any) -> Path:
+    """Seal a folder: hash every file below it and write `manifest.json` with `facts` beside the hashes.
+
+    Facts are JSON values, such as tool versions, the training command, data sets and metrics. Call it last.
+    """
+    root = Path(folder)
+    reserved = {"format", "files"} & set(facts)
+    if reserved:
+        raise ArtifactError(f"The manifest writes {sorted(reserved)} itself. Rename these facts.")
+    paths = sorted(path for path in root.rglob("*") if path.is_file() and path != root / MANIFEST)
+    files = {
+        path.relative_to(root).as_posix(): {"sha256": _sha256(path), "size": path.stat().st_size}
+        for path in paths
+    }
+    manifest = {"format": MANIFEST_FORMAT, "files": files, **facts}
+    target = root / MANIFEST
+    target.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return target
+
+
+def _resolve(name_or_path: str | Path | None) -> Path:
+    if name_or_path is None:
+        return _bundled()
+    folder = Path(name_or_path).expanduser()
+    if folder.is_dir():
+        return folder
+    if folder.exists():
+        raise ArtifactError(f"{folder} is a file. Name the model's folder instead.")
+    if isinstance(name_or_path, str) and _HUB_NAME.fullmatch(name_or_path):
+        return _download(name_or_path)
+    raise ArtifactError(
+        f"There is no model folder at {str(name_or_path)!r}. Name an exported folder, a hub model as "
+        "'owner/name', or nothing for the bundled model."
+    )
+
+
+def _bundled() -> Path:
+    # The wheel carries the model inside the package; a source checkout has it at the top.
+    for folder in (_PACKAGE / "models" / BUNDLED, _PACKAGE.parent.parent / "models" / BUNDLED):
+        if (folder / MANIFEST).is_file():
+            return folder
+    raise ArtifactError(f"The bundled model {BUNDLED} is missing from {_PACKAGE}. Reinstall tersely.")
+
+
+def _download(name: str) -> Path:
+    if os.environ.get("TERSELY_OFFLINE", "").strip().lower() not in ("", "0", "false", "no"):
+        raise OfflineError(
+            f"{name!r} is not a folder here and TERSELY_OFFLINE forbids downloading it from the hub. "
+            "Unset TERSELY_OFFLINE, or download it elsewhere and name its folder."
+        )
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"Loading {name!r} from the hub needs huggingface_hub: pip install huggingface_hub"
+        ) from error
+    hub: Any = huggingface_hub
+    try:
+        return Path(hub.snapshot_download(name, allow_patterns=["*.json", "*.md", "*.npz", "onnx/*"]))
+    except Exception as error:  # network, authentication, no such repository: each library's own tree
+        raise ArtifactError(
+            f"There is no folder {name!r}, and the hub did not give a model of that name "
+            f"({type(error).__name__}: {' '.join(str(error).split())[:200]}). "
+            "Check the name and the connection, or name a folder."
+        ) from error
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        value: object = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ArtifactError(
+            f"{path.parent} has no {path.name}, so it is not a model exported by tersely. "
+            "Name another folder, or export the model again."
+        ) from error
+    except OSError as error:
+        raise ArtifactError(f"{path} cannot be read ({error.strerror}). Check its permissions.") from error
+    except ValueError as error:  # undecodable bytes and bad JSON alike
+        raise ArtifactError(f"{path} is not valid JSON ({error}). {_REMEDY}") from error
+    if not isinstance(value, dict):
+        raise ArtifactError(f"{path} does not hold a JSON object. {_REMEDY}")
+    return cast("dict[str, Any]", value)
+
+
+def _check_files(folder: Path, manifest: dict[str, Any], *, verify: bool) -> None:
+    if manifest.get("format") != MANIFEST_FORMAT:
+        raise ArtifactError(
+            f"{folder / MANIFEST} has format {manifest.get('format')!r}; this tersely reads "
+            f"{MANIFEST_FORMAT}. Upgrade tersely, or export the model again."
+        )
+    files = manifest.get("files")
+    listed = cast("dict[str, Any]", files) if isinstance(files, dict) else {}
+    if not {"config.json", "tokenizer.json"} <= set(listed):
+        raise ArtifactError(f"{folder / MANIFEST} does not list the model's files. {_REMEDY}")
+    if not any(graph in listed for graph in _GRAPHS):
+        raise ArtifactError(f"{folder / MANIFEST} lists neither of {list(_GRAPHS)}. {_REMEDY}")
+    for name, expected in listed.items():
+        parts = PurePosixPath(name).parts
+        if not parts or parts[0] == "/" or ".." in parts or not isinstance(expected, dict):
+            raise ArtifactError(f"{folder / MANIFEST} has a bad entry {name!r}. {_REMEDY}")
+        _check_file(folder / name, cast("dict[str, Any]", expected), verify=verify)
+
+
+def _check_file(path: Path, expected: dict[str, Any], *, verify: bool) -> None:
+    try:
+        size = path.stat().st_size
+        digest = _sha256(path) if verify else expected.get("sha256")
+    except FileNotFoundError as error:
+        raise ArtifactError(f"{path} is missing although the manifest lists it. {_REMEDY}") from error
+    except OSError as error:
+        raise ArtifactError(f"{path} cannot be read ({error.strerror}). Check its permissions.") from error
+    if size != expected.get("size"):
+        raise ArtifactError(f"{path} has {size} bytes, not {expected.get('size')} as listed. {_REMEDY}")
+    if digest != expected.get("sha256"):
+        raise ArtifactError(f"{path} was changed or damaged: its checksum is not the listed one. {_REMEDY}")
+
+
+def _check_config(folder: Path, config: dict[str, Any], kind: str) -> None:
+    if config.get("kind") != kind:
+        raise ArtifactError(
+            f"{folder} holds a model of kind {config.get('kind')!r}, not a {kind!r}. Name another model."
+        )
+    version = config.get("layout_version")
+    if kind == "selector" and version != LAYOUT_VERSION:
+        newer = isinstance(version, int) and version > LAYOUT_VERSION
+        raise ArtifactError(
+            f"{folder} has layout version {version!r}; this tersely reads {LAYOUT_VERSION}. "
+            + ("Upgrade tersely." if newer else "Export the model again with this version.")
+        )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,122 @@
+"""One ONNX session: the only module that imports onnxruntime."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tersely.errors import ArtifactError
+
+_CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+_CPU_TOPOLOGY = Path("/sys/devices/system/cpu")
+
+
+class EncoderSession:
+    """A loaded graph that any number of threads may run at once.
+
+    Args:
+        path: an `.onnx` file.
+        threads: upper limit on intra-op threads; `None` uses every core this process may use.
+
+    Raises:
+        ArtifactError: the file is missing or is not a graph that onnxruntime can run.
+    """
+
+    def __init__(self, path: str | Path, threads: int | None = None) -> None:
+        self.path = Path(path)
+        self.threads = min(usable_cores(), threads) if threads else usable_cores()
+        self._lock = threading.Lock()
+        self._inherited: list[Any] = []
+        self._open()
+
+    def _open(self) -> None:
+        self._session = _open_session(self.path, self.threads)
+        self._pid = os.getpid()
+        self.inputs: tuple[str, ...] = tuple(node.name for node in self._session.get_inputs())
+        self.outputs: tuple[str, ...] = tuple(node.name for node in self._session.get_outputs())
+        """Names of the graph's inputs and outputs, in the graph's order."""
+
+    def run(self, inputs: Mapping[str, np.ndarray], outputs: Sequence[str]) -> list[np.ndarray]:
+        """The named outputs, in the order asked for; shapes are the graph's own.
+
+        Raises:
+            ArtifactError: the graph lacks one of the names, or an input that it needs is not given.
+        """
+        if set(inputs) != set(self.inputs) or not set(outputs) <= set(self.outputs):
+            raise ArtifactError(
+                f"{self.path} takes {sorted(self.inputs)} and returns {sorted(self.outputs)}, but was asked "
+                f"for {sorted(outputs)} from {sorted(inputs)}. Export the model with this version of tersely."
+            )
+        if self._pid != os.getpid():
+            # A fork keeps the session and loses its threads: running or freeing it would wait forever.
+            with self._lock:
+                if self._pid != os.getpid():
+                    self._inherited.append(self._session)
+                    self._open()
+        return self._session.run(list(outputs), dict(inputs))
+
+    def __reduce__(self) -> tuple[type[EncoderSession], tuple[Path, int]]:
+        return EncoderSession, (self.path, self.threads)
+
+
+def usable_cores() -> int:
+    """Cores that may work for this process: affinity, container quota and, above two, physical cores."""
+    if not hasattr(os, "sched_getaffinity"):
+        return os.cpu_count() or 1
+    allowed = os.sched_getaffinity(0)
+    # Hyper-threads share the multiply units: they only add contention, except where there is one core in all.
+    return max(1, min(len(allowed), _quota(), max(2, _physical(allowed))))
+
+
+def _quota() -> int:
+    """Whole cores of the container's CPU quota; a large number where there is none."""
+    try:
+        limit, period = _CGROUP_QUOTA.read_text().split()
+        return max(1, int(limit) // int(period))
+    except (OSError, ValueError):  # not in a container, another kernel, or "max"
+        return sys.maxsize
+
+
+def _physical(allowed: set[int]) -> int:
+    """Distinct physical cores among logical CPUs; every CPU counts where the kernel does not tell."""
+    try:
+        return len({(_CPU_TOPOLOGY / f"cpu{n}/topology/thread_siblings_list").read_text() for n in allowed})
+    except OSError:
+        return len(allowed)
+
+
+def _open_session(path: Path, threads: int) -> Any:
+    # Imported here, because it takes 0.1 s that `import tersely` need not pay.
+    import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
+
+    ort: Any = onnxruntime
+    if not path.is_file():
+        raise ArtifactError(f"{path} is missing. Reinstall tersely, or export the model again.")
+    options: Any = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+    if sys.platform == "linux":
+        # The arena keeps the peak of the largest batch ever seen; malloc gives it back.
+        options.enable_cpu_mem_arena = False
+    offered: list[str] = ort.get_available_providers()
+    providers = [name for name in ("CUDAExecutionProvider", "CPUExecutionProvider") if name in offered]
+    try:
+        return ort.InferenceSession(str(path), sess_options=options, providers=providers)
+    except Exception as error:  # onnxruntime's errors share no base class
+        raise ArtifactError(
+            f"{path} is not a graph that onnxruntime {ort.__version__} can run ({_first_line(error)}). "
+            "Reinstall tersely, or export the model again."
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

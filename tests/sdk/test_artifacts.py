@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tersely.errors import ArtifactError, OfflineError
+from tersely.onnx.artifacts import MANIFEST, load_artifact, write_manifest
+from tersely.selector.layout import LAYOUT_VERSION
+
+GRAPH = "onnx/model.onnx"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "model"
+    (root / "onnx").mkdir(parents=True)
+    (root / "config.json").write_text(
+        json.dumps({"kind": "selector", "name": "tiny", "layout_version": LAYOUT_VERSION}), encoding="utf-8"
+    )
+    (root / "tokenizer.json").write_text("{}", encoding="utf-8")
+    (root / "README.md").write_text("# tiny\n", encoding="utf-8")
+    (root / GRAPH).write_bytes(bytes(range(256)) * 64)
+    write_manifest(root, command="train tiny", metrics={"answers": 0.5})
+    return root
+
+
+def edit_config(root: Path, **changes: object) -> None:
+    path = root / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | changes), encoding="utf-8")
+    write_manifest(root)
+
+
+def test_round_trip(folder: Path) -> None:
+    artifact = load_artifact(folder)
+    assert artifact.name == "tiny"
+    assert artifact.manifest["command"] == "train tiny"
+    assert artifact.manifest["metrics"] == {"answers": 0.5}
+    assert set(artifact.manifest["files"]) == {"config.json", "tokenizer.json", "README.md", GRAPH}
+    assert artifact.tokenizer_path == folder / "tokenizer.json"
+    assert artifact.model_path == folder / GRAPH
+
+
+def test_the_quantized_graph_is_preferred(folder: Path) -> None:
+    (folder / "onnx" / "model_quantized.onnx").write_bytes(b"small")
+    write_manifest(folder)
+    assert load_artifact(str(folder)).model_path.name == "model_quantized.onnx"
+
+
+def test_files_outside_the_manifest_are_ignored(folder: Path) -> None:
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
+    assert load_artifact(folder).name == "tiny"
+
+
+def _flip(root: Path) -> None:
+    path = root / GRAPH
+    data = bytearray(path.read_bytes())
+    data[100] ^= 1
+    path.write_bytes(data)
+
+
+def _write(name: str, text: str) -> Callable[[Path], None]:
+    return lambda root: (root / name).write_text(text, encoding="utf-8") and None
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda root: (root / MANIFEST).unlink(), r"no manifest\.json.*export"),
+        (lambda root: (root / GRAPH).unlink(), r"model\.onnx is missing"),
+        (lambda root: (root / "tokenizer.json").unlink(), r"tokenizer\.json is missing"),
+        (lambda root: (root / GRAPH).write_bytes(b"half"), r"has 4 bytes, not 16384"),
+        (_flip, r"changed or damaged"),
+        (_write(MANIFEST, '{"format": 1'), r"not valid JSON"),
+        (_write(MANIFEST, "[]"), r"does not hold a JSON object"),
+        (_write(MANIFEST, '{"format": 99, "files": {}}'), r"format 99.*Upgrade"),
+        (_write(MANIFEST, '{"format": 1, "files": {}}'), r"does not list"),
+        (
+            _write(MANIFEST, '{"format": 1, "files": {"config.json": {}, "tokenizer.json": {}}}'),
+            r"lists neither",
+        ),
+        (lambda root: (root / MANIFEST).write_bytes(b"\xff\xfe\x00"), r"not valid JSON"),
+        (lambda root: edit_config(root, layout_version=LAYOUT_VERSION + 1), r"layout version.*Upgrade"),
+        (lambda root: edit_config(root, layout_version=0), r"layout version 0.*Export"),
+        (lambda root: edit_config(root, layout_version=None), r"layout version None"),
+        (lambda root: edit_config(root, kind="summarizer"), r"kind 'summarizer', not a 'selector'"),
+    ],
+)
+def test_damage_is_named_with_its_remedy(
+    folder: Path, damage: Callable[[Path], object], message: str
+) -> None:
+    damage(folder)
+    with pytest.raises(ArtifactError, match=message):
+        load_artifact(folder)
+
+
+def test_a_manifest_cannot_point_outside_its_folder(folder: Path) -> None:
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest["files"]["../outside"] = {"sha256": "0", "size": 0}
+    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(ArtifactError, match="bad entry"):
+        load_artifact(folder)
+
+
+def test_without_verification_only_the_sizes_are_compared(folder: Path) -> None:
+    _flip(folder)
+    assert load_artifact(folder, verify=False).name == "tiny"
+    (folder / GRAPH).write_bytes(b"half")
+    with pytest.raises(ArtifactError, match="4 bytes"):
+        load_artifact(folder, verify=False)
+
+
+def test_paths_that_are_no_model(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="is a file"):
+        load_artifact(folder / "config.json")
+    with pytest.raises(ArtifactError, match="no model folder"):
+        load_artifact(tmp_path / "absent")
+    with pytest.raises(ArtifactError, match="no model folder"):
+        load_artifact(Path("looks/like-a-hub-name"))
+
+
+def test_offline_refuses_a_hub_name_and_nothing_else(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERSELY_OFFLINE", "1")
+    with pytest.raises(OfflineError, match="TERSELY_OFFLINE"):
+        load_artifact("someone/some-model")
+    assert load_artifact(folder).name == "tiny"
+
+
+def test_manifest_facts_cannot_replace_the_hashes(folder: Path) -> None:
+    with pytest.raises(ArtifactError, match="files"):
+        write_manifest(folder, files={})

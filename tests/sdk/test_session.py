@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnxruntime.datasets import get_example
+
+from tersely.errors import ArtifactError
+from tersely.onnx.session import EncoderSession, usable_cores
+
+ONES = np.ones((3, 2), dtype=np.float32)
+EXPECTED = np.array([[1, 2], [3, 4], [5, 6]], dtype=np.float32)  # mul_1.onnx multiplies by this constant
+
+
+@pytest.fixture(scope="module")
+def graph() -> Path:
+    return Path(get_example("mul_1.onnx"))
+
+
+def test_runs_a_graph_by_name(graph: Path) -> None:
+    session = EncoderSession(graph)
+    assert (session.inputs, session.outputs) == (("X",), ("Y",))
+    (result,) = session.run({"X": ONES}, ["Y"])
+    np.testing.assert_array_equal(result, EXPECTED)
+
+
+def test_never_uses_more_threads_than_the_machine_or_the_caller_allows(graph: Path) -> None:
+    assert EncoderSession(graph, threads=1).threads == 1
+    assert EncoderSession(graph, threads=10_000).threads == usable_cores() <= (os.cpu_count() or 1)
+
+
+def test_wrong_names_are_named(graph: Path) -> None:
+    session = EncoderSession(graph)
+    with pytest.raises(ArtifactError, match="input_ids"):
+        session.run({"input_ids": ONES}, ["Y"])
+    with pytest.raises(ArtifactError, match="keep_logits"):
+        session.run({"X": ONES}, ["keep_logits"])
+
+
+def test_a_broken_or_missing_graph_says_what_to_do(graph: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.onnx"
+    broken.write_bytes(graph.read_bytes()[:60])
+    with pytest.raises(ArtifactError, match=r"broken\.onnx is not a graph .* Reinstall"):
+        EncoderSession(broken)
+    with pytest.raises(ArtifactError, match="is missing"):
+        EncoderSession(tmp_path / "absent.onnx")
+
+
+def test_threads_share_a_session(graph: Path) -> None:
+    session = EncoderSession(graph)
+    wrong: list[np.ndarray] = []
+
+    def work(factor: float) -> None:
+        for _ in range(50):
+            (result,) = session.run({"X": ONES * np.float32(factor)}, ["Y"])
+            if not np.array_equal(result, EXPECTED * np.float32(factor)):
+                wrong.append(result)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_survives_pickling(graph: Path) -> None:
+    copy = pickle.loads(pickle.dumps(EncoderSession(graph, threads=1)))
+    assert copy.threads == 1
+    np.testing.assert_array_equal(copy.run({"X": ONES}, ["Y"])[0], EXPECTED)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_survives_a_fork(graph: Path) -> None:
+    session = EncoderSession(graph)
+    session.run({"X": ONES}, ["Y"])
+    child = os.fork()
+    if child == 0:
+        same = np.array_equal(session.run({"X": ONES}, ["Y"])[0], EXPECTED)
+        os._exit(0 if same else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
