@@ -1,0 +1,1 @@
+"""Text without a model: units with exact offsets, and token counts."""
