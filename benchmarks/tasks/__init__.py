@@ -1,0 +1,29 @@
+"""Evaluation data sets: examples and how a compressed context of them is scored. No torch.
+
+    from benchmarks.tasks import load, score_kept
+
+    for example in load("hotpotqa", "eval", data="path/to/data"):
+        kept = [(doc, start, end), ...]             # code-point ranges a compressor kept
+        score = score_kept(example, kept)           # score.answer_kept, score.support_kept
+
+The split is always named. Training imports this package with "train" only and so validates by the metric that
+is reported; a test asserts that it never names the other split.
+"""
+
+from __future__ import annotations
+
+from benchmarks.tasks.example import Example, KeptSpan, Score, SourceDocument, runs, score_kept
+from benchmarks.tasks.registry import TASKS, Split, Task, load
+
+__all__ = [
+    "TASKS",
+    "Example",
+    "KeptSpan",
+    "Score",
+    "SourceDocument",
+    "Split",
+    "Task",
+    "load",
+    "runs",
+    "score_kept",
+]

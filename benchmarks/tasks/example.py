@@ -1,0 +1,96 @@
+"""One question with its documents, and the two scores of what a compressor kept of them.
+
+*Answer kept*: some normalised answer occurs in one contiguous kept text of one document (EFFCOMP's Acc, read
+per run of kept text so that two distant sentences cannot form an answer between them). It is None, and the
+question left out, where the answer is a verdict (yes, no) or occurs in no document.
+
+*Supporting sentence kept*: at least half of the characters of a labelled sentence or speaker turn are kept
+(EFFCOMP's RQ4). It is None where nothing is labelled. Titles never count: both look at document texts only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tersely.metrics import Range, contains_answer, span_recall
+
+KeptSpan = tuple[int, int, int]
+"""(document, start, end): a half-open range of code points of that document's text."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDocument:
+    """One document as retrieved."""
+
+    title: str | None
+    text: str
+    gold: bool | None
+    """Whether the answer is to be found here; None where the set does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question, its documents in the order a compressor sees them, and its labels."""
+
+    id: str
+    question: str
+    answers: tuple[str, ...]
+    """Empty for a question that its documents do not answer."""
+    documents: tuple[SourceDocument, ...]
+    support: tuple[KeptSpan, ...] | None
+    """Supporting sentences or turns; None where the set does not label them."""
+    answer_spans: tuple[KeptSpan, ...] | None
+    """Where the annotators saw an answer; None where the set does not label it."""
+    findable: bool
+    """Whether some answer occurs in some document, so that keeping it is possible."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What was kept of one example. None means that the example has nothing to keep of that kind."""
+
+    answer_kept: bool | None
+    support_kept: float | None
+    """Share of the example's supporting spans that were kept, in [0, 1]."""
+    supports: int
+    """Number of supporting spans: the weight of this example in an average over sentences."""
+
+
+def score_kept(example: Example, kept: Sequence[KeptSpan]) -> Score:
+    """Score the ranges of `example.documents` that a compressor kept. Ranges must not overlap."""
+    by_document = runs(example, kept)
+    answer: bool | None = None
+    if example.findable:
+        answer = any(
+            contains_answer(example.documents[doc].text[start:end], example.answers)
+            for doc, ranges in by_document.items()
+            for start, end in ranges
+        )
+    support: float | None = None
+    if example.support:
+        shares = [
+            span_recall([(start, end)], by_document.get(doc, [])) for doc, start, end in example.support
+        ]
+        support = sum(shares) / len(shares)
+    return Score(answer, support, len(example.support or ()))
+
+
+def runs(example: Example, kept: Sequence[KeptSpan]) -> dict[int, list[Range]]:
+    """Kept ranges per document, in order, joined where nothing but white space lies between them.
+
+    Raises ValueError for a range outside its document or ranges that overlap.
+    """
+    joined: dict[int, list[Range]] = {}
+    for doc, start, end in sorted(kept):
+        text = example.documents[doc].text
+        if not 0 <= start <= end <= len(text):
+            raise ValueError(f"range {start}:{end} lies outside document {doc} of {len(text)} code points")
+        ranges = joined.setdefault(doc, [])
+        if ranges and start < ranges[-1][1]:
+            raise ValueError(f"kept ranges overlap in document {doc} at {start}")
+        if ranges and not text[ranges[-1][1] : start].strip():
+            ranges[-1] = (ranges[-1][0], end)
+        else:
+            ranges.append((start, end))
+    return joined

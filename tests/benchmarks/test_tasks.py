@@ -1,0 +1,152 @@
+"""Loading of the data sets and scoring of what was kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.tasks import TASKS, Example, load, runs, score_kept
+from benchmarks.tasks.rows import locate
+from tersely.errors import InvalidInputError
+from tersely.metrics import contains_answer
+
+
+def _everything(example: Example) -> list[tuple[int, int, int]]:
+    return [(i, 0, len(document.text)) for i, document in enumerate(example.documents)]
+
+
+@pytest.mark.parametrize(
+    ("name", "split"), [(task.name, split) for task in TASKS.values() for split in task.sources]
+)
+def test_every_task_loads_and_keeping_everything_scores_full(name: str, split: str, data: Path) -> None:
+    examples = load(name, split, data=data, neighbours="bm25")  # type: ignore[arg-type]
+    assert examples
+    for example in examples:
+        score = score_kept(example, _everything(example))
+        assert score.answer_kept is (True if example.findable else None)
+        assert score.support_kept in (1.0, None)
+        nothing = score_kept(example, [])
+        assert not nothing.answer_kept
+        assert not nothing.support_kept
+
+
+def test_support_spans_are_the_labelled_sentences(data: Path) -> None:
+    for example in load("hotpotqa", "eval", data=data):
+        assert example.support is not None
+        texts = [example.documents[doc].text[start:end] for doc, start, end in example.support]
+        assert len(texts) == 2
+        assert texts[0].startswith("It was founded by")
+        assert texts[1].startswith("Its harbour exports")
+        assert all(example.documents[doc].gold for doc, _, _ in example.support)
+
+
+def test_answer_spans_follow_the_shuffled_documents(data: Path) -> None:
+    for example in load("squad", "eval", data=data, neighbours="bm25"):
+        assert example.answer_spans is not None
+        ((doc, start, end),) = example.answer_spans
+        assert example.documents[doc].text[start:end] == example.answers[0]
+
+
+def test_hard_negatives_are_other_passages_without_the_answer(data: Path) -> None:
+    for example in load("squad", "eval", data=data, negatives=5, neighbours="bm25"):
+        assert len(example.documents) == 6
+        assert len({document.text for document in example.documents}) == 6
+        negatives = [document for document in example.documents if not document.gold]
+        assert len(negatives) == 5
+        assert not any(contains_answer(document.text, example.answers) for document in negatives)
+
+
+def test_document_order_depends_on_the_seed_only(data: Path) -> None:
+    first = load("hotpotqa", "eval", data=data, seed=1)
+    assert first == load("hotpotqa", "eval", data=data, seed=1)
+    other = load("hotpotqa", "eval", data=data, seed=2)
+    assert [e.documents for e in first] != [e.documents for e in other]
+    assert any([d.gold for d in e.documents].index(True) != i for i, e in enumerate(first))
+
+
+def test_limit_draws_the_same_questions_every_time(data: Path) -> None:
+    drawn = load("squad", "eval", data=data, limit=3, neighbours="bm25")
+    assert [e.id for e in drawn] == [
+        e.id for e in load("squad", "eval", data=data, limit=3, neighbours="bm25")
+    ]
+    assert len(drawn) == 3
+
+
+def test_verdicts_and_unanswered_questions_have_no_answer_to_keep(data: Path) -> None:
+    (verdict,) = [e for e in load("hotpotqa", "eval", data=data) if e.answers == ("yes",)]
+    assert score_kept(verdict, _everything(verdict)).answer_kept is None
+    unanswered = [e for e in load("wikiqa", "eval", data=data, neighbours="bm25") if not e.answers]
+    assert len(unanswered) == 2
+    assert all(score_kept(e, []).support_kept is None for e in unanswered)
+
+
+def test_parallel_languages_ask_the_same_questions_over_the_same_documents(data: Path) -> None:
+    english, german = (load(f"xquad_{code}", "eval", data=data, neighbours="bm25") for code in ("en", "de"))
+    assert [f"de:{e.id}" for e in english] == [e.id for e in german]
+    assert [[d.title for d in e.documents] for e in english] == [
+        [d.title for d in e.documents] for e in german
+    ]
+
+
+def test_meetings_are_read_from_their_shared_file(data: Path) -> None:
+    (example,) = load("qmsum", "eval", data=data)
+    assert example.support is not None
+    assert ["barley" in example.documents[0].text[start:end] for _, start, end in example.support] == [
+        True,
+        True,
+    ]
+
+
+def test_a_fact_counts_from_half_of_its_characters(data: Path) -> None:
+    example = load("hotpotqa", "eval", data=data)[0]
+    assert example.support is not None
+    (doc, start, end), _ = example.support
+    half = start + (end - start + 1) // 2
+    assert score_kept(example, [(doc, start, half)]).support_kept == 0.5
+    assert score_kept(example, [(doc, start, half - 1)]).support_kept == 0.0
+
+
+def test_an_answer_must_lie_in_one_contiguous_piece(data: Path) -> None:
+    example = load("squad", "eval", data=data, neighbours="bm25")[0]
+    assert example.answer_spans is not None
+    ((doc, start, end),) = example.answer_spans
+    middle = example.documents[doc].text.index(" ", start)
+    assert score_kept(example, [(doc, start, middle), (doc, middle + 1, end)]).answer_kept
+    assert not score_kept(example, [(doc, start, middle - 1), (doc, middle, end)]).answer_kept
+
+
+def test_runs_refuse_ranges_that_overlap_or_leave_the_text(data: Path) -> None:
+    example = load("squad", "eval", data=data, neighbours="bm25")[0]
+    with pytest.raises(ValueError, match="overlap"):
+        runs(example, [(0, 0, 5), (0, 4, 8)])
+    with pytest.raises(ValueError, match="outside"):
+        runs(example, [(0, 0, 100_000)])
+
+
+def test_sentences_are_located_across_white_space() -> None:
+    text = "One two.\n\nThree  four. One two."
+    assert locate(text, ["One two.", "Three four.", "absent", " ", "One two."]) == [
+        (0, 8),
+        (10, 22),
+        None,
+        None,
+        (23, 31),
+    ]
+
+
+def test_missing_data_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
+    monkeypatch.delenv("TERSELY_DATA", raising=False)
+    with pytest.raises(InvalidInputError, match="--data DIR or set TERSELY_DATA"):
+        load("hotpotqa", "eval")
+    with pytest.raises(InvalidInputError, match="does not exist"):
+        load("hotpotqa", "eval", data=tmp_path / "none")
+    with pytest.raises(InvalidInputError, match="has no train split"):
+        load("xquad_de", "train", data=data)
+    with pytest.raises(InvalidInputError, match="no task is called"):
+        load("nonsense", "eval", data=data)
+
+
+def test_the_environment_names_the_folder(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERSELY_DATA", str(data))
+    assert load("hotpotqa", "eval", limit=1)
