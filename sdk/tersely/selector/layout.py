@@ -1,0 +1,224 @@
+"""How a query and documents become token ids, and where each sentence and document is read off.
+
+One window is (EFFCOMP section 3.1, with a marker per document so that reranking shares the forward pass):
+
+    [CLS] query [SEP] (evidence [SEP]) [DOC] title [SEN] s1 [SEN] s2 ... [DOC] title [SEN] ... [SEP]
+
+The encoder's state at `[SEN]` gives the keep logit of that sentence, the state at `[DOC]` the relevance logit
+of that document. `evidence` is a sentence found by an earlier pass; it lets a second pass follow a hop that the
+question does not name. Training, ONNX inference and the parity tests all build windows here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+LAYOUT_VERSION = 1
+"""Raised whenever the same input would give other windows; an artifact of another version is refused."""
+
+INPUT_NAMES = ("input_ids", "attention_mask", "segments", "sentence_positions", "doc_positions")
+OUTPUT_NAMES = ("keep_logits", "relevance_logits")
+
+Ids = list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutConfig:
+    """Everything that decides the token ids of a window. All lengths are in tokens."""
+
+    cls_id: int
+    sep_id: int
+    pad_id: int
+    sen_id: int
+    doc_id: int
+    max_length: int
+    """Longest window, special tokens included."""
+    docs_per_window: int = 1
+    """1 keeps windows short (fast on a CPU); a long-context encoder reads many documents together."""
+    query_length: int = 64
+    title_length: int = 24
+    evidence_length: int = 64
+
+    def to_dict(self) -> dict[str, int]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, int]) -> LayoutConfig:
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedDocument:
+    """Token ids of one document: its title and each of its sentences, without special tokens."""
+
+    title: Ids
+    sentences: Sequence[Ids]
+
+
+@dataclass(slots=True)
+class Window:
+    """One encoder input and the way back from its markers to documents and sentences."""
+
+    input_ids: Ids
+    segments: Ids
+    """Per token: 0 query, k >= 1 the window's k-th sentence, -1 everything else."""
+    sentence_positions: Ids = field(default_factory=list[int])
+    doc_positions: Ids = field(default_factory=list[int])
+    sentences: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """(document, sentence) of each `[SEN]`; a sentence longer than a window appears more than once."""
+    documents: list[int] = field(default_factory=list[int])
+
+
+def printable(text: str) -> str:
+    """`text` with lone surrogates, which the tokenizer refuses, replaced one for one."""
+    return text.encode("utf-8", "replace").decode("utf-8") if _has_surrogate(text) else text
+
+
+def _has_surrogate(text: str) -> bool:
+    return not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text)
+
+
+class Layout:
+    """Builds windows for one tokenizer and one configuration. Stateless after construction, safe to share."""
+
+    def __init__(self, tokenizer: Tokenizer, config: LayoutConfig) -> None:
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self.tokenizer = tokenizer
+        self.config = config
+
+    def tokenize(self, texts: Sequence[str]) -> list[Ids]:
+        """Ids of each text, without special tokens."""
+        encodings = self.tokenizer.encode_batch([printable(t) for t in texts], add_special_tokens=False)
+        return [e.ids for e in encodings]
+
+    def windows(
+        self, query: Ids, documents: Sequence[EncodedDocument], *, evidence: Ids | None = None
+    ) -> list[Window]:
+        """Windows that together read every token of every sentence, in document order."""
+        builder = _Builder(self._prefix(query, evidence), self.config)
+        for index, document in enumerate(documents):
+            builder.add(index, document)
+        return builder.finish()
+
+    def _prefix(self, query: Ids, evidence: Ids | None) -> tuple[Ids, Ids]:
+        c = self.config
+        query = query[: c.query_length]
+        ids = [c.cls_id, *query, c.sep_id]
+        segments = [-1, *([0] * len(query)), -1]
+        if evidence:
+            tail = [*evidence[: c.evidence_length], c.sep_id]
+            ids += tail
+            segments += [-1] * len(tail)
+        return ids, segments
+
+
+class _Builder:
+    def __init__(self, prefix: tuple[Ids, Ids], config: LayoutConfig) -> None:
+        self.prefix = prefix
+        self.config = config
+        self.done: list[Window] = []
+        self.current: Window | None = None
+
+    def add(self, index: int, document: EncodedDocument) -> None:
+        if not document.sentences:
+            return
+        if self.current is None or len(self.current.documents) >= self.config.docs_per_window:
+            self._new_window()
+        self._open_document(index, document.title)
+        for number, sentence in enumerate(document.sentences):
+            rest = sentence
+            while True:
+                room = self._room()
+                if len(rest) > room and self._has_sentence():
+                    self._new_window()
+                    self._open_document(index, document.title)
+                    continue
+                self._append_sentence(index, number, rest[:room])
+                rest = rest[room:]
+                if not rest:
+                    break
+
+    def finish(self) -> list[Window]:
+        self._close()
+        return self.done
+
+    def _room(self) -> int:
+        """Tokens left for one more sentence after its marker and the final separator."""
+        assert self.current is not None
+        return self.config.max_length - len(self.current.input_ids) - 2
+
+    def _has_sentence(self) -> bool:
+        window = self.current
+        return window is not None and bool(window.sentences)
+
+    def _new_window(self) -> None:
+        self._close()
+        ids, segments = self.prefix
+        self.current = Window(list(ids), list(segments))
+
+    def _close(self) -> None:
+        if self.current is not None and self.current.sentences:
+            self.current.input_ids.append(self.config.sep_id)
+            self.current.segments.append(-1)
+            self.done.append(self.current)
+        self.current = None
+
+    def _open_document(self, index: int, title: Ids) -> None:
+        head = [self.config.doc_id, *title[: self.config.title_length]]
+        if self._room() - len(head) < 1:
+            self._new_window()
+        window = self.current
+        assert window is not None
+        window.doc_positions.append(len(window.input_ids))
+        window.documents.append(index)
+        window.input_ids += head
+        window.segments += [-1] * len(head)
+
+    def _append_sentence(self, index: int, number: int, ids: Ids) -> None:
+        window = self.current
+        assert window is not None
+        window.sentence_positions.append(len(window.input_ids))
+        window.sentences.append((index, number))
+        window.input_ids += [self.config.sen_id, *ids]
+        window.segments += [-1, *([len(window.sentences)] * len(ids))]
+
+
+def collate(windows: Sequence[Window], pad_id: int) -> dict[str, NDArray[np.int64]]:
+    """Pad windows to a batch: ids, mask and segments (B, L), sentence positions (B, S), doc positions (B, D).
+
+    Padded positions point at token 0; callers read only as many as a window has markers.
+    """
+
+    def pad(rows: Sequence[Ids], value: int) -> NDArray[np.int64]:
+        out = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
+        for i, row in enumerate(rows):
+            out[i, : len(row)] = row
+        return out
+
+    ids = pad([w.input_ids for w in windows], pad_id)
+    lengths = np.array([len(w.input_ids) for w in windows])
+    return {
+        "input_ids": ids,
+        "attention_mask": (np.arange(ids.shape[1]) < lengths[:, None]).astype(np.int64),
+        "segments": pad([w.segments for w in windows], -1),
+        "sentence_positions": pad([w.sentence_positions for w in windows], 0),
+        "doc_positions": pad([w.doc_positions for w in windows], 0),
+    }
+
+
+def batches(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
+    """Indices in batches of similar length: at most `max_tokens` tokens each, padding included."""
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda i: (lengths[i], i)):
+        if batch and lengths[index] * (len(batch) + 1) > max_tokens:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch

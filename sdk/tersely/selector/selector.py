@@ -1,0 +1,221 @@
+"""Scores every sentence of every document for one query: encoder, exact-match evidence, fusion.
+
+    tokenise once -> read the windows -> first fusion -> read the best documents again, together with the best
+    sentence found -> second fusion -> a probability per sentence and per document
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from ..errors import ArtifactError
+from ..onnx.artifacts import Artifact
+from ..onnx.session import EncoderSession
+from ..text.sentences import Unit
+from .fusion import Fusion, Request, SecondPass, best_sentences, first_features, second_features
+from .layout import (
+    LAYOUT_VERSION,
+    OUTPUT_NAMES,
+    EncodedDocument,
+    Ids,
+    Layout,
+    LayoutConfig,
+    Window,
+    batches,
+    collate,
+)
+from .lexical import Floats, TermIndex, unique
+
+BATCH_TOKENS = 1024
+"""Tokens a forward pass reads at once; small batches of equal length waste the least on padding."""
+
+MAX_WINDOWS = 160
+"""Windows the encoder reads for one query; of a longer input, those that match the query's terms best."""
+
+SECOND_WINDOWS = 8
+"""Windows of the second pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredInput:
+    """One document to score: `units` are code-point ranges of `text`."""
+
+    title: str | None
+    text: str
+    units: Sequence[Unit]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentScores:
+    relevance: float
+    """Probability in [0, 1] that the document holds something worth keeping."""
+    scores: NDArray[np.float64]
+    """Probability in [0, 1] that each unit is needed, shape (units,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Logits:
+    """What one pass over some windows gave; nan where nothing was read."""
+
+    keep: Floats
+    relevance: Floats
+
+
+class Selector:
+    """A loaded artifact of kind "selector". Stateless between calls, so safe to share between threads."""
+
+    def __init__(
+        self,
+        session: EncoderSession,
+        layout: Layout,
+        fusion: Fusion,
+        idf: NDArray[np.float32],
+        threshold: float,
+        max_windows: int = MAX_WINDOWS,
+    ) -> None:
+        self.session = session
+        self.layout = layout
+        self.fusion = fusion
+        self.idf = idf
+        self.threshold = threshold
+        self.max_windows = max_windows
+
+    @classmethod
+    def load(cls, artifact: Artifact, threads: int | None = None) -> Selector:
+        """Raises ArtifactError when the artifact is of another layout version or lacks a part."""
+        config = artifact.config
+        if config.get("layout_version") != LAYOUT_VERSION:
+            raise ArtifactError(
+                f"{artifact.path} has layout version {config.get('layout_version')}, this tersely reads "
+                f"{LAYOUT_VERSION}: install the tersely version that made it, or export the model again"
+            )
+        try:
+            layout = Layout(
+                Tokenizer.from_file(str(artifact.tokenizer_path)), LayoutConfig.from_dict(config["layout"])
+            )
+            fusion = Fusion.load(Path(artifact.path) / "fusion.json")
+            idf = np.load(Path(artifact.path) / "idf.npy").astype(np.float32)
+            threshold = float(config["threshold"])
+        except ArtifactError:
+            raise
+        except Exception as error:  # tokenizers raises bare Exception
+            raise ArtifactError(f"{artifact.path} cannot be used ({error}): export or download it again") from error
+        return cls(EncoderSession(artifact.model_path, threads), layout, fusion, idf, threshold)
+
+    def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
+        """One DocumentScores per document, in the order given. Documents without units get relevance 0."""
+        if not any(d.units for d in documents):
+            return [DocumentScores(0.0, np.zeros(0)) for _ in documents]
+        request, second = self.evidence(query, documents)
+        first = self.fusion.first(first_features(request, self.idf))
+        features = second_features(request, first, self.idf, second)
+        scores = _sigmoid(self.fusion.second(features))
+        return self._split(documents, request.document, scores)
+
+    def evidence(self, query: str, documents: Sequence[ScoredInput]) -> tuple[Request, SecondPass]:
+        """What the fusion layer reads; training fits it on exactly this."""
+        query_ids, titles, sentences = self._tokenise(query, documents)
+        texts = [d.text[u.start : u.end] for d in documents for u in d.units]
+        owner = np.repeat(np.arange(len(documents)), [len(d.units) for d in documents])
+        encoded = _regroup(titles, sentences, documents)
+        offsets = np.cumsum([0, *(len(d.units) for d in documents)])
+        windows = self.layout.windows(query_ids, encoded)
+        windows = self._readable(windows, query_ids, sentences, offsets)
+        logits = self._read(windows, offsets, len(documents))
+        read = ~np.isnan(logits.keep)
+        request = Request(
+            query, query_ids, titles, sentences, texts, owner,
+            keep=_fill(logits.keep), read=read, relevance=_fill(logits.relevance),
+        )
+        first = self.fusion.first(first_features(request, self.idf))
+        return request, self._second_pass(request, first, encoded, offsets)
+
+    def _tokenise(self, query: str, documents: Sequence[ScoredInput]) -> tuple[Ids, list[Ids], list[Ids]]:
+        texts = [query, *(d.title or "" for d in documents)]
+        texts += [d.text[u.start : u.end] for d in documents for u in d.units]
+        ids = self.layout.tokenize(texts)
+        count = len(documents)
+        return ids[0], ids[1 : count + 1], ids[count + 1 :]
+
+    def _readable(
+        self, windows: list[Window], query: Ids, sentences: list[Ids], offsets: NDArray[np.int64]
+    ) -> list[Window]:
+        """All windows, or of a very long input those whose sentences match the query's terms best."""
+        if len(windows) <= self.max_windows:
+            return windows
+        match = TermIndex(sentences, self.idf).coverage(unique(query))
+        value = [max(match[offsets[d] + s] for d, s in w.sentences) for w in windows]
+        order = sorted(range(len(windows)), key=lambda i: (-value[i], i))[: self.max_windows]
+        return [windows[i] for i in sorted(order)]
+
+    def _read(self, windows: Sequence[Window], offsets: NDArray[np.int64], documents: int) -> _Logits:
+        keep = np.full(int(offsets[-1]), np.nan)
+        relevance = np.full(documents, np.nan)
+        for batch in batches([len(w.input_ids) for w in windows], BATCH_TOKENS):
+            chosen = [windows[i] for i in batch]
+            inputs = collate(chosen, self.layout.config.pad_id)
+            keep_logits, relevance_logits = self.session.run(dict(inputs), OUTPUT_NAMES)
+            for row, window in enumerate(chosen):
+                for column, (d, s) in enumerate(window.sentences):
+                    place = offsets[d] + s
+                    keep[place] = np.fmax(keep[place], keep_logits[row, column])
+                for column, d in enumerate(window.documents):
+                    relevance[d] = np.fmax(relevance[d], relevance_logits[row, column])
+        return _Logits(keep, relevance)
+
+    def _second_pass(
+        self, request: Request, first: Floats, encoded: Sequence[EncodedDocument], offsets: NDArray[np.int64]
+    ) -> SecondPass:
+        """Read the most promising other documents again, with the best sentence in front of them."""
+        bridge = best_sentences(first, 1)[0]
+        home = int(request.document[bridge])
+        evidence = [*request.title_ids[home], *request.sentence_ids[bridge]]
+        hints = second_features(request, first, self.idf, None)
+        promise = self.fusion.second(hints)
+        windows = self.layout.windows(
+            request.query_ids,
+            [e if i != home else EncodedDocument([], []) for i, e in enumerate(encoded)],
+            evidence=evidence,
+        )
+        value = [max(promise[offsets[d] + s] for d, s in w.sentences) for w in windows]
+        order = sorted(range(len(windows)), key=lambda i: (-value[i], i))[:SECOND_WINDOWS]
+        logits = self._read([windows[i] for i in order], offsets, len(encoded))
+        return SecondPass(logits.keep, logits.relevance)
+
+    def _split(
+        self, documents: Sequence[ScoredInput], owner: NDArray[np.int64], scores: Floats
+    ) -> list[DocumentScores]:
+        out: list[DocumentScores] = []
+        for i in range(len(documents)):
+            mine = scores[owner == i]
+            out.append(DocumentScores(float(mine.max()) if len(mine) else 0.0, mine))
+        return out
+
+
+def _regroup(
+    titles: Sequence[Ids], sentences: Sequence[Ids], documents: Sequence[ScoredInput]
+) -> list[EncodedDocument]:
+    out: list[EncodedDocument] = []
+    start = 0
+    for title, document in zip(titles, documents, strict=True):
+        end = start + len(document.units)
+        out.append(EncodedDocument(title, sentences[start:end]))
+        start = end
+    return out
+
+
+def _fill(values: Floats) -> Floats:
+    """Unread entries rank below everything that was read."""
+    read = ~np.isnan(values)
+    floor = values[read].min() - 1.0 if read.any() else 0.0
+    return np.where(read, values, floor)
+
+
+def _sigmoid(logits: Floats) -> Floats:
+    return 1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0)))

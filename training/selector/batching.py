@@ -1,0 +1,142 @@
+"""Groups to tensors: augmentation, token ids, windows, and batches of whole groups."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from tersely.selector.layout import EncodedDocument, Ids, Layout, Window, batches, collate
+from training.selector.config import DataConfig
+from training.selector.data import MULTI_HOP, Group
+
+
+@dataclass(slots=True)
+class Item:
+    """One group as it enters a batch, after augmentation."""
+
+    windows: list[Window]
+    labels: list[list[int]]
+    gold: list[int]
+
+
+class Encoder:
+    """Tokenises groups once and draws an augmented view of a group each time it is seen."""
+
+    def __init__(self, layout: Layout, groups: Sequence[Group]) -> None:
+        self.layout = layout
+        self.groups = groups
+        self._ids: dict[str, Ids] = {}
+
+    def ids(self, text: str) -> Ids:
+        if text not in self._ids:
+            self._ids[text] = self.layout.tokenize([text])[0]
+        return self._ids[text]
+
+    def item(self, group: Group, config: DataConfig | None, rng: random.Random) -> Item:
+        """Windows and labels of a group; augmented as `config` says, or as it is where config is None."""
+        documents = [
+            EncodedDocument(self.ids(d.title) if d.title else [], [self.ids(d.text[a:b]) for a, b in d.units])
+            for d in group.documents
+        ]
+        labels = [list(d.labels) for d in group.documents]
+        gold = [d.gold for d in group.documents]
+        evidence: Ids | None = None
+        if config is not None:
+            if rng.random() < config.untitled:
+                documents = [EncodedDocument([], d.sentences) for d in documents]
+            if group.source in MULTI_HOP:
+                if rng.random() < config.evidence:
+                    evidence = self._take_evidence(documents, labels, gold, rng)
+            elif rng.random() < config.unanswerable and 0 in gold:
+                kept = [i for i, g in enumerate(gold) if g == 0]
+                documents, labels, gold = ([x[i] for i in kept] for x in (documents, labels, gold))
+        windows = self.layout.windows(self.ids(group.question), documents, evidence=evidence)
+        return Item(windows, labels, gold)
+
+    def _take_evidence(
+        self, documents: list[EncodedDocument], labels: list[list[int]], gold: list[int], rng: random.Random
+    ) -> Ids | None:
+        """One supporting sentence becomes evidence; its document leaves, the other hops stay to be found."""
+        places = [(i, j) for i, row in enumerate(labels) for j, y in enumerate(row) if y]
+        if len({i for i, _ in places}) < 2:
+            return None
+        i, j = rng.choice(places)
+        evidence = [*documents[i].title, *documents[i].sentences[j]]
+        for row in (documents, labels, gold):
+            del row[i]
+        return evidence
+
+
+@dataclass(slots=True)
+class Batch:
+    """`parts` are padded encoder inputs of similar length; flat labels follow their markers in order."""
+
+    parts: list[dict[str, Tensor]]
+    sentence_masks: list[Tensor]
+    doc_masks: list[Tensor]
+    keep_labels: Tensor
+    keep_group: Tensor
+    doc_labels: Tensor
+    doc_group: Tensor
+    groups: int
+    tokens: int
+
+
+def make_batch(items: Sequence[Item], pad_id: int, part_tokens: int) -> Batch:
+    owned = [(number, item, window) for number, item in enumerate(items) for window in item.windows]
+    order = list(batches([len(w.input_ids) for _, _, w in owned], part_tokens))
+    parts, sentence_masks, doc_masks = [], [], []
+    keep_labels: list[int] = []
+    keep_group: list[int] = []
+    doc_labels: list[int] = []
+    doc_group: list[int] = []
+    for indices in order:
+        chosen = [owned[i] for i in indices]
+        arrays = collate([w for _, _, w in chosen], pad_id)
+        parts.append({k: torch.from_numpy(v) for k, v in arrays.items()})
+        sentence_masks.append(_mask([len(w.sentences) for _, _, w in chosen]))
+        doc_masks.append(_mask([len(w.documents) for _, _, w in chosen]))
+        for number, item, window in chosen:
+            keep_labels += [item.labels[d][s] for d, s in window.sentences]
+            keep_group += [number] * len(window.sentences)
+            doc_labels += [item.gold[d] for d in window.documents]
+            doc_group += [number] * len(window.documents)
+    return Batch(
+        parts, sentence_masks, doc_masks, torch.tensor(keep_labels), torch.tensor(keep_group),
+        torch.tensor(doc_labels), torch.tensor(doc_group), len(items), sum(p["input_ids"].numel() for p in parts),
+    )
+
+
+def _mask(counts: Sequence[int]) -> Tensor:
+    return torch.arange(max(counts))[None, :] < torch.tensor(counts)[:, None]
+
+
+def epoch_order(groups: Sequence[Group], config: DataConfig, seed: int, epoch: int) -> list[int]:
+    """Group indices of one pass, repeats included, shuffled by seed and epoch."""
+    order = [i for i, g in enumerate(groups) for _ in range(config.repeats.get(g.source, 1))]
+    random.Random(f"{seed}-{epoch}").shuffle(order)
+    return order
+
+
+def group_batches(
+    encoder: Encoder, order: Sequence[int], config: DataConfig, seed: int, epoch: int, max_tokens: int
+) -> Iterator[list[Item]]:
+    """Whole groups, at most `max_tokens` tokens a batch (a larger group makes a batch of its own)."""
+    batch: list[Item] = []
+    tokens = 0
+    for position, index in enumerate(order):
+        item = encoder.item(encoder.groups[index], config, random.Random(f"{seed}-{epoch}-{position}"))
+        size = sum(len(w.input_ids) for w in item.windows)
+        if not size:
+            continue
+        if batch and tokens + size > max_tokens:
+            yield batch
+            batch, tokens = [], 0
+        batch.append(item)
+        tokens += size
+    if batch:
+        yield batch

@@ -1,0 +1,88 @@
+"""The settings of one selector training run, read from TOML; unknown keys are refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class DataConfig:
+    """Which rows become training groups. A group is a question with its gold and its hard negatives."""
+
+    questions: dict[str, int]
+    """Most questions used of each set, drawn by the seed; the rest is left out."""
+    heldout: dict[str, int]
+    """Questions of each set kept for validation and for the fusion layer; whole articles, never trained on."""
+    repeats: dict[str, int] = field(default_factory=dict[str, int])
+    """Times each question of a set is seen in one pass; 1 where nothing is said."""
+    negatives: int = 2
+    """Hard negatives beside each gold passage, for sets with one passage a question."""
+    heldout_negatives: int = 19
+    unanswerable: float = 0.1
+    """Share of groups that lose their gold passage and so have nothing to keep."""
+    untitled: float = 0.15
+    """Share of groups whose titles are removed, because many users have none."""
+    evidence: float = 0.5
+    """Share of multi-hop groups read with one supporting sentence given and the others to find."""
+    neighbours: bool = True
+    """Rank negatives by the base model's similarity too, not by BM25 alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainConfig:
+    epochs: int
+    """Passes over the training groups."""
+    learning_rate: float
+    batch_tokens: int
+    """Tokens per optimiser step and process, padding included."""
+    weight_decay: float = 0.01
+    warmup: float = 0.06
+    """Share of the steps over which the learning rate rises linearly; then it falls linearly to zero."""
+    max_grad_norm: float = 1.0
+    keep_weight: float = 1.0
+    """Weight of the balanced cross-entropy at [SEN] (EFFCOMP Phase I)."""
+    rank_weight: float = 1.0
+    """Weight of the listwise loss over all sentences of a question."""
+    relevance_weight: float = 0.5
+    """Weight of the document-relevance loss."""
+    checkpoint_steps: int = 200
+    validate_steps: int = 400
+    validate_questions: int = 160
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorConfig:
+    name: str
+    """Folder name of the artifact."""
+    base_model: str
+    """A folder, an importable package that carries one, or a hub name."""
+    max_length: int
+    data: DataConfig
+    train: TrainConfig
+    docs_per_window: int = 1
+    query_length: int = 64
+    sen_token: str = "[unused1]"
+    doc_token: str = "[unused2]"
+    seed: int = 13
+
+
+def load_config(path: Path) -> SelectorConfig:
+    """Parse a TOML file. Raises ValueError naming an unknown or missing key."""
+    values = tomllib.loads(path.read_text(encoding="utf-8"))
+    try:
+        values["data"] = _build(DataConfig, values.get("data", {}))
+        values["train"] = _build(TrainConfig, values.get("train", {}))
+        return _build(SelectorConfig, values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _build(kind: Any, values: dict[str, Any]) -> Any:
+    unknown = set(values) - {f.name for f in dataclasses.fields(kind)}
+    if unknown:
+        raise ValueError(f"unknown key {sorted(unknown)[0]!r} in {kind.__name__}")
+    return kind(**values)

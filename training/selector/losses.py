@@ -1,0 +1,39 @@
+"""Phase I losses: pure functions over flat tensors. `group` numbers the question each entry belongs to."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def balanced_bce(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross-entropy with balanced class weights n / (2 n_c) (EFFCOMP section 3.1), over entries labelled 0 or 1.
+
+    Shapes (n,); labels of -1 are left out. A batch of one class falls back to plain cross-entropy.
+    """
+    known = labels >= 0
+    logits, targets = logits[known], labels[known].float()
+    positive = targets.sum()
+    total = torch.tensor(float(targets.numel()), device=logits.device)
+    if total == 0:
+        return logits.sum() * 0.0
+    if positive == 0 or positive == total:
+        return F.binary_cross_entropy_with_logits(logits, targets)
+    weights = torch.where(targets > 0, total / (2 * positive), total / (2 * (total - positive)))
+    return F.binary_cross_entropy_with_logits(logits, targets, weight=weights)
+
+
+def listwise(logits: Tensor, labels: Tensor, group: Tensor, groups: int) -> Tensor:
+    """Each positive against all negatives of its question: mean of -log(e^p / (e^p + sum e^n)).
+
+    Shapes (n,), group ids in [0, groups). Positives do not compete with each other. Questions without a
+    positive or without a negative add nothing; the mean is over questions, so each counts once.
+    """
+    losses: list[Tensor] = []
+    for g in range(groups):
+        mine = group == g
+        positives, negatives = logits[mine & (labels == 1)], logits[mine & (labels == 0)]
+        if len(positives) and len(negatives):
+            losses.append(F.softplus(torch.logsumexp(negatives, 0) - positives).mean())
+    return torch.stack(losses).mean() if losses else logits.sum() * 0.0

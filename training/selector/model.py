@@ -1,0 +1,114 @@
+"""The selector as a torch module: any encoder, a keep head at `[SEN]` and a relevance head at `[DOC]`.
+
+EFFCOMP (section 3.1) reads the keep logit from the state at `[SEN]` alone. Here the head also sees the sentence's
+mean-pooled vector and its product with the question's, and adds their scaled cosine. A sentence encoder such as
+MiniLM therefore ranks like plain embeddings before the first step, and training improves on that instead of
+forgetting it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AutoModel, AutoTokenizer
+
+from tersely.selector.layout import LayoutConfig
+from training.selector.config import SelectorConfig
+
+
+class SelectorModel(nn.Module):
+    """Inputs as built by `tersely.selector.layout.collate`; outputs keep (B, S) and relevance (B, D) logits."""
+
+    def __init__(self, encoder: Any) -> None:
+        super().__init__()
+        self.encoder = encoder
+        width = int(encoder.config.hidden_size)
+        self.keep = nn.Linear(3 * width, 1)
+        self.relevance = nn.Linear(2 * width, 1)
+        self.scale = nn.Parameter(torch.tensor([8.0, 8.0]))
+        for head in (self.keep, self.relevance):
+            nn.init.zeros_(head.weight)
+            nn.init.constant_(head.bias, -4.0)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        segments: Tensor,
+        sentence_positions: Tensor,
+        doc_positions: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        numbers = torch.arange(1, sentence_positions.shape[1] + 1, device=segments.device)
+        members = (segments[:, None, :] == numbers[None, :, None]).to(states.dtype)
+        sentences = _mean(members, states)
+        query = _mean((segments == 0).to(states.dtype)[:, None, :], states)
+        body = _mean((segments > 0).to(states.dtype)[:, None, :], states)
+        at_sentence = _gather(states, sentence_positions)
+        at_document = _gather(states, doc_positions)
+        keep = self.keep(torch.cat([at_sentence, sentences, sentences * query], dim=-1)).squeeze(-1)
+        keep = keep + self.scale[0] * nn.functional.cosine_similarity(sentences, query, dim=-1)
+        relevance = self.relevance(torch.cat([at_document, at_document * query], dim=-1)).squeeze(-1)
+        relevance = relevance + self.scale[1] * nn.functional.cosine_similarity(body, query, dim=-1)
+        return keep, relevance
+
+
+def _mean(members: Tensor, states: Tensor) -> Tensor:
+    """Mean of the member tokens: (B, N, L) weights and (B, L, H) states give (B, N, H)."""
+    return torch.matmul(members, states) / members.sum(-1, keepdim=True).clamp(min=1)
+
+
+def _gather(states: Tensor, positions: Tensor) -> Tensor:
+    index = positions[:, :, None].expand(-1, -1, states.shape[-1])
+    return torch.gather(states, 1, index)
+
+
+def resolve_base(name: str) -> str:
+    """A folder, a package that carries a `model/` folder, or else a hub name passed on as it is."""
+    if Path(name).is_dir():
+        return name
+    if name.isidentifier():
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations:
+            folder = Path(spec.submodule_search_locations[0]) / "model"
+            if folder.is_dir():
+                return str(folder)
+    return name
+
+
+def build(config: SelectorConfig) -> tuple[SelectorModel, Any, LayoutConfig]:
+    """The untrained selector, its Hugging Face tokenizer, and the layout that both phases and the runtime share."""
+    base = resolve_base(config.base_model)
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    encoder = AutoModel.from_pretrained(base, attn_implementation="eager")
+    for module in encoder.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+    ids = _marker_ids(tokenizer, encoder, config)
+    limit = int(encoder.config.max_position_embeddings)
+    if config.max_length > limit:
+        raise ValueError(f"max_length {config.max_length} is over the encoder's {limit} positions")
+    layout = LayoutConfig(
+        cls_id=tokenizer.cls_token_id, sep_id=tokenizer.sep_token_id, pad_id=tokenizer.pad_token_id,
+        sen_id=ids[0], doc_id=ids[1], max_length=config.max_length,
+        docs_per_window=config.docs_per_window, query_length=config.query_length,
+    )
+    return SelectorModel(encoder), tokenizer, layout
+
+
+def _marker_ids(tokenizer: Any, encoder: Any, config: SelectorConfig) -> tuple[int, int]:
+    """Ids of [SEN] and [DOC]: spare vocabulary entries, which start as copies of [SEP] and [CLS]."""
+    table = encoder.get_input_embeddings().weight
+    vocabulary = tokenizer.get_vocab()
+    found: list[int] = []
+    for token, like in ((config.sen_token, tokenizer.sep_token_id), (config.doc_token, tokenizer.cls_token_id)):
+        if token not in vocabulary:
+            raise ValueError(f"the tokenizer has no {token!r}; name a spare token in sen_token and doc_token")
+        found.append(vocabulary[token])
+        with torch.no_grad():
+            table[found[-1]] = table[like]
+    return found[0], found[1]

@@ -1,0 +1,235 @@
+"""Phase I: train the keep and relevance heads together, with checkpoints, resume and validation.
+
+The precision and the device are found, not asked for: CUDA in bf16 where there is one, CPU bf16 where the
+processor has instructions for it, float32 otherwise. `accelerate launch` spreads a run over several GPUs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import random
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import set_seed
+from tokenizers import Tokenizer
+from torch import Tensor
+from tqdm import tqdm
+
+from tersely.selector.layout import Layout, LayoutConfig, Window, batches
+from training.selector.batching import Batch, Encoder, Item, epoch_order, group_batches, make_batch
+from training.selector.config import SelectorConfig
+from training.selector.data import Group, read_groups
+from training.selector.losses import balanced_bce, listwise
+from training.selector.model import SelectorModel, build
+from training.selector.validate import GroupScores, summarise
+
+PART_TOKENS = {"cpu": 2048, "cuda": 32768}
+
+
+def precision(device: str) -> str:
+    """The mixed-precision mode that is faster than float32 on this machine."""
+    if device == "cuda":
+        return "bf16"
+    supported = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()  # type: ignore[attr-defined]
+    return "bf16" if supported else "no"
+
+
+def keep_freed_memory() -> None:
+    """Tell glibc to reuse freed memory instead of returning it: page faults cost a CPU run a third of its speed."""
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        if hasattr(libc, "mallopt"):
+            m_trim_threshold, m_mmap_max = -1, -4
+            libc.mallopt(m_mmap_max, 0)
+            libc.mallopt(m_trim_threshold, 2**31 - 1)
+
+
+def train(config: SelectorConfig, prepared: Path, out: Path, max_minutes: float | None = None) -> dict[str, Any]:
+    """Train to `out/best` and return its validation metrics. Continues from `out/checkpoint` when it exists.
+
+    `max_minutes` ends the run early on the learning-rate schedule of the time that is left, so that a short run is
+    still an annealed one.
+    """
+    keep_freed_memory()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    accelerator = Accelerator(mixed_precision=precision(device), cpu=device == "cpu")
+    set_seed(config.seed)
+    model, hf_tokenizer, layout_config = build(config)
+    layout = Layout(Tokenizer.from_str(hf_tokenizer.backend_tokenizer.to_str()), layout_config)
+    groups = read_groups(prepared / "train.jsonl")
+    heldout = read_groups(prepared / "heldout.jsonl")
+    random.Random(config.seed).shuffle(heldout)
+    encoder = Encoder(layout, groups)
+    orders = [epoch_order(groups, config.data, config.seed, e) for e in range(config.train.epochs)]
+    optimizer = _optimizer(model, config)
+    model, optimizer = accelerator.prepare(model, optimizer)
+    loop = Loop(accelerator, model, optimizer, config, layout_config, out, max_minutes)
+    loop.resume()
+    for epoch, order in enumerate(orders):
+        mine = order[accelerator.process_index :: accelerator.num_processes]
+        loop.epoch(epoch, encoder, mine, sum(map(len, orders)) // accelerator.num_processes)
+        if loop.finished:
+            break
+    accelerator.wait_for_everyone()
+    metrics = validate(accelerator.unwrap_model(model), Encoder(layout, heldout), PART_TOKENS[device])
+    if accelerator.is_main_process:
+        save(accelerator.unwrap_model(model), hf_tokenizer, layout_config, out / "final")
+        (out / "final" / "validation.json").write_text(json.dumps(metrics, indent=2))
+    return metrics
+
+
+class Loop:
+    """The state of a run: where it is, how fast it goes, when it ends."""
+
+    def __init__(
+        self, accelerator: Accelerator, model: Any, optimizer: Any, config: SelectorConfig,
+        layout: LayoutConfig, out: Path, max_minutes: float | None,
+    ) -> None:
+        self.accelerator, self.model, self.optimizer = accelerator, model, optimizer
+        self.config, self.layout, self.out = config, layout, out
+        self.limit = max_minutes * 60 if max_minutes else None
+        self.started = time.monotonic()
+        self.step = self.done_groups = 0
+        self.seconds_before = 0.0
+        self.finished = False
+        self.log: list[dict[str, float]] = []
+
+    def resume(self) -> None:
+        folder = self.out / "checkpoint"
+        if (folder / "progress.json").exists():
+            self.accelerator.load_state(str(folder))
+            state = json.loads((folder / "progress.json").read_text())
+            self.step, self.done_groups = state["step"], state["groups"]
+            self.seconds_before = state["seconds"]
+
+    def progress(self, total_groups: int) -> float:
+        share = self.done_groups / total_groups
+        if self.limit:
+            share = max(share, (self.seconds_before + time.monotonic() - self.started) / self.limit)
+        return min(share, 1.0)
+
+    def epoch(self, number: int, encoder: Encoder, order: list[int], total_groups: int) -> None:
+        before = number * len(order)
+        skip = max(self.done_groups - before, 0)
+        if skip >= len(order):
+            return
+        c = self.config.train
+        bar = tqdm(total=len(order), initial=skip, desc=f"epoch {number + 1}", unit="q", mininterval=10,
+                   disable=not self.accelerator.is_main_process)
+        pad, part = self.layout.pad_id, PART_TOKENS[self.accelerator.device.type]
+        batches = group_batches(encoder, order[skip:], self.config.data, self.config.seed, number, c.batch_tokens)
+        for items in batches:
+            share = self.progress(total_groups)
+            for entry in self.optimizer.param_groups:
+                entry["lr"] = c.learning_rate * min(share / c.warmup, (1 - share) / (1 - c.warmup), 1.0)
+            loss = self.update(make_batch(items, pad, part))
+            self.done_groups += len(items)
+            self.step += 1
+            bar.update(len(items))
+            bar.set_postfix(loss=f"{loss['loss']:.3f}", step=self.step)
+            self.log.append({"step": self.step, "share": share, **loss})
+            if self.step % c.checkpoint_steps == 0:
+                self.checkpoint()
+            if share >= 1.0:
+                self.finished = True
+                break
+        bar.close()
+
+    def update(self, batch: Batch) -> dict[str, float]:
+        c = self.config.train
+        keep, relevance = forward(self.model, batch, self.accelerator.device)
+        device = keep.device
+        keep_labels, keep_group = batch.keep_labels.to(device), batch.keep_group.to(device)
+        doc_labels, doc_group = batch.doc_labels.to(device), batch.doc_group.to(device)
+        parts = {
+            "keep": balanced_bce(keep, keep_labels),
+            "rank": listwise(keep, keep_labels, keep_group, batch.groups),
+            "relevance": balanced_bce(relevance, doc_labels)
+            + listwise(relevance, doc_labels, doc_group, batch.groups),
+        }
+        loss = (c.keep_weight * parts["keep"] + c.rank_weight * parts["rank"]
+                + c.relevance_weight * parts["relevance"])
+        if not math.isfinite(float(loss.detach())):
+            raise FloatingPointError(f"loss is {float(loss)} at step {self.step}; lower learning_rate")
+        self.accelerator.backward(loss)
+        self.accelerator.clip_grad_norm_(self.model.parameters(), c.max_grad_norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=False)
+        return {"loss": float(loss.detach()), **{k: float(v.detach()) for k, v in parts.items()}}
+
+    def checkpoint(self) -> None:
+        folder = self.out / "checkpoint"
+        self.accelerator.save_state(str(folder))
+        if self.accelerator.is_main_process:
+            seconds = self.seconds_before + time.monotonic() - self.started
+            state = {"step": self.step, "groups": self.done_groups, "seconds": seconds}
+            (folder / "progress.json").write_text(json.dumps(state))
+            with open(self.out / "log.jsonl", "a", encoding="utf-8") as stream:
+                stream.writelines(json.dumps(entry) + "\n" for entry in self.log)
+            self.log.clear()
+
+
+def forward(model: Any, batch: Batch, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Keep and relevance logits of a batch, flat, in the order of its labels."""
+    keep: list[Tensor] = []
+    relevance: list[Tensor] = []
+    for part, sentences, documents in zip(batch.parts, batch.sentence_masks, batch.doc_masks, strict=True):
+        k, r = model(**{name: value.to(device) for name, value in part.items()})
+        keep.append(k[sentences.to(device)].float())
+        relevance.append(r[documents.to(device)].float())
+    return torch.cat(keep), torch.cat(relevance)
+
+
+@torch.no_grad()
+def validate(model: SelectorModel, encoder: Encoder, part_tokens: int, limit: int | None = None) -> dict[str, Any]:
+    """The benchmark's metrics over held-out groups, ranked by the keep logit alone."""
+    model.eval()
+    device = next(model.parameters()).device
+    scored: list[GroupScores] = []
+    for group in encoder.groups[:limit]:
+        scored.append(score_group(model, encoder, group, part_tokens, device))
+    model.train()
+    return summarise(scored)
+
+
+def score_group(
+    model: SelectorModel, encoder: Encoder, group: Group, part_tokens: int, device: torch.device
+) -> GroupScores:
+    item: Item = encoder.item(group, None, random.Random(0))
+    batch = make_batch([item], encoder.layout.config.pad_id, part_tokens)
+    keep, _ = forward(model, batch, device)
+    order = [w.sentences for w in _in_batch_order(item, part_tokens)]
+    scores = [[-math.inf] * len(d.units) for d in group.documents]
+    for (document, sentence), logit in zip((s for row in order for s in row), keep.tolist(), strict=True):
+        scores[document][sentence] = max(scores[document][sentence], logit)
+    return GroupScores(group, scores)
+
+
+def _in_batch_order(item: Item, part_tokens: int) -> list[Window]:
+    lengths = [len(w.input_ids) for w in item.windows]
+    return [item.windows[i] for part in batches(lengths, part_tokens) for i in part]
+
+
+def save(model: SelectorModel, tokenizer: Any, layout: LayoutConfig, folder: Path) -> None:
+    """What export needs: weights, the encoder's own config, the tokenizer and the layout."""
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.save(model.state_dict(), folder / "selector.pt")
+    model.encoder.config.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    (folder / "layout.json").write_text(json.dumps(layout.to_dict(), indent=2))
+
+
+def _optimizer(model: SelectorModel, config: SelectorConfig) -> torch.optim.AdamW:
+    decay = [p for p in model.parameters() if p.ndim > 1]
+    rest = [p for p in model.parameters() if p.ndim <= 1]
+    return torch.optim.AdamW(
+        [{"params": decay, "weight_decay": config.train.weight_decay}, {"params": rest, "weight_decay": 0.0}],
+        lr=config.train.learning_rate, fused=True,
+    )
