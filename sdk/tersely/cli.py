@@ -1,0 +1,169 @@
+"""The `tersely` command: arguments in, exit code out. The work is done elsewhere.
+
+Options are in `cli_args`, reading in `cli_input`, printing in `cli_output`, reports in `cli_report`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import os
+import sys
+import time
+from collections.abc import Sequence
+from io import TextIOWrapper
+from typing import TYPE_CHECKING
+
+from tersely import cli_args, cli_input, cli_output
+from tersely.errors import ArtifactError, InvalidInputError, MissingDependencyError, OfflineError
+
+if TYPE_CHECKING:  # imported when a command needs it: --help and bad usage answer without loading numpy
+    from tersely.cli_report import Report
+    from tersely.compressor import Compressor
+    from tersely.types import Compression, Document
+
+OK, INTERNAL, USAGE, MODEL, FAILED_OPEN, INTERRUPTED, BROKEN_PIPE = 0, 1, cli_args.USAGE, 3, 4, 130, 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code. At most one line per error, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # Text leaves as it is in its source: UTF-8, line ends untouched, lone surrogates escaped.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="")
+    # The command reports failures itself, in one line; the library's log would say them twice.
+    logging.getLogger("tersely").addHandler(logging.NullHandler())
+    try:
+        args = cli_args.parser().parse_args(argv)
+        code = _COMMANDS[args.command](args)
+        sys.stdout.flush()
+    except InvalidInputError as error:
+        return _complain(error, USAGE)
+    except (ArtifactError, OfflineError, MissingDependencyError) as error:
+        return _complain(error, MODEL)
+    except KeyboardInterrupt:
+        return _complain("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # Python flushes standard output once more at exit; that must not fail too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except OSError as error:
+        return _complain(error, INTERNAL)
+    except Exception as error:  # noqa: BLE001 - scripts get a line and a code, whatever happens
+        return _complain(f"{type(error).__name__}: {error} (a bug in tersely; please report it)", INTERNAL)
+    return code
+
+
+def _compress(args: argparse.Namespace) -> int:
+    if args.batch is not None:
+        return _batch(args)
+    if sys.stdin.isatty() and cli_input.STDIN in (args.files or [cli_input.STDIN]):
+        print("reading documents from the terminal; end with Ctrl-D", file=sys.stderr)
+    documents = cli_input.read_documents(args.files, args.format)
+    result, seconds = _timed(args, documents)
+    if not args.json and not args.show:
+        print(result.text)
+        if sys.stderr.isatty():
+            print(cli_output.summary(result, documents, seconds), file=sys.stderr)
+        return _verdict(result)
+    return _print(args, result, documents, seconds)
+
+
+def _demo(args: argparse.Namespace) -> int:
+    documents = cli_input.demo_documents()
+    if not args.json:
+        print(f"Question: {args.query}\n")
+    result, seconds = _timed(args, documents)
+    return _print(args, result, documents, seconds)
+
+
+def _batch(args: argparse.Namespace) -> int:
+    if args.files or args.show:
+        raise InvalidInputError("--batch goes with neither FILE arguments nor --show. Leave them out.")
+    requests = cli_input.read_requests(args.batch)
+    total = None
+    if args.batch != cli_input.STDIN:
+        # A file is read whole first: the bar knows its end, and a bad line is found before any work is done.
+        requests = list(requests)
+        total = len(requests)
+    compressor = _compressor(args)
+    code = OK
+    with cli_output.Progress(total) as progress:
+        for request in requests:
+            try:
+                result = compressor.compress(
+                    request.query, request.documents, budget=args.budget, rate=args.rate
+                )
+            except InvalidInputError as error:
+                raise InvalidInputError(f"line {request.line}: {error}") from error
+            head = {} if request.id is None else {"id": request.id}
+            print(cli_output.to_json({**head, "query": request.query, **result.to_dict()}), flush=True)
+            code = _verdict(result, f"line {request.line}: ") or code
+            progress.step()
+    return code
+
+
+def _inspect(args: argparse.Namespace) -> int:
+    from tersely import cli_report
+
+    return _print_report(args, cli_report.inspect(args.model))
+
+
+def _doctor(args: argparse.Namespace) -> int:
+    from tersely import cli_report
+
+    return _print_report(args, cli_report.doctor(args.model, args.threads))
+
+
+_COMMANDS = {"compress": _compress, "demo": _demo, "inspect": _inspect, "doctor": _doctor}
+
+
+def _compressor(args: argparse.Namespace) -> Compressor:
+    from tersely.compressor import Compressor
+
+    return Compressor(args.model, token_counter=args.tokenizer, threads=args.threads)
+
+
+def _timed(args: argparse.Namespace, documents: list[Document]) -> tuple[Compression, float]:
+    """The result and the seconds it took, without the loading of the model."""
+    compressor = _compressor(args)
+    start = time.perf_counter()
+    result = compressor.compress(args.query, documents, budget=args.budget, rate=args.rate)
+    return result, time.perf_counter() - start
+
+
+def _print(args: argparse.Namespace, result: Compression, documents: list[Document], seconds: float) -> int:
+    style = cli_output.Style.choose(args.color, sys.stdout)
+    if args.json:
+        print(cli_output.to_json(result.to_dict()))
+    else:
+        view = cli_output.show if args.show else cli_output.receipt
+        print(view(result, documents, style), cli_output.summary(result, documents, seconds), sep="\n\n")
+    return _verdict(result)
+
+
+def _print_report(args: argparse.Namespace, report: Report) -> int:
+    style = cli_output.Style.choose(args.color, sys.stdout)
+    if args.json:
+        print(cli_output.to_json(report.facts))
+    else:
+        print(*filter(None, [report.heading, cli_output.table(report.rows(), style)]), sep="\n\n")
+    return OK if report.problem is None else _complain(report.problem, MODEL)
+
+
+def _verdict(result: Compression, where: str = "") -> int:
+    if result.status != "failed_open":
+        return OK
+    return _complain(f"{where}not compressed, passed through unchanged: {result.reason}", FAILED_OPEN)
+
+
+def _complain(message: object, code: int) -> int:
+    line = " ".join(str(message).split())
+    with contextlib.suppress(OSError):  # nobody may be left to read it; the exit code still says it
+        print(f"tersely: {line}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""The options of the `tersely` command and their help."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from typing import Any, NoReturn
+
+USAGE = 2
+"""Exit code for bad usage and bad input, argparse's own."""
+
+DEMO_QUERY = "When does the last boat leave Port Maren in winter, and can I take my bicycle on it?"
+
+_EXIT_CODES = """\
+exit codes:
+  0    done
+  1    an unexpected error, or the output could not be written
+  2    bad usage or bad input
+  3    the model, or something it needs, is missing or damaged
+  4    the model failed on a request; its documents were passed through unchanged
+  130  interrupted from the keyboard
+  141  the reader of the output went away
+"""
+_MODEL = "folder or hub name (default: the bundled model)"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line; the parsed `command` names what to run."""
+    root = _Parser(
+        prog="tersely",
+        description="Keep the sentences that answer the question, drop the rest, on a plain CPU.",
+        epilog=_EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    root.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = root.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
+
+    compress = _add(commands, "compress", "compress documents for a question")
+    asked = compress.add_mutually_exclusive_group(required=True)
+    asked.add_argument("-q", "--query", help="the question")
+    batch = 'JSON lines {"query", "documents", "id"} from FILE or -; JSON lines out, in the same order'
+    asked.add_argument("--batch", metavar="FILE", help=batch)
+    files = "text, Markdown, or JSON lines of documents; - or nothing for standard input"
+    compress.add_argument("files", nargs="*", metavar="FILE", help=files)
+    form = 'jsonl is one {"text", "title", "id"} a line (default: by suffix or first line)'
+    compress.add_argument("--format", choices=("auto", "text", "jsonl"), default="auto", help=form)
+    _add_compression(compress)
+
+    demo = _add(commands, "demo", "compress sample documents that ship with the package")
+    demo.add_argument("-q", "--query", default=DEMO_QUERY, help="a question of your own")
+    _add_compression(demo)
+
+    inspect = _add(commands, "inspect", "verify a model and print its card, sizes and metrics")
+    inspect.add_argument("model", nargs="?", metavar="MODEL", help=_MODEL)
+    inspect.add_argument("--json", action="store_true", help="print one JSON line")
+    _add_color(inspect)
+
+    doctor = _add(commands, "doctor", "check this installation with one timed compression")
+    doctor.add_argument("--json", action="store_true", help="print one JSON line")
+    _add_model(doctor)
+    _add_color(doctor)
+    return root
+
+
+def _add(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        help=text,
+        description=f"{text.capitalize()}.",
+        epilog=_EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _add_compression(command: argparse.ArgumentParser) -> None:
+    size = command.add_mutually_exclusive_group()
+    size.add_argument("--budget", type=int, metavar="N", help="at most N tokens, titles and all included")
+    size.add_argument("--rate", type=float, metavar="R", help="at most this share of the tokens, in (0, 1]")
+    counter = "what counts tokens: a tokenizer.json or tiktoken:NAME (default: a built-in estimate)"
+    command.add_argument("--tokenizer", metavar="SPEC", help=counter)
+    _add_model(command)
+    form = command.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the result and its receipt as one JSON line")
+    form.add_argument("--show", action="store_true", help="print the documents, kept bright and dropped dim")
+    _add_color(command)
+
+
+def _add_model(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--model", help=_MODEL)
+    command.add_argument("--threads", type=int, metavar="N", help="for the model (default: the usable cores)")
+
+
+def _add_color(command: argparse.ArgumentParser) -> None:
+    when = "default: auto, on a terminal unless NO_COLOR is set"
+    command.add_argument("--color", choices=("auto", "always", "never"), default="auto", help=when)
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse prints its usage above each error; here an error is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"{self.prog}: {textwrap.shorten(message, 300)} (see {self.prog} --help)\n")
+
+
+class _Version(argparse.Action):
+    """The version is looked up only when asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib import metadata
+
+        parser.exit(0, f"tersely {metadata.version('tersely')}\n")

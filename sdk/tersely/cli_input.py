@@ -1,0 +1,185 @@
+"""Files and standard input become documents; every complaint names the file and, in JSON lines, the line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal, NoReturn, cast
+
+from tersely.errors import InvalidInputError
+from tersely.types import Document
+
+Format = Literal["auto", "text", "jsonl"]
+
+STDIN = "-"
+_JSONL_SUFFIXES = frozenset({".jsonl", ".ndjson"})
+_DOCUMENT_KEYS = frozenset({"text", "title", "id", "metadata"})
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One line of a batch: a question and its own documents."""
+
+    line: int
+    """Counted from 1."""
+    query: str
+    documents: tuple[Document, ...]
+    id: str | int | None
+
+
+def read_documents(names: Sequence[str], form: Format) -> list[Document]:
+    """The documents of all files in order; standard input stands for `-` and for no name at all.
+
+    A text or Markdown file is one document with the file's name as id; JSON lines hold one document each.
+    `auto` takes `.jsonl` and `.ndjson` files, and standard input that starts with such a line, as JSON lines.
+
+    Raises:
+        InvalidInputError: a file is missing, unreadable, not UTF-8 text, or has a bad line; or all are empty.
+    """
+    if list(names).count(STDIN) > 1:
+        raise InvalidInputError("Standard input can be read only once. Give '-' one time.")
+    documents = [document for name in names or [STDIN] for document in _read_one(name, form)]
+    if not any(document.text.strip() for document in documents):
+        raise InvalidInputError("There is no text in the input. Give at least one document.")
+    return documents
+
+
+def read_requests(name: str) -> Iterator[Request]:
+    """The requests of a batch file, one by one as its lines arrive; blank lines are passed over.
+
+    Raises:
+        InvalidInputError: as `read_documents`, at the line concerned.
+    """
+    for number, line in _lines(name):
+        record = _parse_object(line, where := f"{_label(name)}, line {number}")
+        query, documents, key = record.get("query"), record.get("documents"), record.get("id")
+        if not isinstance(query, str) or not isinstance(documents, list):
+            raise InvalidInputError(f'{where}: expected {{"query": string, "documents": [...]}}.')
+        if not isinstance(key, str | int | None):
+            raise InvalidInputError(f"{where}: 'id' must be a string or a whole number.")
+        items = cast("list[object]", documents)
+        parsed = tuple(_document(item, f"{where}, document {index}") for index, item in enumerate(items, 1))
+        yield Request(number, query, parsed, key)
+
+
+def demo_documents() -> list[Document]:
+    """The sample documents that ship with the package."""
+    text = resources.files("tersely").joinpath("demo", "documents.jsonl").read_text(encoding="utf-8")
+    return list(_json_documents(text, "demo"))
+
+
+def _read_one(name: str, form: Format) -> Iterator[Document]:
+    text = _decode(_read_bytes(name), name)
+    if form == "jsonl" or (form == "auto" and _is_jsonl(name, text)):
+        yield from _json_documents(text, name)
+    else:
+        yield Document(text, id=None if name == STDIN else name)
+
+
+def _is_jsonl(name: str, text: str) -> bool:
+    if name != STDIN:
+        return Path(name).suffix.lower() in _JSONL_SUFFIXES
+    try:
+        first = json.loads(text.lstrip().split("\n", 1)[0])
+    except ValueError:
+        return False
+    return isinstance(first, dict) and "text" in first
+
+
+def _json_documents(text: str, name: str) -> Iterator[Document]:
+    # Not splitlines(): JSON strings may hold U+2028 and its like, which do not end a line of JSON.
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            where = f"{_label(name)}, line {number}"
+            yield _document(_parse(line, where), where)
+
+
+def _document(value: object, where: str) -> Document:
+    if isinstance(value, str):
+        return Document(value)
+    if not isinstance(value, dict):
+        raise InvalidInputError(f"{where}: a document is a string or an object, not {_kind(value)}.")
+    record = cast("dict[str, Any]", value)
+    unknown = sorted(set(record) - _DOCUMENT_KEYS)
+    if unknown:
+        raise InvalidInputError(f"{where}: unknown key {unknown[0]!r}. Put your own data into 'metadata'.")
+    text, title, key = record.get("text"), record.get("title"), record.get("id")
+    if not isinstance(text, str):
+        raise InvalidInputError(f"{where}: 'text' must be a string, not {_kind(text)}.")
+    if not isinstance(title, str | None):
+        raise InvalidInputError(f"{where}: 'title' must be a string, not {_kind(title)}.")
+    if not isinstance(key, str | int | None):
+        raise InvalidInputError(f"{where}: 'id' must be a string or a whole number, not {_kind(key)}.")
+    metadata: object = record.get("metadata", {})
+    if not isinstance(metadata, dict):
+        raise InvalidInputError(f"{where}: 'metadata' must be an object, not {_kind(metadata)}.")
+    return Document(text, title, None if key is None else str(key), cast("Mapping[str, Any]", metadata))
+
+
+def _parse_object(line: str, where: str) -> dict[str, Any]:
+    value = _parse(line, where)
+    if not isinstance(value, dict):
+        raise InvalidInputError(f"{where}: expected a JSON object, not {_kind(value)}.")
+    return cast("dict[str, Any]", value)
+
+
+def _parse(line: str, where: str) -> object:
+    try:
+        return json.loads(line, parse_constant=_reject_constant)
+    except ValueError as error:
+        raise InvalidInputError(f"{where}: not valid JSON ({error}).") from error
+    except RecursionError as error:
+        raise InvalidInputError(f"{where}: the JSON is nested too deeply.") from error
+
+
+def _reject_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _lines(name: str) -> Iterator[tuple[int, str]]:
+    """Numbered lines, read lazily, so that a program at the other end of a pipe gets its answers in step."""
+    try:
+        with sys.stdin.buffer if name == STDIN else Path(name).open("rb") as stream:
+            for number, raw in enumerate(stream, 1):
+                line = _decode(raw, f"{_label(name)}, line {number}")
+                if line.strip():
+                    yield number, line
+    except OSError as error:
+        raise InvalidInputError(f"{_label(name)}: cannot be read ({error.strerror}).") from error
+
+
+def _read_bytes(name: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+    except OSError as error:
+        raise InvalidInputError(f"{_label(name)}: cannot be read ({error.strerror}).") from error
+
+
+def _decode(raw: bytes, name: str) -> str:
+    # From bytes, so that CRLF stays and offsets hold for the file; only a byte order mark is taken off.
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"{_label(name)}: not UTF-8 text (byte 0x{raw[error.start]:02x} at {error.start}). "
+            "Convert it, for example with iconv -t UTF-8."
+        ) from error
+    if "\0" in text:
+        raise InvalidInputError(f"{_label(name)}: has NUL bytes, so it is a binary file. Give text.")
+    return text
+
+
+def _label(name: str) -> str:
+    return "standard input" if name == STDIN else name
+
+
+def _kind(value: object) -> str:
+    """What JSON calls the value."""
+    if value is None:
+        return "null or absent"
+    names: dict[type, str] = {bool: "a boolean", str: "a string", dict: "an object", list: "an array"}
+    return names.get(type(value), "a number")
