@@ -1,0 +1,86 @@
+"""Tell unfenced program text from prose, line by line.
+
+Nothing here parses a language: a line counts as code when its shape is rare in prose (assignments, calls,
+braces, prompts, tags), and a run of lines counts when most of them do and few of them read like sentences.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import IntEnum
+
+LONGEST_RUN = 80
+"""Lines after which an unfenced code block is cut, so that a source file is not one unit."""
+
+
+class Likeness(IntEnum):
+    """What the shape of one line says."""
+
+    PROSE = 0
+    UNCLEAR = 1
+    MAYBE = 2
+    CODE = 3
+
+
+_COMMENT_OR_PROMPT = re.compile(
+    r"""\s*(?:>>>\ |"""|\'\'\'|\.\.\.\ |\$\ |\#!|//|/\*|\*/|--\ |@\w[\w.]*(?:\(|$)|\#(?:include|define|ifdef|endif|pragma)\b
+    |<\?|<!--|</?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>|@@\ |\+\+\+\ |---\ [ab]/|diff\ --git)""",
+    re.VERBOSE,
+)
+_SENTENCE_LIKE = re.compile(r"(?:[^\W\d_][^\W\d_’'-]*[,;:]? ){4}[^\W\d_]{2,}")
+_CODE = re.compile(
+    r"""\s*(?:
+      [}\])]+[;,)]*$                                                              # closing brackets
+    | (?:async\ )?(?:def|class|fn|func|function|pub|struct|enum|interface|trait|impl|module)\s+\w.*[:{(]$
+    | import\s+[\w.*{}"'/@, -]+;?$ | from\s+[\w.]+\s+import\s.+ | using\s[\w.]+;$ | package\s[\w.]+;?$
+    | (?:(?:const|let|var|val|final|static|public|private|local|my|int|float|double|char|bool|auto|export)\s+)*
+      [$@*&]*[A-Za-z_][\w.$\[\]'"]*(?:\s*:\s*[\w\[\], .|]+)?\s*(?:=|:=|\+=|-=|\*=|\|=|=>|<-)\s*[^\s=].*
+    | [\w.$]++(?:(?:::|->)[\w.]++)*+\(.*\)[;,:{]?(?:\s*(?:\#|//).*)?$              # a call
+    | "[^"]*"\s*:\s*\S.* | '[^']*'\s*:\s*\S.*                                     # a dictionary entry
+    | .*[({\[,]\s*\{$ | .*\)\s*(?:->.*|=>.*)?[{:]$ | \{$
+    | .*[=()\[\]<>].*;$
+    | (?:SELECT|INSERT\ INTO|UPDATE|DELETE\ FROM|CREATE\ (?:TABLE|INDEX|VIEW)|ALTER\ TABLE|DROP\ TABLE|GROUP\ BY
+      |ORDER\ BY|(?:LEFT\ |INNER\ |RIGHT\ |OUTER\ )?JOIN|VALUES)\b.*
+    )""",
+    re.VERBOSE,
+)
+_MAYBE = re.compile(
+    r"""\s*(?:
+      (?:if|elif|else|for|while|try|except|finally|with|match|case|switch|do)\b.*[:{]$
+    | (?:return|yield|raise|throw|await|assert|del|pass|break|continue|end|fi|done|esac)\b(?:.*[^.?!])?$
+    | (?:FROM|WHERE|AND|OR|LIMIT|SET|ON)\s.*
+    | (?:sudo|pip3?|npm|npx|yarn|git|docker|curl|wget|apt|apt-get|cd|ls|export|conda|brew|cargo|go|python3?|make|kubectl
+      |mkdir|cp|mv|rm|echo|cat|grep|chmod|ssh)\s+[-\w./$"'~]+.*
+    | \#\s.* | -{1,2}\w[\w-]*.* | [\w./-]+\s+-{1,2}\w.* | .*(?:->|=>|::|!=|==|&&|\|\||\\)\s*\S*.*
+    | [\w.-]+:(?:\s+\S{1,40})?$ | "(?:[^"\\]|\\.)*",?$ | [\d.,\s\[\]()x+*/=-]+$ | .*[;{}\\]$
+    )""",
+    re.VERBOSE,
+)
+
+
+def likeness(line: str) -> Likeness:
+    """How much one non-blank line looks like code."""
+    line = line[:400].rstrip()
+    if _COMMENT_OR_PROMPT.match(line):
+        return Likeness.CODE
+    if _SENTENCE_LIKE.search(line):
+        return Likeness.PROSE
+    if _CODE.match(line):
+        return Likeness.UNCLEAR if line.endswith((".", "?", "!")) else Likeness.CODE
+    return Likeness.MAYBE if _MAYBE.match(line) else Likeness.UNCLEAR
+
+
+def is_code(lines: Sequence[Likeness], *, indented: bool) -> bool:
+    """Whether a run of lines is code. Indented runs need less evidence, because the indent is some."""
+    if not lines:
+        return False
+    sure, maybe, prose = (lines.count(kind) for kind in (Likeness.CODE, Likeness.MAYBE, Likeness.PROSE))
+    total = len(lines)
+    if prose * 3 > total:
+        return False
+    if indented:
+        return (sure + maybe) * 2 >= total
+    if total >= 3 and sure + maybe == total:  # settings: one key and value a line
+        return True
+    return sure * 2 >= total and (sure + maybe) * 3 >= total * 2
