@@ -24,7 +24,7 @@ class Likeness(IntEnum):
 
 
 _COMMENT_OR_PROMPT = re.compile(
-    r"""\s*(?:>>>\ |"""|\'\'\'|\.\.\.\ |\$\ |\#!|//|/\*|\*/|--\ |@\w[\w.]*(?:\(|$)|\#(?:include|define|ifdef|endif|pragma)\b
+    r"""\s*(?:>>>\ |"{3}|'{3}|\.\.\.\ |\$\ |\#!|//|/\*|\*/|--\ |@\w[\w.]*(?:\(|$)|\#(?:include|define|ifdef|endif|pragma)\b
     |<\?|<!--|</?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>|@@\ |\+\+\+\ |---\ [ab]/|diff\ --git)""",
     re.VERBOSE,
 )
