@@ -92,9 +92,7 @@ def _batch(args: argparse.Namespace) -> int:
     with cli_output.Progress(total) as progress:
         for request in requests:
             try:
-                result = compressor.compress(
-                    request.query, request.documents, budget=args.budget, rate=args.rate
-                )
+                result = _run(compressor, args, request.query, request.documents)
             except InvalidInputError as error:
                 raise InvalidInputError(f"line {request.line}: {error}") from error
             head = {} if request.id is None else {"id": request.id}
@@ -129,8 +127,16 @@ def _timed(args: argparse.Namespace, documents: list[Document]) -> tuple[Compres
     """The result and the seconds it took, without the loading of the model."""
     compressor = _compressor(args)
     start = time.perf_counter()
-    result = compressor.compress(args.query, documents, budget=args.budget, rate=args.rate)
+    result = _run(compressor, args, args.query, documents)
     return result, time.perf_counter() - start
+
+
+def _run(
+    compressor: Compressor, args: argparse.Namespace, query: str, documents: Sequence[Document]
+) -> Compression:
+    return compressor.compress(
+        query, documents, budget=args.budget, rate=args.rate, max_docs=args.max_docs, order=args.order
+    )
 
 
 def _print(args: argparse.Namespace, result: Compression, documents: list[Document], seconds: float) -> int:

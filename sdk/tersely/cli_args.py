@@ -76,6 +76,9 @@ def _add_compression(command: argparse.ArgumentParser) -> None:
     size = command.add_mutually_exclusive_group()
     size.add_argument("--budget", type=int, metavar="N", help="at most N tokens, titles and all included")
     size.add_argument("--rate", type=float, metavar="R", help="at most this share of the tokens, in (0, 1]")
+    command.add_argument("--max-docs", type=int, metavar="N", help="keep only the N most relevant documents")
+    order = "documents as given, or the most relevant first (default: source)"
+    command.add_argument("--order", choices=("source", "rerank"), default="source", help=order)
     counter = "what counts tokens: a tokenizer.json or tiktoken:NAME (default: a built-in estimate)"
     command.add_argument("--tokenizer", metavar="SPEC", help=counter)
     _add_model(command)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
 
+from tersely import inputs
 from tersely.errors import InvalidInputError
 from tersely.types import Document
 
@@ -17,7 +18,6 @@ Format = Literal["auto", "text", "jsonl"]
 
 STDIN = "-"
 _JSONL_SUFFIXES = frozenset({".jsonl", ".ndjson"})
-_DOCUMENT_KEYS = frozenset({"text", "title", "id", "metadata"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class Request:
     """Counted from 1."""
     query: str
     documents: tuple[Document, ...]
-    id: str | int | None
+    id: Any
+    """Any JSON value; it is handed back as it came."""
 
 
 def read_documents(names: Sequence[str], form: Format) -> list[Document]:
@@ -56,14 +57,12 @@ def read_requests(name: str) -> Iterator[Request]:
     """
     for number, line in _lines(name):
         record = _parse_object(line, where := f"{_label(name)}, line {number}")
-        query, documents, key = record.get("query"), record.get("documents"), record.get("id")
+        query, documents = record.get("query"), record.get("documents")
         if not isinstance(query, str) or not isinstance(documents, list):
             raise InvalidInputError(f'{where}: expected {{"query": string, "documents": [...]}}.')
-        if not isinstance(key, str | int | None):
-            raise InvalidInputError(f"{where}: 'id' must be a string or a whole number.")
         items = cast("list[object]", documents)
         parsed = tuple(_document(item, f"{where}, document {index}") for index, item in enumerate(items, 1))
-        yield Request(number, query, parsed, key)
+        yield Request(number, query, parsed, record.get("id"))
 
 
 def demo_documents() -> list[Document]:
@@ -99,31 +98,21 @@ def _json_documents(text: str, name: str) -> Iterator[Document]:
 
 
 def _document(value: object, where: str) -> Document:
-    if isinstance(value, str):
-        return Document(value)
-    if not isinstance(value, dict):
-        raise InvalidInputError(f"{where}: a document is a string or an object, not {_kind(value)}.")
-    record = cast("dict[str, Any]", value)
-    unknown = sorted(set(record) - _DOCUMENT_KEYS)
-    if unknown:
-        raise InvalidInputError(f"{where}: unknown key {unknown[0]!r}. Put your own data into 'metadata'.")
-    text, title, key = record.get("text"), record.get("title"), record.get("id")
-    if not isinstance(text, str):
-        raise InvalidInputError(f"{where}: 'text' must be a string, not {_kind(text)}.")
-    if not isinstance(title, str | None):
-        raise InvalidInputError(f"{where}: 'title' must be a string, not {_kind(title)}.")
-    if not isinstance(key, str | int | None):
-        raise InvalidInputError(f"{where}: 'id' must be a string or a whole number, not {_kind(key)}.")
-    metadata: object = record.get("metadata", {})
-    if not isinstance(metadata, dict):
-        raise InvalidInputError(f"{where}: 'metadata' must be an object, not {_kind(metadata)}.")
-    return Document(text, title, None if key is None else str(key), cast("Mapping[str, Any]", metadata))
+    item: object = value
+    if isinstance(value, dict):
+        record = cast("dict[str, Any]", value)
+        if type(record.get("id")) is int:  # common in data, while the library wants text
+            item = {**record, "id": str(record["id"])}
+    try:
+        return inputs.read_documents([item])[0]
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{where}: {str(error).removeprefix('Document 0 ')}") from error
 
 
 def _parse_object(line: str, where: str) -> dict[str, Any]:
     value = _parse(line, where)
     if not isinstance(value, dict):
-        raise InvalidInputError(f"{where}: expected a JSON object, not {_kind(value)}.")
+        raise InvalidInputError(f"{where}: expected a JSON object.")
     return cast("dict[str, Any]", value)
 
 
@@ -175,11 +164,3 @@ def _decode(raw: bytes, name: str) -> str:
 
 def _label(name: str) -> str:
     return "standard input" if name == STDIN else name
-
-
-def _kind(value: object) -> str:
-    """What JSON calls the value."""
-    if value is None:
-        return "null or absent"
-    names: dict[type, str] = {bool: "a boolean", str: "a string", dict: "an object", list: "an array"}
-    return names.get(type(value), "a number")
