@@ -6,6 +6,8 @@ import argparse
 import textwrap
 from typing import Any, NoReturn
 
+from tersely import __version__
+
 USAGE = 2
 """Exit code for bad usage and bad input, argparse's own."""
 
@@ -32,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=_EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    root.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    root.add_argument("--version", action="version", version=f"tersely {__version__}")
     commands = root.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
 
     compress = _add(commands, "compress", "compress documents for a question")
@@ -103,12 +105,3 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(USAGE, f"{self.prog}: {textwrap.shorten(message, 300)} (see {self.prog} --help)\n")
-
-
-class _Version(argparse.Action):
-    """The version is looked up only when asked for."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from importlib import metadata
-
-        parser.exit(0, f"tersely {metadata.version('tersely')}\n")
