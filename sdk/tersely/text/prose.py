@@ -9,32 +9,43 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from sentencex import get_sentence_boundaries
 
 _WINDOW = 2000
+"""Code points given to sentencex at a time."""
 _PHRASE = 40
+"""Thai and Lao mark neither words nor sentences: from this many code points on, a space ends a unit."""
 
 _NOISE = re.compile(r"""["'(){}\[\]“”‘’„«»「」『』]""")
 
-_BEFORE_NUMBER = re.compile(
-    r"(?<!\w)(?:[Ee]qs?|[Ff]igs?|[Ss]ecs?|Nos?|[Vv]ols?|[Cc]h|pp?|approx|ca|cf|al|[Aa]rts?|[Rr]efs?|[Tt]abs?"
-    r"|Thm|Lem|Prop|Defs?|Cor|Ex|Alg|App|ver|v|est|par|§|рис|табл|стр|гл|Abb|Nr|Bd|fig|núm|pág)\.\s*$"
+_BEFORE_NUMBER = frozenset(
+    "Eq. Eqs. eq. eqs. Fig. Figs. fig. figs. Sec. Secs. sec. secs. No. Nos. nos. Vol. Vols. vol. vols. Ch. ch. p. pp. "
+    "approx. ca. cf. al. Art. Arts. art. arts. Ref. Refs. ref. refs. Tab. Tabs. tab. Thm. Lem. Prop. Def. Defs. Cor. "
+    "Ex. Alg. App. ver. v. est. par. §. рис. табл. стр. гл. Abb. Nr. Bd. Abs. fig. núm. pág. págs. art. n.".split()
 )
-_NUMBER = re.compile(r"\s*[(\[]?[\d§#]|\s*[(\[]?[IVXLivxl]+\b|\s*\(")
-_LETTER_STOP = re.compile(r"(?<!\w)[^\W\d_]\.\s*$")
+"""Abbreviations that do not end a sentence when a number or a bracket follows."""
+_NUMBER = re.compile(r"\s*(?:[(\[]?[\d§#]|[(\[]?[IVXLivxl]+\b|\()")
 _ENUMERATOR = re.compile(r"\s*[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)\]]{1,2}\s*")
-_QUOTED_STOP = re.compile(r"[。！？!?][」』”’）]\s*$")
-_QUOTE_PARTICLE = frozenset("とでのがはをにもやなっかよね")
+_LONGEST_ENUMERATOR = 16
+_QUOTED_STOP = re.compile(r"[。！？!?][」』”’）]$")
+_QUOTE_PARTICLES = frozenset("とでのがはをにもやなっかよね")
+"""Hiragana that continue a Japanese sentence behind a quotation."""
 
-_BRACKETED_STOP = re.compile(r"(?<=[^\W\d_])[.!?…]+[)\]]+[\"'”’»]*(\s+)(?=[\"'“‘«(\[]?[^\W\d_])")
-_OPEN_ABBREVIATIONS = frozenset(
+_BRACKETED_STOP = re.compile(r"[.!?…]+[)\]]+[\"'”’»]*(\s+)(?=[\"'“‘«(\[]?[^\W\d_])")
+_LAST_WORD = re.compile(r"[^\W\d_]+$")
+_LONGEST_BRACKET = 400
+_ABBREVIATIONS = frozenset(
     "etc al inc ltd co corp jr sr dr mr mrs ms st vs approx dept est ed eds trans cf ca fig no vol pp eg ie".split()
 )
-_LAST_WORD = re.compile(r"([^\W\d_]+)[.!?…]+[)\]]+[\"'”’»]*\s+$")
+"""Words whose full stop inside a closing bracket may be the abbreviation's own."""
 
-_EXTRA_STOP = re.compile(r"[។៕།༎᙮]+[\"'”’»)\]]*\s*|(?<=[\u0370-\u03ff\u1f00-\u1fff])[;\u037e]\s+(?=[\u0370-\u03ff\u1f00-\u1fff])")
-_THAI_GAP = re.compile(r"(?<=[\u0e00-\u0eff])\s+(?=[\u0e00-\u0eff])")
+_EXTRA_STOP = re.compile(r"[។៕།༎᙮]+[\"'”’»)\]]*\s*")
+_GREEK_QUESTION = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff][;\u037e]\s+(?=[\u0370-\u03ff\u1f00-\u1fff])")
+_THAI_GAP = re.compile(r"[\u0e00-\u0eff](\s+)(?=[\u0e00-\u0eff])")
+
+_WORD_CHARACTER = re.compile(r"[^\W_]")
 
 
 def sentence_starts(prose: str) -> list[int]:
@@ -42,74 +53,80 @@ def sentence_starts(prose: str) -> list[int]:
 
     `prose` holds no line breaks, NULs or surrogates (the caller masks them). Time is linear in its length.
     """
-    starts = sorted({*_library_starts(prose), *_bracket_starts(prose), *_script_starts(prose)})
-    return _merged(prose, starts)
+    starts = {*_library_starts(prose), *_bracket_starts(prose)}
+    if not prose.isascii():
+        starts.update(_script_starts(prose))
+    return _without_false_starts(prose, sorted(starts))
 
 
 def _library_starts(prose: str) -> Iterator[int]:
     position, length = 0, len(prose)
     while position < length:
         end = min(position + _WINDOW, length)
-        if end < length:
-            end = max(prose.rfind(" ", position + _WINDOW // 2, end) + 1, 0) or end
+        if end < length:  # between words where there are any
+            end = prose.rfind(" ", position + _WINDOW // 2, end) + 1 or end
         window = prose[position:end]
-        if len(_NOISE.findall(window)) * 4 > len(window) > 200:  # not prose, and slow in sentencex
+        if len(window) > 200 and len(_NOISE.findall(window)) * 4 > len(
+            window
+        ):  # no prose, and slow in sentencex
             position = end
             continue
-        found = [int(item["start_index"]) for item in get_sentence_boundaries("en", window)]
-        inner = [start for start in found if 0 < start < len(window)]
-        for start in inner:
-            yield position + start
+        found = (int(boundary["start_index"]) for boundary in get_sentence_boundaries("en", window))
+        starts = [position + start for start in found if 0 < start < len(window)]
+        yield from starts
         # The window's last sentence may go on behind it: read it again from its start.
-        position = position + inner[-1] if inner and end < length else end
+        position = starts[-1] if starts and end < length else end
 
 
 def _bracket_starts(prose: str) -> Iterator[int]:
+    """Starts behind a sentence that ends inside brackets: "He left (it was late.) She stayed." """
     for match in _BRACKETED_STOP.finditer(prose):
-        start = match.end()
-        opened = max(prose.rfind("(", max(0, start - 400), start), prose.rfind("[", max(0, start - 400), start))
-        word = _LAST_WORD.search(prose, max(0, start - 40), start)
-        if opened < 0 or word is None or " " not in prose[opened : match.start()]:
+        start, stop = match.end(), match.start()
+        opened = max(prose.rfind(bracket, max(0, stop - _LONGEST_BRACKET), stop) for bracket in "([")
+        word = _LAST_WORD.search(prose[max(0, stop - 40) : stop])
+        if opened < 0 or word is None or " " not in prose[opened:stop]:
             continue
-        if prose[start : start + 8].lstrip("\"'“‘«([")[:1].islower():
+        following = prose[start : start + 2].lstrip("\"'“‘«([")
+        if following[:1].islower() or len(word[0]) == 1 or word[0].lower() in _ABBREVIATIONS:
             continue
-        if len(word[1]) > 1 and word[1].lower() not in _OPEN_ABBREVIATIONS:
-            yield start
+        yield start
 
 
 def _script_starts(prose: str) -> Iterator[int]:
-    for match in _EXTRA_STOP.finditer(prose):
-        if match.end() < len(prose):
-            yield match.end()
+    for pattern in (_EXTRA_STOP, _GREEK_QUESTION):
+        for match in pattern.finditer(prose):
+            if match.end() < len(prose):
+                yield match.end()
     previous = 0
     for match in _THAI_GAP.finditer(prose):
-        if match.start() - previous >= _PHRASE:
+        if match.start(1) - previous >= _PHRASE:
             previous = match.end()
             yield previous
 
 
-def _merged(prose: str, starts: list[int]) -> list[int]:
-    """Drop the starts that cut a sentence, and those that would leave a piece without a word."""
+def _without_false_starts(prose: str, starts: list[int]) -> list[int]:
     kept: list[int] = []
     previous = 0
-    for index, start in enumerate(starts):
-        following = starts[index + 1] if index + 1 < len(starts) else len(prose)
-        if _joins(prose, previous, start, following):
-            continue
-        kept.append(start)
-        previous = start
+    for start, following in pairwise([*starts, len(prose)]):
+        if not _is_false(prose, previous, start, following):
+            kept.append(start)
+            previous = start
     return kept
 
 
-def _joins(prose: str, previous: int, start: int, following: int) -> bool:
-    tail = prose[max(previous, start - 24) : start]
-    head = prose[start : min(following, start + 24)]
-    if _BEFORE_NUMBER.search(tail) and _NUMBER.match(head):
+def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
+    """Whether the pieces previous..start and start..following belong to one sentence."""
+    left = prose[max(previous, start - 24) : start].rstrip()
+    if not left or not _WORD_CHARACTER.search(prose, start, following):
         return True
-    if _LETTER_STOP.search(tail) and head.lstrip()[:1].islower():
+    if left[-1] == ".":
+        word = left[left.rfind(" ") + 1 :].lstrip("([\"'“")
+        if word in _BEFORE_NUMBER and _NUMBER.match(prose, start, following):
+            return True
+        if len(word) == 2 and word[0].isalpha() and prose[start:following].lstrip()[:1].islower():
+            return True
+    elif prose[start] in _QUOTE_PARTICLES and _QUOTED_STOP.search(left):
         return True
-    if _ENUMERATOR.fullmatch(prose, previous, start) or prose[previous:start].isspace():
-        return True
-    if _QUOTED_STOP.search(tail) and head[:1] in _QUOTE_PARTICLE:
-        return True
-    return not any(character.isalnum() for character in prose[start:following])
+    return (
+        start - previous <= _LONGEST_ENUMERATOR and _ENUMERATOR.fullmatch(prose, previous, start) is not None
+    )

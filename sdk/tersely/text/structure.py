@@ -60,9 +60,13 @@ _STAMP = re.compile(
     )""",
     re.VERBOSE,
 )
-_LEVEL = re.compile(r"\s*[\[(]?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)[\])]?(?::|\s+-|\s)\s*\S")
+_LEVEL = re.compile(
+    r"\s*[\[(]?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)[\])]?(?::|\s+-|\s)\s*\S"
+)
 _TRACEBACK = re.compile(r"\s*Traceback \(most recent call last\)|\s*goroutine \d+ \[|\s*stack backtrace:")
-_FRAME = re.compile(r"\s+at\s+\S|\s+\.\.\. \d+ (?:more|common)|(?:Caused by|Suppressed):|\s+File \".*\", line \d+")
+_FRAME = re.compile(
+    r"\s+at\s+\S|\s+\.\.\. \d+ (?:more|common)|(?:Caused by|Suppressed):|\s+File \".*\", line \d+"
+)
 
 _JSON = json.JSONDecoder(parse_int=str, parse_float=str)
 
@@ -187,7 +191,9 @@ class _Scanner:
             ticks, tildes = ahead[-1]
             if found and not found[2].strip():
                 length = len(found[1])
-                ticks, tildes = (max(ticks, length), tildes) if line.lstrip()[0] == "`" else (ticks, max(tildes, length))
+                ticks, tildes = (
+                    (max(ticks, length), tildes) if line.lstrip()[0] == "`" else (ticks, max(tildes, length))
+                )
             ahead.append((ticks, tildes))
         ahead.reverse()
         return ahead
@@ -357,7 +363,7 @@ class _Scanner:
     def is_title(self, first: int, end: int) -> bool:
         """A short line on its own that does not end like a sentence and has something behind it."""
         line = self.lines[first].strip()
-        if end - first > 1 or len(line) > 80 or line.endswith((*_TERMINAL, ",", ";", "\"", "”")):
+        if end - first > 1 or len(line) > 80 or line.endswith((*_TERMINAL, ",", ";", '"', "”")):
             return False
         alone = (first == 0 or self.blank(first - 1)) and end < len(self.lines) and self.blank(end)
         return alone and not line[:1].islower() and any(c.isalpha() for c in line) and len(line.split()) <= 12
@@ -368,7 +374,11 @@ class _Scanner:
     def continues(self, before: int, line: int, width: int) -> bool:
         """Whether a line break between two lines of a paragraph is only wrapping."""
         left = self.lines[before].rstrip()
-        right = _QUOTE.sub("", self.lines[line]) if self.lines[line].lstrip().startswith(">") else self.lines[line]
+        right = (
+            _QUOTE.sub("", self.lines[line])
+            if self.lines[line].lstrip().startswith(">")
+            else self.lines[line]
+        )
         word = _FIRST_WORD.match(right)
         if word is None or word[1][:1].islower():
             return not left.endswith(_TERMINAL)

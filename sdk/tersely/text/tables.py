@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-_DELIMITER_ROW = re.compile(r"\s*+[|+]?\s*+:?-++:?\s*+(?:[|+]\s*+:?-++:?\s*+)++[|+]?\s*$|\s*+\|\s*+:?-++:?\s*+\|\s*$")
+_DELIMITER_ROW = re.compile(
+    r"\s*+[|+]?\s*+:?-++:?\s*+(?:[|+]\s*+:?-++:?\s*+)++[|+]?\s*$|\s*+\|\s*+:?-++:?\s*+\|\s*$"
+)
 _GRID_LINE = re.compile(r"\s*(?:\+[-=+:]{2,}|[\u2500-\u257f])")
 _GRID_ROW = re.compile(r"\s*(?:[|+]|[\u2500-\u257f])")
 _PIPED_ROW = re.compile(r"\s*\|.*\|\s*$")

@@ -1,0 +1,190 @@
+"""Count tokens the way the caller's language model does.
+
+A counter has one method. `resolve_counter` makes one from what a caller is likely to have: a tokenizer.json,
+the name of a tiktoken encoding, a function, or nothing, and then the bundled estimate serves. Nothing here
+touches the network: a vocabulary that is not on this machine is an error with its remedy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from tersely.errors import InvalidInputError, MissingDependencyError
+from tersely.text.approximate import ApproximateCounter
+
+if TYPE_CHECKING:
+    import tiktoken
+
+__all__ = ["ApproximateCounter", "TokenCounter", "resolve_counter"]
+
+_TIKTOKEN_PREFIX = "tiktoken:"
+
+# Name and SHA-256 of the file in which tiktoken caches an encoding; the name is the SHA-1 of its address.
+_O200K = (
+    "fb374d419588a4632f3f557e76b4b70aebbca790",
+    "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+)
+_P50K = (
+    "ec7223a39ce59f226a68acc30dc1af2788490e15",
+    "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
+)
+_CACHE_FILES = {
+    "o200k_base": _O200K,
+    "o200k_harmony": _O200K,
+    "cl100k_base": (
+        "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    ),
+    "p50k_base": _P50K,
+    "p50k_edit": _P50K,
+    "r50k_base": (
+        "0ea1e91bbb3a60f729a8dc8f777fd2fc07cd8df4",
+        "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
+    ),
+}
+
+
+@runtime_checkable
+class TokenCounter(Protocol):
+    """Anything that can say how many tokens a text costs."""
+
+    approximate: bool
+    """Whether the count is an estimate: a limit in its tokens may be missed in the model's."""
+
+    def count(self, text: str) -> int:
+        """Tokens in `text`, without special tokens; 0 for the empty string."""
+        ...
+
+
+def resolve_counter(spec: TokenCounter | Callable[[str], int] | str | Path | None) -> TokenCounter:
+    """The counter that `spec` stands for.
+
+    None is the bundled estimate. A path is a tokenizer.json or a folder with one. "tiktoken:" and the name of
+    an encoding or an OpenAI model counts with tiktoken, whose file must already be cached. A function takes
+    the text and returns the number of tokens.
+
+    Raises InvalidInputError for a missing or damaged file, an unknown name or another kind of object, and
+    MissingDependencyError where tiktoken is not installed.
+    """
+    if spec is None:
+        return ApproximateCounter()
+    if isinstance(spec, str) and spec.startswith(_TIKTOKEN_PREFIX):
+        return _tiktoken_counter(spec.removeprefix(_TIKTOKEN_PREFIX))
+    if isinstance(spec, (str, Path)):
+        return _TokenizerFileCounter(Path(spec))
+    if isinstance(spec, TokenCounter):
+        return spec
+    if callable(spec):
+        return _FunctionCounter(spec)
+    raise InvalidInputError(
+        f"token_counter is {type(spec).__name__}; pass a path to tokenizer.json, 'tiktoken:<encoding>', "
+        "a function from text to a number of tokens, or an object with count(text) and approximate."
+    )
+
+
+class _TokenizerFileCounter:
+    approximate = False
+
+    def __init__(self, path: Path) -> None:
+        from tokenizers import Tokenizer
+
+        file = path / "tokenizer.json" if path.is_dir() else path
+        if not file.is_file():
+            raise InvalidInputError(
+                f"token_counter: no file {str(file)!r}; pass the path of a tokenizer.json, "
+                f"or '{_TIKTOKEN_PREFIX}<encoding>' for an OpenAI vocabulary."
+            )
+        try:
+            self._tokenizer = Tokenizer.from_file(str(file))
+        except Exception as error:  # tokenizers raises bare Exception for every unreadable file
+            raise InvalidInputError(
+                f"token_counter: {str(file)!r} is no readable tokenizer.json ({error}); "
+                "download it again or pass another."
+            ) from error
+        # Files saved for a fixed window would report its length for every text.
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+
+    def count(self, text: str) -> int:
+        return len(self._tokenizer.encode(_encodable(text), add_special_tokens=False).ids)
+
+
+class _TiktokenCounter:
+    approximate = False
+
+    def __init__(self, encoding: tiktoken.Encoding) -> None:
+        self._encoding = encoding
+
+    def count(self, text: str) -> int:
+        return len(self._encoding.encode_ordinary(_encodable(text)))
+
+
+class _FunctionCounter:
+    approximate = False
+
+    def __init__(self, function: Callable[[str], int]) -> None:
+        self._function = function
+
+    def count(self, text: str) -> int:
+        number: object = self._function(text)
+        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+            raise InvalidInputError(
+                f"token_counter returned {number!r}; it must return a whole number of tokens, zero or more."
+            )
+        return number
+
+
+def _tiktoken_counter(name: str) -> TokenCounter:
+    try:
+        import tiktoken
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"token_counter '{_TIKTOKEN_PREFIX}{name}' needs tiktoken: pip install 'tersely[tiktoken]'"
+        ) from error
+    encoding = name
+    if name not in _CACHE_FILES:
+        try:
+            encoding = tiktoken.encoding_name_for_model(name)
+        except KeyError:
+            encoding = ""
+    if encoding not in _CACHE_FILES:
+        known = ", ".join(sorted(_CACHE_FILES))
+        raise InvalidInputError(
+            f"token_counter: {name!r} is no known encoding or model; use one of {known}, "
+            "or the name of an OpenAI model."
+        )
+    # Looked up here first, because tiktoken would download a file that is missing or damaged.
+    file = _cached_file(encoding)
+    if hashlib.sha256(file.read_bytes()).hexdigest() != _CACHE_FILES[encoding][1]:
+        raise InvalidInputError(
+            f"token_counter: the cached vocabulary {str(file)!r} is damaged; delete it and fill the cache "
+            f"again with tiktoken.get_encoding({encoding!r}) where there is a network."
+        )
+    return _TiktokenCounter(tiktoken.get_encoding(encoding))
+
+
+def _cached_file(encoding: str) -> Path:
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    if folder is None:
+        folder = os.path.join(tempfile.gettempdir(), "data-gym-cache")
+    file = Path(folder, _CACHE_FILES[encoding][0])
+    if not folder or not file.is_file():
+        where = (
+            f"in {folder!r}" if folder else "because TIKTOKEN_CACHE_DIR is empty, which turns the cache off"
+        )
+        raise InvalidInputError(
+            f"token_counter: the vocabulary of {encoding} is not cached {where}, and nothing is downloaded "
+            f"here; run tiktoken.get_encoding({encoding!r}) once with a network and set TIKTOKEN_CACHE_DIR "
+            "to its cache, or pass a tokenizer.json."
+        )
+    return file
+
+
+def _encodable(text: str) -> str:
+    """Lone surrogates, which UTF-8 cannot hold, count as question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
