@@ -16,12 +16,12 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 from tersely import cli_args, cli_input, cli_output
+from tersely.compressor import Compressor
 from tersely.errors import ArtifactError, InvalidInputError, MissingDependencyError, OfflineError
+from tersely.types import Compression, Document
 
-if TYPE_CHECKING:  # imported when a command needs it: --help and bad usage answer without loading numpy
+if TYPE_CHECKING:
     from tersely.cli_report import Report
-    from tersely.compressor import Compressor
-    from tersely.types import Compression, Document
 
 OK, INTERNAL, USAGE, MODEL, FAILED_OPEN, INTERRUPTED, BROKEN_PIPE = 0, 1, cli_args.USAGE, 3, 4, 130, 141
 
@@ -72,9 +72,9 @@ def _compress(args: argparse.Namespace) -> int:
 
 def _demo(args: argparse.Namespace) -> int:
     documents = cli_input.demo_documents()
+    result, seconds = _timed(args, documents)
     if not args.json:
         print(f"Question: {args.query}\n")
-    result, seconds = _timed(args, documents)
     return _print(args, result, documents, seconds)
 
 
@@ -103,7 +103,7 @@ def _batch(args: argparse.Namespace) -> int:
 
 
 def _inspect(args: argparse.Namespace) -> int:
-    from tersely import cli_report
+    from tersely import cli_report  # here, because the other commands need not wait for its imports
 
     return _print_report(args, cli_report.inspect(args.model))
 
@@ -118,8 +118,6 @@ _COMMANDS = {"compress": _compress, "demo": _demo, "inspect": _inspect, "doctor"
 
 
 def _compressor(args: argparse.Namespace) -> Compressor:
-    from tersely.compressor import Compressor
-
     return Compressor(args.model, token_counter=args.tokenizer, threads=args.threads)
 
 

@@ -49,7 +49,7 @@ def inspect(model: str | None) -> Report:
         "path": str(artifact.path),
         "size": f"{sum(entry['size'] for entry in files.values()) / 1e6:.1f} MB",
         "checksums": f"{len(files)} files verified",
-        "files": {name: f"{e['size']:,} bytes, sha256 {e['sha256']}" for name, e in files.items()},
+        "files": {name: f"{e['size']:,} bytes, sha256 {e['sha256'][:16]}" for name, e in files.items()},
         "config": {
             key: value for key, value in artifact.config.items() if not isinstance(value, dict | list)
         },

@@ -37,7 +37,7 @@ def test_readme_examples_run_and_give_what_they_show() -> None:
             _, arrow, expected = lines[(statement.end_lineno or 0) - 1].partition("# -> ")
             source = ast.unparse(statement)
             if arrow:
-                assert repr(eval(source, names)) == repr(ast.literal_eval(expected)), source  # noqa: S307
+                assert repr(eval(source, names)) == repr(ast.literal_eval(expected)), source
                 shown += 1
             else:
                 exec(source, names)
