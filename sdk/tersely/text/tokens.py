@@ -8,17 +8,15 @@ touches the network: a vocabulary that is not on this machine is an error with i
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 from tersely.errors import InvalidInputError, MissingDependencyError
 from tersely.text.approximate import ApproximateCounter
-
-if TYPE_CHECKING:
-    import tiktoken
 
 __all__ = ["ApproximateCounter", "TokenCounter", "resolve_counter"]
 
@@ -114,10 +112,21 @@ class _TokenizerFileCounter:
         return len(self._tokenizer.encode(_encodable(text), add_special_tokens=False).ids)
 
 
+class _Encoding(Protocol):
+    def encode_ordinary(self, text: str) -> list[int]: ...
+
+
+class _Tiktoken(Protocol):
+    """What is used of the optional tiktoken module, so that types can be checked without it."""
+
+    def get_encoding(self, encoding_name: str) -> _Encoding: ...
+    def encoding_name_for_model(self, model_name: str) -> str: ...
+
+
 class _TiktokenCounter:
     approximate = False
 
-    def __init__(self, encoding: tiktoken.Encoding) -> None:
+    def __init__(self, encoding: _Encoding) -> None:
         self._encoding = encoding
 
     def count(self, text: str) -> int:
@@ -127,11 +136,11 @@ class _TiktokenCounter:
 class _FunctionCounter:
     approximate = False
 
-    def __init__(self, function: Callable[[str], int]) -> None:
+    def __init__(self, function: Callable[[str], object]) -> None:
         self._function = function
 
     def count(self, text: str) -> int:
-        number: object = self._function(text)
+        number = self._function(text)
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:
             raise InvalidInputError(
                 f"token_counter returned {number!r}; it must return a whole number of tokens, zero or more."
@@ -141,7 +150,7 @@ class _FunctionCounter:
 
 def _tiktoken_counter(name: str) -> TokenCounter:
     try:
-        import tiktoken
+        tiktoken = cast(_Tiktoken, importlib.import_module("tiktoken"))
     except ImportError as error:
         raise MissingDependencyError(
             f"token_counter '{_TIKTOKEN_PREFIX}{name}' needs tiktoken: pip install 'tersely[tiktoken]'"
