@@ -1,1 +1,35 @@
-"""Context compression for language models on a plain CPU."""
+"""Context compression for language models on a plain CPU.
+
+from tersely import Compressor
+
+result = Compressor().compress(query, documents, rate=0.25)
+result.text
+"""
+
+from tersely.compressor import Compressor
+from tersely.errors import (
+    ArtifactError,
+    InvalidInputError,
+    MissingDependencyError,
+    OfflineError,
+    TerselyError,
+)
+from tersely.text.tokens import TokenCounter
+from tersely.types import CompressedDocument, Compression, Document, Span
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArtifactError",
+    "CompressedDocument",
+    "Compression",
+    "Compressor",
+    "Document",
+    "InvalidInputError",
+    "MissingDependencyError",
+    "OfflineError",
+    "Span",
+    "TerselyError",
+    "TokenCounter",
+    "__version__",
+]

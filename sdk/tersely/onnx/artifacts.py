@@ -42,6 +42,12 @@ class Artifact:
         return str(self.config.get("name") or self.path.name)
 
     @property
+    def fingerprint(self) -> str:
+        """Eight hex digits that change with any file of the artifact."""
+        files = json.dumps(self.manifest["files"], sort_keys=True)
+        return hashlib.sha256(files.encode()).hexdigest()[:8]
+
+    @property
     def tokenizer_path(self) -> Path:
         return self.path / "tokenizer.json"
 

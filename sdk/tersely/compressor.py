@@ -1,0 +1,229 @@
+"""The main path: documents -> units -> scores -> choice -> text with a receipt.
+
+    inputs               the caller's documents and options, checked
+    text/sentences       every document becomes units: sentences, and structure that stays whole
+    selector/selector    one probability per unit and per document, for this query
+    selector/packing     those above the threshold, or the best that a hard limit has room for
+    render               byte-exact pieces, in source order, and where each of them comes from
+
+`job` holds the state of one call on that way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tersely import inputs
+from tersely.errors import InvalidInputError
+from tersely.inputs import DocumentLike, Order
+from tersely.job import Clock, Job, Scores
+from tersely.text.tokens import TokenCounter, resolve_counter
+from tersely.types import Compression
+
+if TYPE_CHECKING:
+    from tersely.selector.selector import DocumentScores, ScoredInput
+
+logger = logging.getLogger("tersely")
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Scorer(Protocol):
+    """What a compressor needs of a model. `tersely.selector.selector.Selector` is the one that ships."""
+
+    threshold: float
+    """Units scored at least this much are kept when the caller gives no limit."""
+
+    def score(self, query: str, documents: Sequence[ScoredInput]) -> Sequence[DocumentScores]:
+        """Scores for each document, one per unit. Called from several threads at once."""
+        ...
+
+
+class Compressor:
+    """Keeps the sentences of documents that a query needs. Safe to share between threads.
+
+    Args:
+        model: None for the bundled model, the folder of an exported one, a hub name "owner/name", or a
+            `Scorer`.
+        token_counter: counts tokens for budgets and receipts: a `TokenCounter`, a function from text to
+            int, the path of a tokenizer.json, or the name of a tiktoken encoding that is already on this
+            machine. None for the bundled estimate. It must be safe to call from several threads.
+        threads: most threads that one forward pass may use; None for every core this process may use.
+
+    Raises:
+        ArtifactError: the model is missing, damaged, or made for another version.
+        OfflineError: a hub model was named while `TERSELY_OFFLINE=1`.
+        InvalidInputError: an argument cannot be used.
+    """
+
+    def __init__(
+        self,
+        model: str | Path | Scorer | None = None,
+        *,
+        token_counter: TokenCounter | Callable[[str], int] | str | Path | None = None,
+        threads: int | None = None,
+    ) -> None:
+        if threads is not None:
+            threads = inputs.check_count(threads, "threads", "threads")
+        self.token_counter = resolve_counter(token_counter)
+        self._scorer, self.model = _load(model, threads)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name_or_path: str | Path,
+        *,
+        token_counter: TokenCounter | Callable[[str], int] | str | Path | None = None,
+        threads: int | None = None,
+    ) -> Compressor:
+        """A compressor for an exported model: its folder, or its hub name "owner/name"."""
+        return cls(name_or_path, token_counter=token_counter, threads=threads)
+
+    def compress(
+        self,
+        query: str,
+        docs: Iterable[DocumentLike],
+        *,
+        budget: int | None = None,
+        rate: float | None = None,
+        max_docs: int | None = None,
+        order: Order = "source",
+    ) -> Compression:
+        """Keep what the query needs.
+
+        With `budget` or `rate` the best units fill the limit. With neither, every unit above the model's
+        own threshold is kept, so the size adapts to the query and may be nothing at all. The result is
+        never larger than the input, in tokens as in characters.
+
+        Args:
+            query: the question that the context should answer.
+            docs: texts, `Document`s, or mappings with the key "text".
+            budget: most tokens of the text, by the compressor's counter; titles and separators included.
+            rate: most tokens of the text, as a share of the input's, in (0, 1].
+            max_docs: keep only this many documents, the most relevant.
+            order: documents as given ("source") or the most relevant first ("rerank").
+
+        Returns:
+            The compression. If the model fails, everything comes back with status "failed_open", the
+            reason, and a logged warning: then, and only then, `budget`, `rate` and `max_docs` are not
+            enforced.
+
+        Raises:
+            InvalidInputError: an argument cannot be used; the message says which and why.
+        """
+        clock = Clock()
+        query = inputs.check_query(query)
+        tokens, share = inputs.check_budget(budget, rate)
+        if max_docs is not None:
+            max_docs = inputs.check_count(max_docs, "max_docs", "documents")
+        order = inputs.check_order(order)
+        job = Job(inputs.read_documents(docs), self._count, self.model, clock)
+        if not job.filled:
+            return job.everything("bypassed", "there is no text in the documents")
+
+        limited = tokens is not None or share is not None
+        limit = _limit(job.tokens_before, tokens, share)
+        crowded = max_docs is not None and max_docs < job.filled
+        if limited and limit == job.tokens_before and not crowded and order == "source":
+            return job.everything("unchanged", "the documents fit into the limit")
+        if limited:
+            job.prepare(limit)
+        try:
+            scores = self._score(query, job)
+        except BaseException as error:
+            if not _is_failure(error):
+                raise
+            reason = f"{type(error).__name__}: {error}"
+            logger.warning("the model failed, so the documents are passed on uncompressed: %s", reason)
+            return job.everything("failed_open", reason)
+        clock.lap("score")
+        threshold = None if limited else self._scorer.threshold
+        return job.choose(scores, limit, threshold=threshold, max_docs=max_docs, order=order)
+
+    def compress_batch(
+        self,
+        requests: Iterable[tuple[str, Iterable[DocumentLike]]],
+        *,
+        budget: int | None = None,
+        rate: float | None = None,
+        max_docs: int | None = None,
+        order: Order = "source",
+    ) -> list[Compression]:
+        """`compress` for each (query, docs), with the same options and the same results, in order."""
+        options: dict[str, Any] = {"budget": budget, "rate": rate, "max_docs": max_docs, "order": order}
+        return [self.compress(query, docs, **options) for query, docs in requests]
+
+    async def acompress(
+        self,
+        query: str,
+        docs: Iterable[DocumentLike],
+        *,
+        budget: int | None = None,
+        rate: float | None = None,
+        max_docs: int | None = None,
+        order: Order = "source",
+    ) -> Compression:
+        """`compress` on a worker thread, so that the event loop stays free."""
+        return await asyncio.to_thread(
+            self.compress, query, docs, budget=budget, rate=rate, max_docs=max_docs, order=order
+        )
+
+    def _score(self, query: str, job: Job) -> list[Scores]:
+        """Scores for each document; raises what the model raises, and ValueError for scores that are none."""
+        from tersely.selector.selector import ScoredInput
+
+        pairs = zip(job.documents, job.units, strict=True)
+        given = [ScoredInput(document.title, document.text, units) for document, units in pairs]
+        scored = [Scores(s.relevance, [float(x) for x in s.scores]) for s in self._scorer.score(query, given)]
+        if [len(s.units) for s in scored] != [len(units) for units in job.units]:
+            raise ValueError("the model did not give one score per unit")
+        if not all(math.isfinite(x) for s in scored for x in (s.relevance, *s.units)):
+            raise ValueError("the model gave scores that are not numbers")
+        return scored
+
+    def _count(self, text: str) -> int:
+        if not text:
+            return 0
+        count: object = self.token_counter.count(_SURROGATE.sub("\ufffd", text))
+        if isinstance(count, bool) or not isinstance(count, Integral) or count < 0:
+            raise InvalidInputError(
+                f"token_counter returned {count!r}. It has to return a whole number of tokens."
+            )
+        return int(count)
+
+
+def _limit(before: int, tokens: int | None, share: float | None) -> int:
+    """Most tokens of the result; never more than there were."""
+    if tokens is not None:
+        return min(before, tokens)
+    # The epsilon keeps a share such as 0.29 of 100 from losing a token to floating point.
+    return before if share is None else min(before, math.floor(share * before + 1e-9))
+
+
+def _is_failure(error: BaseException) -> bool:
+    """Whether the engine failed, as opposed to the caller stopping it. A panic in Rust is no `Exception`."""
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+
+
+def _load(model: str | Path | Scorer | None, threads: int | None) -> tuple[Scorer, str]:
+    """The scorer, and the name that receipts give it."""
+    if isinstance(model, str | Path | None):
+        # Imported here: `import tersely` needs neither numpy nor tokenizers.
+        from tersely.onnx.artifacts import load_artifact
+        from tersely.selector.selector import Selector
+
+        artifact = load_artifact(model)
+        return Selector.load(artifact, threads), f"{artifact.name}@{artifact.fingerprint}"
+    if not callable(getattr(model, "score", None)) or not hasattr(model, "threshold"):
+        raise InvalidInputError(
+            f"The model is a {type(model).__name__}. Pass a folder, a hub name, or an object with score() "
+            "and threshold."
+        )
+    return model, type(model).__name__

@@ -1,0 +1,226 @@
+"""One compression under way: documents as units, their costs, the choice, and the receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+from tersely import render
+from tersely.inputs import Order
+from tersely.selector.cutting import cut, may_cut
+from tersely.selector.packing import Choice, Item, fit, rank
+from tersely.text.sentences import Unit, split_units
+from tersely.types import Citation, Citations, CompressedDocument, Compression, Document, Span, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What the model says about one document."""
+
+    relevance: float
+    units: Sequence[float]
+
+
+class Clock:
+    """Seconds per stage of one call."""
+
+    def __init__(self) -> None:
+        self._start = self._last = perf_counter()
+        self._laps: dict[str, float] = {}
+
+    def lap(self, stage: str) -> None:
+        now = perf_counter()
+        self._laps[stage] = self._laps.get(stage, 0.0) + now - self._last
+        self._last = now
+
+    def stop(self) -> dict[str, float]:
+        self.lap("pack")
+        return {**self._laps, "total": perf_counter() - self._start}
+
+
+class Job:
+    """The documents of one call.
+
+    Attributes:
+        documents: in the caller's order.
+        units: per document; large ones are replaced by their pieces once `prepare` knows the limit.
+        filled: number of documents that hold any text.
+        tokens_before: tokens of the text with nothing dropped.
+    """
+
+    def __init__(
+        self, documents: list[Document], count: Callable[[str], int], model: str, clock: Clock
+    ) -> None:
+        self.documents = documents
+        self.units: list[list[Unit]] = [split_units(document.text) for document in documents]
+        self.filled = sum(map(bool, self.units))
+        self._uncut = list(self.units)
+        self._count = count
+        self._model = model
+        self._clock = clock
+        self._whole: list[list[int]] = [list(range(len(units))) for units in self.units]
+        """Per unit, a number that pieces of one unit share."""
+        self._costs: list[list[int]] | None = None
+        self.tokens_before = count(self._render(self._all(), range(len(documents)))[0])
+        clock.lap("split")
+
+    def prepare(self, limit: int) -> None:
+        """Count every unit, and cut those that alone exceed `limit` tokens where that is allowed."""
+        self._costs = []
+        for index, document in enumerate(self.documents):
+            room = limit - self._count(render.title_line(document))
+            units: list[Unit] = []
+            whole: list[int] = []
+            costs: list[int] = []
+            for number, unit in enumerate(self.units[index]):
+                cost = self._count(document.text[unit.start : unit.end])
+                if cost > room > 0 and may_cut(unit):
+                    pieces = cut(document.text, unit, cost, room)
+                    costs += [self._count(document.text[piece.start : piece.end]) for piece in pieces]
+                else:
+                    pieces = [unit]
+                    costs.append(cost)
+                units += pieces
+                whole += [number] * len(pieces)
+            self.units[index] = units
+            self._whole[index] = whole
+            self._costs.append(costs)
+        self._clock.lap("split")
+
+    def choose(
+        self,
+        scores: Sequence[Scores],
+        limit: int,
+        *,
+        threshold: float | None,
+        max_docs: int | None,
+        order: Order,
+    ) -> Compression:
+        """The best units within `limit` tokens; with a threshold, only those that reach it."""
+        ranking = sorted(range(len(self.documents)), key=lambda doc: (-scores[doc].relevance, doc))
+        ranking = [doc for doc in ranking if self.units[doc]]
+        allowed = ranking[:max_docs]
+        sequence = allowed if order == "rerank" else sorted(allowed)
+        # Without a limit to fill, lengths rank as well as tokens do, and cost nothing to count.
+        costs = self._costs or [[unit.end - unit.start for unit in units] for units in self.units]
+        items = [
+            Item(doc, unit, score, costs[doc][unit])
+            for doc in sequence
+            for unit, score in enumerate(scores[doc].units)
+            if threshold is None or score >= threshold
+        ]
+        measure_title = self._count if self._costs else len
+        titles = [measure_title(render.title_line(document)) for document in self.documents]
+        total = sum(map(sum, costs)) + sum(titles)
+        choice = fit(
+            rank(items),
+            titles,
+            limit,
+            lambda chosen: self._count(self._render(self._by_document(chosen), sequence)[0]),
+            scale=total / max(1, self.tokens_before),
+        )
+        return self._receipt(choice, sequence, scores, threshold=threshold)
+
+    def everything(self, status: Status, reason: str) -> Compression:
+        """All documents as they are, unscored."""
+        self.units = self._uncut
+        scores = [Scores(0.0, [0.0] * len(units)) for units in self.units]
+        kept = [
+            [Span(doc, unit.start, unit.end, 0.0, status) for unit in units]
+            for doc, units in enumerate(self.units)
+        ]
+        return self._compression(self._all(), range(len(self.documents)), scores, kept, [], status, reason)
+
+    def _receipt(
+        self, choice: Choice, sequence: Sequence[int], scores: Sequence[Scores], threshold: float | None
+    ) -> Compression:
+        allowed = set(sequence)
+        cut_and_kept = {(doc, self._whole[doc][unit]) for doc, unit in choice if self._is_piece(doc, unit)}
+        kept: list[list[Span]] = [[] for _ in self.documents]
+        dropped: list[Span] = []
+        for doc, units in enumerate(self.units):
+            for index, (unit, score) in enumerate(zip(units, scores[doc].units, strict=True)):
+                truncated = (doc, self._whole[doc][index]) in cut_and_kept
+                if (doc, index) in choice:
+                    reason = "truncated" if truncated else "score"
+                    kept[doc].append(Span(doc, unit.start, unit.end, score, reason))
+                    continue
+                if doc not in allowed:
+                    reason = "max_docs"
+                elif threshold is not None and score < threshold:
+                    reason = "threshold"
+                else:
+                    reason = "truncated" if truncated else "budget"
+                dropped.append(Span(doc, unit.start, unit.end, score, reason))
+        chosen = self._by_document(choice)
+        if dropped or list(sequence) != sorted(sequence):
+            return self._compression(chosen, sequence, scores, kept, dropped, "compressed", None)
+        return self._compression(
+            chosen, sequence, scores, kept, [], "unchanged", "nothing was scored too low"
+        )
+
+    def _compression(
+        self,
+        chosen: Sequence[Sequence[int]],
+        sequence: Sequence[int],
+        scores: Sequence[Scores],
+        kept: Sequence[Sequence[Span]],
+        dropped: Sequence[Span],
+        status: Status,
+        reason: str | None,
+    ) -> Compression:
+        text, pieces, bodies = self._render(chosen, sequence)
+        present = [doc for doc in sequence if chosen[doc]]
+        return Compression(
+            text=text,
+            documents=tuple(
+                CompressedDocument(
+                    source=doc,
+                    text=body,
+                    title=self.documents[doc].title,
+                    id=self.documents[doc].id,
+                    metadata=self.documents[doc].metadata,
+                    relevance=scores[doc].relevance,
+                    spans=tuple(kept[doc]),
+                )
+                for doc, body in zip(present, bodies, strict=True)
+            ),
+            kept=tuple(span for doc in present for span in kept[doc]),
+            dropped=tuple(dropped),
+            tokens_before=self.tokens_before,
+            tokens_after=self._count(text),
+            status=status,
+            reason=reason,
+            model=self._model,
+            pieces=Citations(pieces),
+            timings=self._clock.stop(),
+        )
+
+    def _render(
+        self, chosen: Sequence[Sequence[int]], sequence: Sequence[int]
+    ) -> tuple[str, tuple[Citation, ...], list[str]]:
+        """The text of the chosen units, where its pieces come from, and the bodies of the documents in it."""
+        present = [doc for doc in sequence if chosen[doc]]
+        parts = [
+            render.body(self.documents[doc].text, [(u.start, u.end) for u in self.units[doc]], chosen[doc])
+            for doc in present
+        ]
+        text, pieces = render.join(
+            (doc, self.documents[doc], body, own) for doc, (body, own) in zip(present, parts, strict=True)
+        )
+        return text, pieces, [body for body, _ in parts]
+
+    def _is_piece(self, doc: int, unit: int) -> bool:
+        """Whether the unit was cut out of a larger one."""
+        whole = self._whole[doc]
+        return whole[unit] in (*whole[max(0, unit - 1) : unit], *whole[unit + 1 : unit + 2])
+
+    def _all(self) -> list[list[int]]:
+        return [list(range(len(units))) for units in self.units]
+
+    def _by_document(self, choice: Choice) -> list[list[int]]:
+        chosen: list[list[int]] = [[] for _ in self.documents]
+        for doc, unit in sorted(choice):
+            chosen[doc].append(unit)
+        return chosen

@@ -1,0 +1,140 @@
+"""Documents in, a compression with its receipt out. All results are frozen."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+Status = Literal["compressed", "unchanged", "bypassed", "failed_open"]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One source text. `title` is shown in front of the kept sentences and counts as tokens."""
+
+    text: str
+    title: str | None = None
+    id: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a source document: `docs[doc].text[start:end]`, offsets in code points."""
+
+    doc: int
+    start: int
+    end: int
+    score: float
+    """In [0, 1]; higher means more likely to be needed. 0.0 where nothing was scored."""
+    reason: str
+    """Why it was kept or dropped.
+
+    Kept: "score" (chosen), "unchanged" (everything fits), "truncated" (a piece of a unit that alone
+    exceeds the budget), "failed_open". Dropped: "threshold" (scored too low), "budget" (no room left),
+    "truncated" (the rest of a unit that was cut), "max_docs" (its document is not among the most relevant).
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class CompressedDocument:
+    """What is left of one source document. Documents of which nothing is left are not listed."""
+
+    source: int
+    """Index of the document in the caller's sequence."""
+    text: str
+    """The kept pieces, without the title."""
+    title: str | None
+    id: str | None
+    metadata: Mapping[str, Any]
+    relevance: float
+    """Probability that the document helps to answer the query. 0.0 where nothing was scored."""
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """`text[text_start:text_end]` of a compression is exactly `docs[doc].text[start:end]`."""
+
+    text_start: int
+    text_end: int
+    doc: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Citations:
+    """Every piece of source text in a compression, in its order. Titles and separators have none."""
+
+    pieces: tuple[Citation, ...]
+
+    def locate(self, offset: int) -> tuple[int, int] | None:
+        """(document, offset in its text) of the character at `offset`; None in a title or a separator."""
+        index = bisect_right(self.pieces, offset, key=lambda piece: piece.text_start) - 1
+        if index < 0 or offset >= self.pieces[index].text_end:
+            return None
+        piece = self.pieces[index]
+        return piece.doc, piece.start + offset - piece.text_start
+
+
+@dataclass(frozen=True, slots=True)
+class Compression:
+    """The compressed context and its receipt."""
+
+    text: str
+    """Ready for a prompt: documents separated by a blank line, each with its title on a line of its own."""
+    documents: tuple[CompressedDocument, ...]
+    kept: tuple[Span, ...]
+    """In the order of `text`. Together with `dropped` it covers every unit of every document exactly once."""
+    dropped: tuple[Span, ...]
+    """In source order."""
+    tokens_before: int
+    """Tokens of the same rendering with nothing dropped, by the compressor's counter."""
+    tokens_after: int
+    status: Status
+    """Whether anything was left out.
+
+    "compressed"; "unchanged": all of it fits and `text` is all of it; "bypassed": there was nothing to
+    compress; "failed_open": the model failed, so `text` is all of it, whatever the budget.
+    """
+    reason: str | None
+    """Why nothing was compressed; None if something was."""
+    model: str
+    """Name and checksum of the model, as "name@12345678"."""
+    pieces: Citations = field(repr=False)
+    timings: Mapping[str, float] = field(compare=False)
+    """Seconds per stage: "split", "score", "pack", "total"."""
+
+    @property
+    def rate(self) -> float:
+        """Share of tokens kept; 1.0 if there were none."""
+        return self.tokens_after / self.tokens_before if self.tokens_before else 1.0
+
+    def citations(self) -> Citations:
+        """The way from any offset of `text` back to its source."""
+        return self.pieces
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON values; metadata is passed on as the caller gave it."""
+        documents = [{**_fields(d), "spans": [_fields(span) for span in d.spans]} for d in self.documents]
+        return {
+            "text": self.text,
+            "documents": documents,
+            "kept": [_fields(span) for span in self.kept],
+            "dropped": [_fields(span) for span in self.dropped],
+            "citations": [_fields(piece) for piece in self.pieces.pieces],
+            "tokens_before": self.tokens_before,
+            "tokens_after": self.tokens_after,
+            "rate": self.rate,
+            "status": self.status,
+            "reason": self.reason,
+            "model": self.model,
+            "timings": dict(self.timings),
+        }
+
+
+def _fields(record: Span | Citation | CompressedDocument) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in fields(record)}

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import tersely
+
+
+def test_public_names_are_these() -> None:
+    assert sorted(tersely.__all__) == [
+        "ArtifactError",
+        "CompressedDocument",
+        "Compression",
+        "Compressor",
+        "Document",
+        "InvalidInputError",
+        "MissingDependencyError",
+        "OfflineError",
+        "Span",
+        "TerselyError",
+        "TokenCounter",
+        "__version__",
+    ]
+    assert all(hasattr(tersely, name) for name in tersely.__all__)
+
+
+def test_importing_loads_neither_onnxruntime_nor_tokenizers() -> None:
+    code = "import sys, tersely; print({'onnxruntime', 'tokenizers', 'huggingface_hub'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set()"
