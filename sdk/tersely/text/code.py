@@ -24,7 +24,8 @@ class Likeness(IntEnum):
 
 
 _COMMENT_OR_PROMPT = re.compile(
-    r"""\s*(?:>>>\ |"{3}|'{3}|\.\.\.\ |\$\ |\#!|//|/\*|\*/|--\ |@\w[\w.]*(?:\(|$)|\#(?:include|define|ifdef|endif|pragma)\b
+    r"""\s*(?:>>>\ |"{3}|'{3}|\.\.\.\ |\$\ |\#!|//|/\*|\*/|--\ |@\w[\w.]*(?:\(|$)
+    |\#(?:include|define|ifdef|endif|pragma)\b
     |<\?|<!--|</?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>|@@\ |\+\+\+\ |---\ [ab]/|diff\ --git)""",
     re.VERBOSE,
 )
@@ -33,15 +34,17 @@ _CODE = re.compile(
     r"""\s*(?:
       [}\])]+[;,)]*$                                                              # closing brackets
     | (?:async\ )?(?:def|class|fn|func|function|pub|struct|enum|interface|trait|impl|module)\s+\w.*[:{(]$
+    | (?:async\ )?(?:def|fn|func|function)\ +\w+\(.*\).*
     | import\s+[\w.*{}"'/@, -]+;?$ | from\s+[\w.]+\s+import\s.+ | using\s[\w.]+;$ | package\s[\w.]+;?$
-    | (?:(?:const|let|var|val|final|static|public|private|local|my|int|float|double|char|bool|auto|export)\s+)*
+    | (?:(?:const|let|var|val|final|static|public|private|local|my|int|float|double|char|bool|auto
+      |export)\s+)*+
       [$@*&]*[A-Za-z_][\w.$\[\]'"]*(?:\s*:\s*[\w\[\], .|]+)?\s*(?:=|:=|\+=|-=|\*=|\|=|=>|<-)\s*[^\s=].*
     | [\w.$]++(?:(?:::|->)[\w.]++)*+\(.*\)[;,:{]?(?:\s*(?:\#|//).*)?$              # a call
     | "[^"]*"\s*:\s*\S.* | '[^']*'\s*:\s*\S.*                                     # a dictionary entry
     | .*[({\[,]\s*\{$ | .*\)\s*(?:->.*|=>.*)?[{:]$ | \{$
     | .*[=()\[\]<>].*;$
-    | (?:SELECT|INSERT\ INTO|UPDATE|DELETE\ FROM|CREATE\ (?:TABLE|INDEX|VIEW)|ALTER\ TABLE|DROP\ TABLE|GROUP\ BY
-      |ORDER\ BY|(?:LEFT\ |INNER\ |RIGHT\ |OUTER\ )?JOIN|VALUES)\b.*
+    | (?:SELECT|INSERT\ INTO|UPDATE|DELETE\ FROM|CREATE\ (?:TABLE|INDEX|VIEW)|ALTER\ TABLE|DROP\ TABLE
+      |GROUP\ BY|ORDER\ BY|(?:LEFT\ |INNER\ |RIGHT\ |OUTER\ )?JOIN|VALUES)\b.*
     )""",
     re.VERBOSE,
 )
@@ -50,8 +53,8 @@ _MAYBE = re.compile(
       (?:if|elif|else|for|while|try|except|finally|with|match|case|switch|do)\b.*[:{]$
     | (?:return|yield|raise|throw|await|assert|del|pass|break|continue|end|fi|done|esac)\b(?:.*[^.?!])?$
     | (?:FROM|WHERE|AND|OR|LIMIT|SET|ON)\s.*
-    | (?:sudo|pip3?|npm|npx|yarn|git|docker|curl|wget|apt|apt-get|cd|ls|export|conda|brew|cargo|go|python3?|make|kubectl
-      |mkdir|cp|mv|rm|echo|cat|grep|chmod|ssh)\s+[-\w./$"'~]+.*
+    | (?:sudo|pip3?|npm|npx|yarn|git|docker|curl|wget|apt|apt-get|cd|ls|export|conda|brew|cargo|go|python3?
+      |make|kubectl|mkdir|cp|mv|rm|echo|cat|grep|chmod|ssh)\s+[-\w./$"'~]+.*
     | \#\s.* | -{1,2}\w[\w-]*.* | [\w./-]+\s+-{1,2}\w.* | .*(?:->|=>|::|!=|==|&&|\|\||\\)\s*\S*.*
     | [\w.-]+:(?:\s+\S{1,40})?$ | "(?:[^"\\]|\\.)*",?$ | [\d.,\s\[\]()x+*/=-]+$ | .*[;{}\\]$
     )""",

@@ -10,8 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
-from sentencex import get_sentence_boundaries
+import sentencex  # pyright: ignore[reportMissingTypeStubs]
+
+_sentencex: Any = sentencex  # compiled, without types
 
 _WINDOW = 2000
 """Code points given to sentencex at a time."""
@@ -21,9 +24,11 @@ _PHRASE = 40
 _NOISE = re.compile(r"""["'(){}\[\]“”‘’„«»「」『』]""")
 
 _BEFORE_NUMBER = frozenset(
-    "Eq. Eqs. eq. eqs. Fig. Figs. fig. figs. Sec. Secs. sec. secs. No. Nos. nos. Vol. Vols. vol. vols. Ch. ch. p. pp. "
-    "approx. ca. cf. al. Art. Arts. art. arts. Ref. Refs. ref. refs. Tab. Tabs. tab. Thm. Lem. Prop. Def. Defs. Cor. "
-    "Ex. Alg. App. ver. v. est. par. §. рис. табл. стр. гл. Abb. Nr. Bd. Abs. fig. núm. pág. págs. art. n.".split()
+    """
+    Eq. Eqs. eq. eqs. Fig. Figs. fig. figs. Sec. Secs. sec. secs. No. Nos. nos. Vol. Vols. vol. vols. Ch. ch.
+    p. pp. approx. ca. cf. al. Art. Arts. art. arts. Ref. Refs. ref. refs. Tab. Tabs. tab. Thm. Lem. Prop.
+    Def. Defs. Cor. Ex. Alg. App. ver. v. est. par. n. рис. табл. стр. гл. Abb. Nr. Bd. Abs. núm. pág. págs.
+    """.split()  # noqa: SIM905
 )
 """Abbreviations that do not end a sentence when a number or a bracket follows."""
 _NUMBER = re.compile(r"\s*(?:[(\[]?[\d§#]|[(\[]?[IVXLivxl]+\b|\()")
@@ -33,17 +38,19 @@ _QUOTED_STOP = re.compile(r"[。！？!?][」』”’）]$")
 _QUOTE_PARTICLES = frozenset("とでのがはをにもやなっかよね")
 """Hiragana that continue a Japanese sentence behind a quotation."""
 
-_BRACKETED_STOP = re.compile(r"[.!?…]+[)\]]+[\"'”’»]*(\s+)(?=[\"'“‘«(\[]?[^\W\d_])")
+_BRACKETED_STOP = re.compile(r"(?<![.!?…])[.!?…]++[)\]]++[\"'”’»]*+(\s++)(?=[\"'“‘«(\[]?[^\W\d_])")
 _LAST_WORD = re.compile(r"[^\W\d_]+$")
 _LONGEST_BRACKET = 400
 _ABBREVIATIONS = frozenset(
-    "etc al inc ltd co corp jr sr dr mr mrs ms st vs approx dept est ed eds trans cf ca fig no vol pp eg ie".split()
+    """
+    etc al inc ltd co corp jr sr dr mr mrs ms st vs approx dept est ed eds trans cf ca fig no vol pp eg ie
+    """.split()  # noqa: SIM905
 )
 """Words whose full stop inside a closing bracket may be the abbreviation's own."""
 
 _EXTRA_STOP = re.compile(r"[។៕།༎᙮]+[\"'”’»)\]]*\s*")
 _GREEK_QUESTION = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff][;\u037e]\s+(?=[\u0370-\u03ff\u1f00-\u1fff])")
-_THAI_GAP = re.compile(r"[\u0e00-\u0eff](\s+)(?=[\u0e00-\u0eff])")
+_THAI_GAP = re.compile(r"[\u0e00-\u0eff](\s++)(?=[\u0e00-\u0eff])")
 
 _WORD_CHARACTER = re.compile(r"[^\W_]")
 
@@ -71,7 +78,7 @@ def _library_starts(prose: str) -> Iterator[int]:
         ):  # no prose, and slow in sentencex
             position = end
             continue
-        found = (int(boundary["start_index"]) for boundary in get_sentence_boundaries("en", window))
+        found: list[int] = [item["start_index"] for item in _sentencex.get_sentence_boundaries("en", window)]
         starts = [position + start for start in found if 0 < start < len(window)]
         yield from starts
         # The window's last sentence may go on behind it: read it again from its start.

@@ -29,7 +29,7 @@ class Unit:
 _LONG_SEAM = 400
 _LONG_WORD = 40
 _WORD_PIECE = 16
-_LINE = re.compile(r"[^\n]*\n|[^\n]+$")
+_LINE = re.compile(r"[^\n\r]*+(?:\r\n|\n|\r)|[^\n\r]+$")
 _WORD = re.compile(r"\S+\s*")
 _JSON_PART = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*+")*+(?:,\s*|$)', re.DOTALL)
 

@@ -15,11 +15,12 @@ from typing import Literal
 
 from tersely.text.code import LONGEST_RUN, Likeness, is_code, likeness
 from tersely.text.tables import drawn_table_end, rows_end
+from tersely.text.wrapping import QUOTE, SPEAKER, TERMINALS, is_wrapped, width
 
 Kind = Literal["sentence", "code", "table", "json", "list_item", "heading", "log", "row"]
 
 LONGEST_ITEM = 600
-"""Code points above which a list item or log line is read as prose: by then it is a paragraph with a label."""
+"""Code points above which a list item or log line is read as prose: it is a paragraph with a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,6 @@ _LINE_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 _FENCE = re.compile(r" {0,8}(`{3,}|~{3,})([^`\n]*)$")
 _ATX = re.compile(r" {0,3}#{1,6}(?:\s+\S|\s*$)")
 _UNDERLINE = re.compile(r"\s*(?:={2,}|-{2,}|~{3,}|\^{3,}|\*{3,}|#{3,}|\"{3,})\s*$")
-_QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
 _ITEM = re.compile(
     r"\s*(?:(?P<bullet>[-*+•‣◦▪●○–])|\(?(?P<number>\d{1,3})[.)]|(?P<letter>[A-Za-z])\.|\(?[A-Za-z]\)|\(?[ivxIVX]{2,5}\))"
     r"\s+\S"
@@ -70,15 +70,6 @@ _FRAME = re.compile(
 
 _JSON = json.JSONDecoder(parse_int=str, parse_float=str)
 
-_WRAP = range(40, 131)
-"""Widths, in characters, at which text is wrapped by hand or by an editor."""
-_FIRST_WORD = re.compile(r"\s*([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{1,2}|\S+)")
-_SPEAKER = re.compile(
-    r"\s*(?:[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?[\])]?\s*)?"
-    r"(?:[*_]{0,2}[^\W\d_a-zß-öø-ÿа-я][^:.!?,;(]{0,30}(?:\([^)]{0,30}\)\s*)?[*_]{0,2}[:：](?:\s|[*_]|$)|(?<=[\d\])])\s)"
-)
-_TERMINAL = tuple(".!?:…。！？：؟।။")
-
 
 def masked(text: str) -> str:
     """`text` with one kind of line break and nothing that UTF-8 cannot encode. Offsets stay the same."""
@@ -101,6 +92,7 @@ class _Scanner:
             self.offsets.append(offset)
             offset += len(line) + 1
         self.likeness: list[Likeness | None] = [None] * len(self.lines)
+        self.indents: list[int] = [-1] * len(self.lines)
         self.rows_until = 0
         self.json_budget = 4 * len(text) + 100_000
         self.fence_ahead = self._fences_ahead() if "```" in text or "~~~" in text else None
@@ -135,33 +127,38 @@ class _Scanner:
         return not line or line.isspace()
 
     def indent(self, index: int) -> int:
-        line = self.lines[index]
-        return len(line[: len(line) - len(line.lstrip())].expandtabs(4))
+        known = self.indents[index]
+        if known < 0:
+            line = self.lines[index]
+            known = self.indents[index] = len(line[: len(line) - len(line.lstrip())].expandtabs(4))
+        return known
 
     # -- recognisers: the index after the block's last line, and its kind; None where nothing starts --
 
     def structure(self, index: int, *, fresh: bool) -> tuple[int, Kind] | None:
         """`fresh` says that no prose line stands directly before this one."""
-        end = self.fenced(index) or self.front_matter(index)
-        if end:
+        if found := self.interruption(index, fresh):
+            return found
+        if (fresh or self.indent(index) >= self.indent(index - 1) + 2) and (end := self.code(index)):
             return end, "code"
-        if (end := self.json_value(index)) is not None:
-            return end, "json"
-        if (end := drawn_table_end(self.lines, index)) > index:
-            return end, "table"
-        if end := self.trace(index):
-            return end, "log"
-        if end := self.log_line(index, fresh):
-            return end, "log"
-        if end := self.heading(index, fresh):
-            return end, "heading"
-        if fresh or self.indent(index) >= self.indent(index - 1) + 2:
-            if end := self.code(index):
-                return end, "code"
         if self.row(index, fresh):
             return index + 1, "row"
         if end := self.list_item(index, fresh):
             return end, "list_item"
+        return None
+
+    def interruption(self, index: int, fresh: bool) -> tuple[int, Kind] | None:
+        """Structure that may also start in the middle of a list item."""
+        if end := self.fenced(index) or self.front_matter(index):
+            return end, "code"
+        if end := self.json_value(index):
+            return end, "json"
+        if (end := drawn_table_end(self.lines, index)) > index:
+            return end, "table"
+        if end := self.trace(index) or self.log_line(index, fresh):
+            return end, "log"
+        if end := self.heading(index, fresh):
+            return end, "heading"
         return None
 
     def fenced(self, index: int) -> int | None:
@@ -235,13 +232,11 @@ class _Scanner:
                 end += 1
             # The exception itself stands unindented behind the frames.
             return end + 1 if end < len(self.lines) and not self.blank(end) else end
-        if index + 1 < len(self.lines) and _FRAME.match(self.lines[index + 1]):
-            if not _STAMP.match(self.lines[index]):
-                end = index + 1
-                while end < len(self.lines) and _FRAME.match(self.lines[end]):
-                    end += 1
-                return end
-        return None
+        end = index + 1
+        if not _STAMP.match(self.lines[index]):
+            while end < len(self.lines) and _FRAME.match(self.lines[end]):
+                end += 1
+        return end if end > index + 1 else None
 
     def log_line(self, index: int, fresh: bool) -> int | None:
         if not _STAMP.match(self.lines[index]):
@@ -313,19 +308,24 @@ class _Scanner:
         return index < self.rows_until
 
     def list_item(self, index: int, fresh: bool) -> int | None:
-        found = _ITEM.match(self.lines[index])
-        if not found or not self.opens_item(found, index, fresh):
+        if not self.opens_item(index, fresh):
             return None
-        indent, end = self.indent(index), index + 1
-        while end < len(self.lines) and not self.blank(end):
-            if self.indent(end) <= indent and not self.continues(end - 1, end, self.width(index, end)):
+        end = index + 1
+        while end < len(self.lines) and not self.blank(end) and self.is_short(index, end):
+            inside = self.indent(end) > self.indent(index)
+            if not inside and not is_wrapped(
+                self.lines[end - 1], self.lines[end], width(self.lines[index:end])
+            ):
                 break
-            if self.structure(end, fresh=False):
+            if self.opens_item(end, fresh=False) or self.interruption(end, fresh=False):
                 break
             end += 1
         return end if self.is_short(index, end) else None
 
-    def opens_item(self, found: re.Match[str], index: int, fresh: bool) -> bool:
+    def opens_item(self, index: int, fresh: bool) -> bool:
+        found = _ITEM.match(self.lines[index])
+        if not found:
+            return False
         if letter := found["letter"]:  # "A. Smith" is a name unless "B." stands beside it
             beside = [self.lines[k].lstrip()[:2] for k in range(max(index - 2, 0), index)]
             beside += [line.lstrip()[:2] for line in self.lines[index + 1 : index + 3]]
@@ -340,48 +340,31 @@ class _Scanner:
     # -- prose --
 
     def prose(self, first: int, end: int) -> Iterator[Block]:
-        """Join wrapped lines, and part those that were broken on purpose (turns of talk, verses, addresses)."""
-        quoted = _QUOTE.match(self.lines[first]) is not None
-        width = self.width(first, end)
-        turns = sum(_SPEAKER.match(self.lines[line]) is not None for line in range(first, end)) >= 2
-        start = first
-        for line in range(first + 1, end + 1):
-            if line < end:
-                marked = _QUOTE.match(self.lines[line]) is not None
-                spoken = turns and _SPEAKER.match(self.lines[line])
-                if marked == quoted and not spoken and self.continues(line - 1, line, width):
-                    continue
-                quoted, marked = marked, quoted
-            else:
-                marked = quoted
-            yield self.prose_block(start, line, _QUOTE if marked else None)
+        """Join the wrapped lines of a paragraph and part the others."""
+        lines = self.lines[first:end]
+        widest = width(lines)
+        quoted = [QUOTE.match(line) is not None for line in lines]
+        spoken = [SPEAKER.match(line) is not None for line in lines]
+        has_turns = spoken.count(True) >= 2
+        start = 0
+        for line in range(1, len(lines) + 1):
+            if (
+                line < len(lines)
+                and quoted[line] == quoted[start]
+                and not (has_turns and spoken[line])
+                and is_wrapped(lines[line - 1], lines[line], widest)
+            ):
+                continue
+            kind = "heading" if line - start == 1 and self.is_title(first + start) else "sentence"
+            yield self.block(first + start, first + line, kind, QUOTE if quoted[start] else None)
             start = line
 
-    def prose_block(self, first: int, end: int, prefix: re.Pattern[str] | None) -> Block:
-        return self.block(first, end, "heading" if self.is_title(first, end) else "sentence", prefix)
-
-    def is_title(self, first: int, end: int) -> bool:
+    def is_title(self, index: int) -> bool:
         """A short line on its own that does not end like a sentence and has something behind it."""
-        line = self.lines[first].strip()
-        if end - first > 1 or len(line) > 80 or line.endswith((*_TERMINAL, ",", ";", '"', "”")):
+        line = self.lines[index].strip()
+        if len(line) > 80 or line.endswith((*TERMINALS, ",", ";", '"', "”")) or line[:1].islower():
             return False
-        alone = (first == 0 or self.blank(first - 1)) and end < len(self.lines) and self.blank(end)
-        return alone and not line[:1].islower() and any(c.isalpha() for c in line) and len(line.split()) <= 12
-
-    def width(self, first: int, end: int) -> int:
-        return max(len(self.lines[line].rstrip()) for line in range(first, end))
-
-    def continues(self, before: int, line: int, width: int) -> bool:
-        """Whether a line break between two lines of a paragraph is only wrapping."""
-        left = self.lines[before].rstrip()
-        right = (
-            _QUOTE.sub("", self.lines[line])
-            if self.lines[line].lstrip().startswith(">")
-            else self.lines[line]
+        alone = (
+            (index == 0 or self.blank(index - 1)) and index + 1 < len(self.lines) and self.blank(index + 1)
         )
-        word = _FIRST_WORD.match(right)
-        if word is None or word[1][:1].islower():
-            return not left.endswith(_TERMINAL)
-        if left.endswith((",", "-", "，", "、")):
-            return True
-        return width in _WRAP and (len(left) + 1 + len(word[1]) > width or len(left) * 4 >= width * 3)
+        return alone and any(letter.isalpha() for letter in line) and len(line.split()) <= 12

@@ -23,9 +23,9 @@ _WIDE_GAP = re.compile(r"(?<=\S)(?: {3,}|\t+)(?=\S)")
 def drawn_table_end(lines: Sequence[str], start: int) -> int:
     """End of a table whose columns are drawn."""
     first = lines[start]
-    if "|" in first and start + 1 < len(lines) and "-" in lines[start + 1]:
-        if _DELIMITER_ROW.match(lines[start + 1][:2000]):
-            return _while(lines, start + 2, lambda line: "|" in line)
+    second = lines[start + 1] if "|" in first and start + 1 < len(lines) else ""
+    if "-" in second and _DELIMITER_ROW.match(second[:2000]):
+        return _while(lines, start + 2, lambda line: "|" in line)
     if _GRID_LINE.match(first):
         end = _while(lines, start + 1, lambda line: _GRID_ROW.match(line) is not None)
         return end if end - start >= 2 else start

@@ -1,0 +1,48 @@
+"""Tell a line break that only wraps a paragraph from one that was meant.
+
+Wrapped lines are nearly full: the next word would not have fitted. Turns of talk, verses and addresses break
+earlier, and each of their lines stands for itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
+"""The marker in front of a line of a block quote."""
+
+SPEAKER = re.compile(
+    r"""\s*(?:
+      (?:[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?[\])]?\s+)              # a time, alone or before the name
+    | (?:[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?[\])]?\s*)?
+      [*_]{0,2}[^\W\d_a-zß-öø-ÿа-я][^:.!?,;(]{0,30}(?:\([^)]{0,30}\)\s*)?[*_]{0,2}[:：](?:[\s*_]|$)
+    )""",
+    re.VERBOSE,
+)
+"""The start of a turn in a transcript."""
+
+TERMINALS = tuple(".!?:…。！？：؟।။")
+
+_WIDTHS = range(40, 131)
+"""Characters at which text is wrapped by hand or by an editor; longer lines are paragraphs."""
+_NEARLY_FULL = 0.75
+_FIRST_WORD = re.compile(r"\s*([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{1,2}|\S+)")
+
+
+def width(lines: Sequence[str]) -> int:
+    """Length of the longest line."""
+    return max(len(line.rstrip()) for line in lines)
+
+
+def is_wrapped(left: str, right: str, width: int) -> bool:
+    """Whether the break between two lines of a paragraph `width` characters wide is only wrapping."""
+    left = left.rstrip()
+    word = _FIRST_WORD.match(QUOTE.sub("", right, count=1))
+    if word is None or word[1][0].islower():
+        return not left.endswith(TERMINALS)
+    if left.endswith((",", "-", "，", "、")):
+        return True
+    if width not in _WIDTHS:
+        return False
+    return len(left) >= width * _NEARLY_FULL or len(left) + 1 + len(word[1]) > width
