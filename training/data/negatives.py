@@ -55,7 +55,11 @@ def normalise(text: str) -> str:
 
 
 def hard_negatives(
-    rankings: Sequence[NDArray[np.float32]], pool: Sequence[str], answers: Sequence[str], gold: set[int], count: int
+    rankings: Sequence[NDArray[np.float32]],
+    pool: Sequence[str],
+    answers: Sequence[str],
+    gold: set[int],
+    count: int,
 ) -> list[int]:
     """The `count` nearest pool members, alternating between the rankings.
 

@@ -60,13 +60,19 @@ def iter_rows(folder: Path, name: str) -> Iterator[Row]:
                 support.setdefault(document, []).append(sentence)
             gold = set(raw.get("gold_docs") or ())
             documents = [
-                {**d, "gold": i in gold if gold else d.get("gold"),
-                 "support": support.get(i, []) if raw.get("support") is not None else None}
+                {
+                    **d,
+                    "gold": i in gold if gold else d.get("gold"),
+                    "support": support.get(i, []) if raw.get("support") is not None else None,
+                }
                 for i, d in enumerate(documents)
             ]
         yield Row(
-            id=str(raw["id"]), source=raw["source"], question=raw["question"].strip(),
-            answers=tuple(raw["answers"]), passages=tuple(_passage(d) for d in documents),
+            id=str(raw["id"]),
+            source=raw["source"],
+            question=raw["question"].strip(),
+            answers=tuple(raw["answers"]),
+            passages=tuple(_passage(d) for d in documents),
             meta=raw.get("meta") or {},
         )
 
@@ -91,7 +97,9 @@ def _passage(document: dict[str, Any]) -> Passage:
         ranges = (ranges or []) + [(int(a), int(b)) for a, b in document["spans"]]
     title = document.get("title")
     return Passage(
-        title=title.replace("_", " ") if title else None, text=text, gold=document.get("gold"),
+        title=title.replace("_", " ") if title else None,
+        text=text,
+        gold=document.get("gold"),
         evidence=None if ranges is None else tuple(sorted(set(ranges))),
     )
 

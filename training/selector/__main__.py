@@ -1,6 +1,7 @@
 """`python -m training.selector --config training/configs/selector_mini.toml --data DIR --out RUN`.
 
-Stages, each skipped when its output exists: prepare, train.
+Three stages: prepare (labels and hard negatives), train (EFFCOMP Phase I; resumes from its checkpoint), export
+(ONNX, int8, parity, fusion layer, card). A stage whose output exists is not run again.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import argparse
 from pathlib import Path
 
 from training.data.rows import data_folder
+from training.export.artifact import export
 from training.selector.config import load_config
 from training.selector.data import prepare
 from training.selector.embed import embedder
@@ -20,8 +22,9 @@ def main() -> None:
     parser.add_argument("--config", type=Path, required=True)
     parser.add_argument("--data", help="data folder; TERSELY_DATA by default")
     parser.add_argument("--out", type=Path, required=True, help="folder for prepared data and checkpoints")
+    parser.add_argument("--artifact", type=Path, help="where the model goes; models/NAME by default")
     parser.add_argument("--max-minutes", type=float, help="anneal the learning rate to end after this time")
-    parser.add_argument("--stage", choices=["prepare", "train"], help="run only this stage")
+    parser.add_argument("--stage", choices=["prepare", "train", "export"], help="run only this stage")
     args = parser.parse_args()
     config = load_config(args.config)
     prepared = args.out / "prepared"
@@ -29,7 +32,10 @@ def main() -> None:
         embed = embedder(config.base_model) if config.data.neighbours else None
         prepare(data_folder(args.data), prepared, config.data, config.seed, embed)
     if args.stage in (None, "train"):
-        print(train(config, prepared, args.out, args.max_minutes))
+        if not (args.out / "final" / "validation.json").exists():
+            train(config, prepared, args.out, args.max_minutes)
+    if args.stage in (None, "export"):
+        print(export(config, args.out, args.artifact or Path("models") / config.name))
 
 
 if __name__ == "__main__":

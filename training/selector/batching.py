@@ -36,26 +36,32 @@ class Encoder:
             self._ids[text] = self.layout.tokenize([text])[0]
         return self._ids[text]
 
-    def item(self, group: Group, config: DataConfig | None, rng: random.Random) -> Item:
-        """Windows and labels of a group; augmented as `config` says, or as it is where config is None."""
+    def item(self, group: Group, config: DataConfig, rng: random.Random) -> Item:
+        """Windows and labels of a group, augmented as `config` says."""
+        documents, labels, gold = self._parts(group)
+        evidence: Ids | None = None
+        if rng.random() < config.untitled:
+            documents = [EncodedDocument([], d.sentences) for d in documents]
+        if group.source in MULTI_HOP:
+            if rng.random() < config.evidence:
+                evidence = self._take_evidence(documents, labels, gold, rng)
+        elif rng.random() < config.unanswerable and 0 in gold:
+            kept = [i for i, g in enumerate(gold) if g == 0]
+            documents, labels, gold = ([x[i] for i in kept] for x in (documents, labels, gold))
+        windows = self.layout.windows(self.ids(group.question), documents, evidence=evidence)
+        return Item(windows, labels, gold)
+
+    def plain(self, group: Group) -> Item:
+        """Windows and labels of a group as it is."""
+        documents, labels, gold = self._parts(group)
+        return Item(self.layout.windows(self.ids(group.question), documents), labels, gold)
+
+    def _parts(self, group: Group) -> tuple[list[EncodedDocument], list[list[int]], list[int]]:
         documents = [
             EncodedDocument(self.ids(d.title) if d.title else [], [self.ids(d.text[a:b]) for a, b in d.units])
             for d in group.documents
         ]
-        labels = [list(d.labels) for d in group.documents]
-        gold = [d.gold for d in group.documents]
-        evidence: Ids | None = None
-        if config is not None:
-            if rng.random() < config.untitled:
-                documents = [EncodedDocument([], d.sentences) for d in documents]
-            if group.source in MULTI_HOP:
-                if rng.random() < config.evidence:
-                    evidence = self._take_evidence(documents, labels, gold, rng)
-            elif rng.random() < config.unanswerable and 0 in gold:
-                kept = [i for i, g in enumerate(gold) if g == 0]
-                documents, labels, gold = ([x[i] for i in kept] for x in (documents, labels, gold))
-        windows = self.layout.windows(self.ids(group.question), documents, evidence=evidence)
-        return Item(windows, labels, gold)
+        return documents, [list(d.labels) for d in group.documents], [d.gold for d in group.documents]
 
     def _take_evidence(
         self, documents: list[EncodedDocument], labels: list[list[int]], gold: list[int], rng: random.Random
@@ -106,8 +112,15 @@ def make_batch(items: Sequence[Item], pad_id: int, part_tokens: int) -> Batch:
             doc_labels += [item.gold[d] for d in window.documents]
             doc_group += [number] * len(window.documents)
     return Batch(
-        parts, sentence_masks, doc_masks, torch.tensor(keep_labels), torch.tensor(keep_group),
-        torch.tensor(doc_labels), torch.tensor(doc_group), len(items), sum(p["input_ids"].numel() for p in parts),
+        parts,
+        sentence_masks,
+        doc_masks,
+        torch.tensor(keep_labels),
+        torch.tensor(keep_group),
+        torch.tensor(doc_labels),
+        torch.tensor(doc_group),
+        len(items),
+        sum(p["input_ids"].numel() for p in parts),
     )
 
 

@@ -77,6 +77,7 @@ def usable(row: Row) -> bool:
 
 def split_by_article(rows: Sequence[Row], count: int) -> tuple[list[Row], list[Row]]:
     """About `count` rows for validation and the others, without a passage's article on both sides."""
+
     def article(row: Row) -> str:
         gold = next(p for p in row.passages if p.evidence)
         return normalise(gold.title or gold.text[:80])
@@ -97,7 +98,12 @@ def split_by_article(rows: Sequence[Row], count: int) -> tuple[list[Row], list[R
 
 
 def groups_of(
-    name: str, rows: Sequence[Row], pool_rows: Sequence[Row], negatives: int, rng: random.Random, embed: Embed | None
+    name: str,
+    rows: Sequence[Row],
+    pool_rows: Sequence[Row],
+    negatives: int,
+    rng: random.Random,
+    embed: Embed | None,
 ) -> Iterator[Group]:
     if name in MULTI_HOP:
         yield from (_group(r, r.passages, rng) for r in rows)
@@ -133,7 +139,9 @@ def _with_negatives(
         yield _group(row, (*gold, *others), rng)
 
 
-def _sections(passage: Passage, rng: random.Random, size: int = 1200, negatives: int = 5) -> Iterable[Passage]:
+def _sections(
+    passage: Passage, rng: random.Random, size: int = 1200, negatives: int = 5
+) -> Iterable[Passage]:
     """Pieces of a long document: those that hold evidence, and a few others."""
     pieces: list[Passage] = []
     start = 0
@@ -141,7 +149,8 @@ def _sections(passage: Passage, rng: random.Random, size: int = 1200, negatives:
         end = passage.text.rfind("\n", start + 1, start + size) + 1 or min(start + size, len(passage.text))
         inside = tuple(
             (max(a, start) - start, min(b, end) - start)
-            for a, b in passage.evidence or () if a < end and b > start
+            for a, b in passage.evidence or ()
+            if a < end and b > start
         )
         pieces.append(Passage(None, passage.text[start:end], bool(inside), inside))
         start = end

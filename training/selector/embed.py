@@ -25,8 +25,16 @@ def embedder(base_model: str) -> Embed:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model.to(device)
 
-    @torch.inference_mode()
+    cache: dict[str, NDArray[np.float32]] = {}
+
     def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+        new = sorted(set(texts) - set(cache))
+        if new:
+            cache.update(zip(new, compute(new), strict=True))
+        return np.stack([cache[t] for t in texts])
+
+    @torch.inference_mode()
+    def compute(texts: Sequence[str]) -> NDArray[np.float32]:
         ids = tokenizer(list(texts), truncation=True, max_length=MAX_LENGTH)["input_ids"]
         out = np.zeros((len(texts), model.config.hidden_size), dtype=np.float32)
         parts = list(batches([len(x) for x in ids], 4096))

@@ -23,9 +23,10 @@ from training.selector.config import SelectorConfig
 class SelectorModel(nn.Module):
     """Inputs as built by `tersely.selector.layout.collate`; outputs keep (B, S) and relevance (B, D) logits."""
 
-    def __init__(self, encoder: Any) -> None:
+    def __init__(self, encoder: Any, doc_id: int) -> None:
         super().__init__()
         self.encoder = encoder
+        self.doc_id = doc_id
         width = int(encoder.config.hidden_size)
         self.keep = nn.Linear(3 * width, 1)
         self.relevance = nn.Linear(2 * width, 1)
@@ -43,11 +44,10 @@ class SelectorModel(nn.Module):
         doc_positions: Tensor,
     ) -> tuple[Tensor, Tensor]:
         states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        numbers = torch.arange(1, sentence_positions.shape[1] + 1, device=segments.device)
-        members = (segments[:, None, :] == numbers[None, :, None]).to(states.dtype)
-        sentences = _mean(members, states)
+        sentences = _means(segments, sentence_positions.shape[1], states)
         query = _mean((segments == 0).to(states.dtype)[:, None, :], states)
-        body = _mean((segments > 0).to(states.dtype)[:, None, :], states)
+        document = torch.cumsum((input_ids == self.doc_id).to(torch.int64), dim=1) * (segments > 0)
+        body = _means(document, doc_positions.shape[1], states)
         at_sentence = _gather(states, sentence_positions)
         at_document = _gather(states, doc_positions)
         keep = self.keep(torch.cat([at_sentence, sentences, sentences * query], dim=-1)).squeeze(-1)
@@ -55,6 +55,12 @@ class SelectorModel(nn.Module):
         relevance = self.relevance(torch.cat([at_document, at_document * query], dim=-1)).squeeze(-1)
         relevance = relevance + self.scale[1] * nn.functional.cosine_similarity(body, query, dim=-1)
         return keep, relevance
+
+
+def _means(owner: Tensor, count: int, states: Tensor) -> Tensor:
+    """Mean state of the tokens owned by 1, 2, ... count: (B, L) owners give (B, count, H)."""
+    numbers = torch.arange(1, count + 1, device=owner.device)
+    return _mean((owner[:, None, :] == numbers[None, :, None]).to(states.dtype), states)
 
 
 def _mean(members: Tensor, states: Tensor) -> Tensor:
@@ -93,11 +99,16 @@ def build(config: SelectorConfig) -> tuple[SelectorModel, Any, LayoutConfig]:
     if config.max_length > limit:
         raise ValueError(f"max_length {config.max_length} is over the encoder's {limit} positions")
     layout = LayoutConfig(
-        cls_id=tokenizer.cls_token_id, sep_id=tokenizer.sep_token_id, pad_id=tokenizer.pad_token_id,
-        sen_id=ids[0], doc_id=ids[1], max_length=config.max_length,
-        docs_per_window=config.docs_per_window, query_length=config.query_length,
+        cls_id=tokenizer.cls_token_id,
+        sep_id=tokenizer.sep_token_id,
+        pad_id=tokenizer.pad_token_id,
+        sen_id=ids[0],
+        doc_id=ids[1],
+        max_length=config.max_length,
+        docs_per_window=config.docs_per_window,
+        query_length=config.query_length,
     )
-    return SelectorModel(encoder), tokenizer, layout
+    return SelectorModel(encoder, layout.doc_id), tokenizer, layout
 
 
 def _marker_ids(tokenizer: Any, encoder: Any, config: SelectorConfig) -> tuple[int, int]:
@@ -105,7 +116,10 @@ def _marker_ids(tokenizer: Any, encoder: Any, config: SelectorConfig) -> tuple[i
     table = encoder.get_input_embeddings().weight
     vocabulary = tokenizer.get_vocab()
     found: list[int] = []
-    for token, like in ((config.sen_token, tokenizer.sep_token_id), (config.doc_token, tokenizer.cls_token_id)):
+    for token, like in (
+        (config.sen_token, tokenizer.sep_token_id),
+        (config.doc_token, tokenizer.cls_token_id),
+    ):
         if token not in vocabulary:
             raise ValueError(f"the tokenizer has no {token!r}; name a spare token in sen_token and doc_token")
         found.append(vocabulary[token])

@@ -51,7 +51,9 @@ def keep_freed_memory() -> None:
             libc.mallopt(m_trim_threshold, 2**31 - 1)
 
 
-def train(config: SelectorConfig, prepared: Path, out: Path, max_minutes: float | None = None) -> dict[str, Any]:
+def train(
+    config: SelectorConfig, prepared: Path, out: Path, max_minutes: float | None = None
+) -> dict[str, Any]:
     """Train to `out/best` and return its validation metrics. Continues from `out/checkpoint` when it exists.
 
     `max_minutes` ends the run early on the learning-rate schedule of the time that is left, so that a short run is
@@ -89,8 +91,14 @@ class Loop:
     """The state of a run: where it is, how fast it goes, when it ends."""
 
     def __init__(
-        self, accelerator: Accelerator, model: Any, optimizer: Any, config: SelectorConfig,
-        layout: LayoutConfig, out: Path, max_minutes: float | None,
+        self,
+        accelerator: Accelerator,
+        model: Any,
+        optimizer: Any,
+        config: SelectorConfig,
+        layout: LayoutConfig,
+        out: Path,
+        max_minutes: float | None,
     ) -> None:
         self.accelerator, self.model, self.optimizer = accelerator, model, optimizer
         self.config, self.layout, self.out = config, layout, out
@@ -121,10 +129,18 @@ class Loop:
         if skip >= len(order):
             return
         c = self.config.train
-        bar = tqdm(total=len(order), initial=skip, desc=f"epoch {number + 1}", unit="q", mininterval=10,
-                   disable=not self.accelerator.is_main_process)
+        bar = tqdm(
+            total=len(order),
+            initial=skip,
+            desc=f"epoch {number + 1}",
+            unit="q",
+            mininterval=10,
+            disable=not self.accelerator.is_main_process,
+        )
         pad, part = self.layout.pad_id, PART_TOKENS[self.accelerator.device.type]
-        batches = group_batches(encoder, order[skip:], self.config.data, self.config.seed, number, c.batch_tokens)
+        batches = group_batches(
+            encoder, order[skip:], self.config.data, self.config.seed, number, c.batch_tokens
+        )
         for items in batches:
             share = self.progress(total_groups)
             for entry in self.optimizer.param_groups:
@@ -154,8 +170,11 @@ class Loop:
             "relevance": balanced_bce(relevance, doc_labels)
             + listwise(relevance, doc_labels, doc_group, batch.groups),
         }
-        loss = (c.keep_weight * parts["keep"] + c.rank_weight * parts["rank"]
-                + c.relevance_weight * parts["relevance"])
+        loss = (
+            c.keep_weight * parts["keep"]
+            + c.rank_weight * parts["rank"]
+            + c.relevance_weight * parts["relevance"]
+        )
         if not math.isfinite(float(loss.detach())):
             raise FloatingPointError(f"loss is {float(loss)} at step {self.step}; lower learning_rate")
         self.accelerator.backward(loss)
@@ -188,7 +207,9 @@ def forward(model: Any, batch: Batch, device: torch.device) -> tuple[Tensor, Ten
 
 
 @torch.no_grad()
-def validate(model: SelectorModel, encoder: Encoder, part_tokens: int, limit: int | None = None) -> dict[str, Any]:
+def validate(
+    model: SelectorModel, encoder: Encoder, part_tokens: int, limit: int | None = None
+) -> dict[str, Any]:
     """The benchmark's metrics over held-out groups, ranked by the keep logit alone."""
     model.eval()
     device = next(model.parameters()).device
@@ -202,7 +223,7 @@ def validate(model: SelectorModel, encoder: Encoder, part_tokens: int, limit: in
 def score_group(
     model: SelectorModel, encoder: Encoder, group: Group, part_tokens: int, device: torch.device
 ) -> GroupScores:
-    item: Item = encoder.item(group, None, random.Random(0))
+    item: Item = encoder.plain(group)
     batch = make_batch([item], encoder.layout.config.pad_id, part_tokens)
     keep, _ = forward(model, batch, device)
     order = [w.sentences for w in _in_batch_order(item, part_tokens)]
@@ -231,5 +252,6 @@ def _optimizer(model: SelectorModel, config: SelectorConfig) -> torch.optim.Adam
     rest = [p for p in model.parameters() if p.ndim <= 1]
     return torch.optim.AdamW(
         [{"params": decay, "weight_decay": config.train.weight_decay}, {"params": rest, "weight_decay": 0.0}],
-        lr=config.train.learning_rate, fused=True,
+        lr=config.train.learning_rate,
+        fused=True,
     )

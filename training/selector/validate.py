@@ -25,7 +25,8 @@ def kept_at(scored: GroupScores, rate: float) -> list[list[int]]:
     documents = scored.group.documents
     budget = rate * sum(b - a for d in documents for a, b in d.units)
     ranked = sorted(
-        ((s, i, j) for i, row in enumerate(scored.scores) for j, s in enumerate(row)), key=lambda x: (-x[0], x[1:])
+        ((s, i, j) for i, row in enumerate(scored.scores) for j, s in enumerate(row)),
+        key=lambda x: (-x[0], x[1:]),
     )
     kept: list[list[int]] = [[] for _ in documents]
     for _, i, j in ranked:

@@ -19,13 +19,38 @@ from numpy.typing import NDArray
 from .lexical import Floats, TermIndex, any_per_document, names, numbers, phrase_share, share, unique
 
 FIRST_FEATURES = (
-    "keep", "relevance", "keep_best_in_document", "keep_below_best", "keep_neighbours", "relevance_below_best",
-    "coverage", "coverage_with_title", "coverage_document", "coverage_rare", "numbers", "names",
-    "title_in_query", "opening", "position", "length", "log_documents", "log_sentences", "read",
+    "keep",
+    "relevance",
+    "keep_best_in_document",
+    "keep_below_best",
+    "keep_neighbours",
+    "relevance_below_best",
+    "coverage",
+    "coverage_with_title",
+    "coverage_document",
+    "coverage_rare",
+    "numbers",
+    "names",
+    "title_in_query",
+    "opening",
+    "position",
+    "length",
+    "log_documents",
+    "log_sentences",
+    "read",
 )
 SECOND_FEATURES = (
-    "first", "first_below_best", "first_rank", "title_in_best", "names_best_title", "shares_terms", "same_document_as_best",
-    "second_keep", "second_gain", "second_relevance", "second_read",
+    "first",
+    "first_below_best",
+    "first_rank",
+    "title_in_best",
+    "names_best_title",
+    "shares_terms",
+    "same_document_as_best",
+    "second_keep",
+    "second_gain",
+    "second_relevance",
+    "second_read",
 )
 BRIDGES = 3
 """Sentences of the first stage that the second stage looks out from."""
@@ -92,14 +117,19 @@ class Fusion:
     @classmethod
     def load(cls, path: Path) -> Fusion:
         values = json.loads(path.read_text(encoding="utf-8"))
-        if tuple(values["first_features"]) != FIRST_FEATURES or tuple(values["second_features"]) != SECOND_FEATURES:
+        if (
+            tuple(values["first_features"]) != FIRST_FEATURES
+            or tuple(values["second_features"]) != SECOND_FEATURES
+        ):
             raise ValueError("the fusion layer was fitted for other features; export the artifact again")
         return cls(Perceptron.from_dict(values["first"]), Perceptron.from_dict(values["second"]))
 
     def save(self, path: Path) -> None:
         values = {
-            "first_features": FIRST_FEATURES, "first": self.first.to_dict(),
-            "second_features": SECOND_FEATURES, "second": self.second.to_dict(),
+            "first_features": FIRST_FEATURES,
+            "first": self.first.to_dict(),
+            "second_features": SECOND_FEATURES,
+            "second": self.second.to_dict(),
         }
         path.write_text(json.dumps(values), encoding="utf-8")
 
@@ -182,13 +212,24 @@ def second_features(r: Request, first: Floats, idf: NDArray[np.float32], second:
         gain = np.where(was_read > 0, again - r.keep, 0.0)
         relevance = np.nan_to_num(second.relevance, nan=0.0)[r.document]
     columns = [
-        first, first - first.max(), np.log1p(rank), title_in_best[r.document], names_title, shares, same,
-        again, gain, relevance, was_read,
+        first,
+        first - first.max(),
+        np.log1p(rank),
+        title_in_best[r.document],
+        names_title,
+        shares,
+        same,
+        again,
+        gain,
+        relevance,
+        was_read,
     ]
     return np.stack(columns, axis=1)
 
 
-def _title_share(titles: Sequence[Sequence[int]], terms: NDArray[np.int64], idf: NDArray[np.float32]) -> Floats:
+def _title_share(
+    titles: Sequence[Sequence[int]], terms: NDArray[np.int64], idf: NDArray[np.float32]
+) -> Floats:
     """(documents,) weighted share of each title's own terms that occur among `terms`."""
     out = np.zeros(len(titles))
     for i, title in enumerate(titles):

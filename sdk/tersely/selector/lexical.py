@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
-_NAME = re.compile(r"(?<!^)(?<![.!?]\s)\b[A-Z][\w'’.-]+(?:\s+(?:(?:of|the|and|de|von|van)\s+)?[A-Z][\w'’.-]+)*")
+_NAME = re.compile(
+    r"(?<!^)(?<![.!?]\s)\b[A-Z][\w'’.-]+(?:\s+(?:(?:of|the|and|de|von|van)\s+)?[A-Z][\w'’.-]+)*"
+)
 
 
 class TermIndex:
@@ -60,7 +62,9 @@ def share(presence: NDArray[np.bool_], weights: Floats) -> Floats:
     return presence @ weights / total
 
 
-def any_per_document(presence: NDArray[np.bool_], document: NDArray[np.int64], documents: int) -> NDArray[np.bool_]:
+def any_per_document(
+    presence: NDArray[np.bool_], document: NDArray[np.int64], documents: int
+) -> NDArray[np.bool_]:
     """(documents, terms): whether any sentence of the document holds the term."""
     out = np.zeros((documents, presence.shape[1]), dtype=np.bool_)
     np.logical_or.at(out, document, presence)

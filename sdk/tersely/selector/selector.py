@@ -1,14 +1,13 @@
 """Scores every sentence of every document for one query: encoder, exact-match evidence, fusion.
 
-    tokenise once -> read the windows -> first fusion -> read the best documents again, together with the best
-    sentence found -> second fusion -> a probability per sentence and per document
+tokenise once -> read the windows -> first fusion -> read the best documents again, together with the best
+sentence found -> second fusion -> a probability per sentence and per document
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,6 @@ from ..onnx.session import EncoderSession
 from ..text.sentences import Unit
 from .fusion import Fusion, Request, SecondPass, best_sentences, first_features, second_features
 from .layout import (
-    LAYOUT_VERSION,
     OUTPUT_NAMES,
     EncodedDocument,
     Ids,
@@ -67,6 +65,16 @@ class _Logits:
     relevance: Floats
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The first pass over a request, and what a second pass needs to go on."""
+
+    request: Request
+    encoded: Sequence[EncodedDocument]
+    offsets: NDArray[np.int64]
+    """First sentence of each document in the flat arrays, shape (documents + 1,)."""
+
+
 class Selector:
     """A loaded artifact of kind "selector". Stateless between calls, so safe to share between threads."""
 
@@ -88,53 +96,67 @@ class Selector:
 
     @classmethod
     def load(cls, artifact: Artifact, threads: int | None = None) -> Selector:
-        """Raises ArtifactError when the artifact is of another layout version or lacks a part."""
+        """Raises ArtifactError when the artifact lacks a part or a part is unusable."""
         config = artifact.config
-        if config.get("layout_version") != LAYOUT_VERSION:
-            raise ArtifactError(
-                f"{artifact.path} has layout version {config.get('layout_version')}, this tersely reads "
-                f"{LAYOUT_VERSION}: install the tersely version that made it, or export the model again"
-            )
         try:
             layout = Layout(
                 Tokenizer.from_file(str(artifact.tokenizer_path)), LayoutConfig.from_dict(config["layout"])
             )
-            fusion = Fusion.load(Path(artifact.path) / "fusion.json")
-            idf = np.load(Path(artifact.path) / "idf.npy").astype(np.float32)
+            fusion = Fusion.load(artifact.path / "fusion.json")
+            idf = np.load(artifact.path / "lexical.npz")["idf"].astype(np.float32)
             threshold = float(config["threshold"])
-        except ArtifactError:
-            raise
         except Exception as error:  # tokenizers raises bare Exception
-            raise ArtifactError(f"{artifact.path} cannot be used ({error}): export or download it again") from error
+            raise ArtifactError(
+                f"{artifact.path} cannot be used ({error}): export or download it again"
+            ) from error
         return cls(EncoderSession(artifact.model_path, threads), layout, fusion, idf, threshold)
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         """One DocumentScores per document, in the order given. Documents without units get relevance 0."""
         if not any(d.units for d in documents):
             return [DocumentScores(0.0, np.zeros(0)) for _ in documents]
-        request, second = self.evidence(query, documents)
-        first = self.fusion.first(first_features(request, self.idf))
-        features = second_features(request, first, self.idf, second)
-        scores = _sigmoid(self.fusion.second(features))
-        return self._split(documents, request.document, scores)
+        reading = self.read(query, documents)
+        first = self.fusion.first(first_features(reading.request, self.idf))
+        second = self.read_again(reading, first)
+        features = second_features(reading.request, first, self.idf, second)
+        return self._split(reading, _sigmoid(self.fusion.second(features)))
 
-    def evidence(self, query: str, documents: Sequence[ScoredInput]) -> tuple[Request, SecondPass]:
-        """What the fusion layer reads; training fits it on exactly this."""
+    def read(self, query: str, documents: Sequence[ScoredInput]) -> Reading:
+        """The first pass: every window once."""
         query_ids, titles, sentences = self._tokenise(query, documents)
-        texts = [d.text[u.start : u.end] for d in documents for u in d.units]
-        owner = np.repeat(np.arange(len(documents)), [len(d.units) for d in documents])
         encoded = _regroup(titles, sentences, documents)
-        offsets = np.cumsum([0, *(len(d.units) for d in documents)])
-        windows = self.layout.windows(query_ids, encoded)
-        windows = self._readable(windows, query_ids, sentences, offsets)
+        counts = [len(d.units) for d in documents]
+        offsets = np.cumsum([0, *counts])
+        windows = self._readable(self.layout.windows(query_ids, encoded), query_ids, sentences, offsets)
         logits = self._read(windows, offsets, len(documents))
-        read = ~np.isnan(logits.keep)
         request = Request(
-            query, query_ids, titles, sentences, texts, owner,
-            keep=_fill(logits.keep), read=read, relevance=_fill(logits.relevance),
+            query,
+            query_ids,
+            titles,
+            sentences,
+            texts=[d.text[u.start : u.end] for d in documents for u in d.units],
+            document=np.repeat(np.arange(len(documents)), counts),
+            keep=_fill(logits.keep),
+            read=~np.isnan(logits.keep),
+            relevance=_fill(logits.relevance),
         )
-        first = self.fusion.first(first_features(request, self.idf))
-        return request, self._second_pass(request, first, encoded, offsets)
+        return Reading(request, encoded, offsets)
+
+    def read_again(self, reading: Reading, first: Floats) -> SecondPass:
+        """The second pass: the most promising other documents, with the first stage's best sentence in front."""
+        request, encoded, offsets = reading.request, reading.encoded, reading.offsets
+        bridge = best_sentences(first, 1)[0]
+        home = int(request.document[bridge])
+        promise = self.fusion.second(second_features(request, first, self.idf, None))
+        windows = self.layout.windows(
+            request.query_ids,
+            [e if i != home else EncodedDocument([], []) for i, e in enumerate(encoded)],
+            evidence=[*request.title_ids[home], *request.sentence_ids[bridge]],
+        )
+        value = [max(promise[offsets[d] + s] for d, s in w.sentences) for w in windows]
+        order = sorted(range(len(windows)), key=lambda i: (-value[i], i))[:SECOND_WINDOWS]
+        logits = self._read([windows[i] for i in order], offsets, len(encoded))
+        return SecondPass(logits.keep, logits.relevance)
 
     def _tokenise(self, query: str, documents: Sequence[ScoredInput]) -> tuple[Ids, list[Ids], list[Ids]]:
         texts = [query, *(d.title or "" for d in documents)]
@@ -169,33 +191,9 @@ class Selector:
                     relevance[d] = np.fmax(relevance[d], relevance_logits[row, column])
         return _Logits(keep, relevance)
 
-    def _second_pass(
-        self, request: Request, first: Floats, encoded: Sequence[EncodedDocument], offsets: NDArray[np.int64]
-    ) -> SecondPass:
-        """Read the most promising other documents again, with the best sentence in front of them."""
-        bridge = best_sentences(first, 1)[0]
-        home = int(request.document[bridge])
-        evidence = [*request.title_ids[home], *request.sentence_ids[bridge]]
-        hints = second_features(request, first, self.idf, None)
-        promise = self.fusion.second(hints)
-        windows = self.layout.windows(
-            request.query_ids,
-            [e if i != home else EncodedDocument([], []) for i, e in enumerate(encoded)],
-            evidence=evidence,
-        )
-        value = [max(promise[offsets[d] + s] for d, s in w.sentences) for w in windows]
-        order = sorted(range(len(windows)), key=lambda i: (-value[i], i))[:SECOND_WINDOWS]
-        logits = self._read([windows[i] for i in order], offsets, len(encoded))
-        return SecondPass(logits.keep, logits.relevance)
-
-    def _split(
-        self, documents: Sequence[ScoredInput], owner: NDArray[np.int64], scores: Floats
-    ) -> list[DocumentScores]:
-        out: list[DocumentScores] = []
-        for i in range(len(documents)):
-            mine = scores[owner == i]
-            out.append(DocumentScores(float(mine.max()) if len(mine) else 0.0, mine))
-        return out
+    def _split(self, reading: Reading, scores: Floats) -> list[DocumentScores]:
+        parts = np.split(scores, reading.offsets[1:-1])
+        return [DocumentScores(float(part.max()) if len(part) else 0.0, part) for part in parts]
 
 
 def _regroup(

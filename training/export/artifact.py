@@ -1,0 +1,117 @@
+"""Turns a finished run into an artifact: graph, fusion layer, threshold, card, manifest."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+from transformers import AutoConfig, AutoModel
+
+from tersely.onnx.artifacts import load_artifact, write_manifest
+from tersely.selector.layout import LAYOUT_VERSION, Layout, LayoutConfig
+from tersely.selector.selector import Selector
+from training.export.card import card
+from training.export.onnx import export_float, export_int8, parity
+from training.selector.batching import Encoder
+from training.selector.config import SelectorConfig
+from training.selector.data import Group, read_groups
+from training.selector.fit_fusion import background_idf, choose_threshold, fit, unfitted
+from training.selector.model import SelectorModel
+
+MAX_TORCH_GAP = 1e-3
+"""Largest difference of a logit between torch and ONNX float32 that is still rounding."""
+
+MIN_INT8_RANK = 0.9
+"""Least mean rank correlation of sentence orders between float32 and int8."""
+
+TARGET_RECALL = 0.95
+"""Share of labelled sentences that the default threshold keeps on held-out questions."""
+
+TOOLS = ("torch", "transformers", "onnx", "onnxruntime", "tokenizers", "numpy", "sentencex")
+
+
+def load_trained(folder: Path) -> tuple[SelectorModel, LayoutConfig]:
+    """The model and layout that `training.selector.train.save` wrote."""
+    encoder = AutoModel.from_config(AutoConfig.from_pretrained(folder), attn_implementation="eager")
+    layout = LayoutConfig.from_dict(json.loads((folder / "layout.json").read_text()))
+    model = SelectorModel(encoder, layout.doc_id)
+    model.load_state_dict(torch.load(folder / "selector.pt", map_location="cpu"))
+    return model.eval(), layout
+
+
+def export(config: SelectorConfig, run: Path, target: Path) -> Path:
+    """Write the artifact to `target` and return it.
+
+    Raises RuntimeError when a graph disagrees with torch; nothing is written to `target` then.
+    """
+    trained = run / "final"
+    model, layout_config = load_trained(trained)
+    heldout = read_groups(run / "prepared" / "heldout.jsonl")
+    training = read_groups(run / "prepared" / "train.jsonl")
+    graphs = run / "onnx"
+    export_float(model, graphs / "model.onnx", layout_config.max_length)
+    export_int8(graphs / "model.onnx", graphs / "model_quantized.onnx")
+    layout = Layout(Tokenizer.from_file(str(trained / "tokenizer.json")), layout_config)
+    gaps = check_parity(model, layout, heldout, graphs)
+
+    staging = run / "artifact"
+    shutil.rmtree(staging, ignore_errors=True)
+    (staging / "onnx").mkdir(parents=True)
+    shutil.copy(graphs / "model_quantized.onnx", staging / "onnx")
+    shutil.copy(trained / "tokenizer.json", staging)
+    texts = {d.text[a:b] for g in training for d in g.documents for a, b in d.units}
+    idf = background_idf(layout.tokenize(sorted(texts)), layout.tokenizer.get_vocab_size())
+    np.savez_compressed(staging / "lexical.npz", idf=idf.astype(np.float16))
+    unfitted().save(staging / "fusion.json")
+    seal(staging, config, layout_config, threshold=0.5)
+
+    selector = Selector.load(load_artifact(staging))
+    fusion, ablation, scored = fit(selector, heldout, config.seed)
+    fusion.save(staging / "fusion.json")
+    facts = {
+        "base_model": config.base_model,
+        "training_command": " ".join(["python -m training.selector", *sys.argv[1:]]),
+        "data": sorted(config.data.questions),
+        "seed": config.seed,
+        "parity": gaps,
+        "heldout": ablation,
+        "tools": {"python": platform.python_version(), **{t: version(t) for t in TOOLS}},
+    }
+    (staging / "README.md").write_text(card(config, facts), encoding="utf-8")
+    seal(staging, config, layout_config, choose_threshold(scored, TARGET_RECALL), **facts)
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(staging, target)
+    return target
+
+
+def check_parity(model: SelectorModel, layout: Layout, groups: list[Group], graphs: Path) -> dict[str, float]:
+    encoder = Encoder(layout, groups)
+    windows = [w for g in groups[:12] for w in encoder.plain(g).windows[:4]]
+    pad = layout.config.pad_id
+    gaps = parity(model, graphs / "model.onnx", graphs / "model_quantized.onnx", windows, pad)
+    if gaps["torch_vs_onnx"] > MAX_TORCH_GAP or gaps["batched_vs_single"] > MAX_TORCH_GAP:
+        raise RuntimeError(f"the exported graph disagrees with torch: {gaps}")
+    if gaps["int8_rank"] < MIN_INT8_RANK:
+        raise RuntimeError(f"int8 changes the order of sentences too much: {gaps}")
+    return gaps
+
+
+def seal(folder: Path, config: SelectorConfig, layout: LayoutConfig, threshold: float, **facts: Any) -> None:
+    values = {
+        "kind": "selector",
+        "name": config.name,
+        "base_model": config.base_model,
+        "layout_version": LAYOUT_VERSION,
+        "layout": layout.to_dict(),
+        "threshold": threshold,
+    }
+    (folder / "config.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+    write_manifest(folder, **facts)

@@ -1,0 +1,86 @@
+"""The model card of an artifact, written from the facts of its export."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from training.selector.config import SelectorConfig
+
+SOURCES = {
+    "squad_train44": ("SQuAD 1.1, 44 articles of its training part", "CC BY-SA 4.0"),
+    "squadshifts_wiki": ("SQuADShifts, new Wikipedia", "CC BY 4.0"),
+    "qed_nq": ("QED, on Natural Questions passages", "CC BY-SA 3.0"),
+    "selqa": ("SelQA", "Apache-2.0"),
+    "fairytaleqa": ("FairytaleQA", "Apache-2.0"),
+    "hotpotqa": ("HotpotQA, 200 training questions", "CC BY-SA 4.0"),
+    "twowiki": ("2WikiMultihopQA, 500 training questions", "Apache-2.0"),
+    "qmsum": ("QMSum", "MIT"),
+}
+
+
+def card(config: SelectorConfig, facts: dict[str, Any]) -> str:
+    """Markdown with a Hugging Face header."""
+    data = "\n".join(
+        f"| {name} | {SOURCES.get(name, (name, 'see the set'))[0]} | {SOURCES.get(name, ('', 'see the set'))[1]} |"
+        for name in facts["data"]
+    )
+    return f"""---
+library_name: tersely
+license: apache-2.0
+language: en
+base_model: {config.base_model}
+pipeline_tag: text-ranking
+tags: [context-compression, sentence-selection, reranking, onnx]
+---
+# {config.name}
+
+Scores every sentence and every document for a question, in one int8 ONNX graph, so that a language model can be
+given the few sentences that matter. `tersely.Compressor()` runs it; it needs no torch and no network.
+
+- **Input**: `[CLS] question [SEP] [DOC] title [SEN] sentence [SEN] sentence ... [SEP]`, windows of at most
+  {config.max_length} tokens.
+- **Output**: a keep logit at each `[SEN]` and a relevance logit at each `[DOC]`; `fusion.json` turns them, exact
+  matches and a second pass into one probability per sentence.
+- **Base model**: {config.base_model} (all-MiniLM-L6-v2 weights where that package is named).
+- **Language**: trained on English; other languages are measured in `benchmarks/RESULTS.md`.
+
+## Training data
+
+| set | what | licence |
+|---|---|---|
+{data}
+
+The texts are not part of this repository. Command: `{facts["training_command"]}` (seed {facts["seed"]}).
+
+## Held-out questions
+
+Shares in percent, on questions of whole articles that were never trained on; the fusion rows are cross-fitted.
+
+{_ablation(facts["heldout"])}
+
+## Parity
+
+{", ".join(f"{k} {v:.4g}" for k, v in facts["parity"].items())} (largest logit differences; `int8_rank` is the mean
+rank correlation of sentence orders between float32 and int8).
+
+## Limits
+
+It selects text and does not check that text: a wrong document yields wrong sentences, and text in a document that
+pretends to be an instruction is kept like any other. Long questions are cut at {config.query_length} tokens.
+"""
+
+
+def _ablation(table: dict[str, Any]) -> str:
+    sets = sorted({name for row in table.values() for name in row})
+    columns = [
+        (s, m)
+        for s in sets
+        for m in ("support@0.1", "support@0.25")
+        if any(m in r.get(s, {}) for r in table.values())
+    ]
+    head = "| evidence | " + " | ".join(f"{s} {m}" for s, m in columns) + " |"
+    lines = [head, "|---" * (len(columns) + 1) + "|"]
+    for label, row in table.items():
+        cells = " | ".join(str(row.get(s, {}).get(m, "")) for s, m in columns)
+        lines.append(f"| {label} | {cells} |")
+    return "\n".join(lines)
