@@ -9,12 +9,14 @@ import subprocess
 import sys
 import venv
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+Offline = Callable[..., subprocess.CompletedProcess[str]]
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform == "win32", reason="paths of a Unix environment"),
@@ -65,15 +67,26 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def offline(environment: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], dict[str, str]]:
-    """A command prefix and variables that run a command in the environment without a network."""
-    guard = tmp_path_factory.mktemp("guard")
+@pytest.fixture
+def offline(environment: Path, tmp_path: Path) -> Offline:
+    """Runs a command of the environment where the network cannot be reached and nothing is set or cached."""
+    home, guard = tmp_path / "home", tmp_path / "guard"
+    home.mkdir()
+    guard.mkdir()
     (guard / "sitecustomize.py").write_text(GUARD, encoding="utf-8")
     # The guard sees Python; a network namespace, where the kernel allows one, stops native code as well.
     unshare = ["unshare", "--map-root-user", "--net"]
     permitted = shutil.which("unshare") and subprocess.run([*unshare, "true"], check=False).returncode == 0
-    return (unshare if permitted else []), {"PYTHONPATH": str(guard)}
+    # No variable of this process goes along: some switch on what a user would not have switched on.
+    variables = {"PATH": os.defpath, "HOME": str(home), "PYTHONPATH": str(guard)}
+
+    def run(command: str, *args: str) -> subprocess.CompletedProcess[str]:
+        full = [*(unshare if permitted else []), str(environment / "bin" / command), *args]
+        done = _run(full, variables, cwd=home)
+        assert [str(path) for path in home.rglob("*")] == [], "something was left behind"
+        return done
+
+    return run
 
 
 def test_wheel_carries_the_package_and_the_model_and_nothing_else(wheel: Path) -> None:
@@ -117,36 +130,25 @@ def test_import_is_quick(environment: Path) -> None:
     assert best <= MAX_IMPORT_SECONDS, f"{best:.3f} s"
 
 
-def test_the_guard_catches_a_connection(environment: Path, offline: tuple[list[str], dict[str, str]]) -> None:
-    prefix, variables = offline
+def test_the_guard_catches_a_connection(offline: Offline) -> None:
     code = """if True:
         import urllib.request
         try: urllib.request.urlopen("http://127.0.0.1:9")
         except BaseException: print("went unnoticed")
     """
-    done = _run([*prefix, str(environment / "bin/python"), "-c", code], variables)
+    done = offline("python", "-c", code)
     assert (done.returncode, done.stdout) == (97, "")
 
 
-def test_demo_runs_without_a_network(
-    environment: Path, offline: tuple[list[str], dict[str, str]], tmp_path: Path
-) -> None:
-    prefix, variables = offline
-    # An empty home: nothing that a developer's caches hold may help.
-    done = _run(
-        [*prefix, str(environment / "bin/tersely"), "demo"], {**variables, "HOME": str(tmp_path)}, tmp_path
-    )
+def test_demo_runs_without_a_network_and_leaves_nothing_behind(offline: Offline) -> None:
+    done = offline("tersely", "demo")
     assert (done.returncode, done.stderr) == (0, "")
     assert "The 20:40 is the last departure of the day" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("compressed: ")
-    assert list(tmp_path.iterdir()) == []
 
 
-def test_doctor_is_content_without_a_network(
-    environment: Path, offline: tuple[list[str], dict[str, str]], tmp_path: Path
-) -> None:
-    prefix, variables = offline
-    done = _run([*prefix, str(environment / "bin/tersely"), "doctor"], variables, tmp_path)
+def test_doctor_is_content_without_a_network(environment: Path, offline: Offline) -> None:
+    done = offline("tersely", "doctor")
     assert (done.returncode, done.stderr) == (0, "")
     assert str(_site_packages(environment) / "tersely/models/tersely-mini") in done.stdout
 
@@ -157,19 +159,8 @@ def test_sdk_tests_do_not_import_what_the_wheel_lacks() -> None:
         f"import sys; sys.modules.update(dict.fromkeys({HEAVY!r}))\n"
         "import pytest; sys.exit(pytest.main(sys.argv[1:]))"
     )
-    done = _run(
-        [
-            sys.executable,
-            "-c",
-            code,
-            "--collect-only",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            str(ROOT / "tests/sdk"),
-        ]
-    )
-    assert done.returncode == 0, done.stdout[-2000:]
+    collect = ["--collect-only", "-q", "-p", "no:cacheprovider", str(ROOT / "tests/sdk")]
+    _call([sys.executable, "-c", code, *collect])
 
 
 def _site_packages(environment: Path) -> Path:
@@ -181,23 +172,15 @@ def _python(environment: Path, *args: str) -> str:
 
 
 def _call(command: list[str], variables: Mapping[str, str] | None = None) -> str:
-    done = _run(command, variables)
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = _run(command, {**inherited, **(variables or {})})
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 
 def _run(
-    command: list[str], variables: Mapping[str, str] | None = None, cwd: Path | None = None
+    command: list[str], variables: Mapping[str, str], cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    inherited = {
-        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TERSELY_"))
-    }
     return subprocess.run(
-        command,
-        env={**inherited, **(variables or {})},
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
+        command, env=variables, cwd=cwd, capture_output=True, text=True, check=False, timeout=300
     )
