@@ -6,6 +6,7 @@ import contextlib
 import io
 import logging
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ def export_encoder(encoder: Any, path: Path, *, max_length: int, external_data: 
         1: torch.export.Dim("length", min=2, max=max_length),
     }
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
-    with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
+    with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the exporter's own internals
         program = torch.onnx.export(
             model,
             (sample, sample.clone()),

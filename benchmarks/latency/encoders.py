@@ -1,0 +1,108 @@
+"""Larger encoders for the same job: right shape, random weights, int8 like the bundled model.
+
+Timing does not depend on what the weights are. The job is cut down in the encoder's favour: only its forward
+passes are timed, one per document, without tokenising, splitting or packing, and its vocabulary is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.cache import cache_folder
+from tersely.errors import MissingDependencyError
+from tersely.onnx.session import EncoderSession
+from tersely.selector.layout import batches
+
+VOCABULARY = 30_000
+"""Look-ups cost nothing, so XLM-RoBERTa's 250,000 rows would only fill memory."""
+
+MAX_LENGTH = 512
+_BATCH_TOKENS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One encoder to time."""
+
+    name: str
+    title: str
+
+
+SHAPES = (
+    Shape("modernbert-base", "ModernBERT-base-shaped (22 layers, 768 wide)"),
+    Shape("xlm-roberta-large", "XLM-RoBERTa-large-shaped (24 layers, 1024 wide)"),
+)
+
+
+class Encoder:
+    """A loaded reference encoder."""
+
+    def __init__(self, shape: Shape, threads: int | None = None) -> None:
+        self.shape = shape
+        self._session = EncoderSession(_quantised(shape), threads)
+
+    def run(self, lengths: Sequence[int]) -> None:
+        """Forward passes over rows of these many tokens, in length-sorted batches as the selector makes
+        them."""
+        for batch in batches(lengths, _BATCH_TOKENS):
+            width = max(lengths[i] for i in batch)
+            mask = (np.arange(width) < np.array([[lengths[i]] for i in batch])).astype(np.int64)
+            ids = np.where(mask == 1, 1000 + np.arange(width) % 20_000, 1).astype(np.int64)
+            self._session.run({"input_ids": ids, "attention_mask": mask}, ["states"])
+
+
+def _quantised(shape: Shape) -> Path:
+    """The shape's int8 graph, exported once into the cache folder."""
+    path = cache_folder() / f"{shape.name}-shaped.int8.onnx"
+    if path.is_file():
+        return path
+    try:
+        from onnxruntime.quantization import QuantType, quantize_dynamic
+        from transformers import ModernBertConfig, ModernBertModel, XLMRobertaConfig, XLMRobertaModel
+
+        from benchmarks.export import export_encoder
+    except ImportError as error:
+        raise MissingDependencyError(
+            "the reference encoders need torch, transformers and onnx: pip install --group training"
+        ) from error
+    if shape.name == "modernbert-base":
+        model = ModernBertModel(
+            ModernBertConfig(
+                vocab_size=VOCABULARY,
+                pad_token_id=1,
+                bos_token_id=0,
+                eos_token_id=2,
+                cls_token_id=0,
+                sep_token_id=2,
+            )
+        )
+    else:
+        model = XLMRobertaModel(
+            XLMRobertaConfig(
+                vocab_size=VOCABULARY,
+                hidden_size=1024,
+                num_hidden_layers=24,
+                num_attention_heads=16,
+                intermediate_size=4096,
+                max_position_embeddings=MAX_LENGTH + 2,
+                type_vocab_size=1,
+            ),
+            add_pooling_layer=False,
+        )
+    full = path.with_name(f"{shape.name}-shaped.onnx")
+    export_encoder(model, full, max_length=MAX_LENGTH)
+    # The options of the bundled model's own export.
+    quantize_dynamic(
+        full,
+        path,
+        weight_type=QuantType.QInt8,
+        per_channel=True,
+        reduce_range=True,
+        op_types_to_quantize=["MatMul", "Gather"],
+    )
+    full.unlink()
+    return path

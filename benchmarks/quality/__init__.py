@@ -1,0 +1,1 @@
+"""What compression keeps: answers and supporting sentences, against controls, at equal token budgets."""

@@ -1,0 +1,79 @@
+"""What every benchmark writes: its environment, a JSON file, and its marked section of RESULTS.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from tersely.onnx.session import usable_cores
+
+RESULTS = Path(__file__).parent / "RESULTS.md"
+BASELINES = Path(__file__).parent / "baselines"
+_PACKAGES = ("tersely", "onnxruntime", "tokenizers", "numpy", "sentencex", "llmslim", "torch", "transformers")
+
+
+def environment() -> dict[str, Any]:
+    """Hardware and versions, for the JSON of a run."""
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "cpu": _cpu(),
+        "cores": usable_cores(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "packages": {name: found for name in _PACKAGES if (found := _version(name))},
+    }
+
+
+def describe(environment: dict[str, Any]) -> str:
+    """The environment in one sentence of Markdown."""
+    packages = ", ".join(f"{name} {number}" for name, number in environment["packages"].items())
+    return (
+        f"{environment['cpu']}, {environment['cores']} cores, {environment['memory_gb']} GB, "
+        f"{environment['system']}, Python {environment['python']}; {packages}; {environment['date']}."
+    )
+
+
+def write_json(path: Path, result: dict[str, Any]) -> None:
+    """Write `result` readably; the folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def fill_section(name: str, markdown: str, path: Path = RESULTS) -> None:
+    """Replace the text between `<!-- name:begin -->` and `<!-- name:end -->`. Raises ValueError without
+    them."""
+    text = path.read_text(encoding="utf-8")
+    pattern = re.compile(rf"(<!-- {name}:begin -->\n).*?(<!-- {name}:end -->)", re.DOTALL)
+    filled, count = pattern.subn(lambda m: f"{m[1]}\n{markdown.strip()}\n\n{m[2]}", text)
+    if count != 1:
+        raise ValueError(f"{path} needs exactly one section marked {name}:begin and {name}:end")
+    path.write_text(filled, encoding="utf-8")
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package).split("+")[0]
+    except PackageNotFoundError:
+        return None
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        match = re.search(r"^model name\s*:\s*(.+)$", info.read_text(encoding="utf-8"), re.MULTILINE)
+        if match:
+            return match[1].strip()
+    return platform.processor() or platform.machine()
