@@ -28,6 +28,8 @@ OK, INTERNAL, USAGE, MODEL, FAILED_OPEN, INTERRUPTED, BROKEN_PIPE = 0, 1, cli_ar
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code. At most one line per error, never a traceback."""
+    if not sys.stdin or not sys.stdout:  # None where the caller has closed them
+        return _complain("standard input or standard output is closed", INTERNAL)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # Text leaves as it is in its source: UTF-8, line ends untouched, lone surrogates escaped.

@@ -154,10 +154,10 @@ def _painted(text: str, spans: Sequence[tuple[Span, bool]], style: Style) -> str
     parts: list[str] = []
     position = 0
     for span, kept in spans:
-        parts.append(text[position : span.start])
+        parts.append(_safe(text[position : span.start]))
         parts.append((style.kept if kept else style.dropped)(_safe(text[span.start : span.end])))
         position = span.end
-    return "".join([*parts, text[position:]]).strip("\r\n")
+    return "".join([*parts, _safe(text[position:])]).strip("\n")
 
 
 def _signed(text: str, spans: Sequence[tuple[Span, bool]]) -> str:

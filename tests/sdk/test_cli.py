@@ -400,6 +400,14 @@ def test_a_full_disk_is_one_line() -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes as on Unix")
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_a_closed_stream_is_one_line(closed: str) -> None:
+    shell = ["bash", "-c", f'"$@" {closed}', "bash", *COMMAND, "compress", "-q", QUERY]
+    done = subprocess.run(shell, input=NOTE, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "tersely: standard input or standard output is closed\n")
+
+
 @pytest.mark.parametrize("command", [[], ["compress"], ["demo"], ["inspect"], ["doctor"]])
 def test_help_documents_the_exit_codes(run: Run, command: list[str]) -> None:
     outcome = run(*command, "--help")

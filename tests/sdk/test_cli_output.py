@@ -107,6 +107,13 @@ def test_documents_cannot_command_the_terminal(view: Callable[..., str], color: 
     assert "a\u241b[2Jb\u2407c" in printed
 
 
+def test_space_between_sentences_cannot_command_the_terminal_either() -> None:
+    spans = (Span(0, 0, 2, 1.0, "score"), Span(0, 4, 6, 1.0, "score"))
+    printed = show(compression(spans, ()), [Document("A.\r\x1cB.")], Style(True))
+    assert "\r" not in printed
+    assert "\x1c" not in printed
+
+
 def test_label_prefers_title_then_id_then_number() -> None:
     assert label(Document("x", title="A\nlong  title", id="i"), 0) == "A long title"
     assert label(Document("x", id="i"), 0) == "i"
