@@ -1,0 +1,18 @@
+"""The checks see the whole code: a folder that is no package is invisible to import-linter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grimp
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize(("package", "folder"), [("tersely", "sdk"), ("training", "."), ("benchmarks", ".")])
+def test_every_module_is_in_the_import_graph(package: str, folder: str) -> None:
+    base = ROOT / folder
+    files = [path.relative_to(base).with_suffix("") for path in (base / package).rglob("*.py")]
+    modules = {".".join(path.parts).removesuffix(".__init__") for path in files}
+    assert modules - grimp.build_graph(package, cache_dir=None).modules == set()
