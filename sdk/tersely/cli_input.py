@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
 
@@ -67,8 +66,7 @@ def read_requests(name: str) -> Iterator[Request]:
 
 def demo_documents() -> list[Document]:
     """The sample documents that ship with the package."""
-    text = resources.files("tersely").joinpath("demo", "documents.jsonl").read_text(encoding="utf-8")
-    return list(_json_documents(text, "demo"))
+    return read_documents([str(Path(__file__).with_name("demo") / "documents.jsonl")], "jsonl")
 
 
 def _read_one(name: str, form: Format) -> Iterator[Document]:
@@ -84,7 +82,7 @@ def _is_jsonl(name: str, text: str) -> bool:
         return Path(name).suffix.lower() in _JSONL_SUFFIXES
     try:
         first = json.loads(text.lstrip().split("\n", 1)[0])
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(first, dict) and "text" in first
 

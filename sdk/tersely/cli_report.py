@@ -14,7 +14,7 @@ from typing import Any, cast
 from tersely.cli_args import DEMO_QUERY
 from tersely.cli_input import demo_documents
 from tersely.compressor import Compressor
-from tersely.errors import TerselyError
+from tersely.errors import ArtifactError, MissingDependencyError, OfflineError
 from tersely.onnx.artifacts import Artifact, load_artifact
 from tersely.onnx.session import usable_cores
 
@@ -28,7 +28,7 @@ class Report:
 
     heading: str
     facts: dict[str, Any]
-    """JSON values; nested objects become dotted names in print."""
+    """JSON values, sizes in bytes; nested objects become dotted names in print."""
     problem: str | None = None
 
     def rows(self) -> Iterator[tuple[str, str]]:
@@ -47,9 +47,9 @@ def inspect(model: str | None) -> Report:
     facts: dict[str, Any] = {
         "name": artifact.name,
         "path": str(artifact.path),
-        "size": f"{sum(entry['size'] for entry in files.values()) / 1e6:.1f} MB",
+        "size": sum(entry["size"] for entry in files.values()),
         "checksums": f"{len(files)} files verified",
-        "files": {name: f"{e['size']:,} bytes, sha256 {e['sha256'][:16]}" for name, e in files.items()},
+        "files": files,
         "config": {
             key: value for key, value in artifact.config.items() if not isinstance(value, dict | list)
         },
@@ -59,20 +59,22 @@ def inspect(model: str | None) -> Report:
 
 
 def doctor(model: str | None, threads: int | None) -> Report:
-    """Versions, threads, the model, and one timed compression of the sample documents. A fault ends up in the
-    report instead of ending it.
+    """Versions, threads, the model, and one timed compression of the sample documents.
+
+    A fault of the model becomes part of the report instead of ending it.
     """
+    cores = usable_cores()
     facts: dict[str, Any] = {
         "python": f"{platform.python_version()} on {platform.platform()}",
         "packages": {name: _version(name) for name in _PACKAGES},
-        "threads": f"{threads or usable_cores()} used, {os.cpu_count()} cores in the machine",
+        "threads": f"{min(threads or cores, cores)} used, {os.cpu_count()} cores in the machine",
         "offline": os.environ.get("TERSELY_OFFLINE", "not set; only a hub name uses the network"),
     }
     problem = None
     try:
         facts["model"] = _describe(load_artifact(model, verify=True))
         facts["compression"], problem = _time_compression(model, threads)
-    except TerselyError as error:
+    except (ArtifactError, OfflineError, MissingDependencyError) as error:
         problem = str(error)
     facts["verdict"] = problem or "all is well"
     return Report("", facts, problem)
@@ -128,5 +130,7 @@ def _flatten(value: object, name: str) -> Iterator[tuple[str, str]]:
             yield from _flatten(item, f"{name}.{key}" if name else key)
     elif isinstance(value, list):
         yield name, ", ".join(map(str, cast("list[object]", value)))
+    elif isinstance(value, float):
+        yield name, f"{value:g}"
     else:
-        yield name, f"{value:g}" if isinstance(value, float) else str(value)
+        yield name, f"{value:,}" if type(value) is int else str(value)

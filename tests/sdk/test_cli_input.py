@@ -69,6 +69,11 @@ def test_standard_input_is_text_unless_it_starts_with_a_document(stdin: io.Bytes
     assert read_documents([], "auto") == [Document('{"level": "info"}\n{"level": "warn"}\n')]
 
 
+def test_standard_input_may_be_text_that_looks_like_deep_json(stdin: io.BytesIO) -> None:
+    fill(stdin, "[" * 200_000)
+    assert len(read_documents([], "auto")[0].text) == 200_000
+
+
 def test_standard_input_of_json_lines(stdin: io.BytesIO) -> None:
     fill(stdin, '\n{"text": "One."}\r\n"Two."\n')
     assert read_documents(["-"], "auto") == [Document("One."), Document("Two.")]
