@@ -24,14 +24,14 @@ class Likeness(IntEnum):
 
 
 _COMMENT_OR_PROMPT = re.compile(
-    r"""\s*(?:>>>\ |"{3}|'{3}|\.\.\.\ |\$\ |\#!|//|/\*|\*/|--\ |@\w[\w.]*(?:\(|$)
+    r"""(?:>>>\ |"{3}|'{3}|\.\.\.\ |\$\ |\#!|//|/\*|\*/|--\ |@\w[\w.]*(?:\(|$)
     |\#(?:include|define|ifdef|endif|pragma)\b
-    |<\?|<!--|</?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>|@@\ |\+\+\+\ |---\ [ab]/|diff\ --git)""",
+    |<\?|<!--|@@\ |\+\+\+\ |---\ [ab]/|diff\ --git)""",
     re.VERBOSE,
 )
 _SENTENCE_LIKE = re.compile(r"(?:[^\W\d_][^\W\d_’'-]*[,;:]? ){4}[^\W\d_]{2,}")
 _CODE = re.compile(
-    r"""\s*(?:
+    r"""(?:
       [}\])]+[;,)]*$                                                              # closing brackets
     | (?:async\ )?(?:def|class|fn|func|function|pub|struct|enum|interface|trait|impl|module)\s+\w.*[:{(]$
     | (?:async\ )?(?:def|fn|func|function)\ +\w+\(.*\).*
@@ -39,6 +39,7 @@ _CODE = re.compile(
     | (?:(?:const|let|var|val|final|static|public|private|local|my|int|float|double|char|bool|auto
       |export)\s+)*+
       [$@*&]*[A-Za-z_][\w.$\[\]'"]*(?:\s*:\s*[\w\[\], .|]+)?\s*(?:=|:=|\+=|-=|\*=|\|=|=>|<-)\s*[^\s=].*
+    | </?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>.*                                        # a tag
     | [\w.$]++(?:(?:::|->)[\w.]++)*+\(.*\)[;,:{]?(?:\s*(?:\#|//).*)?$              # a call
     | "[^"]*"\s*:\s*\S.* | '[^']*'\s*:\s*\S.*                                     # a dictionary entry
     | .*[({\[,]\s*\{$ | .*\)\s*(?:->.*|=>.*)?[{:]$ | \{$
@@ -49,7 +50,7 @@ _CODE = re.compile(
     re.VERBOSE,
 )
 _MAYBE = re.compile(
-    r"""\s*(?:
+    r"""(?:
       (?:if|elif|else|for|while|try|except|finally|with|match|case|switch|do)\b.*[:{]$
     | (?:return|yield|raise|throw|await|assert|del|pass|break|continue|end|fi|done|esac)\b(?:.*[^.?!])?$
     | (?:FROM|WHERE|AND|OR|LIMIT|SET|ON)\s.*
@@ -64,7 +65,7 @@ _MAYBE = re.compile(
 
 def likeness(line: str) -> Likeness:
     """How much one non-blank line looks like code."""
-    line = line[:400].rstrip()
+    line = line.strip()[:400].rstrip()
     if _COMMENT_OR_PROMPT.match(line):
         return Likeness.CODE
     if _SENTENCE_LIKE.search(line):

@@ -32,6 +32,8 @@ _BEFORE_NUMBER = frozenset(
 )
 """Abbreviations that do not end a sentence when a number or a bracket follows."""
 _NUMBER = re.compile(r"\s*(?:[(\[]?[\d§#]|[(\[]?[IVXLivxl]+\b|\()")
+_TITLES = frozenset({"Ms.", "Mses.", "Mx.", "Ft."})
+"""Abbreviations in front of a name that sentencex does not know."""
 _ENUMERATOR = re.compile(r"\s*[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)\]]{1,2}\s*")
 _LONGEST_ENUMERATOR = 16
 _QUOTED_STOP = re.compile(r"[。！？!?][」』”’）]$")
@@ -48,6 +50,10 @@ _ABBREVIATIONS = frozenset(
 )
 """Words whose full stop inside a closing bracket may be the abbreviation's own."""
 
+_LONG = 300
+"""Code points above which a piece is cut inside quotes and brackets too, which sentencex keeps whole."""
+_PLAIN_STOP = re.compile(r"(?<!\w)(\w++)[\])]*[.!?]+[\"'”’»)\]]*\s+(?=[\"'“‘«(\[]*+[^\W\d_a-z])")
+
 _EXTRA_STOP = re.compile(r"[។៕།༎᙮]+[\"'”’»)\]]*\s*")
 _GREEK_QUESTION = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff][;\u037e]\s+(?=[\u0370-\u03ff\u1f00-\u1fff])")
 _THAI_GAP = re.compile(r"[\u0e00-\u0eff](\s++)(?=[\u0e00-\u0eff])")
@@ -63,6 +69,9 @@ def sentence_starts(prose: str) -> list[int]:
     starts = {*_library_starts(prose), *_bracket_starts(prose)}
     if not prose.isascii():
         starts.update(_script_starts(prose))
+    for left, right in pairwise([0, *sorted(starts), len(prose)]):
+        if right - left > _LONG:
+            starts.update(_plain_starts(prose, left, right))
     return _without_false_starts(prose, sorted(starts))
 
 
@@ -99,6 +108,14 @@ def _bracket_starts(prose: str) -> Iterator[int]:
         yield start
 
 
+def _plain_starts(prose: str, start: int, end: int) -> Iterator[int]:
+    """Starts behind a word that no abbreviation would be: of three letters or more, in small letters."""
+    for match in _PLAIN_STOP.finditer(prose, start, end):
+        word = match[1]
+        if match.end() < end and len(word) > 2 and not word[0].isupper() and word not in _ABBREVIATIONS:
+            yield match.end()
+
+
 def _script_starts(prose: str) -> Iterator[int]:
     for pattern in (_EXTRA_STOP, _GREEK_QUESTION):
         for match in pattern.finditer(prose):
@@ -126,14 +143,19 @@ def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
     left = prose[max(previous, start - 24) : start].rstrip()
     if not left or not _WORD_CHARACTER.search(prose, start, following):
         return True
-    if left[-1] == ".":
-        word = left[left.rfind(" ") + 1 :].lstrip("([\"'“")
-        if word in _BEFORE_NUMBER and _NUMBER.match(prose, start, following):
-            return True
-        if len(word) == 2 and word[0].isalpha() and prose[start:following].lstrip()[:1].islower():
-            return True
-    elif prose[start] in _QUOTE_PARTICLES and _QUOTED_STOP.search(left):
+    if left[-1] == "." and _is_abbreviation(left[left.rfind(" ") + 1 :], prose[start:following]):
         return True
-    return (
-        start - previous <= _LONGEST_ENUMERATOR and _ENUMERATOR.fullmatch(prose, previous, start) is not None
-    )
+    if prose[start] in _QUOTE_PARTICLES and _QUOTED_STOP.search(left):
+        return True
+    if prose[start - 1 : start + 1] == "![":  # a Markdown image
+        return True
+    if start - previous > _LONGEST_ENUMERATOR:
+        return False
+    return _ENUMERATOR.fullmatch(prose, previous, start) is not None
+
+
+def _is_abbreviation(word: str, following: str) -> bool:
+    word = word.lstrip("([\"'“")
+    if word in _TITLES or (word in _BEFORE_NUMBER and _NUMBER.match(following)):
+        return True
+    return len(word) == 2 and word[0].isalpha() and following.lstrip()[:1].islower()

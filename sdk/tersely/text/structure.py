@@ -42,7 +42,8 @@ _LINE_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 
 _FENCE = re.compile(r" {0,8}(`{3,}|~{3,})([^`\n]*)$")
 _ATX = re.compile(r" {0,3}#{1,6}(?:\s+\S|\s*$)")
-_UNDERLINE = re.compile(r"\s*(?:={2,}|-{2,}|~{3,}|\^{3,}|\*{3,}|#{3,}|\"{3,})\s*$")
+_COMMENT = re.compile(r"\s*#\s")
+_UNDERLINE = re.compile(r"\s*(?:={2,}|-{2,}|~{3,}|\^{3,})\s*$")
 _ITEM = re.compile(
     r"\s*(?:(?P<bullet>[-*+•‣◦▪●○–])|\(?(?P<number>\d{1,3})[.)]|(?P<letter>[A-Za-z])\.|\(?[A-Za-z]\)|\(?[ivxIVX]{2,5}\))"
     r"\s+\S"
@@ -137,14 +138,17 @@ class _Scanner:
 
     def structure(self, index: int, *, fresh: bool) -> tuple[int, Kind] | None:
         """`fresh` says that no prose line stands directly before this one."""
+        if index < self.rows_until:
+            return index + 1, "row"
         if found := self.interruption(index, fresh):
             return found
-        if (fresh or self.indent(index) >= self.indent(index - 1) + 2) and (end := self.code(index)):
-            return end, "code"
-        if self.row(index, fresh):
-            return index + 1, "row"
         if end := self.list_item(index, fresh):
             return end, "list_item"
+        if (fresh or self.indent(index) >= self.indent(index - 1) + 2) and (end := self.code(index)):
+            return end, "code"
+        if fresh and (end := rows_end(self.lines, index)) > index:
+            self.rows_until = end
+            return index + 1, "row"
         return None
 
     def interruption(self, index: int, fresh: bool) -> tuple[int, Kind] | None:
@@ -257,7 +261,9 @@ class _Scanner:
     def heading(self, index: int, fresh: bool) -> int | None:
         line = self.lines[index]
         if _ATX.match(line) and len(line) < LONGEST_ITEM:
-            return index + 1
+            beside = self.lines[max(index - 1, 0) : index] + self.lines[index + 1 : index + 2]
+            is_comment = _COMMENT.match(line) and any(_COMMENT.match(other) for other in beside)
+            return None if is_comment else index + 1
         if not fresh or len(line) > 200:
             return None
         ahead = self.lines[index + 1 : index + 3]
@@ -301,11 +307,6 @@ class _Scanner:
                 break
             end += 1
         return max(end, index + 1)
-
-    def row(self, index: int, fresh: bool) -> bool:
-        if fresh and index >= self.rows_until:
-            self.rows_until = rows_end(self.lines, index)
-        return index < self.rows_until
 
     def list_item(self, index: int, fresh: bool) -> int | None:
         if not self.opens_item(index, fresh):
@@ -362,7 +363,7 @@ class _Scanner:
     def is_title(self, index: int) -> bool:
         """A short line on its own that does not end like a sentence and has something behind it."""
         line = self.lines[index].strip()
-        if len(line) > 80 or line.endswith((*TERMINALS, ",", ";", '"', "”")) or line[:1].islower():
+        if len(line) > 80 or line[:1].islower() or line.rstrip("\"'”’)]*_").endswith((*TERMINALS, ",", ";")):
             return False
         alone = (
             (index == 0 or self.blank(index - 1)) and index + 1 < len(self.lines) and self.blank(index + 1)

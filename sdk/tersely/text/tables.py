@@ -44,13 +44,13 @@ def rows_end(lines: Sequence[str], start: int) -> int:
     """End of at least three rows of values: comma, semicolon or tab separated, or aligned with spaces."""
     first = lines[start]
     for separator in ("\t", ",", ";"):
-        count = first.count(separator)
+        count = first.strip().count(separator)
         if count >= (1 if separator == "\t" else 2) and _are_values(first, separator):
             end = _while(
                 lines,
                 start + 1,
                 lambda line, mark=separator, wanted=count: (
-                    line.count(mark) == wanted and _are_values(line, mark)
+                    line.strip().count(mark) == wanted and _are_values(line, mark)
                 ),
             )
             if end - start >= 3:
