@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from pathlib import Path
@@ -24,15 +23,13 @@ from tersely import inputs
 from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, Order
 from tersely.job import Clock, Job, Scores
-from tersely.text.tokens import TokenCounter, resolve_counter
+from tersely.text.tokens import TokenCounter, encodable, resolve_counter
 from tersely.types import Compression
 
 if TYPE_CHECKING:
     from tersely.selector.selector import DocumentScores, ScoredInput
 
 logger = logging.getLogger("tersely")
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Scorer(Protocol):
@@ -191,7 +188,7 @@ class Compressor:
     def _count(self, text: str) -> int:
         if not text:
             return 0
-        count: object = self.token_counter.count(_SURROGATE.sub("\ufffd", text))
+        count: object = self.token_counter.count(encodable(text))
         if isinstance(count, bool) or not isinstance(count, Integral) or count < 0:
             raise InvalidInputError(
                 f"token_counter returned {count!r}. It has to return a whole number of tokens."

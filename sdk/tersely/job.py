@@ -75,7 +75,7 @@ class Job:
             costs: list[int] = []
             for number, unit in enumerate(self.units[index]):
                 cost = self._count(document.text[unit.start : unit.end])
-                if cost > room > 0 and may_cut(unit):
+                if cost > room and may_cut(unit, room):
                     pieces = cut(document.text, unit, cost, room)
                     costs += [self._count(document.text[piece.start : piece.end]) for piece in pieces]
                 else:

@@ -13,14 +13,18 @@ from tersely.text.sentences import Unit, seams
 LONGEST_SENTENCE = 1000
 """Code points. A sentence is never cut; what is longer is a stream without punctuation, and no sentence."""
 
+SMALLEST_PIECE = 8
+"""Tokens. With less room a unit is dropped rather than cut: shreds of it would mislead."""
+
 _PIECE = 240
 """Code points in a piece, where the seams allow it."""
 _MARGIN = 0.8
 """Part of the room that a piece may fill by estimate: tokens are not spread evenly over a unit."""
 
 
-def may_cut(unit: Unit) -> bool:
-    return unit.atomic or unit.end - unit.start > LONGEST_SENTENCE
+def may_cut(unit: Unit, room: int) -> bool:
+    """Whether pieces of `unit` that fit into `room` tokens could mean anything."""
+    return room >= SMALLEST_PIECE and (unit.atomic or unit.end - unit.start > LONGEST_SENTENCE)
 
 
 def cut(text: str, unit: Unit, cost: int, room: int) -> list[Unit]:

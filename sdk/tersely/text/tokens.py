@@ -18,7 +18,7 @@ from typing import Protocol, cast, runtime_checkable
 from tersely.errors import InvalidInputError, MissingDependencyError
 from tersely.text.approximate import ApproximateCounter
 
-__all__ = ["ApproximateCounter", "TokenCounter", "resolve_counter"]
+__all__ = ["ApproximateCounter", "TokenCounter", "encodable", "resolve_counter"]
 
 _TIKTOKEN_PREFIX = "tiktoken:"
 
@@ -109,7 +109,7 @@ class _TokenizerFileCounter:
         self._tokenizer.no_padding()
 
     def count(self, text: str) -> int:
-        return len(self._tokenizer.encode(_encodable(text), add_special_tokens=False).ids)
+        return len(self._tokenizer.encode(encodable(text), add_special_tokens=False).ids)
 
 
 class _Encoding(Protocol):
@@ -130,7 +130,7 @@ class _TiktokenCounter:
         self._encoding = encoding
 
     def count(self, text: str) -> int:
-        return len(self._encoding.encode_ordinary(_encodable(text)))
+        return len(self._encoding.encode_ordinary(encodable(text)))
 
 
 class _FunctionCounter:
@@ -194,6 +194,6 @@ def _cached_file(encoding: str) -> Path:
     return file
 
 
-def _encodable(text: str) -> str:
-    """Lone surrogates, which UTF-8 cannot hold, count as question marks."""
+def encodable(text: str) -> str:
+    """`text` with each lone surrogate, which UTF-8 cannot hold and no tokenizer takes, as a question mark."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
