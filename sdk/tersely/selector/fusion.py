@@ -1,8 +1,9 @@
 """The small learned layer that turns all evidence about a sentence into one calibrated score.
 
-Two stages, each a two-layer perceptron of a few hundred weights that ships in the artifact. The first reads what
-one pass over the documents gives. The second also reads how a sentence relates to the best sentences of the
-first: a question with two hops names only the first, and the sentence found there names the second.
+Its first stage weighs what one pass over the documents gives: the encoder's logits and exact matches. Most
+questions are done then. A gate tells those that seem to need another hop, where the question names only
+the first and the sentence found there names the second; for them the second stage adds how each sentence
+relates to the best ones so far. A few hundred weights in all, which ship in the artifact.
 """
 
 from __future__ import annotations
@@ -16,7 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .lexical import Floats, TermIndex, any_per_document, names, numbers, phrase_share, share, unique
+from tersely.selector.lexical import (
+    Floats,
+    TermIndex,
+    any_per_document,
+    names,
+    numbers,
+    phrase_share,
+    share,
+    unique,
+)
 
 FIRST_FEATURES = (
     "keep",
@@ -52,8 +62,25 @@ SECOND_FEATURES = (
     "second_relevance",
     "second_read",
 )
+QUERY_FEATURES = (
+    "query_length",
+    "query_names",
+    "query_weight",
+    "covered_by_best",
+    "covered_by_best_document",
+    "best",
+    "lead_over_second_document",
+    "lead_over_third_document",
+    "best_relevance",
+)
 BRIDGES = 3
 """Sentences of the first stage that the second stage looks out from."""
+
+MIN_GATE = 0.1
+"""Below this share the second stage could hardly matter and is left out, with its pass of the encoder."""
+
+_FAR = 10.0
+"""Lead over a document that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +105,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class SecondPass:
-    """Logits of the pass that read the question together with the first stage's best sentence; nan where unread."""
+    """Logits of the pass that read the question together with the first stage's best sentence; nan where
+    unread."""
 
     keep: Floats
     relevance: Floats
@@ -111,27 +139,30 @@ class Perceptron:
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
+    """score = first(sentence) + gate(query) * bridge(sentence), as logits."""
+
     first: Perceptron
-    second: Perceptron
+    gate: Perceptron
+    bridge: Perceptron
+
+    def openness(self, query_features: Floats) -> float:
+        """How far the gate is open, in [0, 1]; 0 where the second stage is not worth its time."""
+        share = float(1.0 / (1.0 + np.exp(-self.gate(query_features[None, :])[0])))
+        return share if share >= MIN_GATE else 0.0
 
     @classmethod
     def load(cls, path: Path) -> Fusion:
         values = json.loads(path.read_text(encoding="utf-8"))
-        if (
-            tuple(values["first_features"]) != FIRST_FEATURES
-            or tuple(values["second_features"]) != SECOND_FEATURES
-        ):
+        if {k: tuple(v) for k, v in values["features"].items()} != _FEATURES:
             raise ValueError("the fusion layer was fitted for other features; export the artifact again")
-        return cls(Perceptron.from_dict(values["first"]), Perceptron.from_dict(values["second"]))
+        return cls(**{k: Perceptron.from_dict(values[k]) for k in cls.__slots__})
 
     def save(self, path: Path) -> None:
-        values = {
-            "first_features": FIRST_FEATURES,
-            "first": self.first.to_dict(),
-            "second_features": SECOND_FEATURES,
-            "second": self.second.to_dict(),
-        }
-        path.write_text(json.dumps(values), encoding="utf-8")
+        layers = {k: getattr(self, k).to_dict() for k in self.__slots__}
+        path.write_text(json.dumps({"features": _FEATURES, **layers}), encoding="utf-8")
+
+
+_FEATURES = {"first": FIRST_FEATURES, "gate": QUERY_FEATURES, "bridge": FIRST_FEATURES + SECOND_FEATURES}
 
 
 def first_features(r: Request, idf: NDArray[np.float32]) -> Floats:
@@ -170,6 +201,33 @@ def first_features(r: Request, idf: NDArray[np.float32]) -> Floats:
         r.read.astype(np.float64),
     ]
     return np.stack(columns, axis=1)
+
+
+def query_features(r: Request, first: Floats, idf: NDArray[np.float32]) -> Floats:
+    """(len(QUERY_FEATURES),) what tells a question that one sentence answers from one that needs more."""
+    count = len(r.title_ids)
+    terms = unique(r.query_ids)
+    index = TermIndex(r.sentence_ids, idf)
+    weights = index.weights(terms)
+    presence = index.presence(terms)
+    best = best_sentences(first, 1)[0]
+    home = int(r.document[best])
+    title = np.isin(terms, unique(r.title_ids[home]))
+    lead = first[best] - np.sort(_per_document_max(first, r.document, count))[::-1]
+    lead = np.minimum(np.concatenate([lead, np.full(3, _FAR)]), _FAR)
+    return np.array(
+        [
+            np.log1p(len(r.query_ids)),
+            len(names(r.query)),
+            np.sqrt(weights.sum()),
+            share(presence[best] | title, weights),
+            share(presence[r.document == home].any(0) | title, weights),
+            first[best],
+            lead[1],
+            lead[2],
+            r.relevance[home],
+        ]
+    )
 
 
 def best_sentences(first: Floats, count: int = BRIDGES) -> list[int]:
@@ -253,7 +311,8 @@ def _per_document_max(values: Floats, document: NDArray[np.int64], count: int) -
 
 
 def _neighbours(values: Floats, document: NDArray[np.int64]) -> Floats:
-    """The better of the sentences before and after, in the same document; the lowest value where there is none."""
+    """The better of the sentences before and after, in the same document; the lowest value where there is
+    none."""
     low = values.min()
     padded = np.concatenate([[low], values, [low]])
     owner = np.concatenate([[-1], document, [-1]])

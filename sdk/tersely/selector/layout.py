@@ -5,8 +5,9 @@ One window is (EFFCOMP section 3.1, with a marker per document so that reranking
     [CLS] query [SEP] (evidence [SEP]) [DOC] title [SEN] s1 [SEN] s2 ... [DOC] title [SEN] ... [SEP]
 
 The encoder's state at `[SEN]` gives the keep logit of that sentence, the state at `[DOC]` the relevance logit
-of that document. `evidence` is a sentence found by an earlier pass; it lets a second pass follow a hop that the
-question does not name. Training, ONNX inference and the parity tests all build windows here and nowhere else.
+of that document. `evidence` is a sentence found by an earlier pass; it lets a second pass follow a hop
+that the question does not name. Training, ONNX inference and the parity tests all build windows here and
+nowhere else.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
+
+from tersely.text.tokens import encodable
 
 LAYOUT_VERSION = 1
 """Raised whenever the same input would give other windows; an artifact of another version is refused."""
@@ -74,15 +77,6 @@ class Window:
     documents: list[int] = field(default_factory=list[int])
 
 
-def printable(text: str) -> str:
-    """`text` with lone surrogates, which the tokenizer refuses, replaced one for one."""
-    return text.encode("utf-8", "replace").decode("utf-8") if _has_surrogate(text) else text
-
-
-def _has_surrogate(text: str) -> bool:
-    return not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text)
-
-
 class Layout:
     """Builds windows for one tokenizer and one configuration. Stateless after construction, safe to share."""
 
@@ -94,7 +88,7 @@ class Layout:
 
     def tokenize(self, texts: Sequence[str]) -> list[Ids]:
         """Ids of each text, without special tokens."""
-        encodings = self.tokenizer.encode_batch([printable(t) for t in texts], add_special_tokens=False)
+        encodings = self.tokenizer.encode_batch([encodable(t) for t in texts], add_special_tokens=False)
         return [e.ids for e in encodings]
 
     def windows(

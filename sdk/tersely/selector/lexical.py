@@ -2,8 +2,8 @@
 the subject that another sentence introduces.
 
 An encoder blurs names and numbers; matching does not. Terms are the tokenizer's own ids, weighted by their
-inverse document frequency in the training corpus (squared, so that function words vanish), so nothing has to be
-tokenised twice. Cost is linear in the number of tokens.
+inverse document frequency in the training corpus (squared, so that function words vanish), so nothing has
+to be tokenised twice. Cost is linear in the number of tokens.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Scores every sentence of every document for one query: encoder, exact-match evidence, fusion.
 
-tokenise once -> read the windows -> first fusion -> read the best documents again, together with the best
-sentence found -> second fusion -> a probability per sentence and per document
+tokenise once -> read the windows -> first stage -> (where the question seems to need another hop) read the
+best documents again, together with the best sentence found -> second stage -> a probability per sentence
 """
 
 from __future__ import annotations
@@ -13,12 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from ..errors import ArtifactError
-from ..onnx.artifacts import Artifact
-from ..onnx.session import EncoderSession
-from ..text.sentences import Unit
-from .fusion import Fusion, Request, SecondPass, best_sentences, first_features, second_features
-from .layout import (
+from tersely.errors import ArtifactError
+from tersely.onnx.artifacts import Artifact
+from tersely.onnx.session import EncoderSession
+from tersely.selector.fusion import (
+    Fusion,
+    Request,
+    SecondPass,
+    best_sentences,
+    first_features,
+    query_features,
+    second_features,
+)
+from tersely.selector.layout import (
     OUTPUT_NAMES,
     EncodedDocument,
     Ids,
@@ -28,7 +35,8 @@ from .layout import (
     batches,
     collate,
 )
-from .lexical import Floats, TermIndex, unique
+from tersely.selector.lexical import Floats, TermIndex, unique
+from tersely.text.sentences import Unit
 
 BATCH_TOKENS = 1024
 """Tokens a forward pass reads at once; small batches of equal length waste the least on padding."""
@@ -116,10 +124,16 @@ class Selector:
         if not any(d.units for d in documents):
             return [DocumentScores(0.0, np.zeros(0)) for _ in documents]
         reading = self.read(query, documents)
-        first = self.fusion.first(first_features(reading.request, self.idf))
-        second = self.read_again(reading, first)
-        features = second_features(reading.request, first, self.idf, second)
-        return self._split(reading, _sigmoid(self.fusion.second(features)))
+        features = first_features(reading.request, self.idf)
+        first = self.fusion.first(features)
+        gate = self.fusion.openness(query_features(reading.request, first, self.idf))
+        if not gate:
+            return self._split(reading, _sigmoid(first))
+        second = self.read_again(reading, features, first)
+        bridges = second_features(reading.request, first, self.idf, second)
+        return self._split(
+            reading, _sigmoid(first + gate * self.fusion.bridge(np.hstack([features, bridges])))
+        )
 
     def read(self, query: str, documents: Sequence[ScoredInput]) -> Reading:
         """The first pass: every window once."""
@@ -142,12 +156,14 @@ class Selector:
         )
         return Reading(request, encoded, offsets)
 
-    def read_again(self, reading: Reading, first: Floats) -> SecondPass:
-        """The second pass: the most promising other documents, with the first stage's best sentence in front."""
+    def read_again(self, reading: Reading, features: Floats, first: Floats) -> SecondPass:
+        """The second pass: the most promising other documents, with the first stage's best sentence in
+        front."""
         request, encoded, offsets = reading.request, reading.encoded, reading.offsets
         bridge = best_sentences(first, 1)[0]
         home = int(request.document[bridge])
-        promise = self.fusion.second(second_features(request, first, self.idf, None))
+        hints = second_features(request, first, self.idf, None)
+        promise = first + self.fusion.bridge(np.hstack([features, hints]))
         windows = self.layout.windows(
             request.query_ids,
             [e if i != home else EncodedDocument([], []) for i, e in enumerate(encoded)],
