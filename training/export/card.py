@@ -20,10 +20,7 @@ SOURCES = {
 
 def card(config: SelectorConfig, facts: dict[str, Any]) -> str:
     """Markdown with a Hugging Face header."""
-    data = "\n".join(
-        f"| {name} | {SOURCES.get(name, (name, 'see the set'))[0]} | {SOURCES.get(name, ('', 'see the set'))[1]} |"
-        for name in facts["data"]
-    )
+    data = "\n".join(f"| {name} | {' | '.join(SOURCES[name])} |" for name in facts["data"])
     return f"""---
 library_name: tersely
 license: apache-2.0
@@ -34,12 +31,13 @@ tags: [context-compression, sentence-selection, reranking, onnx]
 ---
 # {config.name}
 
-Scores every sentence and every document for a question, in one int8 ONNX graph, so that a language model can be
-given the few sentences that matter. `tersely.Compressor()` runs it; it needs no torch and no network.
+Scores every sentence and every document for a question, in one int8 ONNX graph, so that a language model
+can be given the few sentences that matter. `tersely.Compressor()` runs it; it needs no torch and no network.
 
 - **Input**: `[CLS] question [SEP] [DOC] title [SEN] sentence [SEN] sentence ... [SEP]`, windows of at most
   {config.max_length} tokens.
-- **Output**: a keep logit at each `[SEN]` and a relevance logit at each `[DOC]`; `fusion.json` turns them, exact
+- **Output**: a keep logit at each `[SEN]` and a relevance logit at each `[DOC]`; `fusion.json` turns them,
+exact
   matches and a second pass into one probability per sentence.
 - **Base model**: {config.base_model} (all-MiniLM-L6-v2 weights where that package is named).
 - **Language**: trained on English; other languages are measured in `benchmarks/RESULTS.md`.
@@ -54,19 +52,21 @@ The texts are not part of this repository. Command: `{facts["training_command"]}
 
 ## Held-out questions
 
-Shares in percent, on questions of whole articles that were never trained on; the fusion rows are cross-fitted.
+Shares in percent, on questions of whole articles that were never trained on; the fusion rows are
+cross-fitted.
 
 {_ablation(facts["heldout"])}
 
 ## Parity
 
-{", ".join(f"{k} {v:.4g}" for k, v in facts["parity"].items())} (largest logit differences; `int8_rank` is the mean
-rank correlation of sentence orders between float32 and int8).
+{", ".join(f"{k} {v:.4g}" for k, v in facts["parity"].items())} (largest logit differences; `int8_rank` is
+the mean rank correlation of sentence orders between float32 and int8).
 
 ## Limits
 
-It selects text and does not check that text: a wrong document yields wrong sentences, and text in a document that
-pretends to be an instruction is kept like any other. Long questions are cut at {config.query_length} tokens.
+It selects text and does not check that text: a wrong document yields wrong sentences, and text in a
+document that pretends to be an instruction is kept like any other. Long questions are cut at
+{config.query_length} tokens.
 """
 
 

@@ -1,11 +1,12 @@
 """Torch selector to ONNX, float32 and int8, with the checks that make the files trustworthy.
 
-Opset 20 and eager attention give the smallest graph that quantises correctly; the traps behind each choice are in
-the comments. Every graph is compared with torch over lengths and batch sizes before it is used.
+Opset 20 and eager attention give the smallest graph that quantises correctly; the traps behind each choice
+are in the comments. Every graph is compared with torch over lengths and batch sizes before it is used.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -41,23 +42,27 @@ def export_float(model: SelectorModel, path: Path, max_length: int) -> None:
         torch.zeros(2, 4, dtype=torch.long),
     )
     shapes = ({0: batch, 1: length},) * 3 + ({0: batch, 1: sentences}, {0: batch, 1: documents})
-    program = torch.onnx.export(
-        model,
-        inputs,
-        input_names=list(INPUT_NAMES),
-        output_names=list(OUTPUT_NAMES),
-        dynamic_shapes=dict(zip(INPUT_NAMES, shapes, strict=True)),
-        opset_version=OPSET,
-        dynamo=True,
-        external_data=False,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the exporter's own internals
+        program = torch.onnx.export(
+            model,
+            inputs,
+            input_names=list(INPUT_NAMES),
+            output_names=list(OUTPUT_NAMES),
+            dynamic_shapes=dict(zip(INPUT_NAMES, shapes, strict=True)),
+            opset_version=OPSET,
+            dynamo=True,
+            external_data=False,
+            verbose=False,
+        )
+    assert program is not None
     path.parent.mkdir(parents=True, exist_ok=True)
     program.save(str(path))
 
 
 def export_int8(source: Path, target: Path) -> None:
-    """Dynamic int8. Signed weights reach the fast kernels, per-channel scales keep the accuracy, and 7-bit weights
-    cannot saturate the 16-bit sums of processors without VNNI."""
+    """Dynamic int8. Signed weights reach the fast kernels, per-channel scales keep the accuracy, and 7-bit
+    weights cannot saturate the 16-bit sums of processors without VNNI."""
     quantize_dynamic(
         source,
         target,
@@ -88,9 +93,11 @@ def _cut(windows: Sequence[Window], keep: Any, relevance: Any) -> list[Outputs]:
 def parity(
     model: SelectorModel, float_graph: Path, int8_graph: Path, windows: Sequence[Window], pad_id: int
 ) -> dict[str, float]:
-    """Largest differences of keep logits: torch against ONNX, batched against single, and int8 against float32.
+    """Largest differences of keep logits: torch against ONNX, batched against single, and int8 against
+    float32.
 
-    `int8_rank` is the mean Spearman correlation of the sentence order inside a window of three or more sentences.
+    `int8_rank` is the mean Spearman correlation of the sentence order inside a window of three or more
+    sentences.
     """
     float_session, int8_session = EncoderSession(float_graph), EncoderSession(int8_graph)
     reference = run_torch(model, windows, pad_id)

@@ -1,7 +1,7 @@
 """`python -m training.selector --config training/configs/selector_mini.toml --data DIR --out RUN`.
 
-Three stages: prepare (labels and hard negatives), train (EFFCOMP Phase I; resumes from its checkpoint), export
-(ONNX, int8, parity, fusion layer, card). A stage whose output exists is not run again.
+Three stages: prepare (labels and hard negatives), train (EFFCOMP Phase I; resumes from its checkpoint),
+export (ONNX, int8, parity, fusion layer, card). A stage whose output exists is not run again.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from training.data.rows import data_folder
+from benchmarks.tasks.rows import data_folder
 from training.export.artifact import export
 from training.selector.config import load_config
 from training.selector.data import prepare
-from training.selector.embed import embedder
 from training.selector.train import train
 
 
@@ -23,17 +22,16 @@ def main() -> None:
     parser.add_argument("--data", help="data folder; TERSELY_DATA by default")
     parser.add_argument("--out", type=Path, required=True, help="folder for prepared data and checkpoints")
     parser.add_argument("--artifact", type=Path, help="where the model goes; models/NAME by default")
+    parser.add_argument("--start-from", type=Path, help="`final` folder of a run whose weights to start from")
     parser.add_argument("--max-minutes", type=float, help="anneal the learning rate to end after this time")
     parser.add_argument("--stage", choices=["prepare", "train", "export"], help="run only this stage")
     args = parser.parse_args()
     config = load_config(args.config)
     prepared = args.out / "prepared"
     if args.stage in (None, "prepare") and not (prepared / "train.jsonl").exists():
-        embed = embedder(config.base_model) if config.data.neighbours else None
-        prepare(data_folder(args.data), prepared, config.data, config.seed, embed)
-    if args.stage in (None, "train"):
-        if not (args.out / "final" / "validation.json").exists():
-            train(config, prepared, args.out, args.max_minutes)
+        prepare(data_folder(args.data), prepared, config.data, config.seed)
+    if args.stage in (None, "train") and not (args.out / "final" / "validation.json").exists():
+        train(config, prepared, args.out, start_from=args.start_from, max_minutes=args.max_minutes)
     if args.stage in (None, "export"):
         print(export(config, args.out, args.artifact or Path("models") / config.name))
 

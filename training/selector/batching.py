@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from tersely.selector.layout import EncodedDocument, Ids, Layout, Window, batches, collate
+from training.selector.bridges import Mentions
 from training.selector.config import DataConfig
 from training.selector.data import MULTI_HOP, Group
 
@@ -30,6 +31,7 @@ class Encoder:
         self.layout = layout
         self.groups = groups
         self._ids: dict[str, Ids] = {}
+        self._mentions = Mentions(groups)
 
     def ids(self, text: str) -> Ids:
         if text not in self._ids:
@@ -39,7 +41,7 @@ class Encoder:
     def item(self, group: Group, config: DataConfig, rng: random.Random) -> Item:
         """Windows and labels of a group, augmented as `config` says."""
         documents, labels, gold = self._parts(group)
-        evidence: Ids | None = None
+        question, evidence = group.question, None
         if rng.random() < config.untitled:
             documents = [EncodedDocument([], d.sentences) for d in documents]
         if group.source in MULTI_HOP:
@@ -48,7 +50,10 @@ class Encoder:
         elif rng.random() < config.unanswerable and 0 in gold:
             kept = [i for i, g in enumerate(gold) if g == 0]
             documents, labels, gold = ([x[i] for i in kept] for x in (documents, labels, gold))
-        windows = self.layout.windows(self.ids(group.question), documents, evidence=evidence)
+        elif rng.random() < config.bridged and (hidden := self._mentions.hide(group, rng)):
+            question, mention = hidden
+            evidence = [*self.ids(mention.document.title or ""), *self.ids(mention.sentence)]
+        windows = self.layout.windows(self.ids(question), documents, evidence=evidence)
         return Item(windows, labels, gold)
 
     def plain(self, group: Group) -> Item:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.tasks.negatives import Neighbours
+
 
 @dataclass(frozen=True, slots=True)
 class DataConfig:
@@ -16,7 +18,8 @@ class DataConfig:
     questions: dict[str, int]
     """Most questions used of each set, drawn by the seed; the rest is left out."""
     heldout: dict[str, int]
-    """Questions of each set kept for validation and for the fusion layer; whole articles, never trained on."""
+    """Questions of each set kept for validation and for the fusion layer; whole articles, never trained
+    on."""
     repeats: dict[str, int] = field(default_factory=dict[str, int])
     """Times each question of a set is seen in one pass; 1 where nothing is said."""
     negatives: int = 2
@@ -28,8 +31,10 @@ class DataConfig:
     """Share of groups whose titles are removed, because many users have none."""
     evidence: float = 0.5
     """Share of multi-hop groups read with one supporting sentence given and the others to find."""
-    neighbours: bool = True
-    """Rank negatives by the base model's similarity too, not by BM25 alone."""
+    bridged: float = 0.5
+    """Share of the other groups, where the data allows it, that become two-hop examples (`bridges.py`)."""
+    neighbours: Neighbours = "mixed"
+    """Negatives by BM25 and MiniLM in turn, or by BM25 alone where MiniLM's weights are not installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +55,6 @@ class TrainConfig:
     relevance_weight: float = 0.5
     """Weight of the document-relevance loss."""
     checkpoint_steps: int = 200
-    validate_steps: int = 400
-    validate_questions: int = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +77,22 @@ def load_config(path: Path) -> SelectorConfig:
     """Parse a TOML file. Raises ValueError naming an unknown or missing key."""
     values = tomllib.loads(path.read_text(encoding="utf-8"))
     try:
-        values["data"] = _build(DataConfig, values.get("data", {}))
-        values["train"] = _build(TrainConfig, values.get("train", {}))
-        return _build(SelectorConfig, values)
+        for kind, part in (
+            (SelectorConfig, values),
+            (DataConfig, values["data"]),
+            (TrainConfig, values["train"]),
+        ):
+            _check_keys(kind, part)
+        return SelectorConfig(
+            **{**values, "data": DataConfig(**values["data"]), "train": TrainConfig(**values["train"])}
+        )
+    except KeyError as error:
+        raise ValueError(f"{path}: the section [{error.args[0]}] is missing") from error
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
 
 
-def _build(kind: Any, values: dict[str, Any]) -> Any:
+def _check_keys(kind: Any, values: dict[str, Any]) -> None:
     unknown = set(values) - {f.name for f in dataclasses.fields(kind)}
     if unknown:
         raise ValueError(f"unknown key {sorted(unknown)[0]!r} in {kind.__name__}")
-    return kind(**values)

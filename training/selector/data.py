@@ -1,7 +1,8 @@
-"""Turns the rows of a data folder into groups: a question, its documents, and a label per sentence.
+"""Turns the training part of a data folder into groups: a question, its documents, and a label per sentence.
 
 Labels follow EFFCOMP Phase I (1 where the sentence holds the answer), improved by supporting-sentence labels
 where a set has them. A group is kept whole in a batch, so that sentences of different documents compete.
+Rows and hard negatives are read as the benchmarks read them, but never from their split.
 """
 
 from __future__ import annotations
@@ -9,33 +10,38 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from benchmarks.tasks.negatives import Neighbours, Passage, PassagePool
+from benchmarks.tasks.rows import locate, read_rows
+from tersely.metrics import Range
 from tersely.text.sentences import split_units
-from training.data.negatives import BM25, hard_negatives, normalise
-from training.data.rows import Passage, Row, iter_rows
 from training.selector.config import DataConfig
 
 MULTI_HOP = frozenset({"hotpotqa", "twowiki"})
 """Sets that bring their own distractors and need several sentences."""
 
-Embed = Callable[[Sequence[str]], NDArray[np.float32]]
-"""Texts to unit vectors, shape (n, d)."""
+LONG_DOCUMENT = 20_000
+"""Characters from which a document is read in sections."""
+
+SECTION = 1200
+"""Characters of a section, cut at a line break."""
+
+GOLD_SECTIONS, OTHER_SECTIONS = 4, 5
+"""Sections of a long document that make a group, at most."""
 
 
 @dataclass(slots=True)
 class GroupDocument:
     title: str | None
     text: str
-    units: list[tuple[int, int]]
+    units: list[Range]
     labels: list[int]
     gold: int
-    """1 holds evidence, 0 does not, -1 unknown."""
+    """1 holds evidence, 0 does not."""
 
 
 @dataclass(slots=True)
@@ -47,19 +53,43 @@ class Group:
     documents: list[GroupDocument]
 
 
-def prepare(folder: Path, out: Path, config: DataConfig, seed: int, embed: Embed | None) -> None:
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A document with the code-point ranges that answer the question."""
+
+    title: str | None
+    text: str
+    evidence: tuple[Range, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    id: str
+    text: str
+    answers: tuple[str, ...]
+    documents: tuple[Labelled, ...]
+
+    @property
+    def article(self) -> str:
+        """What the question is about, so that no article is trained on and held out at once."""
+        gold = next(d for d in self.documents if d.evidence)
+        return (gold.title or gold.text[:80]).lower()
+
+
+def prepare(folder: Path, out: Path, config: DataConfig, seed: int) -> None:
     """Write `train.jsonl` and `heldout.jsonl` to `out`. Deterministic in `seed`."""
     rng = random.Random(seed)
     out.mkdir(parents=True, exist_ok=True)
     parts: dict[str, list[Group]] = {"train": [], "heldout": []}
     for name in sorted(config.questions):
-        rows = [r for r in iter_rows(folder, name) if usable(r)]
-        rng.shuffle(rows)
-        held, rest = split_by_article(rows, config.heldout.get(name, 0))
+        questions = [q for q in map(_question, read_rows(folder, "train", name)) if _usable(q)]
+        rng.shuffle(questions)
+        held, rest = split_by_article(questions, config.heldout.get(name, 0))
         rest = rest[: config.questions[name]]
         for part, chosen in (("heldout", held), ("train", rest)):
-            negatives = config.heldout_negatives if part == "heldout" else config.negatives
-            parts[part].extend(groups_of(name, chosen, rows, negatives, rng, embed))
+            count = config.heldout_negatives if part == "heldout" else config.negatives
+            documents = _documents(name, chosen, questions, count, config.neighbours, rng)
+            parts[part] += [_group(name, q, d, rng) for q, d in zip(chosen, documents, strict=True)]
     for part, groups in parts.items():
         with open(out / f"{part}.jsonl", "w", encoding="utf-8") as stream:
             stream.writelines(json.dumps(asdict(g), ensure_ascii=False) + "\n" for g in groups)
@@ -71,108 +101,94 @@ def read_groups(path: Path) -> list[Group]:
     return [Group(**{**r, "documents": [GroupDocument(**d) for d in r["documents"]]}) for r in raws]
 
 
-def usable(row: Row) -> bool:
-    return bool(row.question) and any(p.evidence for p in row.passages)
+def label(document: Labelled) -> GroupDocument:
+    """Split a document; a sentence is positive when it and a labelled range share half of the shorter one."""
+    units = [(u.start, u.end) for u in split_units(document.text)]
+    labels = [int(any(_shares(u, e) for e in document.evidence)) for u in units]
+    return GroupDocument(document.title, document.text, units, labels, int(bool(document.evidence)))
 
 
-def split_by_article(rows: Sequence[Row], count: int) -> tuple[list[Row], list[Row]]:
-    """About `count` rows for validation and the others, without a passage's article on both sides."""
-
-    def article(row: Row) -> str:
-        gold = next(p for p in row.passages if p.evidence)
-        return normalise(gold.title or gold.text[:80])
-
-    held_articles: set[str] = set()
-    held = 0
+def split_by_article(questions: Sequence[Question], count: int) -> tuple[list[Question], list[Question]]:
+    """About `count` questions to hold out and the others, with no article on both sides."""
     sizes: dict[str, int] = {}
-    for row in rows:
-        sizes[article(row)] = sizes.get(article(row), 0) + 1
+    for question in questions:
+        sizes[question.article] = sizes.get(question.article, 0) + 1
+    articles: set[str] = set()
+    held = 0
     for name in sorted(sizes, key=lambda a: hashlib.sha256(a.encode()).hexdigest()):
-        if held >= count:
-            break
-        if held + sizes[name] <= count * 1.5 + 5:
-            held_articles.add(name)
+        if held < count and held + sizes[name] <= count * 1.5 + 5:
+            articles.add(name)
             held += sizes[name]
-    inside = [r for r in rows if article(r) in held_articles]
-    return inside[:count], [r for r in rows if article(r) not in held_articles]
+    inside = [q for q in questions if q.article in articles]
+    return inside[:count], [q for q in questions if q.article not in articles]
 
 
-def groups_of(
+def _question(row: dict[str, Any]) -> Question:
+    return Question(
+        str(row["id"]), row["question"].strip(), tuple(row["answers"]), tuple(map(_labelled, row["docs"]))
+    )
+
+
+def _usable(question: Question) -> bool:
+    return bool(question.text) and any(d.evidence for d in question.documents)
+
+
+def _labelled(document: dict[str, Any]) -> Labelled:
+    ranges: set[Range] = {(a, b) for a, b in document.get("spans") or ()}
+    if document.get("support") and document.get("sentences"):
+        located = locate(document["text"], document["sentences"])
+        ranges |= {at for i in document["support"] if (at := located[i]) is not None}
+    title = document.get("title")
+    return Labelled(title.replace("_", " ") if title else None, document["text"], tuple(sorted(ranges)))
+
+
+def _documents(
     name: str,
-    rows: Sequence[Row],
-    pool_rows: Sequence[Row],
+    questions: Sequence[Question],
+    pool_questions: Sequence[Question],
     negatives: int,
+    neighbours: Neighbours,
     rng: random.Random,
-    embed: Embed | None,
-) -> Iterator[Group]:
+) -> Iterator[Sequence[Labelled]]:
+    """The documents of each question: its own, its sections, or its passage among hard negatives."""
     if name in MULTI_HOP:
-        yield from (_group(r, r.passages, rng) for r in rows)
-    elif any(len(r.passages[0].text) > 20_000 for r in rows[:5]):
-        yield from (_group(r, tuple(_sections(r.passages[0], rng)), rng) for r in rows)
+        yield from (q.documents for q in questions)
+    elif any(len(d.text) > LONG_DOCUMENT for q in pool_questions[:5] for d in q.documents):
+        yield from (_some_sections(q.documents[0], rng) for q in questions)
     else:
-        yield from _with_negatives(rows, pool_rows, negatives, rng, embed)
+        passages = {d.text: Passage(d.title, d.text) for q in pool_questions for d in q.documents}
+        pool = PassagePool(list(passages.values()), [q.text for q in questions], neighbours)
+        for number, question in enumerate(questions):
+            own = {d.text for d in question.documents}
+            chosen = pool.negatives(number, question.answers, own, negatives)
+            near = [Labelled(pool.passages[i].title, pool.passages[i].text, ()) for i in chosen]
+            yield [d for d in question.documents if d.evidence] + near
 
 
-def _with_negatives(
-    rows: Sequence[Row], pool_rows: Sequence[Row], count: int, rng: random.Random, embed: Embed | None
-) -> Iterator[Group]:
-    pool: dict[str, Passage] = {}
-    for row in pool_rows:
-        for passage in row.passages:
-            pool.setdefault(normalise(passage.text), passage)
-    texts = list(pool)
-    index_of = {t: i for i, t in enumerate(texts)}
-    passages = list(pool.values())
-    bm25 = BM25([f"{p.title or ''} {p.text}" for p in passages])
-    vectors = questions = None
-    if embed is not None:
-        vectors = embed([f"{p.title or ''} {p.text}" for p in passages])
-        questions = embed([r.question for r in rows])
-    for number, row in enumerate(rows):
-        gold = [p for p in row.passages if p.evidence]
-        rankings = [bm25.scores(row.question)]
-        if vectors is not None and questions is not None:
-            rankings.append(vectors @ questions[number])
-        own = {index_of[normalise(p.text)] for p in gold}
-        chosen = hard_negatives(rankings, texts, row.answers, own, count)
-        others = [Passage(passages[i].title, passages[i].text, False, ()) for i in chosen]
-        yield _group(row, (*gold, *others), rng)
+def _some_sections(document: Labelled, rng: random.Random) -> list[Labelled]:
+    sections = list(_sections(document))
+    gold = [s for s in sections if s.evidence]
+    others = [s for s in sections if not s.evidence]
+    return rng.sample(gold, min(GOLD_SECTIONS, len(gold))) + rng.sample(
+        others, min(OTHER_SECTIONS, len(others))
+    )
 
 
-def _sections(
-    passage: Passage, rng: random.Random, size: int = 1200, negatives: int = 5
-) -> Iterable[Passage]:
-    """Pieces of a long document: those that hold evidence, and a few others."""
-    pieces: list[Passage] = []
-    start = 0
-    while start < len(passage.text):
-        end = passage.text.rfind("\n", start + 1, start + size) + 1 or min(start + size, len(passage.text))
-        inside = tuple(
-            (max(a, start) - start, min(b, end) - start)
-            for a, b in passage.evidence or ()
-            if a < end and b > start
-        )
-        pieces.append(Passage(None, passage.text[start:end], bool(inside), inside))
+def _sections(document: Labelled) -> Iterable[Labelled]:
+    text, start = document.text, 0
+    while start < len(text):
+        end = text.rfind("\n", start + 1, start + SECTION) + 1 or min(start + SECTION, len(text))
+        inside = [(max(a, start) - start, min(b, end) - start) for a, b in document.evidence]
+        yield Labelled(None, text[start:end], tuple((a, b) for a, b in inside if a < b))
         start = end
-    gold = [p for p in pieces if p.evidence]
-    others = [p for p in pieces if not p.evidence]
-    return rng.sample(gold, min(4, len(gold))) + rng.sample(others, min(negatives, len(others)))
 
 
-def _group(row: Row, passages: Sequence[Passage], rng: random.Random) -> Group:
-    documents = [d for d in map(label, passages) if d.units]
-    rng.shuffle(documents)
-    return Group(row.id, row.source, row.question, list(row.answers), documents)
+def _group(name: str, question: Question, documents: Sequence[Labelled], rng: random.Random) -> Group:
+    labelled = [d for d in map(label, documents) if d.units]
+    rng.shuffle(labelled)
+    return Group(question.id, name, question.text, list(question.answers), labelled)
 
 
-def label(passage: Passage) -> GroupDocument:
-    """Split a passage; a sentence is positive when it and an evidence range share half of the shorter one."""
-    units = [(u.start, u.end) for u in split_units(passage.text)]
-    labels = [int(any(_shares(u, e) for e in passage.evidence or ())) for u in units]
-    gold = -1 if passage.evidence is None and passage.gold is None else int(bool(passage.evidence))
-    return GroupDocument(passage.title, passage.text, units, labels, gold)
-
-
-def _shares(unit: tuple[int, int], evidence: tuple[int, int]) -> bool:
+def _shares(unit: Range, evidence: Range) -> bool:
     overlap = min(unit[1], evidence[1]) - max(unit[0], evidence[0])
     return overlap > 0 and 2 * overlap >= min(unit[1] - unit[0], evidence[1] - evidence[0])

@@ -1,16 +1,18 @@
 """Fits the fusion layer on held-out questions, on exactly the evidence that the runtime computes.
 
-The encoder never saw these questions, so its logits are as uncertain here as they will be in use. Every figure is
-cross-fitted: a question is scored by a layer that was fitted without it.
+The encoder never saw these questions, so its logits are as uncertain here as they will be in use. Every
+figure is cross-fitted: a question is scored by a layer that was fitted without it. There are only some
+hundred questions, so the layer is small, penalised, and fitted to convergence by L-BFGS.
 """
 
 from __future__ import annotations
 
 import math
+import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -20,25 +22,27 @@ from tqdm import tqdm
 
 from tersely.selector.fusion import (
     FIRST_FEATURES,
+    QUERY_FEATURES,
     SECOND_FEATURES,
     Fusion,
     Perceptron,
+    SecondPass,
     first_features,
+    query_features,
     second_features,
 )
 from tersely.selector.lexical import Floats
 from tersely.selector.selector import Reading, ScoredInput, Selector
 from tersely.text.sentences import Unit
-from training.selector.data import Group
+from training.selector.data import MULTI_HOP, Group
 from training.selector.validate import GroupScores, summarise
 
 FOLDS = 5
-HIDDEN = 8
-STEPS = 400
-LEARNING_RATE = 0.02
+HIDDEN = 4
+ITERATIONS = 120
+PENALTY = {"first": 1e-3, "gate": 1e-2, "bridge": 1e-2}
+"""Weights of the squared parameters, on standardised features."""
 
-SECOND_PASS_FEATURES = frozenset({"second_keep", "second_gain", "second_relevance", "second_read"})
-BRIDGE_FEATURES = frozenset({"title_in_best", "names_best_title", "shares_terms", "same_document_as_best"})
 ENCODER_FEATURES = frozenset(
     {
         "keep",
@@ -64,23 +68,15 @@ def background_idf(layout_ids: Iterable[Sequence[int]], vocabulary: int) -> NDAr
     return np.log((total + 1) / (df + 1)).astype(np.float32)
 
 
-def zero(features: int) -> Perceptron:
-    """A layer that returns its first input, which both stages keep for the encoder's own verdict."""
-    linear = np.zeros(features)
-    linear[0] = 1.0
-    return Perceptron(
-        np.zeros(features),
-        np.full(features, 1.0),
-        np.zeros((features, 1)),
-        np.zeros(1),
-        np.zeros(1),
-        linear,
-        0.0,
-    )
-
-
 def unfitted() -> Fusion:
-    return Fusion(zero(len(FIRST_FEATURES)), zero(len(SECOND_FEATURES)))
+    """The encoder's own verdict, and a gate that never opens."""
+    widths = [len(FIRST_FEATURES), len(QUERY_FEATURES), len(FIRST_FEATURES) + len(SECOND_FEATURES)]
+    layers = [
+        Perceptron(np.zeros(n), np.ones(n), np.zeros((n, 0)), np.zeros(0), np.zeros(0), np.zeros(n), 0.0)
+        for n in widths
+    ]
+    layers[0].linear[FIRST_FEATURES.index("keep")] = 1.0
+    return Fusion(layers[0], replace(layers[1], bias=-30.0), layers[2])
 
 
 @dataclass(slots=True)
@@ -114,86 +110,178 @@ def fit(
     """The fitted fusion, an ablation table, and the cross-fitted final scores of every group."""
     torch.set_num_threads(1)  # the layer is tiny: threads would only wait for each other
     cases = collect(selector, groups)
-    table: dict[str, Any] = {"encoder alone": _report(cases, [c.first[:, 0] for c in cases])}
-    first_data = [c.first for c in cases]
+    features = [c.first for c in cases]
+    keep = FIRST_FEATURES.index("keep")
+    table: dict[str, Any] = {"encoder alone": _report(cases, [f[:, keep] for f in features])}
     blind = [i for i, name in enumerate(FIRST_FEATURES) if name not in ENCODER_FEATURES]
-    table["exact match alone"] = _report(cases, _cross_fit([d[:, blind] for d in first_data], cases, seed)[0])
-    first_out, first = _cross_fit(first_data, cases, seed)
-    table["+ exact match"] = _report(cases, first_out)
+    without = [f[:, blind] for f in features]
+    layers = _cross_fit(cases, lambda part: _fit_first(_of(without, part), _of(cases, part)))
+    table["exact match alone"] = _report(cases, [a(f) for a, f in zip(layers, without, strict=True)])
+    layers = _cross_fit(cases, lambda part: _fit_first(_of(features, part), _of(cases, part)))
+    first = [layer(f) for layer, f in zip(layers, features, strict=True)]
+    table["+ exact match"] = _report(cases, first)
 
-    hints = [
-        second_features(c.reading.request, out, selector.idf, None)
-        for c, out in zip(cases, first_out, strict=True)
-    ]
-    hint_out, hint_layer = _cross_fit(hints, cases, seed)
-    table["+ bridges"] = _report(cases, hint_out)
-    reader = Selector(selector.session, selector.layout, Fusion(first, hint_layer), selector.idf, 0.0)
-    full: list[Floats] = []
-    for case, out in zip(tqdm(cases, desc="second pass", mininterval=10), first_out, strict=True):
-        second = reader.read_again(case.reading, out)
-        full.append(second_features(case.reading.request, out, selector.idf, second))
-    full_out, _ = _cross_fit(full, cases, seed)
-    table["+ second pass"] = _report(cases, full_out)
-    second_layer = fit_perceptron([*full, *hints], [*cases, *cases], seed)
-    scored = [_shape(c, out) for c, out in zip(cases, full_out, strict=True)]
-    return Fusion(first, second_layer), table, scored
+    requests = [c.reading.request for c in cases]
+    queries = [query_features(r, f, selector.idf) for r, f in zip(requests, first, strict=True)]
+
+    def bridges(second: Sequence[SecondPass | None]) -> list[Floats]:
+        rows = zip(features, requests, first, second, strict=True)
+        return [np.hstack([f, second_features(r, a, selector.idf, s)]) for f, r, a, s in rows]
+
+    def fit_part(part: Sequence[int], *views: list[Floats]) -> Fit:
+        seen = [row for view in views for row in _of(view, part)]
+        rest = (_of(x, part) * len(views) for x in (queries, first, cases))
+        return _fit_gated(seen, *rest, seed=seed)
+
+    def scores(view: list[Floats], gated: Sequence[Fit]) -> list[Floats]:
+        fusions = [Fusion(layer, *fit) for layer, fit in zip(layers, gated, strict=True)]
+        rows = zip(first, fusions, queries, view, strict=True)
+        return [f + fusion.openness(q) * fusion.bridge(b) for f, fusion, q, b in rows]
+
+    everyone = range(len(cases))
+    hints = bridges([None] * len(cases))
+    out = scores(hints, _cross_fit(cases, lambda part: fit_part(part, hints)))
+    table["+ bridges"] = _report(cases, out)
+
+    fusion = replace(unfitted(), bridge=fit_part(everyone, hints)[1])
+    reader = Selector(selector.session, selector.layout, fusion, selector.idf, 0.0)
+    progress = tqdm(cases, desc="second pass", mininterval=10)
+    full = bridges([reader.read_again(c.reading, c.first, f) for c, f in zip(progress, first, strict=True)])
+    # The runtime also asks the bridge layer what to read again, before there is a second pass.
+    out = scores(full, _cross_fit(cases, lambda part: fit_part(part, full, hints)))
+    table["+ second pass"] = _report(cases, out)
+    fusion = Fusion(_fit_first(features, cases), *fit_part(everyone, full, hints))
+    return fusion, table, [_shape(c, s) for c, s in zip(cases, out, strict=True)]
 
 
-def _cross_fit(
-    features: Sequence[Floats], cases: Sequence[Case], seed: int
-) -> tuple[list[Floats], Perceptron]:
-    """Out-of-fold logits of every case, and a layer fitted on all."""
-    fold = np.random.default_rng(seed).permutation(len(cases)) % FOLDS
-    out: list[Floats] = [np.zeros(0)] * len(cases)
-    for k in range(FOLDS):
-        inside = [i for i in range(len(cases)) if fold[i] != k]
-        layer = fit_perceptron([features[i] for i in inside], [cases[i] for i in inside], seed)
-        for i in np.flatnonzero(fold == k):
-            out[i] = layer(features[i])
-    return out, fit_perceptron(features, cases, seed)
+Fit = tuple[Perceptron, Perceptron]
+T = TypeVar("T")
 
 
-def fit_perceptron(features: Sequence[Floats], cases: Sequence[Case], seed: int) -> Perceptron:
-    """Listwise loss for the order, plain cross-entropy for the calibration; every set weighs the same."""
-    x = np.concatenate(features)
-    mean, deviation = x.mean(0), np.maximum(x.std(0), 1e-3)
-    z = torch.tensor(np.clip((x - mean) / deviation, -6, 6), dtype=torch.float32)
-    y = torch.tensor(np.concatenate([c.labels for c in cases]), dtype=torch.float32)
-    owner = torch.tensor(np.repeat(np.arange(len(cases)), [len(c.labels) for c in cases]))
-    sets = Counter(c.group.source for c in cases)
-    share = torch.tensor([1.0 / sets[c.group.source] / len(sets) for c in cases], dtype=torch.float32)
-    sizes = torch.bincount(owner, minlength=len(cases)).float()
-    positives = torch.zeros(len(cases)).index_add_(0, owner, y)
-    torch.manual_seed(seed)
-    width = x.shape[1]
-    hidden, linear = nn.Linear(width, HIDDEN), nn.Linear(width, 1)
-    out = nn.Linear(HIDDEN, 1, bias=False)
-    nn.init.zeros_(out.weight)
-    optimizer = torch.optim.AdamW(
-        [*hidden.parameters(), *linear.parameters(), *out.parameters()], lr=LEARNING_RATE, weight_decay=0.05
+def _of(rows: Sequence[T], part: Sequence[int]) -> list[T]:
+    return [rows[i] for i in part]
+
+
+def _cross_fit(cases: Sequence[Case], fit_part: Callable[[Sequence[int]], T]) -> list[T]:
+    """For each case what `fit_part` makes of the other folds; folds are drawn by question id."""
+    fold = [zlib.crc32(c.group.id.encode()) % FOLDS for c in cases]
+    fitted = [fit_part([i for i in range(len(cases)) if fold[i] != k]) for k in range(FOLDS)]
+    return [fitted[k] for k in fold]
+
+
+class _Target:
+    """The loss of sentence logits: listwise for the order, plain cross-entropy for the calibration.
+
+    A question weighs by the inverse root of its set's size, so that small sets count and noise does not.
+    """
+
+    def __init__(self, cases: Sequence[Case]) -> None:
+        sizes = torch.tensor([len(c.labels) for c in cases])
+        sets = Counter(c.group.source for c in cases)
+        share = torch.tensor([sets[c.group.source] ** -0.5 for c in cases])
+        self.labels = torch.tensor(np.concatenate([c.labels for c in cases]), dtype=torch.float32)
+        self.owner = torch.repeat_interleave(torch.arange(len(cases)), sizes)
+        self.share = share / share.sum()
+        positives = torch.zeros(len(cases)).index_add_(0, self.owner, self.labels)
+        self.order_weight = self.labels * (self.share / positives.clamp(min=1))[self.owner]
+        self.entropy_weight = (self.share / sizes)[self.owner]
+
+    def loss(self, logits: Tensor) -> Tensor:
+        crowd = self._log_sum_negatives(logits)
+        order = nn.functional.softplus(crowd[self.owner] - logits)
+        entropy = nn.functional.binary_cross_entropy_with_logits(logits, self.labels, reduction="none")
+        return (order * self.order_weight).sum() + (entropy * self.entropy_weight).sum()
+
+    def _log_sum_negatives(self, logits: Tensor) -> Tensor:
+        """log sum exp of each case's negatives, shape (cases,); very low where a case has none."""
+        count = len(self.share)
+        masked = torch.where(self.labels > 0, torch.full_like(logits, -1e4), logits)
+        top = torch.full((count,), -1e4).scatter_reduce(0, self.owner, masked.detach(), "amax")
+        shifted = torch.exp(masked - top[self.owner]) * (self.labels == 0)
+        return torch.log(torch.zeros(count).index_add(0, self.owner, shifted).clamp(min=1e-30)) + top
+
+
+class _Layer:
+    """A perceptron whose parameters torch can fit."""
+
+    def __init__(self, rows: NDArray[np.float64], hidden: int = 0, seed: int = 0) -> None:
+        self.mean, self.deviation = rows.mean(0), np.maximum(rows.std(0), 1e-3)
+        z = np.clip((rows - self.mean) / self.deviation, -6, 6)
+        self.inputs = torch.tensor(z, dtype=torch.float32)
+        draw = torch.Generator().manual_seed(seed)
+        width = rows.shape[1]
+        self.hidden = torch.randn(width, hidden, generator=draw) * 0.3
+        self.hidden_bias, self.out = torch.zeros(hidden), torch.zeros(hidden)
+        self.linear, self.bias = torch.zeros(width), torch.zeros(())
+
+    def parameters(self) -> list[Tensor]:
+        return [self.hidden, self.hidden_bias, self.out, self.linear, self.bias]
+
+    def __call__(self) -> Tensor:
+        inner = torch.tanh(self.inputs @ self.hidden + self.hidden_bias) @ self.out
+        return inner + self.inputs @ self.linear + self.bias
+
+    def penalty(self) -> Tensor:
+        return sum(((p**2).sum() for p in (self.hidden, self.out, self.linear)), torch.zeros(()))
+
+    def numpy(self) -> Perceptron:
+        hidden, hidden_bias, out, linear = (
+            p.detach().double().numpy() for p in (self.hidden, self.hidden_bias, self.out, self.linear)
+        )
+        return Perceptron(
+            self.mean, self.deviation, hidden, hidden_bias, out, linear, float(self.bias.detach())
+        )
+
+
+def _minimise(parameters: Sequence[Tensor], objective: Callable[[], Tensor]) -> None:
+    for parameter in parameters:
+        parameter.requires_grad_()
+    optimizer = torch.optim.LBFGS(
+        parameters, max_iter=ITERATIONS, history_size=10, line_search_fn="strong_wolfe"
     )
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS)
-    for _ in range(STEPS):
-        logits = (out(torch.tanh(hidden(z))) + linear(z)).squeeze(-1)
-        crowd = _log_sum_negatives(logits, y, owner, len(cases))
-        order = y * nn.functional.softplus(crowd[owner] - logits) * (share / positives.clamp(min=1))[owner]
-        entropy = nn.functional.binary_cross_entropy_with_logits(logits, y, reduction="none")
-        loss = order.sum() + (entropy * (share / sizes)[owner]).sum()
+
+    def closure() -> Tensor:
         optimizer.zero_grad()
+        loss = objective()
         loss.backward()
-        optimizer.step()
-        schedule.step()
-    weights = [hidden.weight.T, hidden.bias, out.weight[0], linear.weight[0]]
-    arrays = [w.detach().double().numpy() for w in weights]
-    return Perceptron(mean, deviation, *arrays, bias=float(linear.bias.detach()))
+        return loss
+
+    optimizer.step(closure)
 
 
-def _log_sum_negatives(logits: Tensor, y: Tensor, owner: Tensor, cases: int) -> Tensor:
-    """log sum exp of each case's negatives, shape (cases,); very low where a case has none."""
-    masked = torch.where(y > 0, torch.full_like(logits, -1e4), logits)
-    top = torch.full((cases,), -1e4).scatter_reduce(0, owner, masked.detach(), "amax")
-    total = torch.zeros(cases).index_add(0, owner, torch.exp(masked - top[owner]) * (y == 0))
-    return torch.log(total.clamp(min=1e-30)) + top
+def _fit_first(features: Sequence[Floats], cases: Sequence[Case]) -> Perceptron:
+    layer, target = _Layer(np.concatenate(features)), _Target(cases)
+    _minimise(layer.parameters(), lambda: target.loss(layer()) + PENALTY["first"] * layer.penalty())
+    return layer.numpy()
+
+
+def _fit_gated(
+    bridges: Sequence[Floats],
+    queries: Sequence[Floats],
+    first: Sequence[Floats],
+    cases: Sequence[Case],
+    *,
+    seed: int,
+) -> Fit:
+    """Gate and bridge together, on top of a fixed first stage; the gate is also told which sets are
+    multi-hop."""
+    bridge = _Layer(np.concatenate(bridges), HIDDEN, seed)
+    gate = _Layer(np.stack(queries))
+    target = _Target(cases)
+    base = torch.tensor(np.concatenate(first), dtype=torch.float32)
+    multi_hop = torch.tensor([float(c.group.source in MULTI_HOP) for c in cases])
+
+    def objective() -> Tensor:
+        opening = gate()
+        logits = base + torch.sigmoid(opening)[target.owner] * bridge()
+        told = nn.functional.binary_cross_entropy_with_logits(
+            opening, multi_hop, weight=target.share, reduction="sum"
+        )
+        penalty = PENALTY["gate"] * gate.penalty() + PENALTY["bridge"] * bridge.penalty()
+        return target.loss(logits) + told + penalty
+
+    _minimise([*gate.parameters(), *bridge.parameters()], objective)
+    return gate.numpy(), bridge.numpy()
 
 
 def choose_threshold(scored: Sequence[GroupScores], recall: float) -> float:

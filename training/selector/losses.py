@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
-from torch.nn import functional as F
+from torch import Tensor, nn
 
 
 def balanced_bce(logits: Tensor, labels: Tensor) -> Tensor:
-    """Cross-entropy with balanced class weights n / (2 n_c) (EFFCOMP section 3.1), over entries labelled 0 or 1.
+    """Cross-entropy with balanced class weights n / (2 n_c) (EFFCOMP section 3.1), over entries labelled 0
+    or 1.
 
     Shapes (n,); labels of -1 are left out. A batch of one class falls back to plain cross-entropy.
     """
@@ -19,9 +19,9 @@ def balanced_bce(logits: Tensor, labels: Tensor) -> Tensor:
     if total == 0:
         return logits.sum() * 0.0
     if positive == 0 or positive == total:
-        return F.binary_cross_entropy_with_logits(logits, targets)
+        return nn.functional.binary_cross_entropy_with_logits(logits, targets)
     weights = torch.where(targets > 0, total / (2 * positive), total / (2 * (total - positive)))
-    return F.binary_cross_entropy_with_logits(logits, targets, weight=weights)
+    return nn.functional.binary_cross_entropy_with_logits(logits, targets, weight=weights)
 
 
 def listwise(logits: Tensor, labels: Tensor, group: Tensor, groups: int) -> Tensor:
@@ -35,5 +35,5 @@ def listwise(logits: Tensor, labels: Tensor, group: Tensor, groups: int) -> Tens
         mine = group == g
         positives, negatives = logits[mine & (labels == 1)], logits[mine & (labels == 0)]
         if len(positives) and len(negatives):
-            losses.append(F.softplus(torch.logsumexp(negatives, 0) - positives).mean())
+            losses.append(nn.functional.softplus(torch.logsumexp(negatives, 0) - positives).mean())
     return torch.stack(losses).mean() if losses else logits.sum() * 0.0

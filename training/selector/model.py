@@ -1,9 +1,9 @@
 """The selector as a torch module: any encoder, a keep head at `[SEN]` and a relevance head at `[DOC]`.
 
-EFFCOMP (section 3.1) reads the keep logit from the state at `[SEN]` alone. Here the head also sees the sentence's
-mean-pooled vector and its product with the question's, and adds their scaled cosine. A sentence encoder such as
-MiniLM therefore ranks like plain embeddings before the first step, and training improves on that instead of
-forgetting it.
+EFFCOMP (section 3.1) reads the keep logit from the state at `[SEN]` alone. Here the head also sees the
+sentence's mean-pooled vector and its product with the question's, and adds their scaled cosine. A sentence
+encoder such as MiniLM therefore ranks like plain embeddings before the first step, and training improves
+on that instead of forgetting it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from training.selector.config import SelectorConfig
 
 
 class SelectorModel(nn.Module):
-    """Inputs as built by `tersely.selector.layout.collate`; outputs keep (B, S) and relevance (B, D) logits."""
+    """Inputs as built by `tersely.selector.layout.collate`; outputs keep (B, S) and relevance (B, D)
+    logits."""
 
     def __init__(self, encoder: Any, doc_id: int) -> None:
         super().__init__()
@@ -87,7 +88,8 @@ def resolve_base(name: str) -> str:
 
 
 def build(config: SelectorConfig) -> tuple[SelectorModel, Any, LayoutConfig]:
-    """The untrained selector, its Hugging Face tokenizer, and the layout that both phases and the runtime share."""
+    """The untrained selector, its Hugging Face tokenizer, and the layout that both phases and the runtime
+    share."""
     base = resolve_base(config.base_model)
     tokenizer = AutoTokenizer.from_pretrained(base)
     encoder = AutoModel.from_pretrained(base, attn_implementation="eager")

@@ -1,4 +1,5 @@
-"""Held-out metrics: answers and supporting sentences kept at a share of the text, as the benchmark counts them."""
+"""Held-out metrics, by the benchmark's own scoring: answers and labelled sentences kept at a share of the
+text."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from training.data.negatives import normalise
+from benchmarks.tasks import Example, KeptSpan, SourceDocument, score_kept
+from tersely.metrics import contains_answer
 from training.selector.data import Group
 
 RATES = (0.05, 0.1, 0.25)
@@ -20,48 +22,54 @@ class GroupScores:
     """One score per sentence, shaped like the group's documents."""
 
 
-def kept_at(scored: GroupScores, rate: float) -> list[list[int]]:
-    """Sentence indices per document: best first, while they fit in `rate` of the characters."""
+def kept_at(scored: GroupScores, rate: float) -> list[KeptSpan]:
+    """The best sentences that fit in `rate` of the characters, passing over those that do not."""
     documents = scored.group.documents
-    budget = rate * sum(b - a for d in documents for a, b in d.units)
-    ranked = sorted(
-        ((s, i, j) for i, row in enumerate(scored.scores) for j, s in enumerate(row)),
-        key=lambda x: (-x[0], x[1:]),
-    )
-    kept: list[list[int]] = [[] for _ in documents]
+    room = rate * sum(b - a for d in documents for a, b in d.units)
+    ranked = sorted((-s, i, j) for i, row in enumerate(scored.scores) for j, s in enumerate(row))
+    kept: list[KeptSpan] = []
     for _, i, j in ranked:
         start, end = documents[i].units[j]
-        if end - start <= budget:
-            budget -= end - start
-            kept[i].append(j)
+        if end - start <= room:
+            room -= end - start
+            kept.append((i, start, end))
     return kept
 
 
 def summarise(scored: Sequence[GroupScores]) -> dict[str, Any]:
-    """Per set: share of questions that keep an answer, and share of labelled sentences kept, at each rate."""
-    answers: dict[tuple[str, float], list[float]] = defaultdict(list)
-    support: dict[tuple[str, float], list[float]] = defaultdict(list)
+    """Per set and rate, in percent: questions that keep an answer, and labelled sentences kept."""
+    answers: dict[tuple[str, float], list[bool]] = defaultdict(list)
+    support: dict[tuple[str, float], list[tuple[float, int]]] = defaultdict(list)
     for item in scored:
-        documents = item.group.documents
-        wanted = [f" {a} " for a in map(normalise, item.group.answers) if a]
-        everything = " | ".join(f" {normalise(d.text)} " for d in documents)
-        reachable = [a for a in wanted if a in everything]
+        example = _example(item.group)
         for rate in RATES:
-            kept = kept_at(item, rate)
-            text = " | ".join(
-                " " + " ".join(normalise(d.text[slice(*d.units[j])]) for j in sorted(row)) + " "
-                for d, row in zip(documents, kept, strict=True)
-            )
-            if reachable:
-                answers[item.group.source, rate].append(float(any(a in text for a in reachable)))
-            for d, row in zip(documents, kept, strict=True):
-                support[item.group.source, rate] += [float(j in row) for j, y in enumerate(d.labels) if y]
-    return {
-        source: {
-            f"{kind}@{rate}": round(100 * sum(values[source, rate]) / len(values[source, rate]), 1)
-            for kind, values in (("answers", answers), ("support", support))
-            for rate in RATES
-            if values[source, rate]
-        }
-        for source in sorted({s for s, _ in answers} | {s for s, _ in support})
-    }
+            score = score_kept(example, kept_at(item, rate))
+            if score.answer_kept is not None:
+                answers[item.group.source, rate].append(score.answer_kept)
+            if score.support_kept is not None:
+                support[item.group.source, rate].append((score.support_kept, score.supports))
+    table: dict[str, Any] = {source: {} for source in sorted({s.group.source for s in scored})}
+    for (source, rate), values in answers.items():
+        table[source][f"answers@{rate}"] = round(100 * sum(values) / len(values), 1)
+    for (source, rate), pairs in support.items():
+        kept = sum(share * count for share, count in pairs)
+        table[source][f"support@{rate}"] = round(100 * kept / sum(count for _, count in pairs), 1)
+    return table
+
+
+def _example(group: Group) -> Example:
+    labelled = [
+        (i, a, b)
+        for i, d in enumerate(group.documents)
+        for (a, b), y in zip(d.units, d.labels, strict=True)
+        if y
+    ]
+    return Example(
+        id=group.id,
+        question=group.question,
+        answers=tuple(group.answers),
+        documents=tuple(SourceDocument(d.title, d.text, bool(d.gold)) for d in group.documents),
+        support=tuple(labelled),
+        answer_spans=None,
+        findable=any(contains_answer(d.text, group.answers) for d in group.documents),
+    )
