@@ -1,0 +1,37 @@
+"""Every checked-in configuration parses, and a misspelt key is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from training.export.card import SOURCES
+from training.selector.config import load_config
+
+CONFIGS = sorted((Path(__file__).resolve().parents[2] / "training" / "configs").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_configuration_parses_and_names_known_sets(path: Path) -> None:
+    config = load_config(path)
+    assert set(config.data.questions) <= set(SOURCES)
+    assert set(config.data.heldout) <= set(config.data.questions)
+    assert set(config.data.repeats) <= set(config.data.questions)
+
+
+@pytest.mark.parametrize("key", ["learning_rat", "base_modle", "negative"])
+def test_unknown_key_is_named(tmp_path: Path, key: str) -> None:
+    text = CONFIGS[0].read_text(encoding="utf-8")
+    known = {"learning_rat": "learning_rate", "base_modle": "base_model", "negative": "negatives"}[key]
+    path = tmp_path / "bad.toml"
+    path.write_text(text.replace(f"\n{known} =", f"\n{key} =", 1))
+    with pytest.raises(ValueError, match=f"unknown key '{key}'"):
+        load_config(path)
+
+
+def test_missing_section_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text('name = "x"')
+    with pytest.raises(ValueError, match=r"\[data\] is missing"):
+        load_config(path)
