@@ -167,6 +167,11 @@ class _Builder:
         head = [self.config.doc_id, *title[: self.config.title_length]]
         if self._room() - len(head) < 1:
             self._new_window()
+        if self._room() - len(head) < 1:
+            raise ValueError(
+                f"max_length {self.config.max_length} leaves no room for a sentence after the query, the "
+                "evidence and a title; raise it, or lower their lengths"
+            )
         window = self.current
         assert window is not None
         window.doc_positions.append(len(window.input_ids))
