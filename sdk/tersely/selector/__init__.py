@@ -1,0 +1,1 @@
+"""Which sentences to keep: windows, scores, fusion, cutting and packing."""
