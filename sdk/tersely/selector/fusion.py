@@ -45,9 +45,6 @@ FIRST_FEATURES = (
     "opening",
     "position",
     "length",
-    "log_documents",
-    "log_sentences",
-    "read",
 )
 SECOND_FEATURES = (
     "first",
@@ -97,8 +94,6 @@ class Request:
     texts: Sequence[str]
     document: NDArray[np.int64]
     keep: Floats
-    read: NDArray[np.bool_]
-    """Whether the encoder read the sentence; very long inputs are read in part."""
     relevance: Floats
     """(documents,) logits."""
 
@@ -178,7 +173,6 @@ def first_features(r: Request, idf: NDArray[np.float32]) -> Floats:
     lowered = [t.lower() for t in r.texts]
     position = _position(r.document)
     best_keep = _per_document_max(r.keep, r.document, count)
-    size = len(r.document)
     columns = [
         r.keep,
         r.relevance[r.document],
@@ -196,9 +190,6 @@ def first_features(r: Request, idf: NDArray[np.float32]) -> Floats:
         (position == 0).astype(np.float64),
         np.log1p(position),
         np.log1p([len(s) for s in r.sentence_ids]),
-        np.full(size, np.log1p(count)),
-        np.full(size, np.log1p(size)),
-        r.read.astype(np.float64),
     ]
     return np.stack(columns, axis=1)
 

@@ -151,7 +151,6 @@ class Selector:
             texts=[d.text[u.start : u.end] for d in documents for u in d.units],
             document=np.repeat(np.arange(len(documents)), counts),
             keep=_fill(logits.keep),
-            read=~np.isnan(logits.keep),
             relevance=_fill(logits.relevance),
         )
         return Reading(request, encoded, offsets)
