@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from tersely import Compressor, Document
 from training.export.artifact import export
@@ -90,15 +91,25 @@ def test_training_writes_metrics_and_continues_from_its_checkpoint(
     assert after["step"] > before["step"] > 0
 
 
+def test_training_starts_from_earlier_weights(trained: tuple[SelectorConfig, Path], tmp_path: Path) -> None:
+    config, run = trained
+    still = replace(config, train=replace(config.train, epochs=1, learning_rate=0.0))
+    train(still, run / "prepared", tmp_path, start_from=run / "final")
+    before, after = (torch.load(folder / "final" / "selector.pt") for folder in (run, tmp_path))
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
 def test_exported_artifact_agrees_with_torch_and_compresses(
     trained: tuple[SelectorConfig, Path], tmp_path: Path
 ) -> None:
     config, run = trained
-    folder = export(config, run, tmp_path / "model")
+    folder = export(config, run, tmp_path / "model", "make tiny")
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["parity"]["torch_vs_onnx"] < 1e-3
     assert manifest["parity"]["batched_vs_single"] < 1e-3
-    assert "| + second pass |" in (folder / "README.md").read_text()
+    card = (folder / "README.md").read_text()
+    assert "| + second pass |" in card
+    assert "`make tiny`" in card
     orvelle = "Orvelle is a harbour town. It was founded by Ada Penrose. Its harbour exports salt."
     brackmoor = "Brackmoor was founded by Bertil Krans. Visitors praise the quiet market."
     documents = [Document(orvelle, title="Orvelle"), Document(brackmoor, title="Brackmoor")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import shutil
-import sys
+from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,8 @@ def load_trained(folder: Path) -> tuple[SelectorModel, LayoutConfig]:
     return model.eval(), layout
 
 
-def export(config: SelectorConfig, run: Path, target: Path) -> Path:
-    """Write the artifact to `target` and return it.
+def export(config: SelectorConfig, run: Path, target: Path, command: str) -> Path:
+    """Write the artifact to `target` and return it; the card names `command` as the one that made it.
 
     Raises RuntimeError when a graph disagrees with torch; nothing is written to `target` then.
     """
@@ -78,11 +78,12 @@ def export(config: SelectorConfig, run: Path, target: Path) -> Path:
     fusion.save(staging / "fusion.json")
     facts = {
         "base_model": config.base_model,
-        "training_command": " ".join(["python -m training.selector", *sys.argv[1:]]),
+        "training_command": command,
         "data": sorted(config.data.questions),
         "seed": config.seed,
         "parity": gaps,
         "heldout": ablation,
+        "heldout_questions": dict(Counter(g.source for g in heldout)),
         "tools": {"python": platform.python_version(), **{t: version(t) for t in TOOLS}},
     }
     (staging / "README.md").write_text(card(config, facts), encoding="utf-8")

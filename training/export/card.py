@@ -37,8 +37,7 @@ can be given the few sentences that matter. `tersely.Compressor()` runs it; it n
 - **Input**: `[CLS] question [SEP] [DOC] title [SEN] sentence [SEN] sentence ... [SEP]`, windows of at most
   {config.max_length} tokens.
 - **Output**: a keep logit at each `[SEN]` and a relevance logit at each `[DOC]`; `fusion.json` turns them,
-exact
-  matches and a second pass into one probability per sentence.
+  exact matches and, for questions that need another hop, a second pass into one probability per sentence.
 - **Base model**: {config.base_model} (all-MiniLM-L6-v2 weights where that package is named).
 - **Language**: trained on English; other languages are measured in `benchmarks/RESULTS.md`.
 
@@ -48,19 +47,20 @@ exact
 |---|---|---|
 {data}
 
-The texts are not part of this repository. Command: `{facts["training_command"]}` (seed {facts["seed"]}).
+The texts are not part of this repository. Command: `{facts["training_command"]}` (seed {facts["seed"]}); what
+each run changed and what that gave is in `training/LOG.md`.
 
 ## Held-out questions
 
-Shares in percent, on questions of whole articles that were never trained on; the fusion rows are
-cross-fitted.
+Labelled sentences kept at 0.1 / at 0.25 of the text, in percent, on {sum(facts["heldout_questions"].values())}
+questions about articles that were never trained on; everything after the encoder is cross-fitted.
 
-{_ablation(facts["heldout"])}
+{_ablation(facts["heldout"], facts["heldout_questions"])}
 
 ## Parity
 
-{", ".join(f"{k} {v:.4g}" for k, v in facts["parity"].items())} (largest logit differences; `int8_rank` is
-the mean rank correlation of sentence orders between float32 and int8).
+{", ".join(f"{k} {v:.4g}" for k, v in facts["parity"].items())}: largest differences of a logit; `int8_rank`
+is the mean rank correlation of sentence orders between float32 and int8.
 
 ## Limits
 
@@ -70,17 +70,9 @@ document that pretends to be an instruction is kept like any other. Long questio
 """
 
 
-def _ablation(table: dict[str, Any]) -> str:
-    sets = sorted({name for row in table.values() for name in row})
-    columns = [
-        (s, m)
-        for s in sets
-        for m in ("support@0.1", "support@0.25")
-        if any(m in r.get(s, {}) for r in table.values())
-    ]
-    head = "| evidence | " + " | ".join(f"{s} {m}" for s, m in columns) + " |"
-    lines = [head, "|---" * (len(columns) + 1) + "|"]
-    for label, row in table.items():
-        cells = " | ".join(str(row.get(s, {}).get(m, "")) for s, m in columns)
-        lines.append(f"| {label} | {cells} |")
+def _ablation(table: dict[str, Any], questions: dict[str, int]) -> str:
+    lines = ["| set | questions | " + " | ".join(table) + " |", "|---" * (len(table) + 2) + "|"]
+    for name, count in sorted(questions.items()):
+        cells = [f"{row[name]['support@0.1']} / {row[name]['support@0.25']}" for row in table.values()]
+        lines.append(f"| {name} | {count} | {' | '.join(cells)} |")
     return "\n".join(lines)

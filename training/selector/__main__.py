@@ -33,7 +33,8 @@ def main() -> None:
     if args.stage in (None, "train") and not (args.out / "final" / "validation.json").exists():
         train(config, prepared, args.out, start_from=args.start_from, max_minutes=args.max_minutes)
     if args.stage in (None, "export"):
-        print(export(config, args.out, args.artifact or Path("models") / config.name))
+        command = f"python -m training.selector --config {args.config} --data DATA --out RUN"
+        print(export(config, args.out, args.artifact or Path("models") / config.name, command))
 
 
 if __name__ == "__main__":
