@@ -197,8 +197,8 @@ def _specific(row: Row) -> bool:
     return row["docs"][0].get("support") is not None
 
 
-_QED = partial(Task, sources={"train": "qed_nq", "eval": "qed_nq"}, sample=500)
-_XQUAD = partial(Task, sources={"eval": "xquad_multilingual"}, negatives=10, sample=300)
+_QED = partial(Task, sources={"train": "qed_nq", "eval": "qed_nq"}, sample=300)
+_XQUAD = partial(Task, sources={"eval": "xquad_multilingual"}, negatives=10, sample=150)
 
 TASKS: dict[str, Task] = {
     task.name: task
@@ -217,14 +217,20 @@ TASKS: dict[str, Task] = {
             "SQuAD, 10 hard negatives",
             {"train": "squad_train44", "eval": "squad_dev"},
             negatives=10,
-            sample=500,
+            sample=300,
         ),
-        Task("wikiqa", "WikiQA, 10 hard negatives", {"train": "selqa", "eval": "wikiqa"}, negatives=10),
+        Task(
+            "wikiqa",
+            "WikiQA, 10 hard negatives",
+            {"train": "selqa", "eval": "wikiqa"},
+            negatives=10,
+            sample=300,
+        ),
         Task(
             "qmsum",
             "QMSum, 10k-word meetings",
             {"train": "qmsum", "eval": "qmsum"},
-            sample=200,
+            sample=60,
             keep=_specific,
         ),
         *(
