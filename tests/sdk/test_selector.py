@@ -1,0 +1,301 @@
+"""The selector with the bundled model: what it finds, and how much it reads for that."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pytest
+
+from tersely.errors import ArtifactError
+from tersely.onnx.artifacts import Artifact, load_artifact
+from tersely.onnx.session import EncoderSession
+from tersely.selector.fusion import QUERY_FEATURES, Perceptron, best_sentences, first_features
+from tersely.selector.layout import Ids
+from tersely.selector.selector import BATCH_TOKENS, SECOND_WINDOWS, DocumentScores, ScoredInput, Selector
+from tersely.text.sentences import split_units
+
+
+class Recorder:
+    """A session that keeps the inputs and outputs of every run."""
+
+    def __init__(self, session: EncoderSession) -> None:
+        self.session = session
+        self.inputs: list[dict[str, np.ndarray]] = []
+        self.outputs: list[list[np.ndarray]] = []
+
+    def run(self, inputs: Mapping[str, np.ndarray], outputs: Sequence[str]) -> list[np.ndarray]:
+        self.inputs.append(dict(inputs))
+        self.outputs.append(self.session.run(inputs, outputs))
+        return self.outputs[-1]
+
+    def windows(self) -> list[Ids]:
+        """Ids of every window read, without padding."""
+        return [
+            row[mask > 0].tolist()
+            for inputs in self.inputs
+            for row, mask in zip(inputs["input_ids"], inputs["attention_mask"], strict=True)
+        ]
+
+
+@pytest.fixture(scope="module")
+def artifact() -> Artifact:
+    return load_artifact()
+
+
+@pytest.fixture(scope="module")
+def bundled(artifact: Artifact) -> Selector:
+    return Selector.load(artifact)
+
+
+def recorded(
+    bundled: Selector, *, opening: float | None = None, max_windows: int | None = None
+) -> tuple[Selector, Recorder]:
+    """A copy that records its runs; `opening` is the logit of a gate that is the same for every question."""
+    recorder = Recorder(bundled.session)
+    fusion = bundled.fusion
+    if opening is not None:
+        width = len(QUERY_FEATURES)
+        gate = Perceptron(
+            np.zeros(width),
+            np.ones(width),
+            np.zeros((width, 0)),
+            np.zeros(0),
+            np.zeros(0),
+            np.zeros(width),
+            opening,
+        )
+        fusion = replace(fusion, gate=gate)
+    selector = Selector(
+        cast("EncoderSession", recorder),
+        bundled.layout,
+        fusion,
+        bundled.idf,
+        bundled.threshold,
+        max_windows or bundled.max_windows,
+    )
+    return selector, recorder
+
+
+OPEN, SHUT = 30.0, -30.0
+
+
+def document(title: str | None, text: str) -> ScoredInput:
+    return ScoredInput(title, text, split_units(text))
+
+
+def texts(source: ScoredInput) -> list[str]:
+    return [source.text[u.start : u.end] for u in source.units]
+
+
+def ranked(documents: Sequence[ScoredInput], scored: Sequence[DocumentScores]) -> list[str]:
+    pairs = [
+        (-score, text)
+        for d, s in zip(documents, scored, strict=True)
+        for score, text in zip(s.scores.tolist(), texts(d), strict=True)
+    ]
+    return [text for _, text in sorted(pairs)]
+
+
+DOCUMENTS = [
+    document(
+        "Brackmoor Lighthouse",
+        "The lighthouse stands on a cliff. It was designed by the engineer Ida Penrose in 1871. "
+        "Visitors may climb the stairs on Sundays.",
+    ),
+    document(
+        "Tarnwick",
+        "Tarnwick is a market town. Its main export is barley. The market is held every Tuesday.",
+    ),
+    document(
+        "Ida Penrose",
+        "Ida Penrose was an engineer. She was born in Lindisvale and studied in Tarnwick. "
+        "She never learned to swim.",
+    ),
+    document(None, "Copper wire is drawn through a die. The die must be kept wet while the wire passes."),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (
+            "Who designed the Brackmoor Lighthouse?",
+            "It was designed by the engineer Ida Penrose in 1871.",
+        ),
+        ("What is the main export of Tarnwick?", "Its main export is barley."),
+        ("Where was Ida Penrose born?", "She was born in Lindisvale and studied in Tarnwick."),
+        (
+            "What must be kept wet while copper wire passes?",
+            "The die must be kept wet while the wire passes.",
+        ),
+    ],
+)
+def test_an_obvious_answer_ranks_first(bundled: Selector, question: str, answer: str) -> None:
+    scored = bundled.score(question, DOCUMENTS)
+    assert ranked(DOCUMENTS, scored)[0] == answer
+    best = max(range(len(DOCUMENTS)), key=lambda i: scored[i].relevance)
+    assert answer in texts(DOCUMENTS[best])
+
+
+@pytest.mark.parametrize("opening", [OPEN, SHUT, None])
+def test_scores_are_probabilities_shaped_like_the_documents(bundled: Selector, opening: float | None) -> None:
+    scored = recorded(bundled, opening=opening)[0].score("Who designed the lighthouse?", DOCUMENTS)
+    assert [s.scores.shape for s in scored] == [(len(d.units),) for d in DOCUMENTS]
+    for s in scored:
+        assert 0 < s.scores.min() <= s.scores.max() == s.relevance < 1
+
+
+@pytest.mark.parametrize("opening", [OPEN, SHUT])
+def test_documents_without_units_get_nothing_and_take_nothing(bundled: Selector, opening: float) -> None:
+    empty, other = ScoredInput("Empty", "", []), ScoredInput(None, " ", [])
+    selector, recorder = recorded(bundled, opening=opening)
+    plain = selector.score("Who designed the lighthouse?", DOCUMENTS[:2])
+    runs = len(recorder.inputs)
+    mixed = selector.score("Who designed the lighthouse?", [empty, DOCUMENTS[0], other, DOCUMENTS[1]])
+    assert len(recorder.inputs) == 2 * runs
+    assert [(s.relevance, s.scores.tolist()) for s in (mixed[0], mixed[2])] == [(0.0, [])] * 2
+    for before, after in zip(plain, (mixed[1], mixed[3]), strict=True):
+        np.testing.assert_allclose(after.scores, before.scores, atol=1e-6)
+
+
+def test_without_any_unit_the_encoder_is_not_asked(bundled: Selector) -> None:
+    selector, recorder = recorded(bundled)
+    scored = selector.score("Who?", [ScoredInput("Empty", "", []), ScoredInput(None, "", [])])
+    assert [(s.relevance, s.scores.tolist()) for s in scored] == [(0.0, [])] * 2
+    assert selector.score("Who?", []) == []
+    assert recorder.inputs == []
+
+
+@pytest.mark.parametrize("opening", [OPEN, SHUT])
+@pytest.mark.parametrize("order", [(3, 2, 1, 0), (1, 3, 0, 2)])
+def test_the_order_of_documents_does_not_change_their_scores(
+    bundled: Selector, order: tuple[int, ...], opening: float
+) -> None:
+    # Within one batch: int8 activations share their scale with the batch, see tests/parity.
+    selector, recorder = recorded(bundled, opening=opening)
+    question = "Who designed the Brackmoor Lighthouse?"
+    before = selector.score(question, DOCUMENTS)
+    after = selector.score(question, [DOCUMENTS[i] for i in order])
+    assert len(recorder.inputs) == (4 if opening == OPEN else 2)
+    for place, i in enumerate(order):
+        np.testing.assert_allclose(after[place].scores, before[i].scores, atol=1e-6)
+
+
+def test_the_second_pass_is_run_only_when_the_gate_opens(bundled: Selector) -> None:
+    question = "Where was the designer of the Brackmoor Lighthouse born?"
+    shut, once = recorded(bundled, opening=SHUT)
+    first = shut.score(question, DOCUMENTS)
+    assert len(once.inputs) == 1
+    assert len(once.windows()) == len(DOCUMENTS)
+    opened, twice = recorded(bundled, opening=OPEN)
+    second = opened.score(question, DOCUMENTS)
+    assert len(twice.inputs) == 2
+    assert twice.windows()[: len(DOCUMENTS)] == once.windows()
+    assert any(not np.allclose(a.scores, b.scores) for a, b in zip(first, second, strict=True))
+
+
+def test_a_shut_gate_leaves_the_first_stage(bundled: Selector) -> None:
+    selector, _ = recorded(bundled, opening=SHUT)
+    question = "Who designed the lighthouse?"
+    request = selector.read(question, DOCUMENTS).request
+    logits = selector.fusion.first(first_features(request, selector.idf))
+    scored = np.concatenate([s.scores for s in selector.score(question, DOCUMENTS)])
+    np.testing.assert_allclose(np.log(scored / (1 - scored)), logits, atol=1e-6)
+
+
+def test_the_second_pass_reads_the_other_documents_after_the_best_sentence(bundled: Selector) -> None:
+    selector, recorder = recorded(bundled)
+    question = "Where was the designer of the Brackmoor Lighthouse born?"
+    reading = selector.read(question, DOCUMENTS)
+    request = reading.request
+    features = first_features(request, selector.idf)
+    first = selector.fusion.first(features)
+    best = best_sentences(first, 1)[0]
+    home = int(request.document[best])
+    recorder.inputs.clear()
+    second = selector.read_again(reading, features, first)
+    config = selector.layout.config
+    evidence = [*request.title_ids[home], *request.sentence_ids[best]]
+    prefix = [config.cls_id, *request.query_ids, config.sep_id, *evidence, config.sep_id]
+    assert len(recorder.windows()) == len(DOCUMENTS) - 1
+    assert all(window[: len(prefix)] == prefix for window in recorder.windows())
+    assert np.isnan(second.keep).tolist() == (request.document == home).tolist()
+    assert np.isnan(second.relevance).tolist() == [d == home for d in range(len(DOCUMENTS))]
+
+
+def test_a_second_pass_over_a_single_document_reads_nothing(bundled: Selector) -> None:
+    selector, recorder = recorded(bundled, opening=OPEN)
+    scored = selector.score("Who designed the lighthouse?", DOCUMENTS[:1])
+    assert len(recorder.inputs) == 1
+    assert np.isfinite(scored[0].scores).all()
+
+
+NEEDLE = "The harbour master of Orvelle hid 417 silver spoons under the pier."
+FILLER = (
+    "The {0} committee met again. Its report was long. Nobody in room {0} asked about it. "
+    "The next meeting is in spring."
+)
+
+
+def long_input(count: int, needle: int) -> list[ScoredInput]:
+    rows = [FILLER.format(number) for number in range(count)]
+    rows[needle] = f"{rows[needle]} {NEEDLE}"
+    return [document(f"Minutes {number}", row) for number, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize("needle", [0, 13, 23])
+def test_the_prefilter_still_finds_an_exact_match(bundled: Selector, needle: int) -> None:
+    selector, recorder = recorded(bundled, opening=SHUT, max_windows=5)
+    documents = long_input(24, needle)
+    scored = selector.score("Where are the 417 silver spoons of the harbour master of Orvelle?", documents)
+    assert len(recorder.windows()) == 5
+    assert ranked(documents, scored)[0] == NEEDLE
+    assert [len(s.scores) for s in scored] == [len(d.units) for d in documents]
+
+
+def test_what_was_not_read_has_a_lower_logit_than_anything_read(bundled: Selector) -> None:
+    selector, _ = recorded(bundled, max_windows=5)
+    request = selector.read("Where are the 417 silver spoons?", long_input(12, 7)).request
+    floor = request.keep.min()
+    unread = set(request.document[request.keep == floor].tolist())
+    assert len(unread) == 7
+    assert 7 not in unread
+    read = np.array([d not in unread for d in request.document])
+    assert request.keep[read].min() == pytest.approx(floor + 1)
+
+
+def test_the_second_pass_and_its_batches_are_limited(bundled: Selector) -> None:
+    selector, recorder = recorded(bundled, opening=OPEN)
+    documents = long_input(24, 13)
+    selector.score("Where are the 417 silver spoons of the harbour master of Orvelle?", documents)
+    assert len(recorder.windows()) == 24 + SECOND_WINDOWS
+    assert all(
+        inputs["input_ids"].size <= BATCH_TOKENS or len(inputs["input_ids"]) == 1
+        for inputs in recorder.inputs
+    )
+
+
+def test_a_sentence_in_pieces_counts_as_its_best_piece(bundled: Selector) -> None:
+    selector, recorder = recorded(bundled)
+    words = "barley " * 400 + "and the lighthouse was designed by Ida Penrose " + "barley " * 300
+    units = [replace(split_units("One.")[0], start=0, end=len(words))]
+    reading = selector.read("Who designed the lighthouse?", [ScoredInput(None, words, units)])
+    keep = np.concatenate([outputs[0][:, 0] for outputs in recorder.outputs])
+    assert len(keep) > 2
+    assert reading.request.keep.tolist() == [pytest.approx(float(keep.max()))]
+    assert keep.min() < keep.max()
+
+
+def test_an_artifact_that_lacks_a_part_says_what_to_do(artifact: Artifact, tmp_path: Path) -> None:
+    shutil.copy(artifact.tokenizer_path, tmp_path)
+    broken = replace(artifact, path=tmp_path)
+    with pytest.raises(ArtifactError, match=r"fusion\.json.*export or download it again"):
+        Selector.load(broken)
+    (tmp_path / "fusion.json").write_text('{"features": {"first": ["keep"]}}')
+    with pytest.raises(ArtifactError, match="fitted for other features"):
+        Selector.load(broken)
