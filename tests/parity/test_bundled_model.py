@@ -1,0 +1,170 @@
+"""The model in this repository: complete, small, documented, and the same however it is run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from tersely.onnx.session import EncoderSession
+from tersely.selector.fusion import Fusion
+from tersely.selector.layout import (
+    INPUT_NAMES,
+    LAYOUT_VERSION,
+    OUTPUT_NAMES,
+    EncodedDocument,
+    Layout,
+    LayoutConfig,
+    Window,
+    collate,
+)
+
+MODEL = Path(__file__).resolve().parents[2] / "models" / "tersely-mini"
+MANIFEST: dict[str, Any] = json.loads((MODEL / "manifest.json").read_text(encoding="utf-8"))
+CONFIG: dict[str, Any] = json.loads((MODEL / "config.json").read_text(encoding="utf-8"))
+CARD = (MODEL / "README.md").read_text(encoding="utf-8")
+GRAPH = MODEL / "onnx" / "model_quantized.onnx"
+LARGEST = 25_000_000
+
+QUESTION = "Who designed the lighthouse of Brackmoor, and when was it finished?"
+TEXTS = (
+    ("Brackmoor", ("The lighthouse of Brackmoor was designed by Ida Penrose.", "It was finished in 1871.")),
+    (
+        "Tarnwick",
+        ("Tarnwick is a market town.", "Its main export is barley.", "The market is held on Tuesday."),
+    ),
+    ("", ("Copper wire is drawn through a die.",)),
+    ("Ida Penrose", ("Ida Penrose was an engineer.", "She was born in Lindisvale. " * 12, "She never swam.")),
+    ("Tides", tuple(f"On day {n} the water stood {n * 7} hands high." for n in range(9))),
+)
+
+Logits = tuple[NDArray[np.float32], NDArray[np.float32]]
+
+
+def test_the_manifest_lists_every_file_and_its_checksum() -> None:
+    found = {p.relative_to(MODEL).as_posix(): p for p in MODEL.rglob("*") if p.is_file()}
+    del found["manifest.json"]
+    actual = {
+        name: {"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "size": path.stat().st_size}
+        for name, path in found.items()
+    }
+    assert actual == MANIFEST["files"]
+
+
+def test_the_model_is_small() -> None:
+    assert sum(p.stat().st_size for p in MODEL.rglob("*") if p.is_file()) <= LARGEST
+
+
+def test_the_configuration_fits_this_version() -> None:
+    assert CONFIG["kind"] == "selector"
+    assert CONFIG["name"] == MODEL.name
+    assert CONFIG["layout_version"] == LAYOUT_VERSION
+    assert CONFIG["base_model"] == MANIFEST["base_model"]
+    assert 0 < CONFIG["threshold"] < 1
+
+
+def test_the_fusion_layer_was_fitted_for_these_features() -> None:
+    fusion = Fusion.load(MODEL / "fusion.json")
+    weights = np.concatenate([fusion.first.linear, fusion.gate.linear, fusion.bridge.linear])
+    assert np.isfinite(weights).all()
+    assert np.abs(fusion.first.linear).max() > 0
+
+
+def test_the_vocabulary_has_the_special_tokens_and_a_frequency_for_every_token() -> None:
+    tokenizer = Tokenizer.from_file(str(MODEL / "tokenizer.json"))
+    config = LayoutConfig.from_dict(CONFIG["layout"])
+    special = [config.pad_id, config.cls_id, config.sep_id, config.sen_id, config.doc_id]
+    assert len(set(special)) == len(special)
+    assert all(tokenizer.id_to_token(i) for i in special)
+    assert [tokenizer.id_to_token(i) for i in special[:3]] == ["[PAD]", "[CLS]", "[SEP]"]
+    idf = np.load(MODEL / "lexical.npz")["idf"]
+    assert idf.shape == (tokenizer.get_vocab_size(),)
+    assert np.isfinite(idf).all()
+    common, rare = (tokenizer.token_to_id(word) for word in ("the", "lighthouse"))
+    assert 0 <= idf[common] < idf[rare]
+
+
+def test_the_card_names_the_base_model_and_the_licence() -> None:
+    header = CARD.split("---")[1].splitlines()
+    assert f"base_model: {MANIFEST['base_model']}" in header
+    assert "license: apache-2.0" in header
+
+
+def test_the_card_names_every_training_set_with_its_licence() -> None:
+    part = CARD.split("## Training data")[1].split("\n## ")[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines() if "|" in line
+    ]
+    licences = {name: licence for name, _, licence in rows[2:]}
+    assert sorted(licences) == sorted(MANIFEST["data"])
+    assert MANIFEST["data"]
+    for licence in licences.values():
+        assert licence.startswith(("CC BY", "MIT", "Apache-2.0", "CC0"))
+
+
+@pytest.fixture(scope="module")
+def windows() -> list[Window]:
+    layout = Layout(
+        Tokenizer.from_file(str(MODEL / "tokenizer.json")), LayoutConfig.from_dict(CONFIG["layout"])
+    )
+    documents = [
+        EncodedDocument(layout.tokenize([title])[0], layout.tokenize(sentences)) for title, sentences in TEXTS
+    ]
+    return layout.windows(layout.tokenize([QUESTION])[0], documents)
+
+
+@pytest.fixture(scope="module")
+def session() -> EncoderSession:
+    return EncoderSession(GRAPH, threads=1)
+
+
+def run(session: EncoderSession, windows: Sequence[Window]) -> list[Logits]:
+    """Logits of each window's sentences and documents, read in one batch."""
+    keep, relevance = session.run(collate(windows, CONFIG["layout"]["pad_id"]), OUTPUT_NAMES)
+    assert keep.dtype == relevance.dtype == np.float32
+    return [
+        (keep[row, : len(w.sentences)], relevance[row, : len(w.documents)]) for row, w in enumerate(windows)
+    ]
+
+
+def flat(rows: Sequence[Logits]) -> NDArray[np.float32]:
+    return np.concatenate([part for row in rows for part in row])
+
+
+def test_the_graph_has_the_inputs_and_outputs_of_the_layout(session: EncoderSession) -> None:
+    assert set(session.inputs) == set(INPUT_NAMES)
+    assert set(session.outputs) == set(OUTPUT_NAMES)
+
+
+def test_the_logits_tell_the_sentences_apart(session: EncoderSession, windows: list[Window]) -> None:
+    logits = flat(run(session, windows))
+    assert np.isfinite(logits).all()
+    assert logits.std() > 0.5
+
+
+def test_batched_and_single_runs_agree(session: EncoderSession, windows: list[Window]) -> None:
+    # Not to rounding: the int8 graph scales its activations by the largest value of the whole batch.
+    batched = flat(run(session, windows))
+    single = flat([run(session, [window])[0] for window in windows])
+    assert np.abs(batched - single).max() < 1.0
+    assert np.corrcoef(batched, single)[0, 1] > 0.97
+
+
+def test_the_order_inside_a_batch_does_not_matter(session: EncoderSession, windows: list[Window]) -> None:
+    forward = run(session, windows)
+    backward = run(session, windows[::-1])[::-1]
+    np.testing.assert_allclose(flat(backward), flat(forward), atol=1e-4)
+
+
+def test_one_and_two_threads_agree(session: EncoderSession, windows: list[Window]) -> None:
+    two = EncoderSession(GRAPH, threads=2)
+    if two.threads < 2:
+        pytest.skip("one core")
+    np.testing.assert_allclose(flat(run(two, windows)), flat(run(session, windows)), atol=1e-4)
