@@ -23,10 +23,12 @@ class Likeness(IntEnum):
     CODE = 3
 
 
-_COMMENT_OR_PROMPT = re.compile(
+# Comments, prompts and queries: program text even where the words in it read like a sentence.
+_UNMISTAKABLE = re.compile(
     r"""(?:>>>\ |"{3}|'{3}|\.\.\.\ |\$\ |\#!|//|/\*|\*/|--\ |@\w[\w.]*(?:\(|$)
     |\#(?:include|define|ifdef|endif|pragma)\b
-    |<\?|<!--|@@\ |\+\+\+\ |---\ [ab]/|diff\ --git)""",
+    |<\?|<!--|@@\ |\+\+\+\ |---\ [ab]/|diff\ --git
+    |SELECT\ .*\ FROM\ )""",
     re.VERBOSE,
 )
 _SENTENCE_LIKE = re.compile(r"(?:[^\W\d_][^\W\d_’'-]*[,;:]? ){4}[^\W\d_]{2,}")
@@ -66,7 +68,7 @@ _MAYBE = re.compile(
 def likeness(line: str) -> Likeness:
     """How much one non-blank line looks like code."""
     line = line.strip()[:400].rstrip()
-    if _COMMENT_OR_PROMPT.match(line):
+    if _UNMISTAKABLE.match(line):
         return Likeness.CODE
     if _SENTENCE_LIKE.search(line):
         return Likeness.PROSE

@@ -1,0 +1,295 @@
+"""Structure in a text: found, of the right kind, kept whole, and the prose around it still cut."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tersely.text.code import LONGEST_RUN, Likeness, likeness
+from tersely.text.sentences import split_units
+from tersely.text.structure import LONGEST_ITEM, Block, find_blocks, masked
+from tersely.text.tables import drawn_table_end, rows_end
+from tersely.text.wrapping import is_wrapped, width
+
+BEFORE = ["The harbour is old.", "Nobody knows its age."]
+AFTER = ["The lamp still burns.", "It is lit at dusk."]
+
+
+def units(text: str) -> list[tuple[str, str]]:
+    return [(unit.kind, text[unit.start : unit.end]) for unit in split_units(text)]
+
+
+def prose(sentences: list[str]) -> list[tuple[str, str]]:
+    return [("sentence", sentence) for sentence in sentences]
+
+
+WHOLE = {
+    "fence": ("code", "```python\ndef area(r):\n\n    return r. Then\n# A note. Another.\n```"),
+    "tilde fence": ("code", "~~~\nSome text. More text.\n~~~"),
+    "longer fence": ("code", "````md\n```\nx = 1\n```\n````"),
+    "fence around a table": ("code", "```\n| a | b |\n|---|---|\n| 1 | 2 |\n```"),
+    "indented code": ("code", "    cost = 0\n    for row in rows:\n        cost += row.cost\n    show(cost)"),
+    "unindented python": ("code", "def name(path):\n    return os.path.basename(path)"),
+    "c": ("code", 'int main(void) {\n    printf("Hello. Bye.");\n    return 0;\n}'),
+    "sql over more lines": ("code", "SELECT name,\n  year\nFROM towers\nWHERE year < 1900;"),
+    "sql": ("code", "SELECT name, year FROM towers\nWHERE year < 1900\nORDER BY year;"),
+    "shell": ("code", "$ git clone tower.git\n$ cd tower\n$ make install"),
+    "settings": ("code", "host: example.net\nport: 8080\ndebug: true"),
+    "markdown table": ("table", "| year | place |\n|------|:-----:|\n| 1861 | Elm St. 4 |\n| 1902 | Mill |"),
+    "table without outer bars": ("table", "year | place\n-----|------\n1861 | Harbour\n1902 | Mill"),
+    "ascii table": ("table", "+------+----+\n| year | at |\n+======+====+\n| 1861 | ad |\n+------+----+"),
+    "box table": ("table", "┌────┬────┐\n│ a  │ b  │\n├────┼────┤\n│ 1  │ 2  │\n└────┴────┘"),
+    "rest table": ("table", "====  =====\nyear  place\n====  =====\n1861  Elm\n1902  Mill\n====  ====="),
+    "json object": ("json", '{"name": "Harbour. Light.", "built": 1861, "open": null}'),
+    "json over lines": ("json", json.dumps({"towers": [{"id": 1}, {"id": 2}], "note": "A. B."}, indent=2)),
+    "json with blank lines": ("json", '{\n\n  "a": [1,\n\n2]\n\n}'),
+    "json array": ("json", '["One. Two.", "Three."]'),
+    "list item": ("list_item", "- The first tower. It is old.\n  Its lamp is new."),
+    "timestamped log line": ("log", "2024-05-01 12:00:07,123 ERROR worker: lost. Will retry."),
+    "web log line": ("log", '10.0.0.7 - - [01/May/2024:12:00:07 +0000] "GET /a.html HTTP/1.1" 200 17'),
+    "syslog line": ("log", "May  1 12:00:07 harbour kernel: lamp failed. Restarting."),
+    "python traceback": (
+        "log",
+        'Traceback (most recent call last):\n  File "tower.py", line 7, in light\n    lamp.on()\n'
+        "ValueError: no oil. Fill it.",
+    ),
+    "java trace": (
+        "log",
+        "java.io.IOException: no oil\n\tat tower.Lamp.on(Lamp.java:7)\n\tat tower.Main.main(Main.java:3)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "block"), WHOLE.values(), ids=WHOLE.keys())
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r"], ids=ascii)
+def test_structure_is_one_unit_between_sentences(kind: str, block: str, line_break: str) -> None:
+    block = block.replace("\n", line_break)
+    gap = 2 * line_break
+    text = gap.join([" ".join(BEFORE), block, " ".join(AFTER)])
+    assert units(text) == [*prose(BEFORE), (kind, block.strip()), *prose(AFTER)]
+    assert [unit.atomic for unit in split_units(text)] == [False, False, True, False, False]
+
+
+@pytest.mark.parametrize(("kind", "block"), WHOLE.values(), ids=WHOLE.keys())
+def test_structure_alone(kind: str, block: str) -> None:
+    assert units(block) == [(kind, block.strip())]
+
+
+MANY = {
+    "json lines": ("json", ['{"id": 1, "name": "A. B."}', '{"id": 2, "name": "C"}', "[3]"]),
+    "bullets": ("list_item", ["- Oil for the lamp. Two cans.", "- A new wick", "- Matches"]),
+    "stars": ("list_item", ["* Oil", "* A wick", "* Matches"]),
+    "dots": ("list_item", ["• Oil", "• A wick"]),
+    "numbers": ("list_item", ["1. Climb the stairs.", "2. Fill the lamp. Do not spill.", "3. Light it."]),
+    "brackets": ("list_item", ["(a) climb the stairs", "(b) fill the lamp"]),
+    "nested": ("list_item", ["- Oil", "  - for the lamp", "  - for the hinges", "- Matches"]),
+    "log": ("log", [f"2024-05-01T12:00:0{n} INFO lamp: step {n}. Fine." for n in range(4)]),
+    "levels": ("log", ["ERROR: no oil", "WARNING: lamp is cold", "INFO: filled it. Going on."]),
+    "commas": ("row", ["year,place,keeper", "1861,Elm,Weiss", "1902,Mill,Cole"]),
+    "tabs": ("row", ["year\tplace", "1861\tElm", "1902\tMill"]),
+    "columns": ("row", ["NAME     AGE    STATUS", "lamp     3d     running", "motor    12d    stopped"]),
+}
+
+
+@pytest.mark.parametrize(("kind", "lines"), MANY.values(), ids=MANY.keys())
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"], ids=ascii)
+def test_each_line_is_a_unit(kind: str, lines: list[str], line_break: str) -> None:
+    text = f" {' '.join(BEFORE)}{line_break * 2}{line_break.join(lines)}{line_break * 2}{' '.join(AFTER)}"
+    assert units(text) == [*prose(BEFORE), *((kind, line.strip()) for line in lines), *prose(AFTER)]
+
+
+HEADINGS = {
+    "hashes": "## The tower. Its history",
+    "empty": "#",
+    "underlined": "The tower\n=========",
+    "underlined with dashes": "The tower\n---------",
+    "between rules": "=====\nTower\n=====",
+    "title alone": "The History of the Tower",
+}
+
+
+@pytest.mark.parametrize("heading", HEADINGS.values(), ids=HEADINGS.keys())
+def test_headings(heading: str) -> None:
+    text = f"{' '.join(BEFORE)}\n\n{heading}\n\n{' '.join(AFTER)}"
+    assert units(text) == [*prose(BEFORE), ("heading", heading), *prose(AFTER)]
+    assert not any(unit.atomic for unit in split_units(text))
+
+
+def test_heading_directly_above_its_text() -> None:
+    assert units("# Tower\nIt is old. It leans.") == [
+        ("heading", "# Tower"), ("sentence", "It is old."), ("sentence", "It leans.")
+    ]  # fmt: skip
+
+
+def test_block_quote_is_prose_and_its_markers_no_words() -> None:
+    text = (
+        "> The lamp was lit for the whole of the harbour by Dr.\n"
+        "> Weiss herself. Nobody in the village on the northern\n"
+        "> cliff saw it that night.\n\n"
+        "That is what the keeper wrote."
+    )
+    assert units(text) == prose(
+        [
+            "> The lamp was lit for the whole of the harbour by Dr.\n> Weiss herself.",
+            "Nobody in the village on the northern\n> cliff saw it that night.",
+            "That is what the keeper wrote.",
+        ]
+    )
+
+
+def test_list_behind_its_introduction() -> None:
+    assert units("You need:\n- oil\n- a wick\n\nThat is all.") == [
+        ("sentence", "You need:"),
+        ("list_item", "- oil"),
+        ("list_item", "- a wick"),
+        ("sentence", "That is all."),
+    ]
+
+
+def test_code_inside_a_list_item_stands_alone() -> None:
+    assert units("- Run this:\n  ```\n  make. all\n  ```\n- Then rest") == [
+        ("list_item", "- Run this:"), ("code", "```\n  make. all\n  ```"), ("list_item", "- Then rest")
+    ]  # fmt: skip
+
+
+def test_a_long_list_item_is_prose() -> None:
+    item = "- " + "The lamp was lit again in the evening. " * 20
+    assert len(item) > LONGEST_ITEM
+    found = units(item)
+    assert {kind for kind, _ in found} == {"sentence"}
+    assert len(found) == 20
+
+
+def test_a_fence_that_never_closes_claims_no_prose_behind_a_blank_line() -> None:
+    assert units("```py\nx = f(1)\n\nThe lamp burns. It is lit at dusk.") == [
+        ("code", "```py\nx = f(1)"), *prose(["The lamp burns.", "It is lit at dusk."])
+    ]  # fmt: skip
+
+
+def test_a_long_source_file_is_several_units() -> None:
+    source = "\n".join(f"value_{n} = compute({n})" for n in range(3 * LONGEST_RUN))
+    found = split_units(source)
+    assert [unit.kind for unit in found] == ["code"] * 3
+    assert all(source[u.start : u.end].count("\n") < LONGEST_RUN for u in found)
+
+
+def test_front_matter() -> None:
+    matter = "---\ntitle: Tower. A history\nyear: 1861\n---"
+    assert units(f"{matter}\n\nIt is old. It leans.") == [
+        ("code", matter), ("sentence", "It is old."), ("sentence", "It leans.")
+    ]  # fmt: skip
+
+
+PROSE = {
+    "a dash inside": ["The keeper - a quiet man - lived alone.", "He read a lot."],
+    "a year first": ["1861 was a hard year.", "The lamp went out."],
+    "a name first": ["A. Weiss built the tower.", "She was thirty."],
+    "brackets first": ["[Laughter] The keeper rose.", "He bowed."],
+    "braces": ["{Editor: check this} The date is wrong.", "It was later."],
+    "a bar": ["The choice is tea | coffee.", "Take one."],
+    "calls in prose": ["Call open() before read().", "Otherwise it fails."],
+    "a word like a level": ["Error rates fell in May.", "They rose in June."],
+    "a hash": ["#1 on the list is oil.", "Wicks are next."],
+    "commas": ["Oil, wicks, and matches are sold here.", "Paper is not."],
+    "open json": ['{"a": [1, 2 is how it began.', "It was never closed."],
+}
+
+
+@pytest.mark.parametrize("sentences", PROSE.values(), ids=PROSE.keys())
+def test_prose_that_looks_like_structure(sentences: list[str]) -> None:
+    assert units(" ".join(sentences)) == prose(sentences)
+
+
+def test_turns_of_talk_are_parted() -> None:
+    lines = ["Ada: Is the lamp lit", "Ben: Not yet", "Ada: Then go"]
+    assert units("\n".join(lines)) == prose(lines)
+
+
+# -- the parts --
+
+
+def test_masked_keeps_every_offset() -> None:
+    text = "a\r\nb\rc\x00\ud800\u2028d\x0be\x85"
+    assert masked(text) == "a \nb\nc\ufffd\ufffd\nd\ne\n"
+    assert len(masked(text)) == len(text)
+
+
+def test_blocks_are_lines_without_the_last_break() -> None:
+    assert list(find_blocks("Prose here.\n\n- item\n")) == [
+        Block(0, 11, "sentence"),
+        Block(13, 19, "list_item"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "end"),
+    [
+        (["a | b", "--|--", "1 | 2", "", "3 | 4"], 3),
+        (["a | b", "no delimiter"], 0),
+        (["| a |", "|---|", "| 1 |"], 3),
+        (["| only one row |"], 0),
+        (["+--+", "|x |", "+--+", "text"], 3),
+        (["=== ===", "a   b", "=== ===", "text"], 3),
+        (["=== ===", "never closed"], 0),
+    ],
+)
+def test_drawn_table_end(lines: list[str], end: int) -> None:
+    assert drawn_table_end(lines, 0) == end
+
+
+@pytest.mark.parametrize(
+    ("lines", "end"),
+    [
+        (["a,b,c", "1,2,3", "4,5,6", "4,5"], 3),
+        (["a,b,c", "1,2,3"], 0),
+        (["Oil, wicks, rope", "are sold, he said, here", "and there, too, today"], 0),
+        (["a;b;c", "1;2;3", ";;"], 3),
+        (["a\tb", "c\td", "e\tf"], 3),
+        (["a   b   c", "1   2   3", "4   5   6", "end"], 3),
+    ],
+)
+def test_rows_end(lines: list[str], end: int) -> None:
+    assert rows_end(lines, 0) == end
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("x = compute(1)", Likeness.CODE),
+        (">>> print(1)", Likeness.CODE),
+        ("// The lamp is lit when it is dark outside", Likeness.CODE),
+        ("def area(r):", Likeness.CODE),
+        ("<div class='lamp'>", Likeness.CODE),
+        ("SELECT name, year FROM towers", Likeness.CODE),
+        ("SELECT the lamp that you want to light", Likeness.PROSE),
+        ("return total", Likeness.MAYBE),
+        ("port: 8080", Likeness.MAYBE),
+        ("lamp", Likeness.UNCLEAR),
+        ("The keeper walked up to the lamp", Likeness.PROSE),
+    ],
+)
+def test_likeness(line: str, expected: Likeness) -> None:
+    assert likeness(line) is expected
+    assert likeness(f"    {line}  ") is expected
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "columns", "expected"),
+    [
+        ("It was late and", "nobody came.", 15, True),  # goes on in small letters
+        ("It was late.", "nobody came.", 12, False),
+        ("Oil, wicks,", "Matches", 11, True),  # a comma is never the end
+        ("Roses for Ada", "Tulips for Ben", 14, False),  # narrower than any wrapped text
+        ("x" * 60, "Weiss built it.", 64, True),  # nearly full
+        ("x" * 20, "Weiss built it.", 64, False),
+        ("x" * 40, "Y" * 30, 64, True),  # the next word would not have fitted
+        ("x" * 190, "Weiss built it.", 200, False),  # wider than any wrapped text
+    ],
+)
+def test_is_wrapped(left: str, right: str, columns: int, expected: bool) -> None:
+    assert is_wrapped(left, right, columns) is expected
+
+
+def test_width_ignores_trailing_space() -> None:
+    assert width(["ab  ", "abc", ""]) == 3

@@ -1,0 +1,328 @@
+"""Token counters: what a caller may pass, the errors for what is missing, and the bundled estimate."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import socket
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from tersely.errors import InvalidInputError, MissingDependencyError
+from tersely.text import tokens
+from tersely.text.approximate import ApproximateCounter
+from tersely.text.tokens import TokenCounter, encodable, resolve_counter
+from tests.sdk.inputs import text as random_text
+
+TOKENIZER = Path(__file__).parents[2] / "models" / "tersely-mini" / "tokenizer.json"
+FILE_COUNTER = resolve_counter(TOKENIZER)
+ENCODINGS = ["o200k_base", "o200k_harmony", "cl100k_base", "p50k_base", "p50k_edit", "r50k_base"]
+
+any_text = st.one_of(
+    st.text(st.characters(exclude_categories=()), max_size=60),  # lone surrogates and NUL included
+    st.integers(0, 1 << 32).map(lambda seed: random_text(random.Random(seed))),
+)
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise AssertionError("the network was touched")
+
+    for name in ("socket", "create_connection", "getaddrinfo"):
+        monkeypatch.setattr(socket, name, refuse)
+
+
+class FakeTiktoken(SimpleNamespace):
+    """The part of tiktoken that is used; `opened` lists the encodings that were asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(opened=[], seen=[])
+
+    def get_encoding(self, encoding_name: str) -> SimpleNamespace:
+        self.opened.append(encoding_name)
+
+        def encode_ordinary(text: str) -> list[int]:
+            self.seen.append(text)
+            return list(text.encode())
+
+        return SimpleNamespace(encode_ordinary=encode_ordinary)
+
+    def encoding_name_for_model(self, model_name: str) -> str:
+        return {"gpt-4o": "o200k_base", "gpt-2": "gpt2"}[model_name]
+
+
+@pytest.fixture
+def tiktoken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeTiktoken:
+    """A tiktoken without its vocabularies; the cache is the test's own folder."""
+    fake = FakeTiktoken()
+    monkeypatch.setitem(sys.modules, "tiktoken", fake)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    return fake
+
+
+# -- resolve_counter --
+
+
+def test_nothing_is_the_estimate_and_says_so() -> None:
+    counter = resolve_counter(None)
+    assert isinstance(counter, ApproximateCounter)
+    assert counter.approximate
+
+
+@pytest.mark.parametrize(
+    "spec", [TOKENIZER, str(TOKENIZER), TOKENIZER.parent], ids=["path", "name", "folder"]
+)
+def test_tokenizer_file(spec: str | Path) -> None:
+    counter = resolve_counter(spec)
+    assert not counter.approximate
+    tokenizer = Tokenizer.from_file(str(TOKENIZER))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    for text in ("The lamp was lit.", "灯塔 1861", "naïve café"):
+        assert counter.count(text) == len(tokenizer.encode(text, add_special_tokens=False).ids) > 0
+    assert counter.count("") == 0
+
+
+def test_tokenizer_file_without_special_tokens_window_or_padding(tmp_path: Path) -> None:
+    tokenizer = Tokenizer.from_file(str(TOKENIZER))
+    tokenizer.no_padding()
+    one = len(tokenizer.encode("lamp", add_special_tokens=False).ids)
+    tokenizer.enable_truncation(8)
+    tokenizer.enable_padding(length=8)
+    file = tmp_path / "tokenizer.json"
+    tokenizer.save(str(file))
+    counter = resolve_counter(file)
+    assert counter.count("lamp") == one
+    assert counter.count("lamp " * 100) == 100 * one
+
+
+@pytest.mark.parametrize("spec", ["gpt-4o", "o200k_base", "no/such/tokenizer.json", ""])
+def test_a_name_without_a_file(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInputError, match=r"no file .*pass the path of a tokenizer\.json.*tiktoken:"):
+        resolve_counter(spec)
+
+
+@pytest.mark.parametrize("content", ["", "{}", "not json", '{"version": "1.0", "model": {"type": "Odd"}}'])
+def test_damaged_tokenizer_file(content: str, tmp_path: Path) -> None:
+    file = tmp_path / "tokenizer.json"
+    file.write_text(content)
+    with pytest.raises(InvalidInputError, match=r"no readable tokenizer\.json .*download it again"):
+        resolve_counter(file)
+
+
+def test_function() -> None:
+    counter = resolve_counter(lambda text: len(text.split()))
+    assert counter.count("three short words") == 3
+    assert not counter.approximate
+
+
+@pytest.mark.parametrize("number", [-1, 2.0, True, None, "3"])
+def test_function_that_returns_no_count(number: object) -> None:
+    counter = resolve_counter(lambda _: number)  # type: ignore[arg-type,return-value]
+    with pytest.raises(InvalidInputError, match="must return a whole number of tokens, zero or more"):
+        counter.count("text")
+
+
+def test_error_of_a_function_is_the_callers() -> None:
+    def fail(text: str) -> int:
+        raise KeyError(text)
+
+    with pytest.raises(KeyError, match="lamp"):
+        resolve_counter(fail).count("lamp")
+
+
+def test_counter_object_is_used_as_it_is() -> None:
+    class Letters:
+        approximate = True
+
+        def count(self, text: str) -> int:
+            return len(text)
+
+    letters = Letters()
+    assert isinstance(letters, TokenCounter)
+    assert resolve_counter(letters) is letters
+
+
+@pytest.mark.parametrize("spec", [3, 1.5, ["gpt-4o"], b"tokenizer.json", object()])
+def test_another_kind_of_object(spec: object) -> None:
+    with pytest.raises(InvalidInputError, match=f"is {type(spec).__name__}; pass a path to tokenizer.json"):
+        resolve_counter(spec)  # type: ignore[arg-type]
+
+
+# -- tiktoken --
+
+
+def fill_cache(monkeypatch: pytest.MonkeyPatch, folder: Path, encoding: str, content: bytes) -> Path:
+    """Put a stand-in for the vocabulary where tiktoken would, and expect its checksum."""
+    name, _ = tokens._CACHE_FILES[encoding]
+    monkeypatch.setitem(tokens._CACHE_FILES, encoding, (name, hashlib.sha256(content).hexdigest()))
+    file = folder / name
+    file.write_bytes(content)
+    return file
+
+
+def test_tiktoken_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    with pytest.raises(MissingDependencyError, match=r"needs tiktoken: pip install 'tersely\[tiktoken\]'"):
+        resolve_counter("tiktoken:o200k_base")
+
+
+@pytest.mark.parametrize("name", ["o300k_base", "no-such-model", "", "gpt-2"])
+def test_unknown_encoding(name: str, tiktoken: FakeTiktoken) -> None:
+    with pytest.raises(
+        InvalidInputError, match=r"no known encoding or model; use one of cl100k_base, .*model"
+    ):
+        resolve_counter(f"tiktoken:{name}")
+    assert tiktoken.opened == []
+
+
+@pytest.mark.parametrize("name", [*ENCODINGS, "gpt-4o"])
+def test_vocabulary_that_is_not_cached(name: str, tiktoken: FakeTiktoken, tmp_path: Path) -> None:
+    with pytest.raises(
+        InvalidInputError, match=r"not cached .*nothing is downloaded.*or pass a tokenizer\.json"
+    ):
+        resolve_counter(f"tiktoken:{name}")
+    assert tiktoken.opened == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_cache_turned_off(tiktoken: FakeTiktoken, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    with pytest.raises(InvalidInputError, match="TIKTOKEN_CACHE_DIR is empty, which turns the cache off"):
+        resolve_counter("tiktoken:o200k_base")
+    assert tiktoken.opened == []
+
+
+def test_damaged_vocabulary(tiktoken: FakeTiktoken, tmp_path: Path) -> None:
+    file = tmp_path / tokens._CACHE_FILES["o200k_base"][0]
+    file.write_bytes(b"half a file")
+    with pytest.raises(InvalidInputError, match="is damaged; delete it and fill the cache again"):
+        resolve_counter("tiktoken:o200k_base")
+    assert tiktoken.opened == []
+    assert file.exists()
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "gpt-4o"])
+def test_cached_vocabulary(
+    name: str, tiktoken: FakeTiktoken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_cache(monkeypatch, tmp_path, "o200k_base", b"vocabulary")
+    counter = resolve_counter(f"tiktoken:{name}")
+    assert tiktoken.opened == ["o200k_base"]
+    assert not counter.approximate
+    assert counter.count("lamp") == 4
+    assert counter.count("a\ud800b") == 3
+    assert tiktoken.seen == ["lamp", "a?b"]
+
+
+@pytest.mark.parametrize("variable", ["DATA_GYM_CACHE_DIR", None])
+def test_other_places_of_the_cache(
+    variable: str | None, tiktoken: FakeTiktoken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in tiktoken: the older variable, or else a folder among the temporary files."""
+    monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
+    monkeypatch.delenv("DATA_GYM_CACHE_DIR", raising=False)
+    monkeypatch.setattr(tokens.tempfile, "gettempdir", lambda: str(tmp_path))
+    folder = tmp_path / "data-gym-cache"
+    folder.mkdir()
+    if variable:
+        folder = tmp_path / "elsewhere"
+        folder.mkdir()
+        monkeypatch.setenv(variable, str(folder))
+    fill_cache(monkeypatch, folder, "cl100k_base", b"vocabulary")
+    resolve_counter("tiktoken:cl100k_base")
+    assert tiktoken.opened == ["cl100k_base"]
+
+
+# -- the estimate --
+
+PASSAGE = (
+    "The lighthouse stands on the northern cliff, above the old harbour. It was built in 1861 by an engineer "
+    "who never saw it finished: a storm took him in the spring of that year. Since then its lamp has been lit"
+    " every evening, first with oil, later with gas, and nowadays by a small motor that nobody has to watch."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("", 0), (" ", 1), ("\n", 1), ("a", 1), ("lamp", 1), ("the lamp", 2), ("\x00", 1)]
+)
+def test_estimate_of_a_few_words(text: str, number: int) -> None:
+    assert ApproximateCounter().count(text) == number
+
+
+def test_estimate_of_english() -> None:
+    words = len(PASSAGE.split())
+    assert words <= ApproximateCounter().count(PASSAGE) <= 1.5 * words
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("def area(radius: float) -> float:\n    return 3.14159 * radius**2\n", 15, 30),
+        ('{"id": 17, "name": "light", "ok": null}', 12, 22),
+        ("灯塔建于一八六一年，从未熄灭。", 8, 20),
+        ("Маяк стоит на северном утёсе над старой гаванью.", 9, 24),
+        ("0123456789" * 3, 8, 30),
+        ("😀" * 10, 10, 40),
+    ],
+    ids=["code", "json", "chinese", "russian", "digits", "emoji"],
+)
+def test_estimate_of_other_texts(text: str, least: int, most: int) -> None:
+    assert least <= ApproximateCounter().count(text) <= most
+
+
+def test_estimate_is_proportional() -> None:
+    count = ApproximateCounter().count
+    assert count((PASSAGE + "\n") * 50) == pytest.approx(50 * count(PASSAGE + "\n"), rel=0.02)
+
+
+@given(st.lists(st.sampled_from(PASSAGE.split()), min_size=1, max_size=30))
+def test_each_word_more_costs_no_less(words: list[str]) -> None:
+    counts = [ApproximateCounter().count(" ".join(words[:n])) for n in range(len(words) + 1)]
+    assert counts == sorted(counts)
+    assert counts[-1] >= len(words) // 2
+
+
+@settings(max_examples=200)
+@given(any_text)
+def test_estimate_of_any_string(text: str) -> None:
+    number = ApproximateCounter().count(text)
+    assert (number > 0) == bool(text)
+    assert number <= 3 * len(text)
+    assert number == ApproximateCounter().count(text)
+
+
+@settings(max_examples=100)
+@given(any_text, any_text)
+def test_two_texts_cost_about_the_sum(left: str, right: str) -> None:
+    count = ApproximateCounter().count
+    assert abs(count(left + right) - count(left) - count(right)) <= 8  # a run of digits opens with 5
+
+
+# -- strings that no vocabulary takes --
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("a\ud800b", "a?b"), ("\udc80\ud83d", "??"), ("😀 é\x00", "😀 é\x00"), ("plain", "plain")],
+)
+def test_encodable(text: str, expected: str) -> None:
+    assert encodable(text) == expected
+
+
+@settings(max_examples=100)
+@given(any_text)
+def test_a_tokenizer_file_counts_any_string(text: str) -> None:
+    counter = FILE_COUNTER
+    assert counter.count(text) == counter.count(encodable(text))
+    assert len(encodable(text)) == len(text)
+    assert counter.count(text) <= 4 * len(text)
