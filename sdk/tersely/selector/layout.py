@@ -92,7 +92,7 @@ class Layout:
         return [e.ids for e in encodings]
 
     def windows(
-        self, query: Ids, documents: Sequence[EncodedDocument], *, evidence: Ids | None = None
+        self, query: Sequence[int], documents: Sequence[EncodedDocument], *, evidence: Ids | None = None
     ) -> list[Window]:
         """Windows that together read every token of every sentence, in document order."""
         builder = _Builder(self._prefix(query, evidence), self.config)
@@ -100,7 +100,7 @@ class Layout:
             builder.add(index, document)
         return builder.finish()
 
-    def _prefix(self, query: Ids, evidence: Ids | None) -> tuple[Ids, Ids]:
+    def _prefix(self, query: Sequence[int], evidence: Ids | None) -> tuple[Ids, Ids]:
         c = self.config
         query = query[: c.query_length]
         ids = [c.cls_id, *query, c.sep_id]
@@ -201,10 +201,9 @@ def collate(windows: Sequence[Window], pad_id: int) -> dict[str, NDArray[np.int6
         return out
 
     ids = pad([w.input_ids for w in windows], pad_id)
-    lengths = np.array([len(w.input_ids) for w in windows])
     return {
         "input_ids": ids,
-        "attention_mask": (np.arange(ids.shape[1]) < lengths[:, None]).astype(np.int64),
+        "attention_mask": pad([[1] * len(w.input_ids) for w in windows], 0),
         "segments": pad([w.segments for w in windows], -1),
         "sentence_positions": pad([w.sentence_positions for w in windows], 0),
         "doc_positions": pad([w.doc_positions for w in windows], 0),
