@@ -206,6 +206,15 @@ def test_without_a_second_pass_only_its_columns_are_empty() -> None:
     }
 
 
+def test_a_bridge_does_not_look_at_its_own_document() -> None:
+    # The best sentence and its neighbour hold the whole title of their document.
+    request = replace(REQUEST, title_ids=[[7, 5], [], []], sentence_ids=[[7, 5], [7, 5], [0], [0]])
+    features = second_features(request, np.array([9.0, 1.0, -2.0, -3.0]), IDF, None)
+    columns = dict(zip(SECOND_FEATURES, features.T.tolist(), strict=True))
+    for name in ("title_in_best", "names_best_title", "shares_terms"):
+        assert columns[name] == [0, 0, 0, 0]
+
+
 def test_the_third_best_sentence_is_a_bridge_and_the_fourth_is_not() -> None:
     request = replace(
         REQUEST, title_ids=[[], [], [], [], [4], [7]], sentence_ids=[[0], [0], [4], [7], [0], [0]],
