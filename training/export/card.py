@@ -59,8 +59,10 @@ questions about articles that were never trained on; everything after the encode
 
 ## Parity
 
-{", ".join(f"{k} {v:.4g}" for k, v in facts["parity"].items())}: largest differences of a logit; `int8_rank`
-is the mean rank correlation of sentence orders between float32 and int8.
+{", ".join(f"{k} {v:.4g}" for k, v in facts["parity"].items())}: largest differences of a logit, the
+first two in float32; `int8_rank` is the mean rank correlation of sentence orders between float32 and int8. The int8
+graph scales activations over a batch, so a logit depends a little on the windows read with it; batches are formed
+from one request alone, so the same request gives the same result.
 
 ## Limits
 
