@@ -52,17 +52,17 @@ each run changed and what that gave is in `training/LOG.md`.
 
 ## Held-out questions
 
-Labelled sentences kept at 0.1 / at 0.25 of the text, in percent, on {sum(facts["heldout_questions"].values())}
-questions about articles that were never trained on; everything after the encoder is cross-fitted.
+Labelled sentences kept at 0.1 / at 0.25 of the text, in percent, on questions about articles that
+were never trained on; everything after the encoder is cross-fitted.
 
 {_ablation(facts["heldout"], facts["heldout_questions"])}
 
 ## Parity
 
 {", ".join(f"{k} {v:.4g}" for k, v in facts["parity"].items())}: largest differences of a logit, the
-first two in float32; `int8_rank` is the mean rank correlation of sentence orders between float32 and int8. The int8
-graph scales activations over a batch, so a logit depends a little on the windows read with it; batches are formed
-from one request alone, so the same request gives the same result.
+first two in float32; `int8_rank` is the mean rank correlation of sentence orders between float32 and int8.
+The int8 graph scales activations over a batch, so a logit depends a little on the windows read with it;
+batches are formed from one request alone, so the same request gives the same result.
 
 ## Limits
 
