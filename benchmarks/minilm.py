@@ -111,7 +111,7 @@ def _export(weights: Path, graph: Path) -> None:
         from benchmarks.export import export_encoder
     except ImportError as error:
         raise MissingDependencyError(
-            'exporting MiniLM needs torch and transformers: pip install "tersely[export]"'
+            "exporting MiniLM needs torch and transformers: pip install --group training"
         ) from error
     from transformers import AutoModel
 

@@ -61,10 +61,9 @@ def _quantised(shape: Shape) -> Path:
     if path.is_file():
         return path
     try:
-        from onnxruntime.quantization import QuantType, quantize_dynamic
         from transformers import ModernBertConfig, ModernBertModel, XLMRobertaConfig, XLMRobertaModel
 
-        from benchmarks.export import export_encoder
+        from benchmarks.export import export_encoder, quantise
     except ImportError as error:
         raise MissingDependencyError(
             "the reference encoders need torch, transformers and onnx: pip install --group training"
@@ -95,14 +94,6 @@ def _quantised(shape: Shape) -> Path:
         )
     full = path.with_name(f"{shape.name}-shaped.onnx")
     export_encoder(model, full, max_length=MAX_LENGTH)
-    # The options of the bundled model's own export.
-    quantize_dynamic(
-        full,
-        path,
-        weight_type=QuantType.QInt8,
-        per_channel=True,
-        reduce_range=True,
-        op_types_to_quantize=["MatMul", "Gather"],
-    )
+    quantise(full, path)
     full.unlink()
     return path

@@ -197,8 +197,8 @@ def _specific(row: Row) -> bool:
     return row["docs"][0].get("support") is not None
 
 
-_QED = partial(Task, sources={"train": "qed_nq", "eval": "qed_nq"}, sample=300)
-_XQUAD = partial(Task, sources={"eval": "xquad_multilingual"}, negatives=10, sample=150)
+_QED = partial(Task, sources={"train": "qed_nq", "eval": "qed_nq"}, sample=200)
+_XQUAD = partial(Task, sources={"eval": "xquad_multilingual"}, negatives=10, sample=100)
 
 TASKS: dict[str, Task] = {
     task.name: task
@@ -217,20 +217,20 @@ TASKS: dict[str, Task] = {
             "SQuAD, 10 hard negatives",
             {"train": "squad_train44", "eval": "squad_dev"},
             negatives=10,
-            sample=300,
+            sample=200,
         ),
         Task(
             "wikiqa",
             "WikiQA, 10 hard negatives",
             {"train": "selqa", "eval": "wikiqa"},
             negatives=10,
-            sample=300,
+            sample=200,
         ),
         Task(
             "qmsum",
             "QMSum, 10k-word meetings",
             {"train": "qmsum", "eval": "qmsum"},
-            sample=60,
+            sample=30,
             keep=_specific,
         ),
         *(

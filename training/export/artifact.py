@@ -15,11 +15,12 @@ import torch
 from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModel
 
+from benchmarks.export import quantise
 from tersely.onnx.artifacts import load_artifact, write_manifest
 from tersely.selector.layout import LAYOUT_VERSION, Layout, LayoutConfig
 from tersely.selector.selector import Selector
 from training.export.card import card
-from training.export.onnx import export_float, export_int8, parity
+from training.export.onnx import export_float, parity
 from training.selector.batching import Encoder
 from training.selector.config import SelectorConfig
 from training.selector.data import Group, read_groups
@@ -58,7 +59,7 @@ def export(config: SelectorConfig, run: Path, target: Path, command: str) -> Pat
     training = read_groups(run / "prepared" / "train.jsonl")
     graphs = run / "onnx"
     export_float(model, graphs / "model.onnx", layout_config.max_length)
-    export_int8(graphs / "model.onnx", graphs / "model_quantized.onnx")
+    quantise(graphs / "model.onnx", graphs / "model_quantized.onnx")
     layout = Layout(Tokenizer.from_file(str(trained / "tokenizer.json")), layout_config)
     gaps = check_parity(model, layout, heldout, graphs)
 

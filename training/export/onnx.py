@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from onnxruntime.quantization import QuantType, quantize_dynamic
 from torch.export import Dim
 
 from tersely.onnx.session import EncoderSession
@@ -58,19 +57,6 @@ def export_float(model: SelectorModel, path: Path, max_length: int) -> None:
     assert program is not None
     path.parent.mkdir(parents=True, exist_ok=True)
     program.save(str(path))
-
-
-def export_int8(source: Path, target: Path) -> None:
-    """Dynamic int8. Signed weights reach the fast kernels, per-channel scales keep the accuracy, and 7-bit
-    weights cannot saturate the 16-bit sums of processors without VNNI."""
-    quantize_dynamic(
-        source,
-        target,
-        weight_type=QuantType.QInt8,
-        per_channel=True,
-        reduce_range=True,
-        op_types_to_quantize=["MatMul", "Gather"],
-    )
 
 
 def run_torch(model: SelectorModel, windows: Sequence[Window], pad_id: int) -> list[Outputs]:
