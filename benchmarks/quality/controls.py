@@ -22,6 +22,7 @@ class Scorer(Protocol):
     does."""
 
     threshold: float
+    length_price: float
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]: ...
 
@@ -30,6 +31,7 @@ class RandomScorer:
     """Units in random order, drawn from the query and the seed."""
 
     threshold = 0.5
+    length_price = 0.0
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -44,6 +46,7 @@ class HeadScorer:
     """Units in the order of the input: what cutting off at the budget keeps."""
 
     threshold = 0.5
+    length_price = 0.0
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         values = np.linspace(1.0, 0.0, max(1, sum(len(d.units) for d in documents)))
@@ -54,6 +57,7 @@ class BM25Scorer:
     """Okapi BM25 of the query over the units, whose statistics are those of the documents given."""
 
     threshold = 0.5
+    length_price = 0.0
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         return _split(documents, _unit_interval(BM25(unit_texts(documents)).scores(query)))
@@ -63,6 +67,7 @@ class MiniLMScorer:
     """Cosine of all-MiniLM-L6-v2 embeddings of the query and each unit."""
 
     threshold = 0.5
+    length_price = 0.0
 
     def __init__(self, advance: Callable[[int], None] | None = None) -> None:
         self._advance = advance
@@ -79,6 +84,7 @@ class DocumentScorer:
     budget."""
 
     threshold = 0.5
+    length_price = 0.0
 
     def __init__(self, selector: Scorer) -> None:
         self._selector = selector

@@ -37,6 +37,9 @@ class Scorer(Protocol):
 
     threshold: float
     """Units scored at least this much are kept when the caller gives no limit."""
+    length_price: float
+    """Under a limit, units are taken in the order of score / tokens ** length_price: 0 for scores that only
+    rank, up to 1 for probabilities, where it packs the most expected hits into the limit."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> Sequence[DocumentScores]:
         """Scores for each document, one per unit. Called from several threads at once."""
@@ -142,7 +145,14 @@ class Compressor:
             return job.everything("failed_open", reason)
         clock.lap("score")
         threshold = None if limited else self._scorer.threshold
-        return job.choose(scores, limit, threshold=threshold, max_docs=max_docs, order=order)
+        return job.choose(
+            scores,
+            limit,
+            threshold=threshold,
+            length_price=self._scorer.length_price,
+            max_docs=max_docs,
+            order=order,
+        )
 
     def compress_batch(
         self,

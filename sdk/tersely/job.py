@@ -9,7 +9,7 @@ from time import perf_counter
 from tersely import render
 from tersely.inputs import Order
 from tersely.selector.cutting import cut, may_cut
-from tersely.selector.packing import Choice, Item, fit, rank
+from tersely.selector.packing import Choice, Item, fit, rank, value
 from tersely.text.sentences import Unit, split_units
 from tersely.types import Citation, Citations, CompressedDocument, Compression, Document, Span, Status
 
@@ -94,6 +94,7 @@ class Job:
         limit: int,
         *,
         threshold: float | None,
+        length_price: float,
         max_docs: int | None,
         order: Order,
     ) -> Compression:
@@ -105,7 +106,7 @@ class Job:
         # Without a limit to fill, lengths rank as well as tokens do, and cost nothing to count.
         costs = self._costs or [[unit.end - unit.start for unit in units] for units in self.units]
         items = [
-            Item(doc, unit, score, costs[doc][unit])
+            Item(doc, unit, value(score, costs[doc][unit], length_price), costs[doc][unit])
             for doc in sequence
             for unit, score in enumerate(scores[doc].units)
             if threshold is None or score >= threshold

@@ -22,6 +22,7 @@ class GoldScorer:
     """Knows the supporting sentences, so that the expected numbers are known too."""
 
     threshold = 0.5
+    length_price = 0.0
 
     def score(self, query: str, documents: list[ScoredInput]) -> list[DocumentScores]:
         founder = query.partition("founded by ")[2].removesuffix(" export?")
@@ -134,6 +135,7 @@ def test_one_scoring_serves_all_rates(examples: list[Example]) -> None:
 def test_documents_by_relevance_come_whole_and_best_first(examples: list[Example]) -> None:
     class Relevant:
         threshold = 0.5
+        length_price = 0.0
 
         def score(self, query: str, documents: list[ScoredInput]) -> list[DocumentScores]:
             scored = HeadScorer().score(query, documents)

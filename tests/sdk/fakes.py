@@ -15,6 +15,7 @@ class FakeScorer:
     """Words shared with the query, and a little noise from the unit's own text so that ties are rare."""
 
     threshold = 0.4
+    length_price = 0.0
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         wanted = _words(query)
@@ -25,6 +26,7 @@ class BrokenScorer:
     """Fails the way it is told to."""
 
     threshold = 0.5
+    length_price = 0.0
 
     def __init__(self, failure: BaseException | list[DocumentScores]) -> None:
         self.failure = failure

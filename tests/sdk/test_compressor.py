@@ -5,13 +5,14 @@ import json
 import logging
 import math
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tersely import Compression, Compressor, Document, InvalidInputError
-from tersely.selector.selector import DocumentScores
+from tersely.selector.selector import DocumentScores, ScoredInput
 from tersely.text.sentences import split_units
 from tests.sdk.checks import check_all
 from tests.sdk.fakes import BrokenScorer, FakeScorer
@@ -302,3 +303,19 @@ def test_lone_surrogates_and_nul_survive(compressor: Compressor) -> None:
     docs = [Document("The light\ud800house \x00 was built. Bread\udfff is baked.", title="\udc00 T")]
     for options in ({}, {"budget": 5}, {"rate": 1.0}):
         check_all(compressor.compress("light\ud800house", docs, **options), docs, words)
+
+
+def test_under_a_limit_a_probability_is_weighed_against_its_tokens() -> None:
+    class Priced(FakeScorer):
+        def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
+            return [DocumentScores(0.9, np.array([0.9, 0.8, 0.8]))]
+
+    text = "This one is long, and it takes its time to arrive at last. Short is good. Brief is best."
+    words = {"token_counter": lambda text: len(text.split())}
+    kept = {}
+    for price in (0.0, 0.5):
+        scorer = Priced()
+        scorer.length_price = price
+        kept[price] = Compressor(scorer, **words).compress("?", [text], budget=13).text
+    assert kept[0.0].startswith("This one is long")
+    assert kept[0.5] == "Short is good. Brief is best."

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tersely.selector.packing import Choice, Item, fit, pack, rank
+from tersely.selector.packing import Choice, Item, fit, pack, rank, value
 
 
 def items(*rows: tuple[float, int]) -> list[Item]:
@@ -115,3 +115,9 @@ def test_small_cases_keep_at_least_half_of_what_is_possible() -> None:
             if sum(spec[i][1] for i in group) <= limit
         )
         assert kept >= best / 2
+
+
+def test_a_unit_is_worth_its_score_per_length_up_to_that_of_a_long_sentence() -> None:
+    assert value(0.8, 16, 0.5) == 0.2
+    assert value(0.8, 64, 0.5) == value(0.8, 5000, 0.5) == 0.1
+    assert value(0.8, 16, 0.0) == value(0.8, 0, 0.5) == 0.8

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 _TRIES = 8
 """Measurements before settling for what was found; one or two are usual."""
+_PRICED = 64
+"""Tokens up to which length counts against a unit: a table is no sentence, and is not to lose to many."""
 _SLACK = 100
 """Stop when less than this part of the limit is left."""
 
@@ -24,9 +26,15 @@ class Item:
     doc: int
     unit: int
     """Position among the units of its document."""
-    score: float
+    value: float
     cost: int
     """Tokens, counted alone."""
+
+
+def value(score: float, cost: int, length_price: float) -> float:
+    """What a unit is worth in its place: score / cost ** length_price, where a long unit costs no more than a
+    long sentence does."""
+    return score / min(max(cost, 1), _PRICED) ** length_price
 
 
 Choice = frozenset[tuple[int, int]]
@@ -34,8 +42,8 @@ Choice = frozenset[tuple[int, int]]
 
 
 def rank(items: Sequence[Item]) -> list[Item]:
-    """Best first: by score, then cheaper first, then source order, so that the order is total."""
-    return sorted(items, key=lambda item: (-item.score, item.cost, item.doc, item.unit))
+    """Best first: by value, then cheaper first, then source order, so that the order is total."""
+    return sorted(items, key=lambda item: (-item.value, item.cost, item.doc, item.unit))
 
 
 def pack(ranked: Sequence[Item], title_costs: Sequence[int], room: float) -> tuple[Choice, int]:

@@ -44,6 +44,10 @@ BATCH_TOKENS = 1024
 MAX_WINDOWS = 160
 """Windows the encoder reads for one query; of a longer input, those that match the query's terms best."""
 
+LENGTH_PRICE = 0.5
+"""Under a limit sentences are taken by probability per square root of tokens: the best compromise on held-out
+questions between single answers (0) and many supporting sentences (1)."""
+
 SECOND_WINDOWS = 8
 """Windows of the second pass."""
 
@@ -85,6 +89,8 @@ class Reading:
 
 class Selector:
     """A loaded artifact of kind "selector". Stateless between calls, so safe to share between threads."""
+
+    length_price = LENGTH_PRICE
 
     def __init__(
         self,
