@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -84,3 +86,11 @@ def test_survives_a_fork(graph: Path) -> None:
         same = np.array_equal(session.run({"X": ONES}, ["Y"])[0], EXPECTED)
         os._exit(0 if same else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_onnxruntime_neither_reports_nor_leaves_files_at_home(graph: Path, tmp_path: Path) -> None:
+    code = "import sys; from tersely.onnx.session import EncoderSession; EncoderSession(sys.argv[1])"
+    variables = {k: v for k, v in os.environ.items() if k != "ORT_DISABLE_TELEMETRY" and "XDG" not in k}
+    variables |= {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    subprocess.run([sys.executable, "-c", code, graph], env=variables, check=True)
+    assert list(tmp_path.rglob("*")) == []

@@ -92,10 +92,14 @@ def _physical(allowed: set[int]) -> int:
 
 
 def _open_session(path: Path, threads: int) -> Any:
+    # onnxruntime 1.31 reports its use to its maker and keeps a database in the home folder. The variable
+    # stops that at import, the call where the caller has imported it before.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     # Imported here, because it takes 0.1 s that `import tersely` need not pay.
     import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
 
     ort: Any = onnxruntime
+    ort.disable_telemetry_events()
     if not path.is_file():
         raise ArtifactError(f"{path} is missing. Reinstall tersely, or export the model again.")
     options: Any = ort.SessionOptions()
