@@ -107,6 +107,7 @@ def test_exported_artifact_agrees_with_torch_and_compresses(
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["parity"]["torch_vs_onnx"] < 1e-3
     assert manifest["parity"]["batched_vs_single"] < 1e-3
+    assert b"stack_trace" not in (folder / "onnx" / "model_quantized.onnx").read_bytes()
     card = (folder / "README.md").read_text()
     assert "| + second pass |" in card
     assert "`make tiny`" in card

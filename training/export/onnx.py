@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import torch
 from numpy.typing import NDArray
 from torch.export import Dim
@@ -57,6 +58,16 @@ def export_float(model: SelectorModel, path: Path, max_length: int) -> None:
     assert program is not None
     path.parent.mkdir(parents=True, exist_ok=True)
     program.save(str(path))
+    strip(path)
+
+
+def strip(path: Path) -> None:
+    """Remove the exporter's notes from a graph: the stack trace of every node, with paths of this machine."""
+    model = onnx.load(path)
+    for part in (model, model.graph, *model.graph.node, *model.graph.value_info, *model.graph.initializer):
+        part.doc_string = ""
+        del part.metadata_props[:]
+    onnx.save(model, path)
 
 
 def run_torch(model: SelectorModel, windows: Sequence[Window], pad_id: int) -> list[Outputs]:
