@@ -142,7 +142,7 @@ class Fusion:
 
     def openness(self, query_features: Floats) -> float:
         """How far the gate is open, in [0, 1]; 0 where the second stage is not worth its time."""
-        share = float(1.0 / (1.0 + np.exp(-self.gate(query_features[None, :])[0])))
+        share = float(sigmoid(self.gate(query_features[None, :]))[0])
         return share if share >= MIN_GATE else 0.0
 
     @classmethod
@@ -219,6 +219,11 @@ def query_features(r: Request, first: Floats, idf: NDArray[np.float32]) -> Float
             r.relevance[home],
         ]
     )
+
+
+def sigmoid(logits: Floats) -> Floats:
+    """Logits to probabilities, any shape."""
+    return 1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0)))
 
 
 def best_sentences(first: Floats, count: int = BRIDGES) -> list[int]:

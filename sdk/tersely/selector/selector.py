@@ -24,6 +24,7 @@ from tersely.selector.fusion import (
     first_features,
     query_features,
     second_features,
+    sigmoid,
 )
 from tersely.selector.layout import (
     OUTPUT_NAMES,
@@ -134,11 +135,11 @@ class Selector:
         first = self.fusion.first(features)
         gate = self.fusion.openness(query_features(reading.request, first, self.idf))
         if not gate:
-            return self._split(reading, _sigmoid(first))
+            return self._split(reading, sigmoid(first))
         second = self.read_again(reading, features, first)
         bridges = second_features(reading.request, first, self.idf, second)
         return self._split(
-            reading, _sigmoid(first + gate * self.fusion.bridge(np.hstack([features, bridges])))
+            reading, sigmoid(first + gate * self.fusion.bridge(np.hstack([features, bridges])))
         )
 
     def read(self, query: str, documents: Sequence[ScoredInput]) -> Reading:
@@ -234,7 +235,3 @@ def _fill(values: Floats) -> Floats:
     read = ~np.isnan(values)
     floor = values[read].min() - 1.0 if read.any() else 0.0
     return np.where(read, values, floor)
-
-
-def _sigmoid(logits: Floats) -> Floats:
-    return 1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0)))
