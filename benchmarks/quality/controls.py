@@ -27,11 +27,15 @@ class Scorer(Protocol):
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]: ...
 
 
-class RandomScorer:
-    """Units in random order, drawn from the query and the seed."""
+class _Ranking:
+    """Scores that only rank: they are no probabilities to weigh against a length."""
 
     threshold = 0.5
     length_price = 0.0
+
+
+class RandomScorer(_Ranking):
+    """Units in random order, drawn from the query and the seed."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -42,32 +46,23 @@ class RandomScorer:
         return [_scores(np.array([draw.random() for _ in d.units])) for d in documents]
 
 
-class HeadScorer:
+class HeadScorer(_Ranking):
     """Units in the order of the input: what cutting off at the budget keeps."""
-
-    threshold = 0.5
-    length_price = 0.0
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         values = np.linspace(1.0, 0.0, max(1, sum(len(d.units) for d in documents)))
         return _split(documents, values)
 
 
-class BM25Scorer:
+class BM25Scorer(_Ranking):
     """Okapi BM25 of the query over the units, whose statistics are those of the documents given."""
-
-    threshold = 0.5
-    length_price = 0.0
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         return _split(documents, _unit_interval(BM25(unit_texts(documents)).scores(query)))
 
 
-class MiniLMScorer:
+class MiniLMScorer(_Ranking):
     """Cosine of all-MiniLM-L6-v2 embeddings of the query and each unit."""
-
-    threshold = 0.5
-    length_price = 0.0
 
     def __init__(self, advance: Callable[[int], None] | None = None) -> None:
         self._advance = advance
@@ -79,12 +74,9 @@ class MiniLMScorer:
         return _split(documents, (vectors[1:] @ vectors[0] + 1) / 2)
 
 
-class DocumentScorer:
+class DocumentScorer(_Ranking):
     """A plain reranker: whole documents by the relevance that tersely's own model gives them, cut at the
     budget."""
-
-    threshold = 0.5
-    length_price = 0.0
 
     def __init__(self, selector: Scorer) -> None:
         self._selector = selector
