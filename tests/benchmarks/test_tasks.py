@@ -20,7 +20,7 @@ def _everything(example: Example) -> list[tuple[int, int, int]]:
     ("name", "split"), [(task.name, split) for task in TASKS.values() for split in task.sources]
 )
 def test_every_task_loads_and_keeping_everything_scores_full(name: str, split: str, data: Path) -> None:
-    examples = load(name, split, data=data, neighbours="bm25")  # type: ignore[arg-type]
+    examples = load(name, split, data=data, neighbours="bm25")
     assert examples
     for example in examples:
         score = score_kept(example, _everything(example))

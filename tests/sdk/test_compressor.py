@@ -207,8 +207,8 @@ def test_mappings_and_texts_are_documents_too(compressor: Compressor) -> None:
         ("q", [b"a"], {}, "Document 0 is a bytes"),
         ("q", [{"content": "a"}], {}, r"Document 0 has no 'text' key, only \['content'\]"),
         ("q", [{"text": None}], {}, "text that is None"),
-        ("q", [Document(b"a")], {}, "text that is a bytes"),  # type: ignore[arg-type]
-        ("q", [Document("a", title=3)], {}, "title that is an int"),  # type: ignore[arg-type]
+        ("q", [Document(b"a")], {}, "text that is a bytes"),
+        ("q", [Document("a", title=3)], {}, "title that is an int"),
         ("q", [{"text": "a", "id": 3}], {}, "id that is an int"),
         ("q", [{"text": "a", "metadata": [1]}], {}, "metadata that is a list"),
         ("q", ["a"], {"budget": 0}, "budget is 0"),
@@ -247,7 +247,7 @@ def test_bad_threads(threads: Any) -> None:
 
 def test_something_else_than_a_model() -> None:
     with pytest.raises(InvalidInputError, match="The model is a float"):
-        Compressor(3.5)  # type: ignore[arg-type]
+        Compressor(3.5)
 
 
 @pytest.mark.parametrize("count", [-1, 1.5, None, True])
@@ -259,10 +259,10 @@ def test_a_counter_that_does_not_count(count: Any) -> None:
 def test_numpy_numbers_are_numbers(compressor: Compressor) -> None:
     assert compressor.compress(QUERY, DOCS, budget=np.int64(12)) == compressor.compress(
         QUERY, DOCS, budget=12
-    )  # type: ignore[arg-type]
+    )
     assert compressor.compress(QUERY, DOCS, rate=np.float32(0.5)) == compressor.compress(
         QUERY, DOCS, rate=0.5
-    )  # type: ignore[arg-type]
+    )
 
 
 def test_twins_agree(compressor: Compressor) -> None:

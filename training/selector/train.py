@@ -39,7 +39,7 @@ def precision(device: str) -> str:
     """The mixed-precision mode that is faster than float32 on this machine."""
     if device == "cuda":
         return "bf16"
-    supported = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()  # type: ignore[attr-defined]
+    supported = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
     return "bf16" if supported else "no"
 
 
