@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
+OPSET = 20
+
 
 class _States(torch.nn.Module):
     """An encoder reduced to tensors in, last hidden states out, which is what the exporter can trace."""
@@ -29,29 +31,56 @@ def export_encoder(encoder: Any, path: Path, *, max_length: int, external_data: 
     """Write a transformers encoder as `path`: inputs input_ids and attention_mask, output states, any batch
     size.
 
-    Eager attention at opset 20 exports every encoder used here and is the faster graph in onnxruntime.
     `external_data` is needed above protobuf's limit of 2 GB.
     """
     encoder.set_attn_implementation("eager")
-    model = _States(encoder).eval()
     sample = torch.ones((2, 8), dtype=torch.int64)
-    axes = {
-        0: torch.export.Dim("batch", min=1, max=4096),
-        1: torch.export.Dim("length", min=2, max=max_length),
-    }
+    axes = {0: dimension("batch", 4096), 1: dimension("length", max_length, at_least=2)}
+    export_graph(
+        _States(encoder),
+        {"input_ids": (sample, axes), "attention_mask": (sample.clone(), axes)},
+        ["states"],
+        path,
+        external_data=external_data,
+    )
+
+
+def dimension(name: str, at_most: int, *, at_least: int = 1) -> Any:
+    """A free dimension of a graph."""
+    return torch.export.Dim(name, min=at_least, max=at_most)
+
+
+def export_graph(
+    model: torch.nn.Module,
+    inputs: dict[str, tuple[torch.Tensor, dict[int, Any]]],
+    outputs: list[str],
+    path: Path,
+    *,
+    external_data: bool = False,
+) -> None:
+    """Write a float32 graph.
+
+    Eager attention at opset 20 exports every encoder used here and is the faster graph in onnxruntime.
+
+    Args:
+        inputs: name to a sample and its free dimensions, in the order of the model's arguments. Sizes of the
+            sample differ from each other and from 1, or the exporter would take them for constants.
+        outputs: names, in the order in which the model returns them.
+    """
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the exporter's own internals
         program = torch.onnx.export(
-            model,
-            (sample, sample.clone()),
-            input_names=["input_ids", "attention_mask"],
-            output_names=["states"],
-            dynamic_shapes={"input_ids": axes, "attention_mask": axes},
-            opset_version=20,
+            model.eval(),
+            tuple(sample for sample, _ in inputs.values()),
+            input_names=list(inputs),
+            output_names=outputs,
+            dynamic_shapes=tuple(axes for _, axes in inputs.values()),
+            opset_version=OPSET,
             dynamo=True,
         )
     assert program is not None
+    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path if external_data else path.with_suffix(f".{os.getpid()}.onnx")
     program.save(str(partial), external_data=external_data)
     partial.replace(path)

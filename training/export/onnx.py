@@ -1,12 +1,10 @@
 """Torch selector to ONNX, float32 and int8, with the checks that make the files trustworthy.
 
-Opset 20 and eager attention give the smallest graph that quantises correctly; the traps behind each choice
-are in the comments. Every graph is compared with torch over lengths and batch sizes before it is used.
+Every graph is compared with torch over lengths and batch sizes before it is used.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,49 +13,31 @@ import numpy as np
 import onnx
 import torch
 from numpy.typing import NDArray
-from torch.export import Dim
 
+from benchmarks.export import dimension, export_graph
 from tersely.onnx.session import EncoderSession
 from tersely.selector.layout import INPUT_NAMES, OUTPUT_NAMES, Window, collate
 from training.selector.model import SelectorModel
-
-OPSET = 20
 
 Outputs = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
 def export_float(model: SelectorModel, path: Path, max_length: int) -> None:
     """Write the float32 graph; batch, length, sentences and documents are free dimensions."""
-    model = model.eval().cpu().float()
+    model = model.cpu().float()
     model.encoder.set_attn_implementation("eager")
-    batch, length = Dim("batch", min=1, max=4096), Dim("length", min=2, max=max_length)
-    sentences, documents = Dim("sentences", min=1, max=max_length), Dim("documents", min=1, max=max_length)
-    # Sizes differ from each other and from 1, or the exporter would take them for constants.
+    rows = {0: dimension("batch", 4096), 1: dimension("length", max_length, at_least=2)}
+    sentences = {0: rows[0], 1: dimension("sentences", max_length)}
+    documents = {0: rows[0], 1: dimension("documents", max_length)}
     ids = torch.randint(5, 50, (2, 16))
-    inputs = (
-        ids,
-        torch.ones_like(ids),
-        torch.zeros_like(ids),
-        torch.zeros(2, 3, dtype=torch.long),
-        torch.zeros(2, 4, dtype=torch.long),
+    samples = (
+        (ids, rows),
+        (torch.ones_like(ids), rows),
+        (torch.zeros_like(ids), rows),
+        (torch.zeros(2, 3, dtype=torch.long), sentences),
+        (torch.zeros(2, 4, dtype=torch.long), documents),
     )
-    shapes = ({0: batch, 1: length},) * 3 + ({0: batch, 1: sentences}, {0: batch, 1: documents})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about the exporter's own internals
-        program = torch.onnx.export(
-            model,
-            inputs,
-            input_names=list(INPUT_NAMES),
-            output_names=list(OUTPUT_NAMES),
-            dynamic_shapes=dict(zip(INPUT_NAMES, shapes, strict=True)),
-            opset_version=OPSET,
-            dynamo=True,
-            external_data=False,
-            verbose=False,
-        )
-    assert program is not None
-    path.parent.mkdir(parents=True, exist_ok=True)
-    program.save(str(path))
+    export_graph(model, dict(zip(INPUT_NAMES, samples, strict=True)), list(OUTPUT_NAMES), path)
     strip(path)
 
 
