@@ -97,6 +97,9 @@ def test_training_starts_from_earlier_weights(trained: tuple[SelectorConfig, Pat
     train(still, run / "prepared", tmp_path, start_from=run / "final")
     before, after = (torch.load(folder / "final" / "selector.pt") for folder in (run, tmp_path))
     assert all(torch.equal(before[name], after[name]) for name in before)
+    runs = json.loads((tmp_path / "final" / "runs.json").read_text())
+    assert [entry["learning_rate"] for entry in runs] == [1e-3, 0.0]
+    assert runs[0]["questions"] > 0
 
 
 def test_exported_artifact_agrees_with_torch_and_compresses(

@@ -47,8 +47,8 @@ can be given the few sentences that matter. `tersely.Compressor()` runs it; it n
 |---|---|---|
 {data}
 
-The texts are not part of this repository. Command: `{facts["training_command"]}` (seed {facts["seed"]}); what
-each run changed and what that gave is in `training/LOG.md`.
+The texts are not part of this repository. Command: `{facts["training_command"]}`, {_runs(facts["runs"])}.
+What each run changed and what that gave is in `training/LOG.md`.
 
 ## Held-out questions
 
@@ -61,8 +61,8 @@ were never trained on; everything after the encoder is cross-fitted.
 
 {", ".join(f"{k} {v:.4g}" for k, v in facts["parity"].items())}: largest differences of a logit, the
 first two in float32; `int8_rank` is the mean rank correlation of sentence orders between float32 and int8.
-The int8 graph scales activations over a batch, so a logit depends a little on the windows read with it;
-batches are formed from one request alone, so the same request gives the same result.
+The int8 graph scales activations over a batch, so the logits of short windows depend a little on those read
+with them; batches are formed from one request alone, so the same request gives the same result.
 
 ## Limits
 
@@ -70,6 +70,15 @@ It selects text and does not check that text: a wrong document yields wrong sent
 document that pretends to be an instruction is kept like any other. Long questions are cut at
 {config.query_length} tokens.
 """
+
+
+def _runs(runs: list[dict[str, Any]]) -> str:
+    each = [
+        f"{r['questions']:,} questions in {r['minutes']} minutes (seed {r['seed']}, learning rate "
+        f"{r['learning_rate']:g})"
+        for r in runs
+    ]
+    return each[0] if len(each) == 1 else "run after run with `--start-from`: " + "; ".join(each)
 
 
 def _ablation(table: dict[str, Any], questions: dict[str, int]) -> str:

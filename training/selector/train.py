@@ -101,7 +101,15 @@ def train(
             break
     if accelerator.is_main_process:
         shutil.copy(best_file, out / "final" / "validation.json")
+        (out / "final" / "runs.json").write_text(
+            json.dumps([*runs_before(start_from), loop.facts()], indent=2)
+        )
     return json.loads(best_file.read_text())
+
+
+def runs_before(final: Path | None) -> list[dict[str, Any]]:
+    """The history of the weights in a `final` folder; none without a folder."""
+    return json.loads((final / "runs.json").read_text()) if final else []
 
 
 def verdict(metrics: dict[str, Any]) -> float:
@@ -138,6 +146,12 @@ class Loop:
             state = json.loads((folder / "progress.json").read_text())
             self.step, self.done_groups = state["step"], state["groups"]
             self.seconds_before = state["seconds"]
+
+    def facts(self) -> dict[str, Any]:
+        """What this run adds to the history of the weights."""
+        minutes = (self.seconds_before + time.monotonic() - self.started) / 60
+        facts = {"seed": self.config.seed, "questions": self.done_groups, "minutes": round(minutes)}
+        return {**facts, "learning_rate": self.config.train.learning_rate}
 
     def share(self, total_groups: int) -> float:
         """How far the run is, in [0, 1]; the same number in every process."""
