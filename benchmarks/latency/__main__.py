@@ -153,9 +153,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="ENCODER",
         help=f"reference encoders (default: {' '.join(names)})",
     )
-    parser.add_argument(
-        "--threads", type=int, help="threads of one forward pass (default: every usable core)"
-    )
+    parser.add_argument("--threads", type=int, help="threads that run a model (default: every usable core)")
     parser.add_argument(
         "--no-install", dest="install", action="store_false", help="do not measure the install size"
     )

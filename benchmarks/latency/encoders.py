@@ -14,14 +14,14 @@ import numpy as np
 
 from benchmarks.cache import cache_folder
 from tersely.errors import MissingDependencyError
-from tersely.onnx.session import EncoderSession
+from tersely.onnx.session import EncoderSession, Workers, usable_cores
 from tersely.selector.layout import batches
+from tersely.selector.reader import BATCH_TOKENS
 
 VOCABULARY = 30_000
 """Look-ups cost nothing, so XLM-RoBERTa's 250,000 rows would only fill memory."""
 
 MAX_LENGTH = 512
-_BATCH_TOKENS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,20 @@ class Encoder:
 
     def __init__(self, shape: Shape, threads: int | None = None) -> None:
         self.shape = shape
-        self._session = EncoderSession(_quantised(shape), threads)
+        self._session = EncoderSession(_quantised(shape), 1)
+        self._workers = Workers(threads or usable_cores())
 
     def run(self, lengths: Sequence[int]) -> None:
-        """Forward passes over rows of these many tokens, in length-sorted batches as the selector makes
+        """Forward passes over rows of these many tokens, in batches and side by side as the selector runs
         them."""
-        for batch in batches(lengths, _BATCH_TOKENS):
+
+        def forward(batch: list[int]) -> None:
             width = max(lengths[i] for i in batch)
             mask = (np.arange(width) < np.array([[lengths[i]] for i in batch])).astype(np.int64)
             ids = np.where(mask == 1, 1000 + np.arange(width) % 20_000, 1).astype(np.int64)
             self._session.run({"input_ids": ids, "attention_mask": mask}, ["states"])
+
+        self._workers.map(forward, list(batches(lengths, BATCH_TOKENS))[::-1])
 
 
 def _quantised(shape: Shape) -> Path:

@@ -144,9 +144,7 @@ def _parser() -> argparse.ArgumentParser:
         default="mixed",
         help="how hard negatives are ranked; bm25 needs no MiniLM weights",
     )
-    parser.add_argument(
-        "--threads", type=int, help="threads of one forward pass (default: every usable core)"
-    )
+    parser.add_argument("--threads", type=int, help="threads that run a model (default: every usable core)")
     parser.add_argument("--out", type=Path, help="also write the JSON here")
     return parser
 

@@ -10,20 +10,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tersely.selector.fusion import (
+from tersely.selector.evidence import (
+    BRIDGE_FEATURES,
     FIRST_FEATURES,
-    MIN_GATE,
     QUERY_FEATURES,
+    REREAD_FEATURES,
     SECOND_FEATURES,
-    Fusion,
-    Perceptron,
-    Request,
-    SecondPass,
+    Evidence,
+    Logits,
     best_sentences,
+    bridge_features,
     first_features,
     query_features,
-    second_features,
+    reread_features,
 )
+from tersely.selector.fusion import MIN_GATE, Fusion, Perceptron
 from tersely.selector.lexical import (
     TermIndex,
     any_per_document,
@@ -38,16 +39,16 @@ from tersely.selector.lexical import (
 IDF = np.array([0, 1, 2, 3, 1, 2, 1, 3], dtype=np.float32)
 
 # Three documents; the question's terms 1, 2 and 3 weigh 14 together.
-REQUEST = Request(
+EVIDENCE = Evidence(
     query="Did Ada Moor sell 40 boats in 1,950?",
     query_ids=[1, 2, 3, 3],
     title_ids=[[2, 6], [5, 6], []],
     sentence_ids=[[1, 5], [3, 4], [0, 1, 0], [7, 5, 6]],
     texts=["Ada Moor sold 40 boats.", "In 1,950 he sold 40.", "Nothing else.", "ADA MOOR again."],
     document=np.array([0, 0, 1, 2]),
-    keep=np.array([2.0, 0.5, -1.0, 1.0]),
-    relevance=np.array([1.0, -0.5, 0.25]),
+    idf=IDF,
 )
+LOGITS = Logits(keep=np.array([2.0, 0.5, -1.0, 1.0]), relevance=np.array([1.0, -0.5, 0.25]))
 FIRST = np.array([3.0, 1.0, -2.0, 2.5])
 
 
@@ -122,7 +123,7 @@ FIRST_COLUMNS = {
 
 
 def test_the_columns_of_the_first_stage() -> None:
-    features = first_features(REQUEST, IDF)
+    features = first_features(EVIDENCE, LOGITS)
     assert features.shape == (4, len(FIRST_FEATURES))
     assert dict(zip(FIRST_FEATURES, features.T.tolist(), strict=True)) == {
         name: pytest.approx(column) for name, column in FIRST_COLUMNS.items()
@@ -130,8 +131,8 @@ def test_the_columns_of_the_first_stage() -> None:
 
 
 def test_a_neighbour_in_another_document_does_not_count() -> None:
-    request = replace(REQUEST, keep=np.array([0.0, 0.0, 9.0, -4.0]))
-    column = first_features(request, IDF)[:, FIRST_FEATURES.index("keep_neighbours")]
+    logits = replace(LOGITS, keep=np.array([0.0, 0.0, 9.0, -4.0]))
+    column = first_features(EVIDENCE, logits)[:, FIRST_FEATURES.index("keep_neighbours")]
     assert column.tolist() == [0, 0, -4, -4]
 
 
@@ -147,16 +148,19 @@ def test_the_features_of_a_question() -> None:
         "lead_over_third_document": 5,
         "best_relevance": 1,
     }
-    values = query_features(REQUEST, FIRST, IDF)
+    values = query_features(EVIDENCE, LOGITS, FIRST)
     assert dict(zip(QUERY_FEATURES, values.tolist(), strict=True)) == pytest.approx(expected)
 
 
 def test_a_lead_is_never_further_than_the_one_over_a_missing_document() -> None:
     first = np.array([30.0, 1.0, -2.0, 25.0])
-    two = replace(REQUEST, title_ids=[[2, 6], []], document=np.array([0, 0, 1, 1]), relevance=np.ones(2))
+    two = replace(EVIDENCE, title_ids=[[2, 6], []], document=np.array([0, 0, 1, 1]))
     place = QUERY_FEATURES.index("lead_over_second_document")
-    assert query_features(REQUEST, first, IDF)[place : place + 2].tolist() == [5, 10]
-    assert query_features(two, first, IDF)[place : place + 2].tolist() == [5, 10]
+    assert query_features(EVIDENCE, LOGITS, first)[place : place + 2].tolist() == [5, 10]
+    assert query_features(two, replace(LOGITS, relevance=np.ones(2)), first)[place : place + 2].tolist() == [
+        5,
+        10,
+    ]
 
 
 def test_best_sentences_come_in_order_and_ties_go_to_the_earlier() -> None:
@@ -187,41 +191,38 @@ READ_AGAIN = {
 }
 
 
-def test_the_columns_of_the_second_stage() -> None:
+def test_the_columns_of_the_bridges() -> None:
+    features = bridge_features(EVIDENCE, FIRST)
+    assert features.shape == (4, len(BRIDGE_FEATURES))
+    assert dict(zip(BRIDGE_FEATURES, features.T.tolist(), strict=True)) == {
+        name: pytest.approx(column) for name, column in BRIDGE_COLUMNS.items()
+    }
+
+
+def test_the_columns_of_the_second_reading() -> None:
     nan = math.nan
-    second = SecondPass(np.array([nan, nan, 0.5, nan]), np.array([nan, 1.5, nan]))
-    features = second_features(REQUEST, FIRST, IDF, second)
-    assert features.shape == (4, len(SECOND_FEATURES))
-    assert dict(zip(SECOND_FEATURES, features.T.tolist(), strict=True)) == {
-        name: pytest.approx(column) for name, column in (BRIDGE_COLUMNS | READ_AGAIN).items()
-    }
-
-
-def test_without_a_second_pass_only_its_columns_are_empty() -> None:
-    features = second_features(REQUEST, FIRST, IDF, None)
-    columns = dict(zip(SECOND_FEATURES, features.T.tolist(), strict=True))
-    assert columns == {
-        **{name: pytest.approx(column) for name, column in BRIDGE_COLUMNS.items()},
-        **{name: [0, 0, 0, 0] for name in READ_AGAIN},
-    }
+    second = Logits(np.array([nan, nan, 0.5, nan]), np.array([nan, 1.5, nan]))
+    features = reread_features(EVIDENCE, LOGITS, second)
+    assert dict(zip(REREAD_FEATURES, features.T.tolist(), strict=True)) == READ_AGAIN
+    assert reread_features(EVIDENCE, LOGITS, None).tolist() == np.zeros((4, 4)).tolist()
 
 
 def test_a_bridge_does_not_look_at_its_own_document() -> None:
     # The best sentence and its neighbour hold the whole title of their document.
-    request = replace(REQUEST, title_ids=[[7, 5], [], []], sentence_ids=[[7, 5], [7, 5], [0], [0]])
-    features = second_features(request, np.array([9.0, 1.0, -2.0, -3.0]), IDF, None)
-    columns = dict(zip(SECOND_FEATURES, features.T.tolist(), strict=True))
+    evidence = replace(EVIDENCE, title_ids=[[7, 5], [], []], sentence_ids=[[7, 5], [7, 5], [0], [0]])
+    features = bridge_features(evidence, np.array([9.0, 1.0, -2.0, -3.0]))
+    columns = dict(zip(BRIDGE_FEATURES, features.T.tolist(), strict=True))
     for name in ("title_in_best", "names_best_title", "shares_terms"):
         assert columns[name] == [0, 0, 0, 0]
 
 
 def test_the_third_best_sentence_is_a_bridge_and_the_fourth_is_not() -> None:
-    request = replace(
-        REQUEST, title_ids=[[], [], [], [], [4], [7]], sentence_ids=[[0], [0], [4], [7], [0], [0]],
-        document=np.arange(6), relevance=np.zeros(6),
+    evidence = replace(
+        EVIDENCE, title_ids=[[], [], [], [], [4], [7]], sentence_ids=[[0], [0], [4], [7], [0], [0]],
+        document=np.arange(6),
     )  # fmt: skip
     first = np.array([3.0, 2.0, 1.0, 0.0, -1.0, -1.0])
-    column = second_features(request, first, IDF, None)[:, SECOND_FEATURES.index("title_in_best")]
+    column = bridge_features(evidence, first)[:, BRIDGE_FEATURES.index("title_in_best")]
     assert column.tolist() == pytest.approx([0, 0, 0, 0, THIRD, 0])
 
 
@@ -255,7 +256,7 @@ def drawn(width: int, hidden: int, seed: int) -> Perceptron:
 
 def fusion() -> Fusion:
     first, query, second = len(FIRST_FEATURES), len(QUERY_FEATURES), len(SECOND_FEATURES)
-    return Fusion(drawn(first, 0, 1), drawn(query, 0, 2), drawn(first + second, 4, 3))
+    return Fusion(drawn(first, 0, 1), drawn(query, 0, 2), drawn(second, 4, 3))
 
 
 def test_a_fusion_survives_its_file(tmp_path: Path) -> None:

@@ -13,10 +13,17 @@ import pytest
 
 from tersely.errors import ArtifactError
 from tersely.onnx.artifacts import Artifact, load_artifact
-from tersely.onnx.session import EncoderSession
-from tersely.selector.fusion import QUERY_FEATURES, Perceptron, best_sentences, first_features
+from tersely.onnx.session import EncoderSession, Workers, usable_cores
+from tersely.selector.evidence import QUERY_FEATURES, best_sentences, bridge_features, first_features
+from tersely.selector.fusion import Perceptron
 from tersely.selector.layout import Ids
-from tersely.selector.selector import BATCH_TOKENS, SECOND_WINDOWS, DocumentScores, ScoredInput, Selector
+from tersely.selector.reader import BATCH_TOKENS, Reader
+from tersely.selector.selector import (
+    SECOND_WINDOWS,
+    DocumentScores,
+    ScoredInput,
+    Selector,
+)
 from tersely.text.sentences import split_units
 
 
@@ -55,8 +62,9 @@ def bundled(artifact: Artifact) -> Selector:
 def recorded(
     bundled: Selector, *, opening: float | None = None, max_windows: int | None = None
 ) -> tuple[Selector, Recorder]:
-    """A copy that records its runs; `opening` is the logit of a gate that is the same for every question."""
-    recorder = Recorder(bundled.session)
+    """A copy that records its runs, one after the other; `opening` is the logit of a gate that is the same
+    for every question."""
+    recorder = Recorder(bundled.reader.session)
     fusion = bundled.fusion
     if opening is not None:
         width = len(QUERY_FEATURES)
@@ -71,7 +79,7 @@ def recorded(
         )
         fusion = replace(fusion, gate=gate)
     selector = Selector(
-        cast("EncoderSession", recorder),
+        Reader(cast("EncoderSession", recorder), Workers(1), bundled.layout.config.pad_id),
         bundled.layout,
         fusion,
         bundled.idf,
@@ -176,34 +184,40 @@ def test_without_any_unit_the_encoder_is_not_asked(bundled: Selector) -> None:
 def test_the_order_of_documents_does_not_change_their_scores(
     bundled: Selector, order: tuple[int, ...], opening: float
 ) -> None:
-    # Within one batch: int8 activations share their scale with the batch, see tests/parity.
-    selector, recorder = recorded(bundled, opening=opening)
+    # As long as they share batches in the same way: int8 activations share their scale with the batch.
+    selector = recorded(bundled, opening=opening)[0]
     question = "Who designed the Brackmoor Lighthouse?"
     before = selector.score(question, DOCUMENTS)
     after = selector.score(question, [DOCUMENTS[i] for i in order])
-    assert len(recorder.inputs) == (4 if opening == OPEN else 2)
     for place, i in enumerate(order):
         np.testing.assert_allclose(after[place].scores, before[i].scores, atol=1e-6)
+
+
+def test_threads_do_not_change_the_scores(bundled: Selector) -> None:
+    question, documents = "Who designed the lighthouse?", [*DOCUMENTS, *long_input(20, 3)]
+    alone, side_by_side = (Selector.load(load_artifact(), threads) for threads in (1, 2))
+    assert side_by_side.reader.workers.count == min(2, usable_cores())
+    one, two = alone.score(question, documents), side_by_side.score(question, documents)
+    assert [s.scores.tolist() for s in one] == [s.scores.tolist() for s in two]
 
 
 def test_the_second_pass_is_run_only_when_the_gate_opens(bundled: Selector) -> None:
     question = "Where was the designer of the Brackmoor Lighthouse born?"
     shut, once = recorded(bundled, opening=SHUT)
     first = shut.score(question, DOCUMENTS)
-    assert len(once.inputs) == 1
     assert len(once.windows()) == len(DOCUMENTS)
     opened, twice = recorded(bundled, opening=OPEN)
     second = opened.score(question, DOCUMENTS)
-    assert len(twice.inputs) == 2
+    assert len(twice.windows()) == 2 * len(DOCUMENTS) - 1
     assert twice.windows()[: len(DOCUMENTS)] == once.windows()
     assert any(not np.allclose(a.scores, b.scores) for a, b in zip(first, second, strict=True))
 
 
 def test_a_shut_gate_leaves_the_first_stage(bundled: Selector) -> None:
-    selector, _ = recorded(bundled, opening=SHUT)
+    selector = recorded(bundled, opening=SHUT)[0]
     question = "Who designed the lighthouse?"
-    request = selector.read(question, DOCUMENTS).request
-    logits = selector.fusion.first(first_features(request, selector.idf))
+    reading = selector.read(question, DOCUMENTS)
+    logits = selector.fusion.first(first_features(reading.evidence, reading.logits))
     scored = np.concatenate([s.scores for s in selector.score(question, DOCUMENTS)])
     np.testing.assert_allclose(np.log(scored / (1 - scored)), logits, atol=1e-6)
 
@@ -212,19 +226,19 @@ def test_the_second_pass_reads_the_other_documents_after_the_best_sentence(bundl
     selector, recorder = recorded(bundled)
     question = "Where was the designer of the Brackmoor Lighthouse born?"
     reading = selector.read(question, DOCUMENTS)
-    request = reading.request
-    features = first_features(request, selector.idf)
+    evidence = reading.evidence
+    features = first_features(evidence, reading.logits)
     first = selector.fusion.first(features)
     best = best_sentences(first, 1)[0]
-    home = int(request.document[best])
+    home = int(evidence.document[best])
     recorder.inputs.clear()
-    second = selector.read_again(reading, features, first)
+    second = selector.read_again(reading, np.hstack([features, bridge_features(evidence, first)]), first)
     config = selector.layout.config
-    evidence = [*request.title_ids[home], *request.sentence_ids[best]]
-    prefix = [config.cls_id, *request.query_ids, config.sep_id, *evidence, config.sep_id]
+    found = [*evidence.title_ids[home], *evidence.sentence_ids[best]]
+    prefix = [config.cls_id, *evidence.query_ids, config.sep_id, *found, config.sep_id]
     assert len(recorder.windows()) == len(DOCUMENTS) - 1
     assert all(window[: len(prefix)] == prefix for window in recorder.windows())
-    assert np.isnan(second.keep).tolist() == (request.document == home).tolist()
+    assert np.isnan(second.keep).tolist() == (evidence.document == home).tolist()
     assert np.isnan(second.relevance).tolist() == [d == home for d in range(len(DOCUMENTS))]
 
 
@@ -259,14 +273,14 @@ def test_the_prefilter_still_finds_an_exact_match(bundled: Selector, needle: int
 
 
 def test_what_was_not_read_has_a_lower_logit_than_anything_read(bundled: Selector) -> None:
-    selector, _ = recorded(bundled, max_windows=5)
-    request = selector.read("Where are the 417 silver spoons?", long_input(12, 7)).request
-    floor = request.keep.min()
-    unread = set(request.document[request.keep == floor].tolist())
+    selector = recorded(bundled, max_windows=5)[0]
+    reading = selector.read("Where are the 417 silver spoons?", long_input(12, 7))
+    keep, document = reading.logits.keep, reading.evidence.document
+    unread = set(document[keep == keep.min()].tolist())
     assert len(unread) == 7
     assert 7 not in unread
-    read = np.array([d not in unread for d in request.document])
-    assert request.keep[read].min() == pytest.approx(floor + 1)
+    read = np.array([d not in unread for d in document])
+    assert keep[read].min() == pytest.approx(keep.min() + 1)
 
 
 def test_the_second_pass_and_its_batches_are_limited(bundled: Selector) -> None:
@@ -274,10 +288,8 @@ def test_the_second_pass_and_its_batches_are_limited(bundled: Selector) -> None:
     documents = long_input(24, 13)
     selector.score("Where are the 417 silver spoons of the harbour master of Orvelle?", documents)
     assert len(recorder.windows()) == 24 + SECOND_WINDOWS
-    assert all(
-        inputs["input_ids"].size <= BATCH_TOKENS or len(inputs["input_ids"]) == 1
-        for inputs in recorder.inputs
-    )
+    for inputs in recorder.inputs:
+        assert inputs["input_ids"].size <= BATCH_TOKENS or len(inputs["input_ids"]) == 1
 
 
 def test_a_sentence_in_pieces_counts_as_its_best_piece(bundled: Selector) -> None:
@@ -287,7 +299,7 @@ def test_a_sentence_in_pieces_counts_as_its_best_piece(bundled: Selector) -> Non
     reading = selector.read("Who designed the lighthouse?", [ScoredInput(None, words, units)])
     keep = np.concatenate([outputs[0][:, 0] for outputs in recorder.outputs])
     assert len(keep) > 2
-    assert reading.request.keep.tolist() == [pytest.approx(float(keep.max()))]
+    assert reading.logits.keep.tolist() == [pytest.approx(float(keep.max()))]
     assert keep.min() < keep.max()
 
 

@@ -12,7 +12,7 @@ import pytest
 from onnxruntime.datasets import get_example
 
 from tersely.errors import ArtifactError
-from tersely.onnx.session import EncoderSession, usable_cores
+from tersely.onnx.session import EncoderSession, Workers, usable_cores
 
 ONES = np.ones((3, 2), dtype=np.float32)
 EXPECTED = np.array([[1, 2], [3, 4], [5, 6]], dtype=np.float32)  # mul_1.onnx multiplies by this constant
@@ -74,6 +74,39 @@ def test_survives_pickling(graph: Path) -> None:
     copy = pickle.loads(pickle.dumps(EncoderSession(graph, threads=1)))
     assert copy.threads == 1
     np.testing.assert_array_equal(copy.run({"X": ONES}, ["Y"])[0], EXPECTED)
+
+
+def test_workers_keep_the_order_and_work_at_once() -> None:
+    meeting = threading.Barrier(2, timeout=10)
+
+    def work(number: int) -> int:
+        meeting.wait()  # breaks unless two jobs run side by side
+        return -number
+
+    assert Workers(2).map(work, [3, 1, 2, 5]) == [-3, -1, -2, -5]
+    assert Workers(1).map(abs, [-3, 1]) == [3, 1]
+
+
+def test_the_error_of_a_job_is_raised() -> None:
+    with pytest.raises(ZeroDivisionError):
+        Workers(2).map(lambda number: 1 // number, [1, 0, 2])
+
+
+def test_workers_survive_pickling() -> None:
+    workers = Workers(2)
+    workers.map(abs, [-3, 1])
+    assert pickle.loads(pickle.dumps(workers)).map(abs, [-3, 1]) == [3, 1]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_workers_survive_a_fork() -> None:
+    workers = Workers(2)
+    workers.map(abs, [-3, 1])
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if workers.map(abs, [-3, 1]) == [3, 1] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from tersely.selector.fusion import FIRST_FEATURES, QUERY_FEATURES, Request
+from tersely.selector.evidence import FIRST_FEATURES, QUERY_FEATURES
 from tersely.selector.lexical import Floats
-from tersely.selector.selector import Reading
 from training.selector.data import Group, GroupDocument
 from training.selector.fit_fusion import (
     Case,
@@ -37,13 +36,8 @@ def group(*labels: Sequence[int], source: str = "squad_train44", name: str = "1"
 
 
 def case(labels: Sequence[int], source: str = "squad_train44", name: str = "1") -> Case:
-    size = len(labels)
-    request = Request(
-        "?", [], [[]], [[]] * size, [""] * size, np.zeros(size, np.int64), np.zeros(size), np.zeros(1)
-    )
-    reading = Reading(request, [], np.array([0, size]))
     asked = group(labels, source=source, name=name)
-    return Case(asked, reading, np.array(labels), np.zeros((size, len(FIRST_FEATURES))))
+    return Case(asked, np.array(labels), np.array([0, len(labels)]))
 
 
 def log1pexp(x: float) -> float:

@@ -20,19 +20,20 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from tersely.selector.fusion import (
+from tersely.selector.evidence import (
+    ENCODER_FEATURES,
     FIRST_FEATURES,
     QUERY_FEATURES,
     SECOND_FEATURES,
-    Fusion,
-    Perceptron,
-    SecondPass,
+    Logits,
+    bridge_features,
     first_features,
     query_features,
-    second_features,
+    reread_features,
 )
+from tersely.selector.fusion import Fusion, Perceptron
 from tersely.selector.lexical import Floats
-from tersely.selector.selector import Reading, ScoredInput, Selector
+from tersely.selector.selector import ScoredInput, Selector
 from tersely.text.sentences import Unit
 from training.selector.data import MULTI_HOP, Group
 from training.selector.validate import GroupScores, summarise
@@ -42,17 +43,6 @@ HIDDEN = 4
 ITERATIONS = 120
 PENALTY = {"first": 1e-3, "gate": 1e-2, "bridge": 1e-2}
 """Weights of the squared parameters, on standardised features."""
-
-ENCODER_FEATURES = frozenset(
-    {
-        "keep",
-        "relevance",
-        "keep_best_in_document",
-        "keep_below_best",
-        "keep_neighbours",
-        "relevance_below_best",
-    }
-)
 
 
 def background_idf(layout_ids: Iterable[Sequence[int]], vocabulary: int) -> NDArray[np.float32]:
@@ -70,31 +60,25 @@ def background_idf(layout_ids: Iterable[Sequence[int]], vocabulary: int) -> NDAr
 
 def unfitted() -> Fusion:
     """The encoder's own verdict, and a gate that never opens."""
-    widths = [len(FIRST_FEATURES), len(QUERY_FEATURES), len(FIRST_FEATURES) + len(SECOND_FEATURES)]
-    layers = [
-        Perceptron(np.zeros(n), np.ones(n), np.zeros((n, 0)), np.zeros(0), np.zeros(0), np.zeros(n), 0.0)
-        for n in widths
-    ]
-    layers[0].linear[FIRST_FEATURES.index("keep")] = 1.0
-    return Fusion(layers[0], replace(layers[1], bias=-30.0), layers[2])
+
+    def zeros(features: Sequence[str]) -> Perceptron:
+        n = len(features)
+        return Perceptron(
+            np.zeros(n), np.ones(n), np.zeros((n, 0)), np.zeros(0), np.zeros(0), np.zeros(n), 0.0
+        )
+
+    keep = zeros(FIRST_FEATURES)
+    keep.linear[FIRST_FEATURES.index("keep")] = 1.0
+    return Fusion(keep, replace(zeros(QUERY_FEATURES), bias=-30.0), zeros(SECOND_FEATURES))
 
 
 @dataclass(slots=True)
 class Case:
+    """A held-out question and the right answer."""
+
     group: Group
-    reading: Reading
     labels: NDArray[np.int64]
-    first: Floats
-    """(sentences, features) of the first stage."""
-
-
-def collect(selector: Selector, groups: Sequence[Group]) -> list[Case]:
-    cases: list[Case] = []
-    for group in tqdm(groups, desc="first pass", mininterval=10):
-        reading = selector.read(group.question, inputs(group))
-        labels = np.array([y for d in group.documents for y in d.labels])
-        cases.append(Case(group, reading, labels, first_features(reading.request, selector.idf)))
-    return cases
+    offsets: NDArray[np.int64]
 
 
 def inputs(group: Group) -> list[ScoredInput]:
@@ -109,24 +93,28 @@ def fit(
 ) -> tuple[Fusion, dict[str, Any], list[GroupScores]]:
     """The fitted fusion, an ablation table, and the cross-fitted final scores of every group."""
     torch.set_num_threads(1)  # the layer is tiny: threads would only wait for each other
-    cases = collect(selector, groups)
-    features = [c.first for c in cases]
     keep = FIRST_FEATURES.index("keep")
+    progress = tqdm(groups, desc="first pass", mininterval=10)
+    readings = [selector.read(g.question, inputs(g)) for g in progress]
+    cases = [_case(g, r.offsets) for g, r in zip(groups, readings, strict=True)]
+    features = [first_features(r.evidence, r.logits) for r in readings]
     table: dict[str, Any] = {"encoder alone": _report(cases, [f[:, keep] for f in features])}
-    blind = [i for i, name in enumerate(FIRST_FEATURES) if name not in ENCODER_FEATURES]
-    without = [f[:, blind] for f in features]
+    without = [f[:, len(ENCODER_FEATURES) :] for f in features]
     layers = _cross_fit(cases, lambda part: _fit_first(_of(without, part), _of(cases, part)))
     table["exact match alone"] = _report(cases, [a(f) for a, f in zip(layers, without, strict=True)])
     layers = _cross_fit(cases, lambda part: _fit_first(_of(features, part), _of(cases, part)))
     first = [layer(f) for layer, f in zip(layers, features, strict=True)]
     table["+ exact match"] = _report(cases, first)
 
-    requests = [c.reading.request for c in cases]
-    queries = [query_features(r, f, selector.idf) for r, f in zip(requests, first, strict=True)]
+    queries = [query_features(r.evidence, r.logits, f) for r, f in zip(readings, first, strict=True)]
+    sides = [
+        np.hstack([f, bridge_features(r.evidence, a)])
+        for f, r, a in zip(features, readings, first, strict=True)
+    ]
 
-    def bridges(second: Sequence[SecondPass | None]) -> list[Floats]:
-        rows = zip(features, requests, first, second, strict=True)
-        return [np.hstack([f, second_features(r, a, selector.idf, s)]) for f, r, a, s in rows]
+    def bridges(second: Sequence[Logits | None]) -> list[Floats]:
+        rows = zip(sides, readings, second, strict=True)
+        return [np.hstack([f, reread_features(r.evidence, r.logits, s)]) for f, r, s in rows]
 
     def fit_part(part: Sequence[int], *views: list[Floats]) -> Fit:
         seen = [row for view in views for row in _of(view, part)]
@@ -144,14 +132,18 @@ def fit(
     table["+ bridges"] = _report(cases, out)
 
     fusion = replace(unfitted(), bridge=fit_part(everyone, hints)[1])
-    reader = Selector(selector.session, selector.layout, fusion, selector.idf, 0.0)
-    progress = tqdm(cases, desc="second pass", mininterval=10)
-    full = bridges([reader.read_again(c.reading, c.first, f) for c, f in zip(progress, first, strict=True)])
+    reader = Selector(selector.reader, selector.layout, fusion, selector.idf, 0.0)
+    progress = tqdm(readings, desc="second pass", mininterval=10)
+    full = bridges([reader.read_again(r, s, f) for r, s, f in zip(progress, sides, first, strict=True)])
     # The runtime also asks the bridge layer what to read again, before there is a second pass.
     out = scores(full, _cross_fit(cases, lambda part: fit_part(part, full, hints)))
     table["+ second pass"] = _report(cases, out)
     fusion = Fusion(_fit_first(features, cases), *fit_part(everyone, full, hints))
     return fusion, table, [_shape(c, s) for c, s in zip(cases, out, strict=True)]
+
+
+def _case(group: Group, offsets: NDArray[np.int64]) -> Case:
+    return Case(group, np.array([y for d in group.documents for y in d.labels]), offsets)
 
 
 Fit = tuple[Perceptron, Perceptron]
@@ -312,7 +304,7 @@ def choose_threshold(scored: Sequence[GroupScores], recall: float) -> float:
 
 
 def _shape(case: Case, logits: Floats) -> GroupScores:
-    parts = np.split(logits, case.reading.offsets[1:-1])
+    parts = np.split(logits, case.offsets[1:-1])
     return GroupScores(case.group, [p.tolist() for p in parts])
 
 

@@ -15,32 +15,20 @@ from tokenizers import Tokenizer
 
 from tersely.errors import ArtifactError
 from tersely.onnx.artifacts import Artifact
-from tersely.onnx.session import EncoderSession
-from tersely.selector.fusion import (
-    Fusion,
-    Request,
-    SecondPass,
+from tersely.selector.evidence import (
+    Evidence,
+    Logits,
     best_sentences,
+    bridge_features,
     first_features,
     query_features,
-    second_features,
-    sigmoid,
+    reread_features,
 )
-from tersely.selector.layout import (
-    OUTPUT_NAMES,
-    EncodedDocument,
-    Ids,
-    Layout,
-    LayoutConfig,
-    Window,
-    batches,
-    collate,
-)
-from tersely.selector.lexical import Floats, TermIndex, unique
+from tersely.selector.fusion import Fusion, sigmoid
+from tersely.selector.layout import EncodedDocument, Ids, Layout, LayoutConfig, Window
+from tersely.selector.lexical import Floats, share
+from tersely.selector.reader import Reader, collect
 from tersely.text.sentences import Unit
-
-BATCH_TOKENS = 1024
-"""Tokens a forward pass reads at once; small batches of equal length waste the least on padding."""
 
 MAX_WINDOWS = 160
 """Windows the encoder reads for one query; of a longer input, those that match the query's terms best."""
@@ -71,18 +59,11 @@ class DocumentScores:
 
 
 @dataclass(frozen=True, slots=True)
-class _Logits:
-    """What one pass over some windows gave; nan where nothing was read."""
-
-    keep: Floats
-    relevance: Floats
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
     """The first pass over a request, and what a second pass needs to go on."""
 
-    request: Request
+    evidence: Evidence
+    logits: Logits
     encoded: Sequence[EncodedDocument]
     offsets: NDArray[np.int64]
     """First sentence of each document in the flat arrays, shape (documents + 1,)."""
@@ -95,14 +76,14 @@ class Selector:
 
     def __init__(
         self,
-        session: EncoderSession,
+        reader: Reader,
         layout: Layout,
         fusion: Fusion,
         idf: NDArray[np.float32],
         threshold: float,
         max_windows: int = MAX_WINDOWS,
     ) -> None:
-        self.session = session
+        self.reader = reader
         self.layout = layout
         self.fusion = fusion
         self.idf = idf
@@ -124,23 +105,24 @@ class Selector:
             raise ArtifactError(
                 f"{artifact.path} cannot be used ({error}): export or download it again"
             ) from error
-        return cls(EncoderSession(artifact.model_path, threads), layout, fusion, idf, threshold)
+        return cls(Reader.load(artifact, layout.config, threads), layout, fusion, idf, threshold)
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         """One DocumentScores per document, in the order given. Documents without units get relevance 0."""
         if not any(d.units for d in documents):
             return [DocumentScores(0.0, np.zeros(0)) for _ in documents]
         reading = self.read(query, documents)
-        features = first_features(reading.request, self.idf)
+        features = first_features(reading.evidence, reading.logits)
         first = self.fusion.first(features)
-        gate = self.fusion.openness(query_features(reading.request, first, self.idf))
+        gate = self.fusion.openness(query_features(reading.evidence, reading.logits, first))
         if not gate:
             return self._split(reading, sigmoid(first))
+        features = np.hstack([features, bridge_features(reading.evidence, first)])
         second = self.read_again(reading, features, first)
-        bridges = second_features(reading.request, first, self.idf, second)
-        return self._split(
-            reading, sigmoid(first + gate * self.fusion.bridge(np.hstack([features, bridges])))
+        bridges = self.fusion.bridge(
+            np.hstack([features, reread_features(reading.evidence, reading.logits, second)])
         )
+        return self._split(reading, sigmoid(first + gate * bridges))
 
     def read(self, query: str, documents: Sequence[ScoredInput]) -> Reading:
         """The first pass: every window once."""
@@ -148,37 +130,40 @@ class Selector:
         encoded = _regroup(titles, sentences, documents)
         counts = [len(d.units) for d in documents]
         offsets = np.cumsum([0, *counts])
-        windows = self._readable(self.layout.windows(query_ids, encoded), query_ids, sentences, offsets)
-        logits = self._read(windows, offsets, len(documents))
-        request = Request(
+        evidence = Evidence(
             query,
             query_ids,
             titles,
             sentences,
             texts=[d.text[u.start : u.end] for d in documents for u in d.units],
             document=np.repeat(np.arange(len(documents)), counts),
-            keep=_fill(logits.keep),
-            relevance=_fill(logits.relevance),
+            idf=self.idf,
         )
-        return Reading(request, encoded, offsets)
+        windows = self.layout.windows(query_ids, encoded)
+        if len(windows) > self.max_windows:
+            match = share(evidence.presence, evidence.weights)
+            windows = [windows[i] for i in sorted(_best(windows, match, offsets, self.max_windows))]
+        logits = collect(self.reader.read(windows), offsets, len(documents))
+        return Reading(evidence, Logits(_fill(logits.keep), _fill(logits.relevance)), encoded, offsets)
 
-    def read_again(self, reading: Reading, features: Floats, first: Floats) -> SecondPass:
+    def read_again(self, reading: Reading, features: Floats, first: Floats) -> Logits:
         """The second pass: the most promising other documents, with the first stage's best sentence in
-        front."""
-        request, encoded, offsets = reading.request, reading.encoded, reading.offsets
+        front.
+
+        `features` are those of the first stage and the bridges.
+        """
+        evidence, encoded, offsets = reading.evidence, reading.encoded, reading.offsets
         bridge = best_sentences(first, 1)[0]
-        home = int(request.document[bridge])
-        hints = second_features(request, first, self.idf, None)
-        promise = first + self.fusion.bridge(np.hstack([features, hints]))
+        home = int(evidence.document[bridge])
+        unread = reread_features(evidence, reading.logits, None)
+        promise = first + self.fusion.bridge(np.hstack([features, unread]))
         windows = self.layout.windows(
-            request.query_ids,
+            evidence.query_ids,
             [e if i != home else EncodedDocument([], []) for i, e in enumerate(encoded)],
-            evidence=[*request.title_ids[home], *request.sentence_ids[bridge]],
+            evidence=[*evidence.title_ids[home], *evidence.sentence_ids[bridge]],
         )
-        value = [max(promise[offsets[d] + s] for d, s in w.sentences) for w in windows]
-        order = sorted(range(len(windows)), key=lambda i: (-value[i], i))[:SECOND_WINDOWS]
-        logits = self._read([windows[i] for i in order], offsets, len(encoded))
-        return SecondPass(logits.keep, logits.relevance)
+        chosen = [windows[i] for i in _best(windows, promise, offsets, SECOND_WINDOWS)]
+        return collect(self.reader.read(chosen), offsets, len(encoded))
 
     def _tokenise(self, query: str, documents: Sequence[ScoredInput]) -> tuple[Ids, list[Ids], list[Ids]]:
         texts = [query, *(d.title or "" for d in documents)]
@@ -186,32 +171,6 @@ class Selector:
         ids = self.layout.tokenize(texts)
         count = len(documents)
         return ids[0], ids[1 : count + 1], ids[count + 1 :]
-
-    def _readable(
-        self, windows: list[Window], query: Ids, sentences: list[Ids], offsets: NDArray[np.int64]
-    ) -> list[Window]:
-        """All windows, or of a very long input those whose sentences match the query's terms best."""
-        if len(windows) <= self.max_windows:
-            return windows
-        match = TermIndex(sentences, self.idf).coverage(unique(query))
-        value = [max(match[offsets[d] + s] for d, s in w.sentences) for w in windows]
-        order = sorted(range(len(windows)), key=lambda i: (-value[i], i))[: self.max_windows]
-        return [windows[i] for i in sorted(order)]
-
-    def _read(self, windows: Sequence[Window], offsets: NDArray[np.int64], documents: int) -> _Logits:
-        keep = np.full(int(offsets[-1]), np.nan)
-        relevance = np.full(documents, np.nan)
-        for batch in batches([len(w.input_ids) for w in windows], BATCH_TOKENS):
-            chosen = [windows[i] for i in batch]
-            inputs = collate(chosen, self.layout.config.pad_id)
-            keep_logits, relevance_logits = self.session.run(dict(inputs), OUTPUT_NAMES)
-            for row, window in enumerate(chosen):
-                for column, (d, s) in enumerate(window.sentences):
-                    place = offsets[d] + s
-                    keep[place] = np.fmax(keep[place], keep_logits[row, column])
-                for column, d in enumerate(window.documents):
-                    relevance[d] = np.fmax(relevance[d], relevance_logits[row, column])
-        return _Logits(keep, relevance)
 
     def _split(self, reading: Reading, scores: Floats) -> list[DocumentScores]:
         parts = np.split(scores, reading.offsets[1:-1])
@@ -228,6 +187,12 @@ def _regroup(
         out.append(EncodedDocument(title, sentences[start:end]))
         start = end
     return out
+
+
+def _best(windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64], count: int) -> list[int]:
+    """Indices of the windows that hold the sentences of highest value, best first."""
+    best = [max(values[offsets[d] + s] for d, s in w.sentences) for w in windows]
+    return sorted(range(len(windows)), key=lambda i: (-best[i], i))[:count]
 
 
 def _fill(values: Floats) -> Floats:

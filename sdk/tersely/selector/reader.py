@@ -1,0 +1,78 @@
+"""Reads windows with the encoder, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tersely.onnx.artifacts import Artifact
+from tersely.onnx.session import EncoderSession, Workers, usable_cores
+from tersely.selector.evidence import Logits
+from tersely.selector.layout import OUTPUT_NAMES, LayoutConfig, Window, batches, collate
+
+BATCH_TOKENS = 256
+"""Tokens that one run reads, where a single window is not longer. Small batches keep every core busy, and
+int8 is more exact on them, because it scales its activations over the whole batch."""
+
+LONG_WINDOW = 1024
+"""Longest window, in tokens, from which every core works on one run; shorter ones are read side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The logits of one window: keep (its sentences,) and relevance (its documents,)."""
+
+    window: Window
+    keep: NDArray[np.float32]
+    relevance: NDArray[np.float32]
+
+
+class Reader:
+    """A graph and the threads that run it. Stateless between calls, so safe to share."""
+
+    def __init__(self, session: EncoderSession, workers: Workers, pad_id: int) -> None:
+        self.session = session
+        self.workers = workers
+        self.pad_id = pad_id
+
+    @classmethod
+    def load(cls, artifact: Artifact, layout: LayoutConfig, threads: int | None) -> Reader:
+        """`threads` is the most that may run; None for every usable core."""
+        count = min(usable_cores(), threads) if threads else usable_cores()
+        long = layout.max_length >= LONG_WINDOW
+        session = EncoderSession(artifact.model_path, count if long else 1)
+        return cls(session, Workers(1 if long else count), layout.pad_id)
+
+    def read(self, windows: Sequence[Window]) -> list[Verdict]:
+        """The verdicts on all windows, in any order."""
+
+        def run(rows: list[int]) -> list[Verdict]:
+            chosen = [windows[i] for i in rows]
+            keep, relevance = self.session.run(collate(chosen, self.pad_id), OUTPUT_NAMES)
+            return [
+                Verdict(w, keep[i, : len(w.sentences)], relevance[i, : len(w.documents)])
+                for i, w in enumerate(chosen)
+            ]
+
+        # The longest go first, so that no core ends with a long one while the others wait.
+        jobs = list(batches([len(w.input_ids) for w in windows], BATCH_TOKENS))[::-1]
+        return [verdict for verdicts in self.workers.map(run, jobs) for verdict in verdicts]
+
+
+def collect(verdicts: Sequence[Verdict], offsets: NDArray[np.int64], documents: int) -> Logits:
+    """Logits of a whole request; a sentence or document that stands in several windows gets its best.
+
+    `offsets` is the first sentence of each document among all, shape (documents + 1,).
+    """
+    keep = np.full(int(offsets[-1]), np.nan)
+    relevance = np.full(documents, np.nan)
+    for verdict in verdicts:
+        for logit, (d, s) in zip(verdict.keep.tolist(), verdict.window.sentences, strict=True):
+            place = offsets[d] + s
+            keep[place] = np.fmax(keep[place], logit)
+        for logit, d in zip(verdict.relevance.tolist(), verdict.window.documents, strict=True):
+            relevance[d] = np.fmax(relevance[d], logit)
+    return Logits(keep, relevance)
