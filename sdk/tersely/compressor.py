@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -178,6 +177,9 @@ class Compressor:
         order: Order = "source",
     ) -> Compression:
         """`compress` on a worker thread, so that the event loop stays free."""
+        # Imported here, because it is half of the time that `import tersely` takes; whoever awaits has it.
+        import asyncio
+
         return await asyncio.to_thread(
             self.compress, query, docs, budget=budget, rate=rate, max_docs=max_docs, order=order
         )
