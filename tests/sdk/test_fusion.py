@@ -21,6 +21,7 @@ from tersely.selector.evidence import (
     best_sentences,
     bridge_features,
     first_features,
+    hop_sentences,
     query_features,
     reread_features,
 )
@@ -184,10 +185,14 @@ BRIDGE_COLUMNS = {
     "same_document_as_best": [0.5, 0.5, 0, SECOND],
 }
 READ_AGAIN = {
-    "second_keep": [0, 0, 0.5, 0],
-    "second_gain": [0, 0, 1.5, 0],
-    "second_relevance": [0, 0, 1.5, 0],
-    "second_read": [0, 0, 1, 0],
+    "hop1_keep": [0, 0, 0.5, 0],
+    "hop1_gain": [0, 0, 1.5, 0],
+    "hop1_relevance": [0, 0, 1.5, 0],
+    "hop1_read": [0, 0, 1, 0],
+    "hop2_keep": [3, 2, 0, 0],
+    "hop2_gain": [1, 1.5, 0, 0],
+    "hop2_relevance": [0.25, 0.25, 0, 0],
+    "hop2_read": [1, 1, 0, 0],
 }
 
 
@@ -201,10 +206,21 @@ def test_the_columns_of_the_bridges() -> None:
 
 def test_the_columns_of_the_second_reading() -> None:
     nan = math.nan
-    second = Logits(np.array([nan, nan, 0.5, nan]), np.array([nan, 1.5, nan]))
-    features = reread_features(EVIDENCE, LOGITS, second)
+    hops = [
+        Logits(np.array([nan, nan, 0.5, nan]), np.array([nan, 1.5, nan])),
+        Logits(np.array([3, 2, nan, nan]), np.array([0.25, nan, nan])),
+    ]
+    features = reread_features(EVIDENCE, LOGITS, hops)
     assert dict(zip(REREAD_FEATURES, features.T.tolist(), strict=True)) == READ_AGAIN
-    assert reread_features(EVIDENCE, LOGITS, None).tolist() == np.zeros((4, 4)).tolist()
+    first = reread_features(EVIDENCE, LOGITS, hops[:1])
+    assert first.tolist() == np.hstack([features[:, :4], np.zeros((4, 4))]).tolist()
+    assert not reread_features(EVIDENCE, LOGITS, []).any()
+
+
+def test_the_second_pass_starts_from_the_best_sentence_of_each_of_the_best_documents() -> None:
+    assert hop_sentences(EVIDENCE, np.array([3.0, 4.0, -2.0, 2.5])) == [1, 3]
+    alone = replace(EVIDENCE, document=np.zeros(4, np.int64))
+    assert hop_sentences(alone, FIRST) == [0]
 
 
 def test_a_bridge_does_not_look_at_its_own_document() -> None:

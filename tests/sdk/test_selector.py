@@ -14,12 +14,18 @@ import pytest
 from tersely.errors import ArtifactError
 from tersely.onnx.artifacts import Artifact, load_artifact
 from tersely.onnx.session import EncoderSession, Workers, usable_cores
-from tersely.selector.evidence import QUERY_FEATURES, best_sentences, bridge_features, first_features
+from tersely.selector.evidence import (
+    HOPS,
+    QUERY_FEATURES,
+    bridge_features,
+    first_features,
+    hop_sentences,
+)
 from tersely.selector.fusion import Perceptron
 from tersely.selector.layout import Ids
 from tersely.selector.reader import BATCH_TOKENS, Reader
 from tersely.selector.selector import (
-    SECOND_WINDOWS,
+    HOP_WINDOWS,
     DocumentScores,
     ScoredInput,
     Selector,
@@ -208,7 +214,7 @@ def test_the_second_pass_is_run_only_when_the_gate_opens(bundled: Selector) -> N
     assert len(once.windows()) == len(DOCUMENTS)
     opened, twice = recorded(bundled, opening=OPEN)
     second = opened.score(question, DOCUMENTS)
-    assert len(twice.windows()) == 2 * len(DOCUMENTS) - 1
+    assert len(twice.windows()) == len(DOCUMENTS) + HOPS * (len(DOCUMENTS) - 1)
     assert twice.windows()[: len(DOCUMENTS)] == once.windows()
     assert any(not np.allclose(a.scores, b.scores) for a, b in zip(first, second, strict=True))
 
@@ -222,24 +228,27 @@ def test_a_shut_gate_leaves_the_first_stage(bundled: Selector) -> None:
     np.testing.assert_allclose(np.log(scored / (1 - scored)), logits, atol=1e-6)
 
 
-def test_the_second_pass_reads_the_other_documents_after_the_best_sentence(bundled: Selector) -> None:
+def test_the_second_pass_reads_the_other_documents_after_each_of_the_best_sentences(
+    bundled: Selector,
+) -> None:
     selector, recorder = recorded(bundled)
     question = "Where was the designer of the Brackmoor Lighthouse born?"
     reading = selector.read(question, DOCUMENTS)
     evidence = reading.evidence
     features = first_features(evidence, reading.logits)
     first = selector.fusion.first(features)
-    best = best_sentences(first, 1)[0]
-    home = int(evidence.document[best])
     recorder.inputs.clear()
-    second = selector.read_again(reading, np.hstack([features, bridge_features(evidence, first)]), first)
+    hops = selector.read_again(reading, np.hstack([features, bridge_features(evidence, first)]), first)
     config = selector.layout.config
-    found = [*evidence.title_ids[home], *evidence.sentence_ids[best]]
-    prefix = [config.cls_id, *evidence.query_ids, config.sep_id, *found, config.sep_id]
-    assert len(recorder.windows()) == len(DOCUMENTS) - 1
-    assert all(window[: len(prefix)] == prefix for window in recorder.windows())
-    assert np.isnan(second.keep).tolist() == (evidence.document == home).tolist()
-    assert np.isnan(second.relevance).tolist() == [d == home for d in range(len(DOCUMENTS))]
+    assert len(recorder.windows()) == HOPS * (len(DOCUMENTS) - 1)
+    for sentence, second in zip(hop_sentences(evidence, first), hops, strict=True):
+        home = int(evidence.document[sentence])
+        found = [*evidence.title_ids[home], *evidence.sentence_ids[sentence]]
+        prefix = [config.cls_id, *evidence.query_ids, config.sep_id, *found, config.sep_id]
+        mine = [window for window in recorder.windows() if window[: len(prefix)] == prefix]
+        assert len(mine) == len(DOCUMENTS) - 1
+        assert np.isnan(second.keep).tolist() == (evidence.document == home).tolist()
+        assert np.isnan(second.relevance).tolist() == [d == home for d in range(len(DOCUMENTS))]
 
 
 def test_a_second_pass_over_a_single_document_reads_nothing(bundled: Selector) -> None:
@@ -287,7 +296,7 @@ def test_the_second_pass_and_its_batches_are_limited(bundled: Selector) -> None:
     selector, recorder = recorded(bundled, opening=OPEN)
     documents = long_input(24, 13)
     selector.score("Where are the 417 silver spoons of the harbour master of Orvelle?", documents)
-    assert len(recorder.windows()) == 24 + SECOND_WINDOWS
+    assert len(recorder.windows()) == 24 + HOPS * HOP_WINDOWS
     for inputs in recorder.inputs:
         assert inputs["input_ids"].size <= BATCH_TOKENS or len(inputs["input_ids"]) == 1
 

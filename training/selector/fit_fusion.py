@@ -112,7 +112,7 @@ def fit(
         for f, r, a in zip(features, readings, first, strict=True)
     ]
 
-    def bridges(second: Sequence[Logits | None]) -> list[Floats]:
+    def bridges(second: Sequence[Sequence[Logits]]) -> list[Floats]:
         rows = zip(sides, readings, second, strict=True)
         return [np.hstack([f, reread_features(r.evidence, r.logits, s)]) for f, r, s in rows]
 
@@ -127,7 +127,7 @@ def fit(
         return [f + fusion.openness(q) * fusion.bridge(b) for f, fusion, q, b in rows]
 
     everyone = range(len(cases))
-    hints = bridges([None] * len(cases))
+    hints = bridges([()] * len(cases))
     out = scores(hints, _cross_fit(cases, lambda part: fit_part(part, hints)))
     table["+ bridges"] = _report(cases, out)
 

@@ -54,11 +54,11 @@ BRIDGE_FEATURES = (
     "shares_terms",
     "same_document_as_best",
 )
-REREAD_FEATURES = (
-    "second_keep",
-    "second_gain",
-    "second_relevance",
-    "second_read",
+HOPS = 2
+"""Documents from whose best sentence the second pass looks for another hop."""
+
+REREAD_FEATURES = tuple(
+    f"hop{hop + 1}_{name}" for hop in range(HOPS) for name in ("keep", "gain", "relevance", "read")
 )
 SECOND_FEATURES = FIRST_FEATURES + BRIDGE_FEATURES + REREAD_FEATURES
 QUERY_FEATURES = (
@@ -188,6 +188,16 @@ def best_sentences(first: Floats, count: int = BRIDGES) -> list[int]:
     return [int(i) for i in np.argsort(-first, kind="stable")[:count]]
 
 
+def hop_sentences(e: Evidence, first: Floats) -> list[int]:
+    """Indices of the best sentences of the HOPS best documents, best first."""
+    found: dict[int, int] = {}
+    for i in best_sentences(first, len(first)):
+        found.setdefault(int(e.document[i]), i)
+        if len(found) == HOPS:
+            break
+    return list(found.values())
+
+
 def bridge_features(e: Evidence, first: Floats) -> Floats:
     """(sentences, len(BRIDGE_FEATURES)) evidence relative to the first stage's best sentences."""
     size = len(first)
@@ -224,15 +234,17 @@ def bridge_features(e: Evidence, first: Floats) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def reread_features(e: Evidence, logits: Logits, second: Logits | None) -> Floats:
-    """(sentences, len(REREAD_FEATURES)) what the second reading gave; zeros where it did not look."""
-    if second is None:
-        return np.zeros((len(e.document), len(REREAD_FEATURES)))
-    was_read = ~np.isnan(second.keep)
-    again = np.where(was_read, second.keep, 0.0)
-    gain = np.where(was_read, again - logits.keep, 0.0)
-    relevance = np.nan_to_num(second.relevance, nan=0.0)[e.document]
-    return np.stack([again, gain, relevance, was_read.astype(np.float64)], axis=1)
+def reread_features(e: Evidence, logits: Logits, hops: Sequence[Logits]) -> Floats:
+    """(sentences, len(REREAD_FEATURES)) what the second pass found from each hop; zeros where it did not
+    look."""
+    columns = np.zeros((len(REREAD_FEATURES), len(e.document)))
+    for hop, second in enumerate(hops):
+        was_read = ~np.isnan(second.keep)
+        columns[4 * hop] = np.where(was_read, second.keep, 0.0)
+        columns[4 * hop + 1] = np.where(was_read, second.keep - logits.keep, 0.0)
+        columns[4 * hop + 2] = np.nan_to_num(second.relevance, nan=0.0)[e.document]
+        columns[4 * hop + 3] = was_read
+    return columns.T
 
 
 def per_document_max(values: Floats, document: NDArray[np.int64], count: int) -> Floats:

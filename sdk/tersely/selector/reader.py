@@ -47,7 +47,7 @@ class Reader:
         return cls(session, Workers(1 if long else count), layout.pad_id)
 
     def read(self, windows: Sequence[Window]) -> list[Verdict]:
-        """The verdicts on all windows, in any order."""
+        """The verdicts on all windows, in their order."""
 
         def run(rows: list[int]) -> list[Verdict]:
             chosen = [windows[i] for i in rows]
@@ -59,7 +59,9 @@ class Reader:
 
         # The longest go first, so that no core ends with a long one while the others wait.
         jobs = list(batches([len(w.input_ids) for w in windows], BATCH_TOKENS))[::-1]
-        return [verdict for verdicts in self.workers.map(run, jobs) for verdict in verdicts]
+        found = self.workers.map(run, jobs)
+        placed = {i: v for rows, out in zip(jobs, found, strict=True) for i, v in zip(rows, out, strict=True)}
+        return [placed[i] for i in range(len(windows))]
 
 
 def collect(verdicts: Sequence[Verdict], offsets: NDArray[np.int64], documents: int) -> Logits:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,9 @@ from tersely.onnx.artifacts import Artifact
 from tersely.selector.evidence import (
     Evidence,
     Logits,
-    best_sentences,
     bridge_features,
     first_features,
+    hop_sentences,
     query_features,
     reread_features,
 )
@@ -37,8 +38,8 @@ LENGTH_PRICE = 0.5
 """Under a limit sentences are taken by probability per square root of tokens: the best compromise on held-out
 questions between single answers (0) and many supporting sentences (1)."""
 
-SECOND_WINDOWS = 8
-"""Windows of the second pass."""
+HOP_WINDOWS = 4
+"""Windows of the second pass for each hop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,24 +147,26 @@ class Selector:
         logits = collect(self.reader.read(windows), offsets, len(documents))
         return Reading(evidence, Logits(_fill(logits.keep), _fill(logits.relevance)), encoded, offsets)
 
-    def read_again(self, reading: Reading, features: Floats, first: Floats) -> Logits:
-        """The second pass: the most promising other documents, with the first stage's best sentence in
-        front.
+    def read_again(self, reading: Reading, features: Floats, first: Floats) -> list[Logits]:
+        """The second pass: from the best sentence of each of the best documents, the most promising others
+        with that sentence in front.
 
         `features` are those of the first stage and the bridges.
         """
         evidence, encoded, offsets = reading.evidence, reading.encoded, reading.offsets
-        bridge = best_sentences(first, 1)[0]
-        home = int(evidence.document[bridge])
-        unread = reread_features(evidence, reading.logits, None)
+        unread = reread_features(evidence, reading.logits, ())
         promise = first + self.fusion.bridge(np.hstack([features, unread]))
-        windows = self.layout.windows(
-            evidence.query_ids,
-            [e if i != home else EncodedDocument([], []) for i, e in enumerate(encoded)],
-            evidence=[*evidence.title_ids[home], *evidence.sentence_ids[bridge]],
-        )
-        chosen = [windows[i] for i in _best(windows, promise, offsets, SECOND_WINDOWS)]
-        return collect(self.reader.read(chosen), offsets, len(encoded))
+        hops: list[list[Window]] = []
+        for sentence in hop_sentences(evidence, first):
+            home = int(evidence.document[sentence])
+            windows = self.layout.windows(
+                evidence.query_ids,
+                [e if i != home else EncodedDocument([], []) for i, e in enumerate(encoded)],
+                evidence=[*evidence.title_ids[home], *evidence.sentence_ids[sentence]],
+            )
+            hops.append([windows[i] for i in _best(windows, promise, offsets, HOP_WINDOWS)])
+        verdicts = iter(self.reader.read([w for windows in hops for w in windows]))
+        return [collect(list(islice(verdicts, len(ws))), offsets, len(encoded)) for ws in hops]
 
     def _tokenise(self, query: str, documents: Sequence[ScoredInput]) -> tuple[Ids, list[Ids], list[Ids]]:
         texts = [query, *(d.title or "" for d in documents)]
