@@ -1,4 +1,4 @@
-"""Encoders to ONNX with torch, for the controls of both benchmarks, and int8 as every graph here uses it."""
+"""Torch to ONNX and to int8, as every graph here is made: the shipped model and the benchmarks' controls."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.cache import cache_folder
 from tersely.errors import MissingDependencyError
-from tersely.onnx.session import EncoderSession, Workers, usable_cores
+from tersely.onnx.session import EncoderSession, Workers, allowed_threads
 from tersely.selector.layout import batches
 from tersely.selector.reader import BATCH_TOKENS
 
@@ -44,7 +44,7 @@ class Encoder:
     def __init__(self, shape: Shape, threads: int | None = None) -> None:
         self.shape = shape
         self._session = EncoderSession(_quantised(shape), 1)
-        self._workers = Workers(threads or usable_cores())
+        self._workers = Workers(allowed_threads(threads))
 
     def run(self, lengths: Sequence[int]) -> None:
         """Forward passes over rows of these many tokens, in batches and side by side as the selector runs

@@ -129,7 +129,12 @@ def _flatten(value: object, name: str) -> Iterator[tuple[str, str]]:
         for key, item in cast("Mapping[str, object]", value).items():
             yield from _flatten(item, f"{name}.{key}" if name else key)
     elif isinstance(value, list):
-        yield name, ", ".join(map(str, cast("list[object]", value)))
+        items = cast("list[object]", value)
+        if any(isinstance(item, Mapping) for item in items):
+            for number, item in enumerate(items, start=1):
+                yield from _flatten(item, f"{name}.{number}")
+        else:
+            yield name, ", ".join(map(str, items))
     elif isinstance(value, float):
         yield name, f"{value:g}"
     else:

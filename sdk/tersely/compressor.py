@@ -54,7 +54,7 @@ class Compressor:
         token_counter: counts tokens for budgets and receipts: a `TokenCounter`, a function from text to
             int, the path of a tokenizer.json, or the name of a tiktoken encoding that is already on this
             machine. None for the bundled estimate. It must be safe to call from several threads.
-        threads: most threads that run the model; None for every core this process may use.
+        threads: most threads that one call uses; None for every core this process may use.
 
     Raises:
         ArtifactError: the model is missing, damaged, or made for another version.

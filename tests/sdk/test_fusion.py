@@ -235,7 +235,7 @@ def test_a_bridge_does_not_look_at_its_own_document() -> None:
 def test_the_third_best_sentence_is_a_bridge_and_the_fourth_is_not() -> None:
     evidence = replace(
         EVIDENCE, title_ids=[[], [], [], [], [4], [7]], sentence_ids=[[0], [0], [4], [7], [0], [0]],
-        document=np.arange(6),
+        texts=[""] * 6, document=np.arange(6),
     )  # fmt: skip
     first = np.array([3.0, 2.0, 1.0, 0.0, -1.0, -1.0])
     column = bridge_features(evidence, first)[:, BRIDGE_FEATURES.index("title_in_best")]

@@ -127,3 +127,16 @@ def test_onnxruntime_neither_reports_nor_leaves_files_at_home(graph: Path, tmp_p
     variables |= {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     subprocess.run([sys.executable, "-c", code, graph], env=variables, check=True)
     assert list(tmp_path.rglob("*")) == []
+
+
+def test_workers_still_work_while_the_interpreter_ends() -> None:
+    code = (
+        "import atexit\n"
+        "from tersely.onnx.session import Workers\n"
+        "workers = Workers(2)\n"
+        "atexit.register(lambda: print(workers.map(abs, [-3, 1])))\n"
+        "workers.map(abs, [-3, 1])\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert (ended.stdout, ended.stderr) == ("[3, 1]\n", "")

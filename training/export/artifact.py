@@ -26,7 +26,7 @@ from training.selector.config import SelectorConfig
 from training.selector.data import Group, read_groups
 from training.selector.fit_fusion import background_idf, choose_threshold, fit, unfitted
 from training.selector.model import SelectorModel
-from training.selector.train import runs_before
+from training.selector.train import runs_of
 
 MAX_TORCH_GAP = 1e-3
 """Largest difference of a logit between torch and ONNX float32 that is still rounding."""
@@ -82,7 +82,7 @@ def export(config: SelectorConfig, run: Path, target: Path, command: str) -> Pat
         "base_model": config.base_model,
         "training_command": command,
         "data": sorted(config.data.questions),
-        "runs": runs_before(trained),
+        "runs": runs_of(trained),
         "parity": gaps,
         "heldout": ablation,
         "heldout_questions": dict(Counter(g.source for g in heldout)),

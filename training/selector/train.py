@@ -86,6 +86,7 @@ def train(
     model.to(accelerator.device)
     accelerator.register_for_checkpointing(model, optimizer)
     loop = Loop(accelerator, model, optimizer, config, layout_config, out, max_minutes)
+    loop.runs = runs_of(start_from) if start_from else []
     loop.resume()
     judge = Encoder(layout, heldout)
     best_file = out / "best.json"
@@ -100,16 +101,14 @@ def train(
         if loop.finished:
             break
     if accelerator.is_main_process:
+        (out / "final" / "runs.json").write_text(json.dumps([*loop.runs, loop.facts()], indent=2))
         shutil.copy(best_file, out / "final" / "validation.json")
-        (out / "final" / "runs.json").write_text(
-            json.dumps([*runs_before(start_from), loop.facts()], indent=2)
-        )
     return json.loads(best_file.read_text())
 
 
-def runs_before(final: Path | None) -> list[dict[str, Any]]:
-    """The history of the weights in a `final` folder; none without a folder."""
-    return json.loads((final / "runs.json").read_text()) if final else []
+def runs_of(final: Path) -> list[dict[str, Any]]:
+    """The runs that made the weights in a `final` folder, oldest first."""
+    return json.loads((final / "runs.json").read_text())
 
 
 def verdict(metrics: dict[str, Any]) -> float:
@@ -138,6 +137,8 @@ class Loop:
         self.seconds_before = 0.0
         self.finished = False
         self.log: list[dict[str, float]] = []
+        self.runs: list[dict[str, Any]] = []
+        """The history of the weights that this one started from."""
 
     def resume(self) -> None:
         folder = self.out / "checkpoint"
@@ -146,6 +147,7 @@ class Loop:
             state = json.loads((folder / "progress.json").read_text())
             self.step, self.done_groups = state["step"], state["groups"]
             self.seconds_before = state["seconds"]
+            self.runs = state["runs"]
 
     def facts(self) -> dict[str, Any]:
         """What this run adds to the history of the weights."""
@@ -231,7 +233,12 @@ class Loop:
         self.accelerator.save_state(str(folder))
         if self.accelerator.is_main_process:
             seconds = self.seconds_before + time.monotonic() - self.started
-            state = {"step": self.step, "groups": self.done_groups, "seconds": seconds}
+            state = {
+                "step": self.step,
+                "groups": self.done_groups,
+                "seconds": seconds,
+                "runs": self.runs,
+            }
             (folder / "progress.json").write_text(json.dumps(state))
             with open(self.out / "log.jsonl", "a", encoding="utf-8") as stream:
                 stream.writelines(json.dumps(entry) + "\n" for entry in self.log)

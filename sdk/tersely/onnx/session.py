@@ -31,7 +31,7 @@ class EncoderSession:
 
     def __init__(self, path: str | Path, threads: int | None = None) -> None:
         self.path = Path(path)
-        self.threads = min(usable_cores(), threads) if threads else usable_cores()
+        self.threads = allowed_threads(threads)
         self._lock = threading.Lock()
         self._inherited: list[Any] = []
         self._open()
@@ -86,14 +86,26 @@ class Workers:
         """`work` of every job, in order; raises what it raises."""
         if self.count == 1 or len(jobs) < 2:
             return [work(job) for job in jobs]
-        with self._lock:
-            if self._pool is None or self._pid != os.getpid():
-                self._pool, self._pid = ThreadPoolExecutor(self.count, "tersely"), os.getpid()
-            pool = self._pool
-        return list(pool.map(work, jobs))
+        try:
+            results = self._alive().map(work, jobs)
+        except RuntimeError:  # the interpreter is ending and starts no more threads
+            return [work(job) for job in jobs]
+        return list(results)
+
+    def _alive(self) -> ThreadPoolExecutor:
+        if self._pool is None or self._pid != os.getpid():
+            with self._lock:
+                if self._pool is None or self._pid != os.getpid():
+                    self._pool, self._pid = ThreadPoolExecutor(self.count, "tersely"), os.getpid()
+        return self._pool
 
     def __reduce__(self) -> tuple[type[Workers], tuple[int]]:
         return Workers, (self.count,)
+
+
+def allowed_threads(most: int | None) -> int:
+    """`most`, but never more than the usable cores; all of them for None."""
+    return min(usable_cores(), most) if most else usable_cores()
 
 
 def usable_cores() -> int:

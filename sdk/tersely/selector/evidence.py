@@ -1,14 +1,13 @@
 """What is known about every sentence of a request, as numbers that a small layer can weigh.
 
 The exact matches cost nothing next to the encoder and are worked out once; the encoder's logits come in one
-reading after the other. Every function is pure, and every row is a sentence.
+reading after the other. Every function is pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,13 +80,16 @@ _FAR = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Logits:
-    """What the encoder says: keep (sentences,) and relevance (documents,); nan where it did not read."""
+    """What one reading says: keep (sentences,) and relevance (documents,).
+
+    A second pass has nan where it did not look.
+    """
 
     keep: Floats
     relevance: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Evidence:
     """The sentences of one query, flat over documents in order, and what exact matching says of them."""
 
@@ -100,33 +102,28 @@ class Evidence:
     """(sentences,) number of each sentence's document."""
     idf: NDArray[np.float32]
     """(vocabulary,)"""
+    index: TermIndex = field(init=False)
+    terms: NDArray[np.int64] = field(init=False)
+    """The query's unique token ids."""
+    weights: Floats = field(init=False)
+    """(terms,)"""
+    presence: NDArray[np.bool_] = field(init=False)
+    """(sentences, terms)"""
+    exact: Floats = field(init=False)
+    """(sentences, len(EXACT_FEATURES))"""
+
+    def __post_init__(self) -> None:
+        self.index = TermIndex(self.sentence_ids, self.idf)
+        self.terms = unique(self.query_ids)
+        self.weights = self.index.weights(self.terms)
+        self.presence = self.index.presence(self.terms)
+        self.exact = self._exact()
 
     @property
     def documents(self) -> int:
         return len(self.title_ids)
 
-    @cached_property
-    def index(self) -> TermIndex:
-        return TermIndex(self.sentence_ids, self.idf)
-
-    @cached_property
-    def terms(self) -> NDArray[np.int64]:
-        """The query's unique token ids."""
-        return unique(self.query_ids)
-
-    @cached_property
-    def weights(self) -> Floats:
-        """(terms,)"""
-        return self.index.weights(self.terms)
-
-    @cached_property
-    def presence(self) -> NDArray[np.bool_]:
-        """(sentences, terms)"""
-        return self.index.presence(self.terms)
-
-    @cached_property
-    def exact(self) -> Floats:
-        """(sentences, len(EXACT_FEATURES))"""
+    def _exact(self) -> Floats:
         titles = TermIndex(self.title_ids, self.idf).presence(self.terms)
         in_document = any_per_document(self.presence, self.document, self.documents) | titles
         rare = self.weights * (in_document.sum(0) <= max(1, self.documents // 5))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tersely.onnx.artifacts import Artifact
-from tersely.onnx.session import EncoderSession, Workers, usable_cores
+from tersely.onnx.session import EncoderSession, Workers, allowed_threads
 from tersely.selector.evidence import Logits
 from tersely.selector.layout import OUTPUT_NAMES, LayoutConfig, Window, batches, collate
 
@@ -18,7 +18,7 @@ BATCH_TOKENS = 256
 int8 is more exact on them, because it scales its activations over the whole batch."""
 
 LONG_WINDOW = 1024
-"""Longest window, in tokens, from which every core works on one run; shorter ones are read side by side."""
+"""A model whose windows may have so many tokens gets every core for each run; others run side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Reader:
     @classmethod
     def load(cls, artifact: Artifact, layout: LayoutConfig, threads: int | None) -> Reader:
         """`threads` is the most that may run; None for every usable core."""
-        count = min(usable_cores(), threads) if threads else usable_cores()
+        count = allowed_threads(threads)
         long = layout.max_length >= LONG_WINDOW
         session = EncoderSession(artifact.model_path, count if long else 1)
         return cls(session, Workers(1 if long else count), layout.pad_id)

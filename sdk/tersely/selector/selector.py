@@ -1,7 +1,7 @@
 """Scores every sentence of every document for one query: encoder, exact-match evidence, fusion.
 
 tokenise once -> read the windows -> first stage -> (where the question seems to need another hop) read the
-best documents again, together with the best sentence found -> second stage -> a probability per sentence
+best documents again, after each of the two best sentences -> second stage -> a probability per sentence
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tersely.selector.evidence import (
     bridge_features,
     first_features,
     hop_sentences,
+    per_document_max,
     query_features,
     reread_features,
 )
@@ -156,12 +157,14 @@ class Selector:
         evidence, encoded, offsets = reading.evidence, reading.encoded, reading.offsets
         unread = reread_features(evidence, reading.logits, ())
         promise = first + self.fusion.bridge(np.hstack([features, unread]))
+        ranked = np.argsort(-per_document_max(promise, evidence.document, len(encoded)), kind="stable")
         hops: list[list[Window]] = []
         for sentence in hop_sentences(evidence, first):
             home = int(evidence.document[sentence])
+            others = set([int(i) for i in ranked if i != home][:HOP_WINDOWS])
             windows = self.layout.windows(
                 evidence.query_ids,
-                [e if i != home else EncodedDocument([], []) for i, e in enumerate(encoded)],
+                [e if i in others else EncodedDocument([], []) for i, e in enumerate(encoded)],
                 evidence=[*evidence.title_ids[home], *evidence.sentence_ids[sentence]],
             )
             hops.append([windows[i] for i in _best(windows, promise, offsets, HOP_WINDOWS)])
