@@ -132,9 +132,9 @@ def fit(
     table["+ bridges"] = _report(cases, out)
 
     fusion = replace(unfitted(), bridge=fit_part(everyone, hints)[1])
-    reader = Selector(selector.reader, selector.layout, fusion, selector.idf, 0.0)
+    hinted = Selector(selector.reader, selector.layout, fusion, selector.idf, 0.0)
     progress = tqdm(readings, desc="second pass", mininterval=10)
-    full = bridges([reader.read_again(r, s, f) for r, s, f in zip(progress, sides, first, strict=True)])
+    full = bridges([hinted.read_again(r, s, f) for r, s, f in zip(progress, sides, first, strict=True)])
     # The runtime also asks the bridge layer what to read again, before there is a second pass.
     out = scores(full, _cross_fit(cases, lambda part: fit_part(part, full, hints)))
     table["+ second pass"] = _report(cases, out)

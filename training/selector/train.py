@@ -151,15 +151,22 @@ class Loop:
 
     def facts(self) -> dict[str, Any]:
         """What this run adds to the history of the weights."""
-        minutes = (self.seconds_before + time.monotonic() - self.started) / 60
-        facts = {"seed": self.config.seed, "questions": self.done_groups, "minutes": round(minutes)}
-        return {**facts, "learning_rate": self.config.train.learning_rate}
+        return {
+            "seed": self.config.seed,
+            "questions": self.done_groups,
+            "minutes": round(self.seconds() / 60),
+            "learning_rate": self.config.train.learning_rate,
+        }
+
+    def seconds(self) -> float:
+        """Time spent so far, in this process and before its checkpoint."""
+        return self.seconds_before + time.monotonic() - self.started
 
     def share(self, total_groups: int) -> float:
         """How far the run is, in [0, 1]; the same number in every process."""
         share = self.done_groups / total_groups
         if self.limit:
-            share = max(share, (self.seconds_before + time.monotonic() - self.started) / self.limit)
+            share = max(share, self.seconds() / self.limit)
         agreed = torch.tensor([min(share, 1.0)], dtype=torch.float64, device=self.accelerator.device)
         return float(broadcast(agreed))
 
@@ -232,11 +239,10 @@ class Loop:
         folder = self.out / "checkpoint"
         self.accelerator.save_state(str(folder))
         if self.accelerator.is_main_process:
-            seconds = self.seconds_before + time.monotonic() - self.started
             state = {
                 "step": self.step,
                 "groups": self.done_groups,
-                "seconds": seconds,
+                "seconds": self.seconds(),
                 "runs": self.runs,
             }
             (folder / "progress.json").write_text(json.dumps(state))
