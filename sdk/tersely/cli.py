@@ -104,6 +104,12 @@ def _batch(args: argparse.Namespace) -> int:
     return code
 
 
+def _calibrate(args: argparse.Namespace) -> int:
+    from tersely import cli_calibrate
+
+    return _print_report(args, cli_calibrate.calibrate(args.model, args.threads, args.data, args.out))
+
+
 def _inspect(args: argparse.Namespace) -> int:
     from tersely import cli_report  # here, because the other commands need not wait for its imports
 
@@ -116,7 +122,13 @@ def _doctor(args: argparse.Namespace) -> int:
     return _print_report(args, cli_report.doctor(args.model, args.threads))
 
 
-_COMMANDS = {"compress": _compress, "demo": _demo, "inspect": _inspect, "doctor": _doctor}
+_COMMANDS = {
+    "compress": _compress,
+    "demo": _demo,
+    "calibrate": _calibrate,
+    "inspect": _inspect,
+    "doctor": _doctor,
+}
 
 
 def _compressor(args: argparse.Namespace) -> Compressor:
@@ -135,7 +147,13 @@ def _run(
     compressor: Compressor, args: argparse.Namespace, query: str, documents: Sequence[Document]
 ) -> Compression:
     return compressor.compress(
-        query, documents, budget=args.budget, rate=args.rate, max_docs=args.max_docs, order=args.order
+        query,
+        documents,
+        budget=args.budget,
+        rate=args.rate,
+        recall=args.recall,
+        max_docs=args.max_docs,
+        order=args.order,
     )
 
 
@@ -160,6 +178,8 @@ def _print_report(args: argparse.Namespace, report: Report) -> int:
 
 def _verdict(result: Compression, where: str = "") -> int:
     if result.status != "failed_open":
+        if result.recall_met is False:
+            _complain(f"{where}the limit leaves out sentences that the recall needs", OK)
         return OK
     return _complain(f"{where}not compressed, passed through unchanged: {result.reason}", FAILED_OPEN)
 

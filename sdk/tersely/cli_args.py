@@ -52,6 +52,14 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument("-q", "--query", default=DEMO_QUERY, help="a question of your own")
     _add_compression(demo)
 
+    calibrate = _add(commands, "calibrate", "make a model whose --recall holds for questions like yours")
+    cases = 'JSON lines of {"query", "documents": [...], "answers": ["text in a document", ...]}'
+    calibrate.add_argument("--data", required=True, metavar="FILE", help=cases)
+    calibrate.add_argument("--out", required=True, metavar="FOLDER", help="where the new model goes")
+    calibrate.add_argument("--json", action="store_true", help="print one JSON line")
+    _add_model(calibrate)
+    _add_color(calibrate)
+
     inspect = _add(commands, "inspect", "verify a model and print its card, sizes and metrics")
     inspect.add_argument("model", nargs="?", metavar="MODEL", help=_MODEL)
     inspect.add_argument("--json", action="store_true", help="print one JSON line")
@@ -78,6 +86,8 @@ def _add_compression(command: argparse.ArgumentParser) -> None:
     size = command.add_mutually_exclusive_group()
     size.add_argument("--budget", type=int, metavar="N", help="at most N tokens, titles and all included")
     size.add_argument("--rate", type=float, metavar="R", help="at most this share of the tokens, in (0, 1]")
+    recall = "keep the answer sentence in this share of questions, in (0, 1), as far as a limit allows"
+    command.add_argument("--recall", type=float, metavar="R", help=recall)
     command.add_argument("--max-docs", type=int, metavar="N", help="keep only the N most relevant documents")
     order = "documents as given, or the most relevant first (default: source)"
     command.add_argument("--order", choices=("source", "rerank"), default="source", help=order)

@@ -26,13 +26,18 @@ from tersely.text.tokens import TokenCounter, encodable, resolve_counter
 from tersely.types import Compression
 
 if TYPE_CHECKING:
+    from tersely.selector.calibration import Calibration
     from tersely.selector.selector import DocumentScores, ScoredInput
 
 logger = logging.getLogger("tersely")
 
 
 class Scorer(Protocol):
-    """What a compressor needs of a model. `tersely.selector.selector.Selector` is the one that ships."""
+    """What a compressor needs of a model. `tersely.selector.selector.Selector` is the one that ships.
+
+    One that also has an attribute `calibration` (`tersely.selector.calibration.Calibration`) can be asked for
+    a `recall`.
+    """
 
     threshold: float
     """Units scored at least this much are kept when the caller gives no limit."""
@@ -92,20 +97,25 @@ class Compressor:
         *,
         budget: int | None = None,
         rate: float | None = None,
+        recall: float | None = None,
         max_docs: int | None = None,
         order: Order = "source",
     ) -> Compression:
         """Keep what the query needs.
 
-        With `budget` or `rate` the best units fill the limit. With neither, every unit above the model's
-        own threshold is kept, so the size adapts to the query and may be nothing at all. The result is
-        never larger than the input, in tokens as in characters.
+        With `budget` or `rate` the best units fill the limit. With `recall` every unit above the threshold
+        that was calibrated for it is kept, as far as a `budget` or `rate` beside it allows. With none of
+        them it is the model's own threshold, so the size adapts to the query and may be nothing at all. The
+        result is never larger than the input, in tokens as in characters.
 
         Args:
             query: the question that the context should answer.
             docs: texts, `Document`s, or mappings with the key "text".
             budget: most tokens of the text, by the compressor's counter; titles and separators included.
             rate: most tokens of the text, as a share of the input's, in (0, 1].
+            recall: keep enough that the answer sentence survives in at least this share of questions, for
+                questions like those of the model's calibration set, in (0, 1). `recall_met` of the result
+                says whether a limit stood in the way.
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source") or the most relevant first ("rerank").
 
@@ -120,10 +130,11 @@ class Compressor:
         clock = Clock()
         query = inputs.check_query(query)
         tokens, share = inputs.check_budget(budget, rate)
+        dial = self._dial(inputs.check_recall(recall))
         if max_docs is not None:
             max_docs = inputs.check_count(max_docs, "max_docs", "documents")
         order = inputs.check_order(order)
-        job = Job(inputs.read_documents(docs), self._count, self.model, clock)
+        job = Job(inputs.read_documents(docs), self._count, self.model, clock, promised=dial is not None)
         if not job.filled:
             return job.everything("bypassed", "there is no text in the documents")
 
@@ -144,6 +155,8 @@ class Compressor:
             return job.everything("failed_open", reason)
         clock.lap("score")
         threshold = None if limited else self._scorer.threshold
+        if dial is not None:
+            threshold = dial
         return job.choose(
             scores,
             limit,
@@ -159,11 +172,18 @@ class Compressor:
         *,
         budget: int | None = None,
         rate: float | None = None,
+        recall: float | None = None,
         max_docs: int | None = None,
         order: Order = "source",
     ) -> list[Compression]:
         """`compress` for each (query, docs), with the same options and the same results, in order."""
-        options: dict[str, Any] = {"budget": budget, "rate": rate, "max_docs": max_docs, "order": order}
+        options: dict[str, Any] = {
+            "budget": budget,
+            "rate": rate,
+            "recall": recall,
+            "max_docs": max_docs,
+            "order": order,
+        }
         return [self.compress(query, docs, **options) for query, docs in requests]
 
     async def acompress(
@@ -173,6 +193,7 @@ class Compressor:
         *,
         budget: int | None = None,
         rate: float | None = None,
+        recall: float | None = None,
         max_docs: int | None = None,
         order: Order = "source",
     ) -> Compression:
@@ -181,8 +202,32 @@ class Compressor:
         import asyncio
 
         return await asyncio.to_thread(
-            self.compress, query, docs, budget=budget, rate=rate, max_docs=max_docs, order=order
+            self.compress,
+            query,
+            docs,
+            budget=budget,
+            rate=rate,
+            recall=recall,
+            max_docs=max_docs,
+            order=order,
         )
+
+    def _dial(self, recall: float | None) -> float | None:
+        """The threshold that keeps the promise; None where nothing is promised."""
+        if recall is None:
+            return None
+        calibration: Calibration | None = getattr(self._scorer, "calibration", None)
+        if calibration is None:
+            raise InvalidInputError(
+                f"{self.model} has no calibration, which recall needs. Make one with `tersely calibrate`, or "
+                "pass budget or rate."
+            )
+        try:
+            return calibration.threshold(recall)
+        except ValueError as error:
+            raise InvalidInputError(
+                f"recall is {recall}, but {error}. Lower it, or calibrate on more questions."
+            ) from error
 
     def _score(self, query: str, job: Job) -> list[Scores]:
         """Scores for each document; raises what the model raises, and ValueError for scores that are none."""

@@ -73,8 +73,20 @@ def check_budget(budget: object, rate: object) -> tuple[int | None, float | None
         raise InvalidInputError("Both budget and rate are given. Pass one of them, or neither.")
     return (
         None if budget is None else check_count(budget, "budget", "tokens"),
-        None if rate is None else _check_rate(rate),
+        None
+        if rate is None
+        else _check_share(rate, "rate", "Pass the share of tokens to keep, above 0 and at most 1."),
     )
+
+
+def check_recall(recall: object) -> float | None:
+    remedy = "Pass the share of questions that are to keep their answer sentence, above 0 and below 1."
+    if recall is None:
+        return None
+    share = _check_share(recall, "recall", remedy)
+    if share == 1:
+        raise InvalidInputError(f"recall is 1.0, which only the whole text can promise. {remedy}")
+    return share
 
 
 def check_count(value: object, name: str, unit: str) -> int:
@@ -86,13 +98,12 @@ def check_count(value: object, name: str, unit: str) -> int:
     return count
 
 
-def _check_rate(rate: object) -> float:
-    remedy = "Pass the share of tokens to keep, above 0 and at most 1."
-    if isinstance(rate, bool) or not isinstance(rate, Real):
-        raise InvalidInputError(f"rate is {_kind(rate)}. {remedy}")
-    share = float(rate)
+def _check_share(value: object, name: str, remedy: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InvalidInputError(f"{name} is {_kind(value)}. {remedy}")
+    share = float(value)
     if math.isnan(share) or not 0 < share <= 1:
-        raise InvalidInputError(f"rate is {share}. {remedy}")
+        raise InvalidInputError(f"{name} is {share}. {remedy}")
     return share
 
 

@@ -50,7 +50,13 @@ class Job:
     """
 
     def __init__(
-        self, documents: list[Document], count: Callable[[str], int], model: str, clock: Clock
+        self,
+        documents: list[Document],
+        count: Callable[[str], int],
+        model: str,
+        clock: Clock,
+        *,
+        promised: bool = False,
     ) -> None:
         self.documents = documents
         self.units: list[list[Unit]] = [split_units(document.text) for document in documents]
@@ -59,6 +65,7 @@ class Job:
         self._count = count
         self._model = model
         self._clock = clock
+        self._promised = promised
         self._whole: list[list[int]] = [list(range(len(units))) for units in self.units]
         """Per unit, a number that pieces of one unit share."""
         self._costs: list[list[int]] | None = None
@@ -156,7 +163,7 @@ class Job:
                 dropped.append(Span(doc, unit.start, unit.end, score, reason))
         chosen = self._by_document(choice)
         if dropped or list(sequence) != sorted(sequence):
-            return self._compression(chosen, sequence, scores, kept, dropped, "compressed", None)
+            return self._compression(chosen, sequence, scores, kept, dropped, "compressed", None, threshold)
         return self._compression(
             chosen, sequence, scores, kept, [], "unchanged", "nothing was scored too low"
         )
@@ -170,6 +177,7 @@ class Job:
         dropped: Sequence[Span],
         status: Status,
         reason: str | None,
+        threshold: float | None = None,
     ) -> Compression:
         text, pieces, bodies = self._render(chosen, sequence)
         present = [doc for doc in sequence if chosen[doc]]
@@ -195,8 +203,14 @@ class Job:
             reason=reason,
             model=self._model,
             pieces=Citations(pieces),
+            recall_met=self._met(dropped, threshold) if self._promised else None,
             timings=self._clock.stop(),
         )
+
+    @staticmethod
+    def _met(dropped: Sequence[Span], threshold: float | None) -> bool:
+        """Whether nothing was dropped that the promised recall needs."""
+        return all(threshold is not None and span.score < threshold for span in dropped)
 
     def _render(
         self, chosen: Sequence[Sequence[int]], sequence: Sequence[int]

@@ -50,6 +50,13 @@ def contains_answer(text: str, answers: Sequence[str]) -> bool:
     return any(_occurs(normalize_answer(answer), haystack) for answer in answers)
 
 
+def is_correct(prediction: str, answers: Sequence[str]) -> bool:
+    """EFFCOMP's Acc: a normalised answer occurs in the normalised prediction; a verdict (yes, no, noanswer)
+    has to be all of it."""
+    verdicts = [a for a in answers if normalize_answer(a) in WITHOUT_ANSWER_STRING - {""}]
+    return contains_answer(prediction, answers) or bool(verdicts and exact_match(prediction, verdicts))
+
+
 def covered(wanted: Range, kept: Sequence[Range]) -> int:
     """Number of code points of `wanted` that lie in `kept`, whose ranges must not overlap each other."""
     start, end = wanted

@@ -104,6 +104,8 @@ class Compression:
     """Why nothing was compressed; None if something was."""
     model: str
     """Name and checksum of the model, as "name@12345678"."""
+    recall_met: bool | None
+    """Whether everything was kept that the promised `recall` needs; None where none was promised."""
     pieces: Citations = field(repr=False)
     timings: Mapping[str, float] = field(compare=False)
     """Seconds per stage: "split", "score", "pack", "total"."""
@@ -132,6 +134,7 @@ class Compression:
             "status": self.status,
             "reason": self.reason,
             "model": self.model,
+            "recall_met": self.recall_met,
             "timings": dict(self.timings),
         }
 

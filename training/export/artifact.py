@@ -17,8 +17,10 @@ from transformers import AutoConfig, AutoModel
 
 from benchmarks.export import quantise
 from tersely.onnx.artifacts import load_artifact, write_manifest
+from tersely.selector.calibration import write_calibration
 from tersely.selector.layout import LAYOUT_VERSION, Layout, LayoutConfig
 from tersely.selector.selector import Selector
+from training.export.calibration import calibration
 from training.export.card import card
 from training.export.onnx import export_float, parity
 from training.selector.batching import Encoder
@@ -78,6 +80,7 @@ def export(config: SelectorConfig, run: Path, target: Path, command: str) -> Pat
     selector = Selector.load(load_artifact(staging))
     fusion, ablation, scored = fit(selector, heldout, config.seed)
     fusion.save(staging / "fusion.json")
+    write_calibration(staging, calibration(scored))
     facts = {
         "base_model": config.base_model,
         "training_command": command,

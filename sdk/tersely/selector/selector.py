@@ -16,6 +16,7 @@ from tokenizers import Tokenizer
 
 from tersely.errors import ArtifactError
 from tersely.onnx.artifacts import Artifact
+from tersely.selector.calibration import Calibration, read_calibration
 from tersely.selector.evidence import (
     Evidence,
     Logits,
@@ -83,6 +84,7 @@ class Selector:
         fusion: Fusion,
         idf: NDArray[np.float32],
         threshold: float,
+        calibration: Calibration | None = None,
         max_windows: int = MAX_WINDOWS,
     ) -> None:
         self.reader = reader
@@ -90,6 +92,7 @@ class Selector:
         self.fusion = fusion
         self.idf = idf
         self.threshold = threshold
+        self.calibration = calibration
         self.max_windows = max_windows
 
     @classmethod
@@ -103,11 +106,13 @@ class Selector:
             fusion = Fusion.load(artifact.path / "fusion.json")
             idf = np.load(artifact.path / "lexical.npz")["idf"].astype(np.float32)
             threshold = float(config["threshold"])
+            calibration = read_calibration(artifact.path)
         except Exception as error:  # tokenizers raises bare Exception
             raise ArtifactError(
                 f"{artifact.path} cannot be used ({error}): export or download it again"
             ) from error
-        return cls(Reader.load(artifact, layout.config, threads), layout, fusion, idf, threshold)
+        reader = Reader.load(artifact, layout.config, threads)
+        return cls(reader, layout, fusion, idf, threshold, calibration)
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         """One DocumentScores per document, in the order given. Documents without units get relevance 0."""

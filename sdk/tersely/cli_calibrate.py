@@ -1,0 +1,68 @@
+"""`tersely calibrate`: a copy of a model whose recall dial is set on the caller's own questions."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tersely.cli_input import read_requests
+from tersely.cli_output import Progress
+from tersely.cli_report import Report
+from tersely.errors import InvalidInputError
+from tersely.onnx.artifacts import load_artifact, write_manifest
+from tersely.selector.calibration import Calibration, Case, Measured, measure, write_calibration
+from tersely.selector.selector import Selector
+
+RECALLS = (0.8, 0.9, 0.95, 0.98, 0.99)
+
+
+def calibrate(model: str | None, threads: int | None, data: str, out: str) -> Report:
+    """Write the calibrated copy of `model` to the folder `out`, and what its dial costs on these questions.
+
+    Raises:
+        InvalidInputError: the file has a bad line or no usable question, or the folder is there already.
+        ArtifactError: the model is missing or damaged.
+    """
+    target = Path(out)
+    if target.exists():
+        raise InvalidInputError(f"{target} exists already. Name a new folder.")
+    requests = list(read_requests(data))
+    unanswered = [r.line for r in requests if not r.answers]
+    if unanswered:
+        raise InvalidInputError(
+            f"{data}, line {unanswered[0]}: 'answers' is missing. Give the answer's text."
+        )
+    artifact = load_artifact(model)
+    selector = Selector.load(artifact, threads)
+    found: list[Measured] = []
+    with Progress(len(requests)) as progress:
+        for request in requests:
+            found.append(measure(selector, Case(request.query, request.documents, request.answers)))
+            progress.step()
+    scores = tuple(m.answer for m in found if m.answer is not None)
+    if not scores:
+        raise InvalidInputError(f"{data}: no document sentence holds one of its answers. Check the answers.")
+    calibration = Calibration(scores, {Path(data).stem: len(scores)})
+    shutil.copytree(artifact.path, target)
+    write_calibration(target, calibration)
+    write_manifest(target, **{k: v for k, v in artifact.manifest.items() if k not in ("format", "files")})
+    facts = {
+        "model": str(target),
+        "questions": len(scores),
+        "without an answer sentence": len(found) - len(scores),
+        "highest recall": round(calibration.highest_recall, 4),
+        "recall": {
+            f"{recall:g}": f"threshold {threshold:.4f}, keeps {kept:.1%} of the text"
+            for recall, threshold, kept in _dial(calibration, found)
+        },
+    }
+    return Report("", facts)
+
+
+def _dial(calibration: Calibration, found: Sequence[Measured]) -> Iterator[tuple[float, float, float]]:
+    """Recall, threshold, and the mean share of the text that it keeps, for each recall in reach."""
+    for recall in RECALLS:
+        if recall <= calibration.highest_recall:
+            threshold = calibration.threshold(recall)
+            yield recall, threshold, sum(m.rate(threshold) for m in found) / len(found)

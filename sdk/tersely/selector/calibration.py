@@ -1,0 +1,125 @@
+"""The recall dial: a threshold for a promised recall, by conformal risk control.
+
+Of every calibration question one number is kept: the score of its best answer sentence, which is the highest
+threshold that does not lose it. A threshold loses a share of the questions; conformal risk control
+(Angelopoulos et al., 2022, with the 0-1 loss "the answer sentence is lost") picks the highest one whose
+share, corrected for the size of the set, stays below 1 - recall. Then, for a question drawn like those of the
+set, the probability to lose the answer sentence is at most 1 - recall.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tersely.metrics import contains_answer
+from tersely.text.sentences import split_units
+from tersely.types import Document
+
+if TYPE_CHECKING:
+    from tersely.selector.selector import DocumentScores, ScoredInput
+
+FILE = "calibration.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Scores of answer sentences, ascending, one per calibration question."""
+
+    scores: tuple[float, ...]
+    questions: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Number of questions by set, for people."""
+
+    def __post_init__(self) -> None:
+        if not self.scores or any(not 0 <= s <= 1 for s in self.scores):
+            raise ValueError("a calibration needs scores in [0, 1], at least one")
+        object.__setattr__(self, "scores", tuple(sorted(self.scores)))
+
+    @property
+    def highest_recall(self) -> float:
+        """The highest recall that a set of this size can promise."""
+        return 1 - 1 / (len(self.scores) + 1)
+
+    def threshold(self, recall: float) -> float:
+        """The highest threshold that keeps the promise: (questions lost + 1) / (questions + 1) <= 1 - recall.
+
+        Raises ValueError above `highest_recall`.
+        """
+        lost = math.floor((1 - recall) * (len(self.scores) + 1) + 1e-9) - 1
+        if lost < 0:
+            raise ValueError(f"{len(self.scores)} questions can promise {self.highest_recall:.4f} at most")
+        return self.scores[min(lost, len(self.scores) - 1)]
+
+    def coverage(self, threshold: float) -> float:
+        """Share of the calibration questions whose answer sentence scores at least `threshold`."""
+        return 1 - bisect_left(self.scores, threshold) / len(self.scores)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"questions": dict(self.questions), "scores": [math.floor(s * 1e6) / 1e6 for s in self.scores]}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Calibration:
+        """Raises KeyError, TypeError or ValueError for anything that `to_dict` did not make."""
+        return cls(tuple(map(float, values["scores"])), dict(values["questions"]))
+
+
+def read_calibration(artifact: Path) -> Calibration | None:
+    """The calibration of a model folder; None where it has none. Raises ValueError for a damaged file."""
+    path = artifact / FILE
+    if not path.is_file():
+        return None
+    try:
+        return Calibration.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{FILE} lacks {error}") from error
+
+
+def write_calibration(artifact: Path, calibration: Calibration) -> None:
+    """Into a model folder that is sealed afterwards."""
+    (artifact / FILE).write_text(json.dumps(calibration.to_dict()) + "\n", encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question whose answer is known."""
+
+    query: str
+    documents: Sequence[Document]
+    answers: Sequence[str]
+    """Texts of which one has to stand in a sentence for that to be an answer sentence."""
+
+
+class _Scorer(Protocol):
+    def score(self, query: str, documents: Sequence[ScoredInput]) -> Sequence[DocumentScores]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The scores of a case's sentences, flat over its documents, and of its best answer sentence."""
+
+    answer: float | None
+    """None where no sentence holds an answer."""
+    scores: tuple[float, ...]
+    sizes: tuple[int, ...]
+    """Characters of each sentence."""
+
+    def rate(self, threshold: float) -> float:
+        """Share of the characters that a threshold keeps."""
+        kept = sum(size for size, score in zip(self.sizes, self.scores, strict=True) if score >= threshold)
+        return kept / max(1, sum(self.sizes))
+
+
+def measure(scorer: _Scorer, case: Case) -> Measured:
+    """Score a case as a compression would."""
+    from tersely.selector.selector import ScoredInput
+
+    inputs = [ScoredInput(d.title, d.text, split_units(d.text)) for d in case.documents]
+    scores = [float(score) for document in scorer.score(case.query, inputs) for score in document.scores]
+    texts = [d.text[u.start : u.end] for d in inputs for u in d.units]
+    held = [s for s, text in zip(scores, texts, strict=True) if contains_answer(text, case.answers)]
+    return Measured(max(held, default=None), tuple(scores), tuple(map(len, texts)))

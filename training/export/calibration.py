@@ -1,0 +1,29 @@
+"""The calibration set of an artifact: cross-fitted scores of held-out questions, so that none of them was
+seen by the layer that scored it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from tersely.metrics import contains_answer
+from tersely.selector.calibration import Calibration
+from training.selector.validate import GroupScores
+
+
+def calibration(scored: Sequence[GroupScores]) -> Calibration:
+    """From logits of held-out questions; those without a sentence that holds an answer do not count."""
+    scores: list[float] = []
+    questions: Counter[str] = Counter()
+    for item in scored:
+        held = [
+            logit
+            for document, row in zip(item.group.documents, item.scores, strict=True)
+            for (start, end), logit in zip(document.units, row, strict=True)
+            if contains_answer(document.text[start:end], item.group.answers)
+        ]
+        if held:
+            scores.append(1.0 / (1.0 + math.exp(-max(held))))
+            questions[item.group.source] += 1
+    return Calibration(tuple(scores), questions)
