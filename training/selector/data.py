@@ -82,7 +82,7 @@ def prepare(folder: Path, out: Path, config: DataConfig, seed: int) -> None:
     out.mkdir(parents=True, exist_ok=True)
     parts: dict[str, list[Group]] = {"train": [], "heldout": []}
     for name in sorted(config.questions):
-        questions = [q for q in map(_question, read_rows(folder, "train", name)) if _usable(q)]
+        questions = [q for q in map(question, read_rows(folder, "train", name)) if _usable(q)]
         rng.shuffle(questions)
         held, rest = split_by_article(questions, config.heldout.get(name, 0))
         rest = rest[: config.questions[name]]
@@ -123,7 +123,7 @@ def split_by_article(questions: Sequence[Question], count: int) -> tuple[list[Qu
     return inside[:count], [q for q in questions if q.article not in articles]
 
 
-def _question(row: dict[str, Any]) -> Question:
+def question(row: dict[str, Any]) -> Question:
     return Question(
         str(row["id"]), row["question"].strip(), tuple(row["answers"]), tuple(map(_labelled, row["docs"]))
     )

@@ -6,12 +6,10 @@ processor has instructions for it, float32 otherwise. `accelerate launch` spread
 
 from __future__ import annotations
 
-import ctypes
 import json
 import math
 import random
 import shutil
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -25,6 +23,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from tersely.selector.layout import Layout, LayoutConfig, Window, batches
+from training.optimisation import adamw, keep_freed_memory, precision, triangle
 from training.selector.batching import Batch, Encoder, Item, epoch_order, group_batches, make_batch
 from training.selector.config import SelectorConfig
 from training.selector.data import Group, read_groups
@@ -33,25 +32,6 @@ from training.selector.model import SelectorModel, build
 from training.selector.validate import GroupScores, summarise
 
 PART_TOKENS = {"cpu": 2048, "cuda": 32768}
-
-
-def precision(device: str) -> str:
-    """The mixed-precision mode that is faster than float32 on this machine."""
-    if device == "cuda":
-        return "bf16"
-    supported = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    return "bf16" if supported else "no"
-
-
-def keep_freed_memory() -> None:
-    """Tell glibc to reuse freed memory instead of returning it: page faults cost a CPU run a third of its
-    speed."""
-    if sys.platform == "linux":
-        libc = ctypes.CDLL(None)
-        if hasattr(libc, "mallopt"):
-            m_trim_threshold, m_mmap_max = -1, -4
-            libc.mallopt(m_mmap_max, 0)
-            libc.mallopt(m_trim_threshold, 2**31 - 1)
 
 
 def train(
@@ -82,7 +62,7 @@ def train(
     random.Random(config.seed).shuffle(heldout)
     encoder = Encoder(layout, groups)
     orders = [epoch_order(groups, config.data, config.seed, e) for e in range(config.train.epochs)]
-    optimizer = _optimizer(model, config)
+    optimizer = adamw(model, config.train.learning_rate, config.train.weight_decay)
     model.to(accelerator.device)
     accelerator.register_for_checkpointing(model, optimizer)
     loop = Loop(accelerator, model, optimizer, config, layout_config, out, max_minutes)
@@ -191,7 +171,7 @@ class Loop:
         for chunk in _chunks(everyone, self.accelerator.num_processes):
             share = self.share(total_groups)
             for entry in self.optimizer.param_groups:
-                entry["lr"] = c.learning_rate * min(share / c.warmup, (1 - share) / (1 - c.warmup), 1.0)
+                entry["lr"] = c.learning_rate * triangle(share, c.warmup)
             loss = self.update(make_batch(chunk[self.accelerator.process_index], pad, part))
             seen = sum(map(len, chunk))
             self.done_groups += seen
@@ -309,13 +289,3 @@ def save(model: SelectorModel, tokenizer: Any, layout: LayoutConfig, folder: Pat
     model.encoder.config.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     (folder / "layout.json").write_text(json.dumps(layout.to_dict(), indent=2))
-
-
-def _optimizer(model: SelectorModel, config: SelectorConfig) -> torch.optim.AdamW:
-    decay = [p for p in model.parameters() if p.ndim > 1]
-    rest = [p for p in model.parameters() if p.ndim <= 1]
-    return torch.optim.AdamW(
-        [{"params": decay, "weight_decay": config.train.weight_decay}, {"params": rest, "weight_decay": 0.0}],
-        lr=config.train.learning_rate,
-        fused=True,
-    )

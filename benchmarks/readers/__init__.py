@@ -1,0 +1,33 @@
+"""Readers: the models that answer a question from a context, for rewards in training and F1 in benchmarks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.readers.cached import CachedReader
+from benchmarks.readers.protocol import Prompt, Reader
+from tersely.errors import InvalidInputError
+
+__all__ = ["CachedReader", "Prompt", "Reader", "open_reader"]
+
+
+def open_reader(spec: str) -> Reader:
+    """`extractive:FOLDER`, `causal:FOLDER` (or a .gguf file, or a package that carries one), or
+    `openai:URL#MODEL`. Raises InvalidInputError for anything else."""
+    kind, _, where = spec.partition(":")
+    if kind == "extractive" and where:
+        from benchmarks.readers.extractive import ExtractiveReader
+
+        return ExtractiveReader(Path(where))
+    if kind == "causal" and where:
+        from benchmarks.readers.causal import CausalReader
+
+        return CausalReader(where)
+    url, _, model = where.partition("#")
+    if kind == "openai" and url and model:
+        from benchmarks.readers.server import ServerReader
+
+        return ServerReader(url, model)
+    raise InvalidInputError(
+        f"no reader is called {spec!r}: use extractive:FOLDER, causal:FOLDER or openai:URL#MODEL"
+    )

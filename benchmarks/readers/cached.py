@@ -1,0 +1,32 @@
+"""Answers kept on disk by reader and prompt, so that no prompt is paid for twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchmarks import cache
+from benchmarks.readers.protocol import Prompt, Reader
+
+BLOCK = 4096
+"""Prompts answered between two savings."""
+
+
+class CachedReader:
+    """`reader`, asked only what it has not answered before. Failures are not kept: they are tried again."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self.name = reader.name
+
+    def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
+        """See `Reader.answer`."""
+        keys = [cache.digest(self.name, p.question, p.context) for p in prompts]
+        known = {k: v.decode() for k, v in cache.fetch("answers", keys).items()}
+        missing = list({k: p for k, p in zip(keys, prompts, strict=True) if k not in known}.items())
+        for at in range(0, len(missing), BLOCK):
+            block = missing[at : at + BLOCK]
+            answers = self._reader.answer([p for _, p in block])
+            fresh = {k: a for (k, _), a in zip(block, answers, strict=True) if a is not None}
+            cache.keep("answers", {k: a.encode("utf-8", "replace") for k, a in fresh.items()})
+            known |= fresh
+        return [known.get(k) for k in keys]

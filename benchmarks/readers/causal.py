@@ -1,0 +1,107 @@
+"""A causal language model through transformers: batched greedy decoding on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from benchmarks.precision import bf16_is_fast
+from benchmarks.readers.protocol import NEW_TOKENS, Prompt, first_line
+from tersely.errors import InvalidInputError
+
+BATCH_TOKENS = 4096
+"""Prompt tokens decoded side by side, padding included."""
+
+
+class CausalReader:
+    """The model in `source`: a folder of transformers' format, a .gguf file, or an installed package that
+    carries one. Prompts longer than the model's positions lose the end of their context."""
+
+    def __init__(self, source: str) -> None:
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
+        dtype = torch.bfloat16 if bf16_is_fast(self._device) else torch.float32
+        path = _locate(source)
+        where: dict[str, Any] = {}
+        if path.suffix == ".gguf":
+            where = {"gguf_file": path.name}
+            extra = {"quantization_config": GgufConfig(dequantize=True)}
+        else:
+            extra = {}
+        folder = str(path.parent if where else path)
+        self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, **where)
+        self.tokenizer.padding_side = "left"
+        if self.tokenizer.pad_token is None:
+            self.tokenizer.pad_token = self.tokenizer.eos_token
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **where, **extra)
+        self._model: Any = model.to(self._device).eval()
+        self._longest = int(model.config.max_position_embeddings) - NEW_TOKENS
+        self.name = f"causal-{path.stem}-{str(dtype).rpartition('.')[2]}"
+
+    def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
+        """See `Reader.answer`; this one fails as a whole or not at all."""
+        ids = [self._encode(p) for p in prompts]
+        order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+        answers: list[str | None] = [None] * len(prompts)
+        at = 0
+        while at < len(order):
+            size = 1
+            while at + size < len(order) and (size + 1) * len(ids[order[at + size]]) <= BATCH_TOKENS:
+                size += 1
+            rows = order[at : at + size]
+            for row, text in zip(rows, self._generate([ids[i] for i in rows]), strict=True):
+                answers[row] = first_line(text)
+            at += size
+        return answers
+
+    def _encode(self, prompt: Prompt) -> list[int]:
+        """Token ids of a prompt; of a context that is too long, its beginning."""
+        ids = self._template(prompt)
+        if len(ids) <= self._longest:
+            return ids
+        context = self.tokenizer(prompt.context, add_special_tokens=False, return_offsets_mapping=True)
+        room = len(context["input_ids"]) - (len(ids) - self._longest) - 1
+        if room <= 0:
+            raise InvalidInputError(f"the question alone is longer than {self.name} can read")
+        end = context["offset_mapping"][room][0]
+        return self._template(Prompt(prompt.question, prompt.context[:end]))[: self._longest]
+
+    def _template(self, prompt: Prompt) -> list[int]:
+        text = prompt.render()
+        if self.tokenizer.chat_template:
+            text = self.tokenizer.apply_chat_template(
+                [{"role": "user", "content": text}], add_generation_prompt=True, tokenize=False
+            )
+            return self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return self.tokenizer(text)["input_ids"]
+
+    def _generate(self, ids: list[list[int]]) -> list[str]:
+        import torch
+
+        batch = self.tokenizer.pad({"input_ids": ids}, return_tensors="pt").to(self._device)
+        with torch.inference_mode():
+            out = self._model.generate(
+                **batch,
+                do_sample=False,
+                max_new_tokens=NEW_TOKENS,
+                pad_token_id=self.tokenizer.pad_token_id,
+            )
+        return self.tokenizer.batch_decode(out[:, batch["input_ids"].shape[1] :], skip_special_tokens=True)
+
+
+def _locate(source: str) -> Path:
+    path = Path(source)
+    if path.exists():
+        return path
+    spec = find_spec(source) if source.isidentifier() else None
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        found = sorted(Path(folder).glob("*.gguf"))
+        if found:
+            return found[0]
+    raise InvalidInputError(
+        f"{source} is neither a folder, a .gguf file, nor an installed package that carries one"
+    )
