@@ -1,0 +1,135 @@
+"""EFFCOMP section 3.2 against values worked by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from training.selector.policy import (
+    advantages,
+    clipped_surrogate,
+    divergence,
+    entropy,
+    log_likelihood,
+    policy_loss,
+    reward,
+    sample,
+)
+from training.selector.trajectories import BestTrajectories
+
+
+def logit(p: float) -> float:
+    return math.log(p / (1 - p))
+
+
+LOGITS = torch.tensor([logit(0.8), logit(0.5), logit(0.2)])
+KEEP_FIRST = torch.tensor([1.0, 0.0, 0.0])
+KEEP_LAST = torch.tensor([0.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("correct", "rate", "alpha", "expected"),
+    [
+        (True, 0.2, 0.95, 0.95 + 0.05 * 0.8),
+        (True, 1.0, 0.95, 0.95),
+        (False, 0.2, 0.95, -0.05 * 0.8),
+        (False, 1.0, 0.95, 0.0),
+        (True, 0.5, 0.65, 0.65 + 0.35 * 0.5),
+    ],
+)
+def test_reward_is_equation_2(correct: bool, rate: float, alpha: float, expected: float) -> None:
+    assert reward(correct, rate, alpha) == pytest.approx(expected)
+
+
+def test_advantages_are_z_scores_of_the_group() -> None:
+    # mean 2, deviations -1 -1 0 2, population variance 6 / 4
+    z = advantages(torch.tensor([1.0, 1.0, 2.0, 4.0]))
+    assert z.tolist() == pytest.approx([x / math.sqrt(1.5) for x in (-1, -1, 0, 2)])
+
+
+def test_a_group_of_equal_rewards_has_no_preference() -> None:
+    assert advantages(torch.full((8,), 0.97)).tolist() == [0.0] * 8
+
+
+def test_log_likelihood_is_the_geometric_mean_of_equation_3() -> None:
+    found = log_likelihood(LOGITS, torch.stack([KEEP_FIRST, KEEP_LAST])).exp()
+    assert found.tolist() == pytest.approx([(0.8 * 0.5 * 0.8) ** (1 / 3), (0.2 * 0.5 * 0.2) ** (1 / 3)])
+
+
+@pytest.mark.parametrize(
+    ("ratio", "z", "expected"),
+    [
+        (1.5, 2.0, 1.2 * 2.0),  # a gain counts up to 1 + epsilon
+        (1.1, 2.0, 1.1 * 2.0),
+        (0.5, 2.0, 0.5 * 2.0),  # a loss counts in full
+        (0.5, -2.0, 0.8 * -2.0),
+        (1.5, -2.0, 1.5 * -2.0),
+    ],
+)
+def test_surrogate_is_equation_4(ratio: float, z: float, expected: float) -> None:
+    old = torch.tensor([-1.0])
+    found = clipped_surrogate(old + math.log(ratio), old, torch.tensor([z]), 0.2)
+    assert float(found) == pytest.approx(-expected)
+
+
+def test_surrogate_averages_over_the_group() -> None:
+    old = torch.tensor([-1.0, -1.0])
+    found = clipped_surrogate(old, old, torch.tensor([1.0, -0.5]), 0.2)
+    assert float(found) == pytest.approx(-0.25)
+
+
+def test_entropy_is_equation_5() -> None:
+    sides = [-(p * math.log(p) + (1 - p) * math.log(1 - p)) for p in (0.8, 0.5, 0.2)]
+    assert float(entropy(LOGITS)) == pytest.approx(sum(sides) / 3)
+
+
+def test_loss_is_equation_6() -> None:
+    actions = torch.stack([KEEP_FIRST, KEEP_LAST])
+    old = log_likelihood(LOGITS, actions)
+    z = torch.tensor([1.0, -1.0])
+    found = policy_loss(LOGITS, actions, old, z, epsilon=0.2, entropy_weight=0.1)
+    assert float(found) == pytest.approx(0.0 - 0.1 * float(entropy(LOGITS)))
+
+
+def test_divergence_by_hand() -> None:
+    old, new = torch.tensor([logit(0.8)]), torch.tensor([logit(0.5)])
+    expected = 0.8 * math.log(0.8 / 0.5) + 0.2 * math.log(0.2 / 0.5)
+    assert float(divergence(old, new)) == pytest.approx(expected)
+    assert float(divergence(LOGITS, LOGITS)) == pytest.approx(0.0, abs=1e-7)
+
+
+def test_a_step_makes_the_better_action_likelier() -> None:
+    logits = LOGITS.clone().requires_grad_()
+    actions = torch.stack([KEEP_FIRST, KEEP_LAST])
+    old = log_likelihood(LOGITS, actions)
+    policy_loss(logits, actions, old, torch.tensor([1.0, -1.0]), epsilon=0.2, entropy_weight=0.0).backward()
+    assert logits.grad is not None
+    assert logits.grad.sign().tolist() == [-1.0, 1.0, 1.0]
+
+
+def test_samples_follow_the_policy_and_the_seed() -> None:
+    def draw(seed: int) -> Tensor:
+        return sample(LOGITS, 4000, torch.Generator().manual_seed(seed))
+
+    assert draw(1).shape == (4000, 3)
+    assert draw(1).mean(0).tolist() == pytest.approx([0.8, 0.5, 0.2], abs=0.03)
+    assert bool((draw(1) == draw(1)).all())
+    assert not bool((draw(1) == draw(2)).all())
+
+
+def test_memory_keeps_the_best_trajectory_and_teaches_it_once() -> None:
+    """Algorithm 2."""
+    memory = BestTrajectories()
+    memory.update(3, [KEEP_FIRST], [-0.04])
+    assert len(memory) == 0  # a wrong answer is nothing to learn from
+    memory.update(3, [KEEP_FIRST, KEEP_LAST], [0.97, 0.96])
+    ((state, action),) = memory.take_fresh()
+    assert (state, action.tolist()) == (3, KEEP_FIRST.tolist())
+    assert memory.take_fresh() == []  # each trajectory is used once
+    memory.update(3, [KEEP_FIRST], [0.97])
+    assert memory.take_fresh() == []  # the same one again is not new
+    memory.update(3, [KEEP_LAST], [0.97])  # an equal reward replaces
+    assert memory.take_fresh()[0][1].tolist() == KEEP_LAST.tolist()

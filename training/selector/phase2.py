@@ -1,0 +1,369 @@
+"""EFFCOMP Phase II: the reader that will use the context says which sentences it needs (section 3.2,
+Algorithm 1).
+
+`python -m training.selector.phase2 --config training/configs/phase2_mini.toml --start-from RUN --out RUN2
+--reader READER`, then `python -m training.selector --stage export` on RUN2. RUN is a finished Phase I run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import time
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+from tqdm import tqdm
+from transformers import AutoTokenizer
+
+from benchmarks.readers import CachedReader, Reader, open_reader
+from tersely.selector.layout import Layout, LayoutConfig
+from training.export.artifact import load_trained
+from training.optimisation import adamw, keep_freed_memory
+from training.selector.batching import Encoder
+from training.selector.data import MULTI_HOP, Group, read_groups
+from training.selector.environment import Outcome, State, answerable, judge, make_state
+from training.selector.losses import balanced_bce
+from training.selector.model import SelectorModel
+from training.selector.policy import advantages, divergence, log_likelihood, policy_loss, sample
+from training.selector.train import PART_TOKENS, runs_of, save
+from training.selector.trajectories import BestTrajectories
+from training.selector.trunk import Trunk
+
+CHUNK = 256
+"""Questions that the reader is asked about at once while they are filtered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase2Config:
+    """Defaults are the paper's (appendix B.2)."""
+
+    questions: int
+    """Training questions, after the filter; multi-hop ones are taken first."""
+    validation: int
+    """Held-out questions, after the filter."""
+    learning_rate: float = 1e-6
+    alpha: float = 0.95
+    """Weight of a right answer against compression (eq. 2)."""
+    group: int = 8
+    """Actions sampled per question."""
+    epsilon: float = 0.2
+    """Clip of the likelihood ratio (eq. 4)."""
+    entropy_weight: float = 0.1
+    """lambda (eq. 6)."""
+    rollout_size: int = 128
+    """Questions between two updates of the sampling policy."""
+    updates: int = 4
+    """Passes over a rollout."""
+    batch: int = 8
+    """Questions of one optimiser step."""
+    target_kl: float = 0.02
+    """Divergence from the sampling policy that ends the passes over a rollout."""
+    max_grad_norm: float = 0.5
+    weight_decay: float = 0.01
+    epochs: int = 3
+    strategy: Literal["hybrid", "rl", "sl"] = "hybrid"
+    """Both passes of an epoch, or one of them: the ablation of appendix D.8."""
+    trained_layers: int | None = None
+    """Encoder layers that learn, from the top; all by default."""
+    seed: int = 13
+
+
+def load_phase2_config(path: Path) -> Phase2Config:
+    """Parse a TOML file. Raises ValueError naming an unknown or missing key."""
+    values = tomllib.loads(path.read_text(encoding="utf-8"))
+    unknown = set(values) - {f.name for f in fields(Phase2Config)}
+    if unknown:
+        raise ValueError(f"{path}: unknown key {sorted(unknown)[0]!r}")
+    try:
+        return Phase2Config(**values)
+    except TypeError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+class Phase2:
+    """One run: states, the policy, the memory, and the passes of an epoch."""
+
+    def __init__(
+        self, config: Phase2Config, model: SelectorModel, pad_id: int, reader: Reader, train: Sequence[State]
+    ) -> None:
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.config, self.model, self.reader, self.states = config, model.to(device), reader, train
+        self.trunk = Trunk(model, config.trained_layers, pad_id, PART_TOKENS[device])
+        self.optimizer = adamw(model, config.learning_rate, config.weight_decay)
+        self.memory = BestTrajectories()
+        self.rng = random.Random(config.seed)
+        self.generator = torch.Generator().manual_seed(config.seed)
+        self.skipped = 0
+        """Questions left out of a rollout because the reader failed on them."""
+
+    def logits(self, states: Sequence[State]) -> list[Tensor]:
+        """Keep logits (m,) of every state."""
+        windows = [w for s in states for w in s.windows]
+        keys = [(s.group.id, i) for s in states for i in range(len(s.windows))]
+        found = iter(self.trunk.keep_logits(windows, keys))
+        return [s.logits(torch.cat([next(found) for _ in s.windows])) for s in states]
+
+    @torch.no_grad()
+    def sampling_logits(self, states: Sequence[State]) -> list[Tensor]:
+        """Logits of the policy as it is, on the CPU, a batch at a time."""
+        parts = [states[i : i + self.config.batch] for i in range(0, len(states), self.config.batch)]
+        return [x.cpu() for part in parts for x in self.logits(part)]
+
+    def seed_memory(self) -> None:
+        """The pretrained policy's most likely action of every question enters the memory."""
+        logits = self.sampling_logits(self.states)
+        actions = [(x > 0).float() for x in logits]
+        outcomes = judge(self.reader, list(zip(self.states, actions, strict=True)), self.config.alpha)
+        for number, (action, outcome) in enumerate(zip(actions, outcomes, strict=True)):
+            if outcome:
+                self.memory.update(number, [action], [outcome.reward])
+
+    def epoch(self) -> dict[str, Any]:
+        """One pass of Algorithm 1's outer loop; what happened in it."""
+        facts: dict[str, Any] = {}
+        started = time.monotonic()
+        order = list(range(len(self.states)))
+        self.rng.shuffle(order)
+        self.skipped = 0
+        outcomes: list[Outcome] = []
+        divergences: list[float] = []
+        size = self.config.rollout_size
+        for at in tqdm(range(0, len(order), size), desc="rollouts", mininterval=10):
+            rollout, found = self.collect(order[at : at + size])
+            outcomes += found
+            if self.config.strategy != "sl":
+                divergences.append(self.reinforce(rollout))
+        facts["train"] = averages(outcomes)
+        facts["skipped"] = self.skipped
+        if divergences:
+            facts["kl"] = round(sum(divergences) / len(divergences), 5)
+        facts["rl_seconds"] = round(time.monotonic() - started)
+        started = time.monotonic()
+        if self.config.strategy != "rl":
+            facts["learned"] = self.supervise()
+        facts["sl_seconds"] = round(time.monotonic() - started)
+        return facts
+
+    def collect(self, numbers: Sequence[int]) -> tuple[list[Rollout], list[Outcome]]:
+        """Sample a group of actions for each question, have them judged, remember the best."""
+        states = [self.states[i] for i in numbers]
+        logits = self.sampling_logits(states)
+        groups = [sample(x, self.config.group, self.generator) for x in logits]
+        pairs = [(s, a) for s, group in zip(states, groups, strict=True) for a in group]
+        judged = judge(self.reader, pairs, self.config.alpha)
+        rollouts: list[Rollout] = []
+        outcomes: list[Outcome] = []
+        for row, number in enumerate(numbers):
+            mine = [o for o in judged[row * self.config.group : (row + 1) * self.config.group] if o]
+            if len(mine) < self.config.group:
+                self.skipped += 1
+                continue
+            outcomes += mine
+            rewards = [o.reward for o in mine]
+            self.memory.update(number, list(groups[row]), rewards)
+            rollouts.append(Rollout(number, groups[row], logits[row], advantages(torch.tensor(rewards))))
+        return rollouts, outcomes
+
+    def reinforce(self, rollouts: list[Rollout]) -> float:
+        """Update the policy on a rollout by eq. 6; the divergence from the policy that sampled it."""
+        c = self.config
+        reached = 0.0
+        for _ in range(c.updates):
+            self.rng.shuffle(rollouts)
+            seen: list[float] = []
+            for at in range(0, len(rollouts), c.batch):
+                batch = rollouts[at : at + c.batch]
+                losses: list[Tensor] = []
+                for rollout, logits in zip(
+                    batch, self.logits([self.states[r.state] for r in batch]), strict=True
+                ):
+                    old, actions = rollout.logits.to(logits.device), rollout.actions.to(logits.device)
+                    losses.append(
+                        policy_loss(
+                            logits,
+                            actions,
+                            log_likelihood(old, actions),
+                            rollout.advantages.to(logits.device),
+                            epsilon=c.epsilon,
+                            entropy_weight=c.entropy_weight,
+                        )
+                    )
+                    seen.append(float(divergence(old, logits.detach())))
+                self._step(torch.stack(losses).mean())
+            reached = sum(seen) / max(1, len(seen))
+            if reached > c.target_kl:
+                break
+        return reached
+
+    def supervise(self) -> int:
+        """Learn every best action that is new since the last epoch, once; how many there were."""
+        fresh = self.memory.take_fresh()
+        self.rng.shuffle(fresh)
+        for at in range(0, len(fresh), self.config.batch):
+            batch = fresh[at : at + self.config.batch]
+            logits = torch.cat(self.logits([self.states[number] for number, _ in batch]))
+            labels = torch.cat([action for _, action in batch]).to(logits.device)
+            self._step(balanced_bce(logits, labels))
+        return len(fresh)
+
+    def validate(self, states: Sequence[State]) -> dict[str, Any]:
+        """Reward, Acc and rate of the most likely actions, and labelled sentences kept, in all and by set."""
+        actions = [(x > 0).float() for x in self.sampling_logits(states)]
+        judged = judge(self.reader, list(zip(states, actions, strict=True)), self.config.alpha)
+        table: dict[str, list[tuple[Outcome, int, int]]] = defaultdict(list)
+        for state, action, outcome in zip(states, actions, judged, strict=True):
+            if outcome:
+                labels = torch.tensor([y for d in state.group.documents for y in d.labels])
+                row = outcome, int(action[labels == 1].sum()), int((labels == 1).sum())
+                table["all"].append(row)
+                table[state.group.source].append(row)
+        return {
+            name: {
+                **averages([o for o, _, _ in rows]),
+                "support": round(100 * sum(k for _, k, _ in rows) / max(1, sum(n for _, _, n in rows)), 1),
+                "questions": len(rows),
+            }
+            for name, rows in sorted(table.items())
+        }
+
+    def _step(self, loss: Tensor) -> None:
+        if not torch.isfinite(loss.detach()):
+            raise FloatingPointError(f"loss is {float(loss)}; lower learning_rate")
+        loss.backward()
+        trained = [p for group in self.optimizer.param_groups for p in group["params"]]
+        torch.nn.utils.clip_grad_norm_(trained, self.config.max_grad_norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """A question, its sampled actions (g, m), the logits (m,) that they were drawn from, advantages (g,)."""
+
+    state: int
+    actions: Tensor
+    logits: Tensor
+    advantages: Tensor
+
+
+def averages(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    count = max(1, len(outcomes))
+    return {
+        "reward": round(sum(o.reward for o in outcomes) / count, 4),
+        "acc": round(100 * sum(o.correct for o in outcomes) / count, 1),
+        "rate": round(100 * sum(o.rate for o in outcomes) / count, 1),
+    }
+
+
+def choose_states(
+    encoder: Encoder, groups: Sequence[Group], count: int, reader: Reader, rng: random.Random
+) -> tuple[list[State], Counter[str]]:
+    """The first `count` groups that pass the filter, multi-hop ones before others, else in random order."""
+    order = sorted(rng.sample(groups, len(groups)), key=lambda g: g.source not in MULTI_HOP)
+    usable = [g for g in order if g.answers]
+    chosen: list[State] = []
+    left_out: Counter[str] = Counter()
+    for at in tqdm(range(0, len(usable), CHUNK), desc="filter", mininterval=10):
+        if len(chosen) >= count:
+            break
+        kept, reasons = answerable(reader, [make_state(encoder, g) for g in usable[at : at + CHUNK]])
+        chosen += kept
+        left_out += reasons
+    return chosen[:count], left_out
+
+
+def run(config: Phase2Config, phase1: Path, reader: Reader, out: Path) -> dict[str, Any]:
+    """Train from the weights in `phase1`; the best epoch by validation reward goes to `out/final`.
+
+    Epoch 0 is Phase I itself, so the result is never worse than that on the validation questions.
+    """
+    keep_freed_memory()
+    torch.manual_seed(config.seed)
+    model, layout_config = load_trained(phase1 / "final")
+    tokenizer = AutoTokenizer.from_pretrained(phase1 / "final")
+    layout = Layout(Tokenizer.from_file(str(phase1 / "final" / "tokenizer.json")), layout_config)
+    rng = random.Random(config.seed)
+    parts: list[list[State]] = []
+    filtered: dict[str, Any] = {}
+    for part, count in (("train", config.questions), ("heldout", config.validation)):
+        groups = read_groups(phase1 / "prepared" / f"{part}.jsonl")
+        states, left_out = choose_states(Encoder(layout, groups), groups, count, reader, rng)
+        if not states:
+            raise ValueError(f"{reader.name} leaves no {part} question to learn from: {dict(left_out)}")
+        parts.append(states)
+        filtered[part] = {"kept": len(states), **left_out}
+    trainer = Phase2(config, model, layout_config.pad_id, reader, parts[0])
+    log = Log(out, model, tokenizer, layout_config, reader.name)
+    log.epoch(0, {"filter": filtered, "validation": trainer.validate(parts[1])})
+    trainer.seed_memory()
+    for number in range(1, config.epochs + 1):
+        facts = trainer.epoch()
+        log.epoch(number, {**facts, "validation": trainer.validate(parts[1])})
+    history = [*runs_of(phase1 / "final"), log.facts(config, len(parts[0]))]
+    (out / "final" / "runs.json").write_text(json.dumps(history, indent=2))
+    (out / "prepared").mkdir(exist_ok=True)
+    for part in ("train", "heldout"):
+        text = (phase1 / "prepared" / f"{part}.jsonl").read_text(encoding="utf-8")
+        (out / "prepared" / f"{part}.jsonl").write_text(text, encoding="utf-8")
+    return log.best
+
+
+class Log:
+    """Writes every epoch down, and keeps the weights of the best."""
+
+    def __init__(
+        self, out: Path, model: SelectorModel, tokenizer: Any, layout: LayoutConfig, reader: str
+    ) -> None:
+        self.out, self.model, self.tokenizer, self.layout, self.reader = out, model, tokenizer, layout, reader
+        self.started = time.monotonic()
+        self.best: dict[str, Any] = {}
+        out.mkdir(parents=True, exist_ok=True)
+
+    def epoch(self, number: int, facts: dict[str, Any]) -> None:
+        entry = {"epoch": number, **facts}
+        with open(self.out / "phase2.jsonl", "a", encoding="utf-8") as stream:
+            stream.write(json.dumps(entry) + "\n")
+        print(json.dumps({**entry, "validation": facts["validation"]["all"]}), flush=True)
+        reward = facts["validation"]["all"]["reward"]
+        if not self.best or reward > self.best["validation"]["all"]["reward"]:
+            self.best = entry
+            save(self.model, self.tokenizer, self.layout, self.out / "final")
+
+    def facts(self, config: Phase2Config, questions: int) -> dict[str, Any]:
+        """What this run adds to the history of the weights."""
+        return {
+            "phase": 2,
+            "reader": self.reader,
+            "alpha": config.alpha,
+            "best_epoch": self.best["epoch"],
+            "seed": config.seed,
+            "questions": questions,
+            "minutes": round((time.monotonic() - self.started) / 60),
+            "learning_rate": config.learning_rate,
+        }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.selector.phase2", description=__doc__)
+    parser.add_argument("--config", type=Path, required=True)
+    parser.add_argument("--start-from", type=Path, required=True, help="run folder of Phase I")
+    parser.add_argument(
+        "--reader", required=True, help="extractive:FOLDER, causal:FOLDER or openai:URL#MODEL"
+    )
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args()
+    reader = CachedReader(open_reader(args.reader))
+    run(load_phase2_config(args.config), args.start_from, reader, args.out)
+
+
+if __name__ == "__main__":
+    main()
