@@ -26,6 +26,7 @@ from tersely.text.tokens import TokenCounter, encodable, resolve_counter
 from tersely.types import Compression
 
 if TYPE_CHECKING:
+    from tersely.rerank.protocol import Reranker
     from tersely.selector.calibration import Calibration
     from tersely.selector.selector import DocumentScores, ScoredInput
 
@@ -56,6 +57,8 @@ class Compressor:
     Args:
         model: None for the bundled model, the folder of an exported one, a hub name "owner/name", or a
             `Scorer`.
+        reranker: ranks the documents instead of the model's own relevance, for `max_docs` and
+            `order="rerank"`; see `tersely.rerank`. None for the model's own.
         token_counter: counts tokens for budgets and receipts: a `TokenCounter`, a function from text to
             int, the path of a tokenizer.json, or the name of a tiktoken encoding that is already on this
             machine. None for the bundled estimate. It must be safe to call from several threads.
@@ -71,12 +74,19 @@ class Compressor:
         self,
         model: str | Path | Scorer | None = None,
         *,
+        reranker: Reranker | None = None,
         token_counter: TokenCounter | Callable[[str], int] | str | Path | None = None,
         threads: int | None = None,
     ) -> None:
         if threads is not None:
             threads = inputs.check_count(threads, "threads", "threads")
         self.token_counter = resolve_counter(token_counter)
+        if reranker is not None and not callable(getattr(reranker, "rank", None)):
+            raise InvalidInputError(
+                f"The reranker is a {type(reranker).__name__}. Pass an object with rank(), such as those of "
+                "tersely.rerank."
+            )
+        self._reranker = reranker
         self._scorer, self.model = _load(model, threads)
 
     @classmethod
@@ -84,11 +94,12 @@ class Compressor:
         cls,
         name_or_path: str | Path,
         *,
+        reranker: Reranker | None = None,
         token_counter: TokenCounter | Callable[[str], int] | str | Path | None = None,
         threads: int | None = None,
     ) -> Compressor:
         """A compressor for an exported model: its folder, or its hub name "owner/name"."""
-        return cls(name_or_path, token_counter=token_counter, threads=threads)
+        return cls(name_or_path, reranker=reranker, token_counter=token_counter, threads=threads)
 
     def compress(
         self,
@@ -146,7 +157,7 @@ class Compressor:
         if limited:
             job.prepare(limit)
         try:
-            scores = self._score(query, job)
+            scores = self._score(query, job, max_docs)
         except BaseException as error:
             if not _is_failure(error):
                 raise
@@ -229,18 +240,39 @@ class Compressor:
                 f"recall is {recall}, but {error}. Lower it, or calibrate on more questions."
             ) from error
 
-    def _score(self, query: str, job: Job) -> list[Scores]:
-        """Scores for each document; raises what the model raises, and ValueError for scores that are none."""
+    def _score(self, query: str, job: Job, max_docs: int | None) -> list[Scores]:
+        """Scores for each document; raises what model and reranker raise, and ValueError for scores that are
+        none."""
         from tersely.selector.selector import ScoredInput
 
-        pairs = zip(job.documents, job.units, strict=True)
-        given = [ScoredInput(document.title, document.text, units) for document, units in pairs]
-        scored = [Scores(s.relevance, [float(x) for x in s.scores]) for s in self._scorer.score(query, given)]
-        if [len(s.units) for s in scored] != [len(units) for units in job.units]:
+        relevance = self._relevance(query, job)
+        read = list(range(len(job.documents)))
+        if relevance is not None and max_docs is not None:
+            # What the reranker ranks lower is dropped whatever its sentences score, so it is not read.
+            read = sorted(sorted(filter(job.units.__getitem__, read), key=lambda i: -relevance[i])[:max_docs])
+        given = [ScoredInput(job.documents[i].title, job.documents[i].text, job.units[i]) for i in read]
+        found = [Scores(s.relevance, [float(x) for x in s.scores]) for s in self._scorer.score(query, given)]
+        if [len(s.units) for s in found] != [len(d.units) for d in given]:
             raise ValueError("the model did not give one score per unit")
-        if not all(math.isfinite(x) for s in scored for x in (s.relevance, *s.units)):
-            raise ValueError("the model gave scores that are not numbers")
-        return scored
+        scores = [Scores(0.0, [0.0] * len(units)) for units in job.units]
+        for i, scored in zip(read, found, strict=True):
+            scores[i] = scored
+        if relevance is not None:
+            scores = [Scores(own, s.units) for own, s in zip(relevance, scores, strict=True)]
+        if not all(math.isfinite(x) for s in scores for x in (s.relevance, *s.units)):
+            raise ValueError("the model or the reranker gave scores that are not numbers")
+        return scores
+
+    def _relevance(self, query: str, job: Job) -> list[float] | None:
+        """The reranker's score of every document; None without a reranker."""
+        if self._reranker is None:
+            return None
+        filled = [doc for doc, units in enumerate(job.units) if units]
+        found = [float(x) for x in self._reranker.rank(query, [job.documents[doc] for doc in filled])]
+        if len(found) != len(filled):
+            raise ValueError("the reranker did not give one score per document")
+        known = dict(zip(filled, found, strict=True))
+        return [known.get(doc, 0.0) for doc in range(len(job.documents))]
 
     def _count(self, text: str) -> int:
         if not text:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -10,6 +10,7 @@ from tersely import render
 from tersely.inputs import Order
 from tersely.selector.cutting import cut, may_cut
 from tersely.selector.packing import Choice, Item, fit, rank, value
+from tersely.selector.redundancy import without_repetitions
 from tersely.text.sentences import Unit, split_units
 from tersely.types import Citation, Citations, CompressedDocument, Compression, Document, Span, Status
 
@@ -118,17 +119,25 @@ class Job:
             for unit, score in enumerate(scores[doc].units)
             if threshold is None or score >= threshold
         ]
+        ranked, repeated = rank(items), set[tuple[int, int]]()
+        if len(allowed) > 1:
+            ranked, repeated = without_repetitions(ranked, self._sentence)
         measure_title = self._count if self._costs else len
         titles = [measure_title(render.title_line(document)) for document in self.documents]
         total = sum(map(sum, costs)) + sum(titles)
         choice = fit(
-            rank(items),
+            ranked,
             titles,
             limit,
             lambda chosen: self._count(self._render(self._by_document(chosen), sequence)[0]),
             scale=total / max(1, self.tokens_before),
         )
-        return self._receipt(choice, sequence, scores, threshold=threshold)
+        return self._receipt(choice, sequence, scores, repeated, threshold=threshold)
+
+    def _sentence(self, item: Item) -> str:
+        """The text of a sentence; nothing for structure, in which every sign counts."""
+        unit = self.units[item.doc][item.unit]
+        return "" if unit.atomic else self.documents[item.doc].text[unit.start : unit.end]
 
     def everything(self, status: Status, reason: str) -> Compression:
         """All documents as they are, unscored."""
@@ -141,7 +150,13 @@ class Job:
         return self._compression(self._all(), range(len(self.documents)), scores, kept, [], status, reason)
 
     def _receipt(
-        self, choice: Choice, sequence: Sequence[int], scores: Sequence[Scores], threshold: float | None
+        self,
+        choice: Choice,
+        sequence: Sequence[int],
+        scores: Sequence[Scores],
+        repeated: Set[tuple[int, int]],
+        *,
+        threshold: float | None,
     ) -> Compression:
         allowed = set(sequence)
         cut_and_kept = {(doc, self._whole[doc][unit]) for doc, unit in choice if self._is_piece(doc, unit)}
@@ -158,6 +173,8 @@ class Job:
                     reason = "max_docs"
                 elif threshold is not None and score < threshold:
                     reason = "threshold"
+                elif (doc, index) in repeated:
+                    reason = "duplicate"
                 else:
                     reason = "truncated" if truncated else "budget"
                 dropped.append(Span(doc, unit.start, unit.end, score, reason))
@@ -210,7 +227,8 @@ class Job:
     @staticmethod
     def _met(dropped: Sequence[Span], threshold: float | None) -> bool:
         """Whether nothing was dropped that the promised recall needs."""
-        return all(threshold is not None and span.score < threshold for span in dropped)
+        needed = (s for s in dropped if s.reason != "duplicate")  # its twin is kept
+        return all(threshold is not None and span.score < threshold for span in needed)
 
     def _render(
         self, chosen: Sequence[Sequence[int]], sequence: Sequence[int]

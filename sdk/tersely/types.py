@@ -34,7 +34,8 @@ class Span:
 
     Kept: "score" (chosen), "unchanged" (everything fits), "truncated" (a piece of a unit that alone
     exceeds the budget), "failed_open". Dropped: "threshold" (scored too low), "budget" (no room left),
-    "truncated" (the rest of a unit that was cut), "max_docs" (its document is not among the most relevant).
+    "truncated" (the rest of a unit that was cut), "max_docs" (its document is not among the most relevant),
+    "duplicate" (a better sentence of another document says the same, word for word).
     """
 
 
@@ -50,7 +51,10 @@ class CompressedDocument:
     id: str | None
     metadata: Mapping[str, Any]
     relevance: float
-    """Probability that the document helps to answer the query. 0.0 where nothing was scored."""
+    """Probability that the document helps to answer the query, or the score of the caller's reranker.
+
+    0.0 where nothing was scored.
+    """
     spans: tuple[Span, ...]
 
 

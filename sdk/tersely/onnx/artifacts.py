@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from tersely.errors import ArtifactError, MissingDependencyError, OfflineError
+from tersely.offline import network_forbidden
 from tersely.selector.layout import LAYOUT_VERSION
 
 MANIFEST = "manifest.json"
@@ -127,7 +127,7 @@ def _bundled() -> Path:
 
 
 def _download(name: str) -> Path:
-    if os.environ.get("TERSELY_OFFLINE", "").strip().lower() not in ("", "0", "false", "no"):
+    if network_forbidden():
         raise OfflineError(
             f"{name!r} is not a folder here and TERSELY_OFFLINE forbids downloading it from the hub. "
             "Unset TERSELY_OFFLINE, or download it elsewhere and name its folder."

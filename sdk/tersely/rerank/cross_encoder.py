@@ -1,0 +1,97 @@
+"""Any ONNX cross-encoder as a reranker: BGE, Jina, GTE, MS MARCO MiniLM, or one of the caller's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from tersely.errors import ArtifactError
+from tersely.onnx.session import EncoderSession, Workers, allowed_threads
+from tersely.rerank.protocol import passage
+from tersely.selector.layout import batches
+from tersely.types import Document
+
+BATCH_TOKENS = 1024
+GRAPHS = ("onnx/model_quantized.onnx", "onnx/model.onnx", "model_quantized.onnx", "model.onnx")
+
+
+class CrossEncoder:
+    """A folder with `tokenizer.json` and a sequence-classification graph, as exported by Optimum or by hand.
+
+    The graph takes `input_ids`, `attention_mask` and, if it wants, `token_type_ids`, and returns logits of
+    shape (B, 1), or (B, 2) for "not relevant" and "relevant".
+
+    Args:
+        folder: where tokenizer and graph are; a quantised graph is preferred.
+        max_length: tokens of query and document together; longer documents are cut.
+        threads: most threads of one call; None for every core this process may use.
+
+    Raises:
+        ArtifactError: the folder lacks a part, or a part is unusable.
+    """
+
+    def __init__(self, folder: str | Path, *, max_length: int = 512, threads: int | None = None) -> None:
+        self.path = Path(folder)
+        graph = next((self.path / name for name in GRAPHS if (self.path / name).is_file()), None)
+        if graph is None:
+            raise ArtifactError(f"{self.path} has none of {list(GRAPHS)}. Name the folder of an ONNX model.")
+        try:
+            tokenizer: Any = Tokenizer.from_file(str(self.path / "tokenizer.json"))
+            tokenizer.no_padding()
+            tokenizer.enable_truncation(max_length, strategy="only_second")
+            self._tokenizer = tokenizer
+            self._pad_id = _pad_id(self.path)
+        except Exception as error:  # tokenizers raises bare Exception
+            raise ArtifactError(f"{self.path} has no usable tokenizer.json ({error}).") from error
+        self._session = EncoderSession(graph, 1)
+        self._workers = Workers(allowed_threads(threads))
+        unknown = set(self._session.inputs) - {"input_ids", "attention_mask", "token_type_ids"}
+        if unknown:
+            raise ArtifactError(
+                f"{graph} wants {sorted(unknown)}, so it is not a cross-encoder of text pairs."
+            )
+
+    def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
+        """The probability that each document is relevant, in [0, 1]: the logit through a sigmoid."""
+        pairs = [(query, passage(document)) for document in documents]
+        encodings: list[Any] = self._tokenizer.encode_batch(pairs)
+
+        def run(rows: list[int]) -> NDArray[np.float64]:
+            return self._logits([encodings[i] for i in rows])
+
+        jobs = list(batches([len(e.ids) for e in encodings], BATCH_TOKENS))[::-1]
+        scores = np.zeros(len(documents))
+        for rows, logits in zip(jobs, self._workers.map(run, jobs), strict=True):
+            scores[rows] = 1.0 / (1.0 + np.exp(-np.clip(logits, -60, 60)))
+        return scores.tolist()
+
+    def _logits(self, encodings: Sequence[Any]) -> NDArray[np.float64]:
+        width = max(len(e.ids) for e in encodings)
+        columns = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+        inputs: dict[str, NDArray[np.int64]] = {}
+        for name in self._session.inputs:
+            fill = self._pad_id if name == "input_ids" else 0
+            rows = np.full((len(encodings), width), fill, dtype=np.int64)
+            for row, encoding in zip(rows, encodings, strict=True):
+                row[: len(encoding.ids)] = getattr(encoding, columns[name])
+            inputs[name] = rows
+        (out,) = self._session.run(inputs, self._session.outputs[:1])
+        logits = out.astype(np.float64).reshape(len(encodings), -1)
+        if logits.shape[1] == 1:
+            return logits[:, 0]
+        if logits.shape[1] == 2:
+            return logits[:, 1] - logits[:, 0]
+        raise ArtifactError(f"{self.path} returns {logits.shape[1]} values for a pair, not one or two.")
+
+
+def _pad_id(folder: Path) -> int:
+    """The padding token's id in the model's config.json; 0, the usual one, where that does not say."""
+    path = folder / "config.json"
+    config = cast("dict[str, Any]", json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+    return int(config.get("pad_token_id") or 0)

@@ -1,0 +1,107 @@
+"""A reranker behind HTTP: Text Embeddings Inference, vLLM, llama.cpp, Jina, Cohere, and what speaks like
+them."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Sequence
+from typing import Any, Literal, cast
+
+from tersely.errors import InvalidInputError, OfflineError, TerselyError
+from tersely.offline import network_forbidden
+from tersely.rerank.protocol import passage
+from tersely.types import Document
+
+_BUSY = frozenset({408, 429, 500, 502, 503, 504})
+"""HTTP codes after which another try may help."""
+_PAUSE_S = 0.2
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class RerankEndpoint:
+    """`POST url` with the query and the documents.
+
+    Args:
+        url: the whole address, such as "http://127.0.0.1:8080/rerank" or "https://api.jina.ai/v1/rerank".
+        style: "openai" sends {"model", "query", "documents"} (vLLM, llama.cpp, Jina, Cohere), "tei" sends
+            {"query", "texts"} (Text Embeddings Inference). Answers of either shape are understood.
+        model: name of the model, for servers that have several.
+        api_key: sent as a bearer token.
+        timeout_s: seconds for one try.
+        retries: further tries after a busy server, a broken connection or a timeout.
+
+    Raises:
+        InvalidInputError: the address is not one of HTTP.
+        OfflineError: the address is not of this machine and TERSELY_OFFLINE forbids the network.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        style: Literal["openai", "tei"] = "openai",
+        model: str | None = None,
+        api_key: str | None = None,
+        timeout_s: float = 10.0,
+        retries: int = 2,
+    ) -> None:
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InvalidInputError(
+                f"{url!r} is not an HTTP address. Pass one like http://127.0.0.1:8080/rerank."
+            )
+        if style not in ("openai", "tei"):
+            raise InvalidInputError(f"style is {style!r}. Pass 'openai' or 'tei'.")
+        if network_forbidden() and parts.hostname not in _LOOPBACK:
+            raise OfflineError(f"{url!r} is on the network, which TERSELY_OFFLINE forbids. Unset it.")
+        self._url, self._style, self._model, self._api_key = url, style, model, api_key
+        self._timeout_s, self._retries = timeout_s, retries
+
+    def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
+        """The server's scores, as they are. Raises TerselyError for a server that is down or talks
+        nonsense."""
+        texts = [passage(document) for document in documents]
+        body: dict[str, Any] = {"query": query, "texts" if self._style == "tei" else "documents": texts}
+        if self._model is not None:
+            body["model"] = self._model
+        return _scores(self._post(body), len(texts), self._url)
+
+    def _post(self, body: dict[str, Any]) -> object:
+        headers = {"Content-Type": "application/json"}
+        if self._api_key:
+            headers["Authorization"] = f"Bearer {self._api_key}"
+        request = urllib.request.Request(self._url, json.dumps(body).encode(), headers)
+        problem = ""
+        for attempt in range(self._retries + 1):
+            if attempt:
+                time.sleep(_PAUSE_S * 2 ** (attempt - 1))
+            try:
+                with urllib.request.urlopen(request, timeout=self._timeout_s) as answer:
+                    return json.loads(answer.read())
+            except urllib.error.HTTPError as error:
+                problem = f"HTTP {error.code} {error.reason}"
+                if error.code not in _BUSY:
+                    break
+            except (OSError, ValueError) as error:  # no connection, a timeout, or no JSON
+                problem = f"{type(error).__name__}: {error}"
+        raise TerselyError(f"the reranker at {self._url} gave no answer ({problem}). Check the server.")
+
+
+def _scores(answer: object, count: int, url: str) -> list[float]:
+    """Scores in the order of the documents, from a list of {index, score} or such a list under a key."""
+    if isinstance(answer, dict):
+        values = cast("dict[str, object]", answer)
+        answer = values.get("results", values.get("data"))
+    scores: dict[int, float] = {}
+    for item in cast("list[Any]", answer) if isinstance(answer, list) else []:
+        try:
+            scores[int(item["index"])] = float(item.get("relevance_score", item.get("score")))
+        except (AttributeError, KeyError, TypeError, ValueError):
+            break
+    if sorted(scores) != list(range(count)):
+        raise TerselyError(f"the reranker at {url} did not score each of the {count} documents once.")
+    return [scores[i] for i in range(count)]

@@ -1,0 +1,211 @@
+"""Rerankers in front of the selector, and the HTTP one against a real server on loopback."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from tersely import Compressor, Document, InvalidInputError, OfflineError, TerselyError
+from tersely.rerank import RerankEndpoint
+from tersely.selector.selector import DocumentScores, ScoredInput
+from tests.sdk.checks import check_all
+from tests.sdk.fakes import FakeScorer
+
+QUERY = "When was the lighthouse built?"
+DOCS = [
+    Document("The lighthouse was built in 1861. It is white.", title="Lighthouse"),
+    Document("Ferries leave at nine. Bread is baked daily."),
+    Document(""),
+    Document("The lighthouse keeper was paid in fish. He left in 1900."),
+]
+
+
+class Fixed:
+    """Ranks by a list of scores, one per filled document."""
+
+    def __init__(self, *scores: float) -> None:
+        self.scores = scores
+
+    def rank(self, query: str, documents: Sequence[Document]) -> Sequence[float]:
+        assert all(d.text for d in documents)
+        return self.scores
+
+
+class Counting(FakeScorer):
+    def __init__(self) -> None:
+        self.read: list[str] = []
+
+    def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
+        self.read += [d.text for d in documents]
+        return super().score(query, documents)
+
+
+def test_the_reranker_decides_order_and_which_documents_stay() -> None:
+    result = Compressor(FakeScorer(), reranker=Fixed(0.1, 0.9, 0.5)).compress(
+        QUERY, DOCS, budget=1000, max_docs=2, order="rerank"
+    )
+    assert [d.source for d in result.documents] == [1, 3]
+    assert [d.relevance for d in result.documents] == [0.9, 0.5]
+    assert {s.reason for s in result.dropped if s.doc == 0} == {"max_docs"}
+    check_all(result, DOCS, Compressor(FakeScorer()).token_counter.count, budget=1000, max_docs=2)
+
+
+def test_documents_that_it_ranks_low_are_not_read() -> None:
+    scorer = Counting()
+    Compressor(scorer, reranker=Fixed(0.1, 0.9, 0.5)).compress(QUERY, DOCS, budget=20, max_docs=1)
+    assert scorer.read == [DOCS[1].text]
+    scorer.read.clear()
+    Compressor(scorer, reranker=Fixed(0.1, 0.9, 0.5)).compress(QUERY, DOCS, budget=20)
+    assert scorer.read == [d.text for d in DOCS]
+
+
+def test_ties_go_to_the_earlier_document() -> None:
+    result = Compressor(FakeScorer(), reranker=Fixed(0.5, 0.5, 0.5)).compress(
+        QUERY, DOCS, budget=1000, max_docs=1
+    )
+    assert [d.source for d in result.documents] == [0]
+
+
+@pytest.mark.parametrize("scores", [(0.1,), (0.1, float("nan"), 0.2)])
+def test_a_reranker_that_fails_gives_the_documents_back(scores: tuple[float, ...]) -> None:
+    result = Compressor(FakeScorer(), reranker=Fixed(*scores)).compress(QUERY, DOCS, budget=12)
+    assert result.status == "failed_open"
+    assert "reranker" in (result.reason or "")
+    assert not result.dropped
+
+
+def test_something_else_is_no_reranker() -> None:
+    with pytest.raises(InvalidInputError, match=r"rank\(\)"):
+        Compressor(FakeScorer(), reranker="bge-reranker")  # pyright: ignore[reportArgumentType]
+
+
+Answer = Callable[[dict[str, Any]], tuple[int, Any]]
+
+
+class Server:
+    """Answers POST /rerank as told, and remembers what it was asked."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.asked: list[tuple[dict[str, Any], str | None]] = []
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                server.asked.append((body, self.headers.get("Authorization")))
+                code, value = answer(body)
+                payload = value if isinstance(value, bytes) else json.dumps(value).encode()
+                self.send_response(code)
+                self.send_header("Content-Length", str(len(payload)))
+                self.end_headers()
+                self.wfile.write(payload)
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}/rerank"
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Answer], Server]]:
+    started: list[Server] = []
+
+    def start(answer: Answer) -> Server:
+        server = Server(answer)
+        threading.Thread(target=server.http.serve_forever, args=(0.02,), daemon=True).start()
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        server.http.shutdown()
+        server.http.server_close()
+
+
+def by_length(texts: Sequence[str]) -> list[tuple[int, float]]:
+    """Indices and scores, the best first, as servers sort them."""
+    return sorted(((i, len(t) / 100) for i, t in enumerate(texts)), key=lambda pair: -pair[1])
+
+
+def openai_style(body: dict[str, Any]) -> tuple[int, Any]:
+    return 200, {"results": [{"index": i, "relevance_score": s} for i, s in by_length(body["documents"])]}
+
+
+def tei_style(body: dict[str, Any]) -> tuple[int, Any]:
+    return 200, [{"index": i, "score": s} for i, s in by_length(body["texts"])]
+
+
+def test_an_endpoint_ranks_inside_a_compression(serve: Callable[[Answer], Server]) -> None:
+    server = serve(openai_style)
+    reranker = RerankEndpoint(server.url, model="bge", api_key="secret")
+    result = Compressor(FakeScorer(), reranker=reranker).compress(QUERY, DOCS, budget=1000, order="rerank")
+    assert [d.source for d in result.documents] == [0, 3, 1]
+    ((body, authorization),) = server.asked
+    assert body["query"] == QUERY
+    assert body["model"] == "bge"
+    assert body["documents"][0] == "Lighthouse\nThe lighthouse was built in 1861. It is white."
+    assert authorization == "Bearer secret"
+
+
+def test_an_endpoint_of_tei(serve: Callable[[Answer], Server]) -> None:
+    server = serve(tei_style)
+    found = RerankEndpoint(server.url, style="tei").rank(QUERY, [DOCS[0], DOCS[1]])
+    assert found == [0.57, 0.44]
+    assert set(server.asked[0][0]) == {"query", "texts"}
+
+
+def test_a_busy_server_is_asked_again(serve: Callable[[Answer], Server]) -> None:
+    codes = iter([503, 429, 200])
+    server = serve(lambda body: (next(codes), openai_style(body)[1]))
+    assert len(RerankEndpoint(server.url, retries=2).rank(QUERY, DOCS[:2])) == 2
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("code", "value", "complaint"),
+    [
+        (401, {}, "HTTP 401"),
+        (200, b"<html>", "JSON"),
+        (200, {"results": [{"index": 0, "score": 1.0}]}, "did not score each"),
+        (200, [{"index": 0, "score": 1.0}, {"index": 0, "score": 1.0}], "did not score each"),
+        (200, [{"index": 0}, {"index": 1, "score": "high"}], "did not score each"),
+        (200, 7, "did not score each"),
+    ],
+)
+def test_nonsense_from_a_server_is_an_error(
+    serve: Callable[[Answer], Server], code: int, value: object, complaint: str
+) -> None:
+    server = serve(lambda _: (code, value))
+    endpoint = RerankEndpoint(server.url, retries=0)
+    with pytest.raises(TerselyError, match=complaint):
+        endpoint.rank(QUERY, DOCS[:2])
+    opened = Compressor(FakeScorer(), reranker=endpoint).compress(QUERY, DOCS, budget=12)
+    assert opened.status == "failed_open"
+    assert complaint in (opened.reason or "")
+
+
+def test_a_slow_and_an_absent_server(serve: Callable[[Answer], Server]) -> None:
+    server = serve(lambda body: (time.sleep(1.0), openai_style(body))[1])
+    with pytest.raises(TerselyError, match=r"(?i)timed? ?out"):
+        RerankEndpoint(server.url, timeout_s=0.1, retries=0).rank(QUERY, DOCS[:2])
+    with pytest.raises(TerselyError, match="gave no answer"):
+        RerankEndpoint("http://127.0.0.1:9/rerank", retries=0).rank(QUERY, DOCS[:2])
+
+
+def test_addresses_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    for url in ("rerank", "file:///etc/passwd", "http:///x"):
+        with pytest.raises(InvalidInputError, match="HTTP address"):
+            RerankEndpoint(url)
+    with pytest.raises(InvalidInputError, match="style"):
+        RerankEndpoint("http://127.0.0.1/rerank", style="cohere")  # pyright: ignore[reportArgumentType]
+    monkeypatch.setenv("TERSELY_OFFLINE", "1")
+    RerankEndpoint("http://127.0.0.1:8080/rerank")
+    with pytest.raises(OfflineError, match="TERSELY_OFFLINE"):
+        RerankEndpoint("https://rerank.example/v1")

@@ -1,0 +1,75 @@
+"""The ONNX cross-encoder against transformers, on a tiny model with random weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+
+from benchmarks.export import dimension, export_graph
+from tersely import ArtifactError, Document
+from tersely.rerank import CrossEncoder
+from tests.training.conftest import SHAPE, save_tokenizer
+
+QUERY = "who founded the town"
+DOCS = [
+    Document("the town was founded by ada penrose after the great flood", title="orvelle"),
+    Document("visitors praise the quiet market"),
+    Document("copper wire is on the list of exports " * 40),
+]
+
+
+class Classifier(torch.nn.Module):
+    def __init__(self, model: BertForSequenceClassification) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        return self.model(input_ids=input_ids, attention_mask=attention_mask).logits
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(5)
+    config = BertConfig(**SHAPE, num_labels=request.param, initializer_range=0.5)
+    config._attn_implementation = "eager"
+    model = BertForSequenceClassification(config).eval()
+    out = tmp_path_factory.mktemp("cross")
+    model.save_pretrained(out)
+    save_tokenizer(out)
+    axes = {0: dimension("batch", 64), 1: dimension("length", 128, at_least=2)}
+    ids = torch.ones((2, 8), dtype=torch.int64)
+    inputs = {"input_ids": (ids, axes), "attention_mask": (ids.clone(), axes)}
+    export_graph(Classifier(model), inputs, ["logits"], out / "onnx" / "model.onnx")
+    return out
+
+
+def test_scores_are_those_of_transformers(folder: Path) -> None:
+    found = CrossEncoder(folder, max_length=96).rank(QUERY, DOCS)
+    model = BertForSequenceClassification.from_pretrained(folder).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    for document, score in zip(DOCS, found, strict=True):
+        text = f"{document.title}\n{document.text}" if document.title else document.text
+        pair = tokenizer(
+            QUERY,
+            text,
+            truncation="only_second",
+            max_length=96,
+            return_tensors="pt",
+            return_token_type_ids=False,
+        )
+        with torch.inference_mode():
+            logits = model(**pair).logits[0]
+        logit = logits[0] if len(logits) == 1 else logits[1] - logits[0]
+        assert score == pytest.approx(float(torch.sigmoid(logit)), abs=1e-5)
+    assert len(set(found)) == 3
+
+
+def test_a_folder_that_lacks_a_part_says_which(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match=r"has none of .*model\.onnx"):
+        CrossEncoder(tmp_path)
+    (tmp_path / "model.onnx").write_bytes((folder / "onnx" / "model.onnx").read_bytes())
+    with pytest.raises(ArtifactError, match=r"tokenizer\.json"):
+        CrossEncoder(tmp_path)
