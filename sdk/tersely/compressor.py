@@ -22,6 +22,7 @@ from tersely import inputs
 from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, Order
 from tersely.job import Clock, Job, Scores
+from tersely.onnx.session import Workers, allowed_threads
 from tersely.text.tokens import TokenCounter, encodable, resolve_counter
 from tersely.types import Compression
 
@@ -87,6 +88,7 @@ class Compressor:
                 "tersely.rerank."
             )
         self._reranker = reranker
+        self._requests = Workers(allowed_threads(threads))
         self._scorer, self.model = _load(model, threads)
 
     @classmethod
@@ -187,7 +189,10 @@ class Compressor:
         max_docs: int | None = None,
         order: Order = "source",
     ) -> list[Compression]:
-        """`compress` for each (query, docs), with the same options and the same results, in order."""
+        """`compress` for each (query, docs), with the same options and the same results, in order.
+
+        Requests run side by side, so that no core waits for a request of one or two documents.
+        """
         options: dict[str, Any] = {
             "budget": budget,
             "rate": rate,
@@ -195,7 +200,13 @@ class Compressor:
             "max_docs": max_docs,
             "order": order,
         }
-        return [self.compress(query, docs, **options) for query, docs in requests]
+        given = list(requests)
+
+        def run(number: int) -> Compression:
+            query, docs = given[number]
+            return self.compress(query, docs, **options)
+
+        return self._requests.map(run, range(len(given)))
 
     async def acompress(
         self,

@@ -8,8 +8,10 @@ import pytest
 
 from training.export.card import SOURCES
 from training.selector.config import load_config
+from training.selector.phase2 import load_phase2_config
 
-CONFIGS = sorted((Path(__file__).resolve().parents[2] / "training" / "configs").glob("*.toml"))
+FOLDER = Path(__file__).resolve().parents[2] / "training" / "configs"
+CONFIGS = sorted(FOLDER.glob("selector_*.toml"))
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
@@ -18,6 +20,17 @@ def test_configuration_parses_and_names_known_sets(path: Path) -> None:
     assert set(config.data.questions) <= set(SOURCES)
     assert set(config.data.heldout) <= set(config.data.questions)
     assert set(config.data.repeats) <= set(config.data.questions)
+
+
+def test_phase2_configuration_parses(tmp_path: Path) -> None:
+    text = (FOLDER / "phase2_mini.toml").read_text(encoding="utf-8")
+    assert load_phase2_config(FOLDER / "phase2_mini.toml").questions >= 3000
+    (tmp_path / "bad.toml").write_text(text.replace("epochs", "epoch"))
+    with pytest.raises(ValueError, match="unknown key 'epoch'"):
+        load_phase2_config(tmp_path / "bad.toml")
+    (tmp_path / "bad.toml").write_text("questions = 3")
+    with pytest.raises(ValueError, match="validation"):
+        load_phase2_config(tmp_path / "bad.toml")
 
 
 @pytest.mark.parametrize("key", ["learning_rat", "base_modle", "negative"])

@@ -75,7 +75,8 @@ document that pretends to be an instruction is kept like any other. Long questio
 def _runs(runs: list[dict[str, Any]]) -> str:
     each = [
         f"{r['questions']:,} questions in {r['minutes']} minutes (seed {r['seed']}, learning rate "
-        f"{r['learning_rate']:g})"
+        f"{r['learning_rate']:g}"
+        + (f", Phase II with {r['reader']}, epoch {r['best_epoch']})" if r.get("phase") == 2 else ")")
         for r in runs
     ]
     return each[0] if len(each) == 1 else "run after run with `--start-from`: " + "; ".join(each)

@@ -14,11 +14,9 @@ from tersely.selector.layout import Window, batches, collate
 from training.selector.model import SelectorModel
 
 
-class _Skip(nn.Module):
-    """A layer that passes its input on; its work is done already."""
-
-    def forward(self, hidden_states: Tensor, *_: Any, **__: Any) -> Tensor:
-        return hidden_states
+def _skip(hidden_states: Tensor, *_: Any, **__: Any) -> Tensor:
+    """The forward pass of a layer whose work is done already."""
+    return hidden_states
 
 
 class Trunk:
@@ -100,14 +98,14 @@ class Trunk:
 
     @contextmanager
     def _skipped(self) -> Iterator[None]:
-        whole = list(self._layers)
-        for number in range(self._frozen):
-            self._layers[number] = _Skip()
+        frozen = list(self._layers)[: self._frozen]
+        for layer in frozen:
+            layer.forward = _skip
         try:
             yield
         finally:
-            for number in range(self._frozen):
-                self._layers[number] = whole[number]
+            for layer in frozen:
+                del layer.forward
 
 
 def layer_stack(encoder: nn.Module) -> nn.ModuleList:
