@@ -31,8 +31,8 @@ class SpanLayout:
     cls_id: int
     sep_id: int
     pad_id: int
-    max_length: int = 256
-    stride: int = 96
+    max_length: int
+    stride: int
     """Context tokens that neighbouring windows share."""
     question_length: int = 64
     longest_answer: int = 24

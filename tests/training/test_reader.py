@@ -1,0 +1,104 @@
+"""The extractive reader: its contexts, its loss, and the road from data to an ONNX graph that answers."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModel
+
+from benchmarks.readers import Prompt
+from benchmarks.readers.extractive import ExtractiveReader, collate, windows
+from tests.training.test_road import config_for
+from training.reader import __main__ as command
+from training.reader.data import draw, read_sources
+from training.reader.model import SpanModel, span_loss
+from training.selector.data import prepare
+
+
+def test_marked_answers_are_where_they_are_said_to_be(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.reader.data.SOURCES", ("qed_nq", "hotpotqa"))
+    sources = read_sources(data, set(), random.Random(3))
+    assert len(sources) == 8 + 5  # one HotpotQA question of six is answered by "yes"
+    # Fixtures of HotpotQA repeat their towns, so that only the others can tell a lost answer from one elsewhere.
+    rng = random.Random(4)
+    found = lost = 0
+    for source in sources * 20:
+        marked = draw(source, rng)
+        wanted = source.documents[0].text[slice(*source.answer)]
+        if marked.answer:
+            found += 1
+            assert marked.context[slice(*marked.answer)] == wanted
+        else:
+            lost += 1
+            assert len(source.documents) > 4 or wanted not in marked.context
+    assert found > lost > 0
+
+
+def test_questions_of_the_selector_are_left_out(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.reader.data.SOURCES", ("qed_nq",))
+    everything = {s.question for s in read_sources(data, set(), random.Random(3))}
+    rest = {s.question for s in read_sources(data, {"town-0", "town-1"}, random.Random(3))}
+    assert len(everything - rest) == 2
+
+
+def test_loss_by_hand() -> None:
+    start = torch.tensor([[0.0, 5.0, 1.0, 2.0]])
+    end = torch.tensor([[0.0, 5.0, 0.0, 3.0]])
+    allowed = torch.tensor([[True, False, True, True]])  # the question does not compete
+    loss = span_loss(start, end, allowed, torch.tensor([2]), torch.tensor([3]))
+    first = math.log(math.exp(0) + math.exp(1) + math.exp(2)) - 1
+    last = math.log(math.exp(0) + math.exp(0) + math.exp(3)) - 3
+    assert float(loss) == pytest.approx((first + last) / 2)
+
+
+@pytest.fixture(scope="module")
+def reader_folder(tiny_encoder: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if "modernbert" in str(tiny_encoder):
+        pytest.skip("one encoder is enough")
+    run, out = tmp_path_factory.mktemp("selector"), tmp_path_factory.mktemp("reader")
+    config = config_for(tiny_encoder)
+    prepare(data, run / "prepared", config.data, config.seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "BASE", str(tiny_encoder))
+        patch.setattr(command, "HELDOUT", 4)
+        patch.setattr(command, "LAYOUT", {"max_length": 64, "stride": 16})
+        patch.setattr("training.reader.data.SOURCES", ("squad_train44", "hotpotqa"))
+        patch.setattr(
+            "sys.argv",
+            ["reader", "--data", str(data), "--selector", str(run), "--out", str(out), "--epochs", "2"],
+        )
+        command.main()
+    return out
+
+
+def test_the_graph_answers_as_torch_does(reader_folder: Path, tiny_encoder: Path) -> None:
+    reader = ExtractiveReader(reader_folder)
+    text = "Orvelle is a harbour town. It was founded by Ada Penrose. " * 6
+    prompt = Prompt("Who founded Orvelle?", text)
+    rows = list(windows(reader.tokenizer, reader.layout, prompt))
+    assert len(rows) > 1
+    covered = {offset for w in rows for offset in w.offsets}
+    assert len(covered) == len(reader.tokenizer.encode(text, add_special_tokens=False).ids)
+    model = SpanModel(AutoModel.from_pretrained(tiny_encoder, attn_implementation="eager"))
+    model.load_state_dict(torch.load(reader_folder / "reader.pt"))
+    arrays = collate(rows, reader.layout.pad_id)
+    with torch.inference_mode():
+        start, _ = model.eval()(**{k: torch.from_numpy(v) for k, v in arrays.items()})
+    (found,) = reader._session.run(arrays, ["start"])
+    lengths = arrays["attention_mask"].sum(1)
+    for row, length in enumerate(lengths):
+        assert found[row, :length].tolist() == pytest.approx(start[row, :length].tolist(), abs=0.25)  # int8
+
+
+def test_answers_are_pieces_of_their_context(reader_folder: Path) -> None:
+    reader = ExtractiveReader(reader_folder)
+    prompts = [Prompt("Who founded Orvelle?", "Orvelle was founded by Ada Penrose. " * n) for n in (0, 1, 9)]
+    answers = reader.answer(prompts)
+    assert answers[0] == ""
+    assert all(a in p.context for a, p in zip(answers, prompts, strict=True) if a is not None)
+    assert reader.answer(prompts) == answers
+    assert reader.answer(prompts[::-1]) == answers[::-1]
