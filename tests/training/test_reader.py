@@ -23,7 +23,7 @@ def test_marked_answers_are_where_they_are_said_to_be(data: Path, monkeypatch: p
     monkeypatch.setattr("training.reader.data.SOURCES", ("qed_nq", "hotpotqa"))
     sources = read_sources(data, set(), random.Random(3))
     assert len(sources) == 8 + 5  # one HotpotQA question of six is answered by "yes"
-    # Fixtures of HotpotQA repeat their towns, so that only the others can tell a lost answer from one elsewhere.
+    # Fixtures of HotpotQA repeat their towns: there a lost answer may stand elsewhere.
     rng = random.Random(4)
     found = lost = 0
     for source in sources * 20:
