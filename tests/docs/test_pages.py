@@ -56,6 +56,8 @@ def workplace(tmp_path: Path) -> Path:
     (tmp_path / "retrieved.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     request = {"query": "Who holds the spare key?", "documents": rows}
     (tmp_path / "questions.jsonl").write_text(json.dumps(request) + "\n", encoding="utf-8")
+    answered = {**request, "answers": ["Ada"]}
+    (tmp_path / "answered.jsonl").write_text(json.dumps(answered) + "\n", encoding="utf-8")
     return tmp_path
 
 

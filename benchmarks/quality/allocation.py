@@ -1,0 +1,200 @@
+"""`python -m benchmarks.quality.allocation`: how a budget is shared between documents.
+
+ZipRL's Theorem 4.1 says that detail which rises with relevance beats the same detail for every document, at
+the same budget. Three ways to spend it, on the same scores of the same sentences:
+
+- uniform: every document gets the same number of tokens;
+- by level: a document's tokens are in proportion to the detail of its relevance level (ZipRL's five);
+- one pool: no shares; the packer takes the best sentences wherever they stand, as `compress` does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from math import floor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.progress import Progress
+from benchmarks.quality.statistics import bootstrap, paired_difference
+from benchmarks.results import BASELINES, describe, environment, fill_section, table, write_json
+from benchmarks.tasks import TASKS, Example, KeptSpan, load, score_kept
+from tersely.errors import TerselyError
+from tersely.onnx.artifacts import load_artifact
+from tersely.selector.packing import Item, pack, rank, value
+from tersely.selector.selector import DocumentScores, ScoredInput, Selector
+from tersely.text.sentences import split_units
+from tersely.text.tokens import resolve_counter
+
+NAMES = ("hotpotqa", "qed_nq_10", "squad")
+RATES = (0.05, 0.1, 0.25)
+DETAIL = (300, 750, 1500, 2500, 4500)
+"""Middle of ZipRL's character range for a relevance of up to 20, 40, 60, 80 and 100 %."""
+RECORD = BASELINES / "allocation.json"
+
+Shares = Callable[[Sequence[DocumentScores]], list[float]]
+
+
+def uniform(scored: Sequence[DocumentScores]) -> list[float]:
+    return [1.0 for _ in scored]
+
+
+def by_level(scored: Sequence[DocumentScores]) -> list[float]:
+    return [float(DETAIL[min(4, int(5 * s.relevance))]) for s in scored]
+
+
+SYSTEMS: dict[str, Shares | None] = {"uniform": uniform, "by level": by_level, "one pool": None}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the benchmark; 0 on success, 1 with one line on standard error for anything the caller can mend."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.allocation", description=__doc__)
+    parser.add_argument("--data", help="data folder; TERSELY_DATA by default")
+    parser.add_argument("--limit", type=int, default=200, help="questions of each set, at most")
+    parser.add_argument("--seed", type=int, default=13)
+    parser.add_argument("--threads", type=int, help="threads that run the model")
+    parser.add_argument(
+        "--out", type=Path, default=RECORD, help="where the JSON goes; only the default also fills RESULTS.md"
+    )
+    options = parser.parse_args(arguments)
+    try:
+        result = run(options)
+    except TerselyError as error:
+        print(f"benchmarks.quality.allocation: {error}", file=sys.stderr)
+        return 1
+    print(markdown(result))
+    write_json(options.out, result)
+    if options.out == RECORD:
+        fill_section("allocation", markdown(result))
+    return 0
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """The JSON of a run: per task, system and rate the answers and the supporting sentences kept."""
+    artifact = load_artifact(None)
+    selector = Selector.load(artifact, options.threads)
+    tasks: dict[str, Any] = {}
+    for name in NAMES:
+        examples = load(name, "eval", data=options.data, limit=options.limit, seed=options.seed)
+        progress = Progress(len(examples))
+        rows: dict[str, dict[str, list[list[float]]]] = {s: {str(r): [] for r in RATES} for s in SYSTEMS}
+        for example in examples:
+            for (system, rate), kept in keep(selector, example).items():
+                score = score_kept(example, kept)
+                answer = float("nan") if score.answer_kept is None else float(score.answer_kept)
+                support = (score.support_kept or 0.0) * score.supports
+                rows[system][str(rate)].append([answer, support, float(score.supports)])
+            progress.step(name)
+        progress.close()
+        tasks[name] = {
+            system: {
+                rate: summary(np.array(found), np.array(rows["uniform"][rate]), options.seed)
+                for rate, found in cells.items()
+            }
+            for system, cells in rows.items()
+        }
+        tasks[name]["questions"] = len(examples)
+    return {
+        "benchmark": "allocation",
+        "model": f"{artifact.name}@{artifact.fingerprint}",
+        "seed": options.seed,
+        "environment": environment(),
+        "tasks": tasks,
+    }
+
+
+def keep(selector: Selector, example: Example) -> dict[tuple[str, float], list[KeptSpan]]:
+    """What each system keeps at each rate, from one scoring."""
+    count = resolve_counter(None).count
+    units = [split_units(d.text) for d in example.documents]
+    inputs = [ScoredInput(d.title, d.text, u) for d, u in zip(example.documents, units, strict=True)]
+    scored = selector.score(example.question, inputs)
+    costs = [[count(d.text[u.start : u.end]) for u in d.units] for d in inputs]
+    titles = [count(f"{d.title}\n") if d.title else 0 for d in example.documents]
+    sizes = [sum(c) + t for c, t in zip(costs, titles, strict=True)]
+    items = rank(
+        [
+            Item(doc, unit, value(float(score), costs[doc][unit], selector.length_price), costs[doc][unit])
+            for doc, s in enumerate(scored)
+            for unit, score in enumerate(s.scores)
+        ]
+    )
+    out: dict[tuple[str, float], list[KeptSpan]] = {}
+    for system, shares in SYSTEMS.items():
+        for rate in RATES:
+            room = floor(rate * sum(sizes))
+            if shares is None:
+                chosen, _ = pack(items, titles, room)
+            else:
+                rooms = share_out(room, shares(scored), sizes)
+                chosen = frozenset().union(
+                    *(pack([i for i in items if i.doc == doc], titles, r)[0] for doc, r in enumerate(rooms))
+                )
+            out[system, rate] = [(d, units[d][u].start, units[d][u].end) for d, u in sorted(chosen)]
+    return out
+
+
+def share_out(room: float, shares: Sequence[float], sizes: Sequence[int]) -> list[float]:
+    """Tokens for each document in proportion to its share; what one cannot use goes to the others."""
+    rooms = [0.0] * len(sizes)
+    open_ = [i for i, size in enumerate(sizes) if size]
+    while open_ and room > 0:
+        total = sum(shares[i] for i in open_)
+        full = [i for i in open_ if rooms[i] + room * shares[i] / total >= sizes[i]]
+        if not full:
+            for i in open_:
+                rooms[i] += room * shares[i] / total
+            break
+        for i in full:
+            room -= sizes[i] - rooms[i]
+            rooms[i] = float(sizes[i])
+        open_ = [i for i in open_ if i not in full]
+    return rooms
+
+
+def summary(found: np.ndarray, base: np.ndarray, seed: int) -> dict[str, Any]:
+    """Answers and support kept, and the answers' lead over uniform shares, with intervals; columns are
+    answer, support kept, supports."""
+    answered = ~np.isnan(found[:, 0])
+    ones = np.ones(int(answered.sum()))
+    answers = bootstrap(found[answered, 0], ones, seed)
+    lead = paired_difference(found[answered, 0], base[answered, 0], ones, seed)
+    out: dict[str, Any] = {
+        "answers": round(answers.value, 4),
+        "lead": [round(x, 4) for x in (lead.value, lead.low, lead.high)],
+    }
+    if found[:, 2].sum():
+        out["support"] = round(float(found[:, 1].sum() / found[:, 2].sum()), 4)
+    return out
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """The section of RESULTS.md for a run's JSON."""
+    header = ["", "rate", "uniform", "by level", "lead over uniform", "one pool", "lead over uniform"]
+    rows: list[list[str]] = []
+    for name, systems in result["tasks"].items():
+        for rate in map(str, RATES):
+            cells = [f"{TASKS[name].title} ({systems['questions']})", rate]
+            for system in SYSTEMS:
+                found = systems[system][rate]
+                support = f" / {100 * found['support']:.1f}" if "support" in found else ""
+                cells.append(f"{100 * found['answers']:.1f}{support}")
+                if system != "uniform":
+                    lead, low, high = (100 * x for x in found["lead"])
+                    cells.append(f"{lead:+.1f} [{low:+.1f}, {high:+.1f}]")
+            rows.append(cells)
+    return "\n\n".join(
+        [
+            f"Model {result['model']}. {describe(result['environment'])} Seed {result['seed']}.",
+            "Answers / supporting sentences kept, in percent; the lead is that of answers.",
+            table(header, rows),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
