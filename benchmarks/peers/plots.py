@@ -26,7 +26,6 @@ def draw(result: dict[str, Any], folder: Path) -> None:
     figure, rows = plt.subplots(1, len(names), figsize=(5 * len(names), 4.2), sharey=True, squeeze=False)
     axes = rows[0]
     for axis, name in zip(axes, names, strict=True):
-
         for system, found in systems.items():
             cells = found["tasks"][name].values()
             points = sorted((float(np.mean(c["rate"])), 100 * float(np.mean(c["kept"]))) for c in cells)

@@ -60,7 +60,6 @@ class Peer:
         self._process.wait(timeout=60)
         self._process.stdout.close()
 
-
     def compress(self, question: str, documents: Sequence[tuple[str | None, str]], share: float) -> Output:
         """The peer's text when it is asked to keep `share` of the tokens. Raises TerselyError where it
         fails."""

@@ -90,7 +90,7 @@ def recorded(
         fusion,
         bundled.idf,
         bundled.threshold,
-        max_windows or bundled.max_windows,
+        max_windows=max_windows or bundled.max_windows,
     )
     return selector, recorder
 
@@ -320,3 +320,22 @@ def test_an_artifact_that_lacks_a_part_says_what_to_do(artifact: Artifact, tmp_p
     (tmp_path / "fusion.json").write_text('{"features": {"first": ["keep"]}}')
     with pytest.raises(ArtifactError, match="fitted for other features"):
         Selector.load(broken)
+
+
+def test_a_gpu_gets_large_runs_one_after_the_other(
+    bundled: Selector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[EncoderSession] = []
+
+    def on_gpu(path: Path, threads: int) -> EncoderSession:
+        session = EncoderSession(path, threads)
+        session.on_gpu = True
+        opened.append(session)
+        return session
+
+    monkeypatch.setattr("tersely.selector.reader.EncoderSession", on_gpu)
+    reader = Selector.load(load_artifact(), threads=2).reader
+    assert opened
+    assert reader.workers.count == 1
+    assert reader.batch_tokens > 10 * BATCH_TOKENS
+    assert bundled.reader.batch_tokens == BATCH_TOKENS

@@ -14,6 +14,7 @@ import numpy as np
 
 from tersely.errors import ArtifactError
 
+_GPU = "CUDAExecutionProvider"
 _CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 _CPU_TOPOLOGY = Path("/sys/devices/system/cpu")
 
@@ -42,6 +43,8 @@ class EncoderSession:
         self.inputs: tuple[str, ...] = tuple(node.name for node in self._session.get_inputs())
         self.outputs: tuple[str, ...] = tuple(node.name for node in self._session.get_outputs())
         """Names of the graph's inputs and outputs, in the graph's order."""
+        self.on_gpu: bool = _GPU in self._session.get_providers()
+        """Whether onnxruntime-gpu is installed and found a device."""
 
     def run(self, inputs: Mapping[str, np.ndarray], outputs: Sequence[str]) -> list[np.ndarray]:
         """The named outputs, in the order asked for; shapes are the graph's own.
@@ -155,7 +158,7 @@ def _open_session(path: Path, threads: int) -> Any:
         # The arena keeps the peak of the largest batch ever seen; malloc gives it back.
         options.enable_cpu_mem_arena = False
     offered: list[str] = ort.get_available_providers()
-    providers = [name for name in ("CUDAExecutionProvider", "CPUExecutionProvider") if name in offered]
+    providers = [name for name in (_GPU, "CPUExecutionProvider") if name in offered]
     try:
         return ort.InferenceSession(str(path), sess_options=options, providers=providers)
     except Exception as error:  # onnxruntime's errors share no base class

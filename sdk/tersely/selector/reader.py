@@ -17,6 +17,9 @@ BATCH_TOKENS = 256
 """Tokens that one run reads, where a single window is not longer. Small batches keep every core busy, and
 int8 is more exact on them, because it scales its activations over the whole batch."""
 
+GPU_BATCH_TOKENS = 16_384
+"""On a GPU, where one large run beats many small ones."""
+
 LONG_WINDOW = 1024
 """A model whose windows may have so many tokens gets every core for each run; others run side by side."""
 
@@ -33,10 +36,13 @@ class Verdict:
 class Reader:
     """A graph and the threads that run it. Stateless between calls, so safe to share."""
 
-    def __init__(self, session: EncoderSession, workers: Workers, pad_id: int) -> None:
+    def __init__(
+        self, session: EncoderSession, workers: Workers, pad_id: int, batch_tokens: int = BATCH_TOKENS
+    ) -> None:
         self.session = session
         self.workers = workers
         self.pad_id = pad_id
+        self.batch_tokens = batch_tokens
 
     @classmethod
     def load(cls, artifact: Artifact, layout: LayoutConfig, threads: int | None) -> Reader:
@@ -44,6 +50,8 @@ class Reader:
         count = allowed_threads(threads)
         long = layout.max_length >= LONG_WINDOW
         session = EncoderSession(artifact.model_path, count if long else 1)
+        if session.on_gpu:
+            return cls(session, Workers(1), layout.pad_id, GPU_BATCH_TOKENS)
         return cls(session, Workers(1 if long else count), layout.pad_id)
 
     def read(self, windows: Sequence[Window]) -> list[Verdict]:
@@ -58,7 +66,8 @@ class Reader:
             ]
 
         # The longest go first, so that no core ends with a long one while the others wait.
-        jobs = list(batches([len(w.input_ids) for w in windows], BATCH_TOKENS))[::-1]
+        jobs = list(batches([len(w.input_ids) for w in windows], self.batch_tokens))[::-1]
+
         found = self.workers.map(run, jobs)
         placed = {i: v for rows, out in zip(jobs, found, strict=True) for i, v in zip(rows, out, strict=True)}
         return [placed[i] for i in range(len(windows))]
