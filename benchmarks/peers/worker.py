@@ -7,6 +7,7 @@ a knob for the size at all.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -244,6 +245,10 @@ def main() -> None:
     package, knob, load = SYSTEMS[name]
     started = time.perf_counter()
     compress = load()
+    with contextlib.suppress(Exception):  # the first call imports and compiles; a failure shows again later
+        compress(
+            "Who wakes up?", [(None, "Ada wakes up at six. Bread is baked daily. It rains in May.")], 0.5
+        )
     tell(
         {
             "version": distribution(package).version,
