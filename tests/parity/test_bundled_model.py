@@ -13,7 +13,9 @@ import pytest
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from tersely import Compressor, Document
 from tersely.onnx.session import EncoderSession
+from tersely.selector.calibration import read_calibration
 from tersely.selector.fusion import Fusion
 from tersely.selector.layout import (
     INPUT_NAMES,
@@ -168,3 +170,14 @@ def test_one_and_two_threads_agree(session: EncoderSession, windows: list[Window
     if two.threads < 2:
         pytest.skip("one core")
     np.testing.assert_allclose(flat(run(two, windows)), flat(run(session, windows)), atol=1e-4)
+
+
+def test_the_bundled_dial_promises_up_to_99_of_100() -> None:
+    calibration = read_calibration(MODEL)
+    assert calibration is not None
+    assert sum(calibration.questions.values()) == len(calibration.scores) >= 500
+    assert calibration.highest_recall > 0.99
+    documents = [Document(" ".join(sentences), title) for title, sentences in TEXTS]
+    sizes = [Compressor().compress(QUESTION, documents, recall=r).tokens_after for r in (0.8, 0.95, 0.99)]
+    assert sizes == sorted(sizes)
+    assert "1871" in Compressor().compress(QUESTION, documents, recall=0.95).text
