@@ -30,6 +30,8 @@ WORDS = 120
 COUNTS = (10, 30)
 LONG_WORDS = 200_000
 RATE = 0.25
+FIRST = "0974832"
+"""Commit of the first version with a trained model."""
 RECORD = BASELINES / "latency.json"
 
 Timings = dict[str, dict[str, list[float]]]
@@ -79,7 +81,12 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         alone["install"] = probes.install_size()
     progress.step("install size")
 
-    seconds = _take_turns(artifact, shapes, jobs, threads, options.rounds, lambda: progress.step("rounds"))
+    first = probes.EarlierVersion(FIRST, threads) if options.first else None
+    seconds = _take_turns(
+        artifact, shapes, first, jobs, threads, options.rounds, lambda: progress.step("rounds")
+    )
+    if first:
+        first.close()
     progress.close()
     systems = {name: {j: timing(s) for j, s in found.items()} for name, found in seconds.items()}
     return {
@@ -87,7 +94,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "model": f"{artifact.name}@{artifact.fingerprint}",
         "threads": threads,
         "environment": environment(),
-        "titles": {"tersely": "**tersely**", **{shape.name: shape.title for shape in shapes}},
+        "titles": {
+            "tersely": "**tersely**",
+            **{shape.name: shape.title for shape in shapes},
+            "first": f"tersely, first version ({FIRST})",
+        },
         "systems": systems,
         "ratios": ratios(systems),
         "alone": alone,
@@ -97,24 +108,29 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 def _take_turns(
     artifact: Artifact,
     shapes: list[Any],
+    first: probes.EarlierVersion | None,
     jobs: dict[str, list[str]],
     threads: int,
     rounds: int,
     advance: Callable[[], None],
 ) -> Timings:
-    """Every system in every round, after one round that does not count; tersely five times a round."""
+    """Every system in every round, after one round that does not count; tersely and its first version five
+    times a round."""
     compressor = Compressor(artifact.path, threads=threads)
     encoders = [Encoder(shape, threads) for shape in shapes]
     lengths = {job: _lengths(artifact.tokenizer_path, texts) for job, texts in jobs.items()}
-    seconds: Timings = {
-        name: {job: [] for job in jobs} for name in ("tersely", *(shape.name for shape in shapes))
-    }
+    names = ("tersely", *(shape.name for shape in shapes), *(["first"] if first else []))
+    seconds: Timings = {name: {job: [] for job in jobs} for name in names}
     for number in range(rounds + 1):
         for job, texts in jobs.items():
             for _ in range(5):
                 taken = _timed(lambda texts=texts: compressor.compress(QUERY, texts, rate=RATE))
                 if number:
                     seconds["tersely"][job].append(taken)
+                if first:
+                    taken = first.seconds({"query": QUERY, "documents": texts, "rate": RATE})
+                    if number:
+                        seconds["first"][job].append(taken)
             for encoder in encoders:
                 taken = _timed(lambda encoder=encoder, job=job: encoder.run(lengths[job]))
                 if number:
@@ -154,6 +170,9 @@ def _parser() -> argparse.ArgumentParser:
         help=f"reference encoders (default: {' '.join(names)})",
     )
     parser.add_argument("--threads", type=int, help="threads that run a model (default: every usable core)")
+    parser.add_argument(
+        "--no-first", dest="first", action="store_false", help="leave the first version out of it"
+    )
     parser.add_argument(
         "--no-install", dest="install", action="store_false", help="do not measure the install size"
     )

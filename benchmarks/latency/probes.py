@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from tersely.errors import InvalidInputError
 
 ROOT = Path(__file__).resolve().parents[2]
 MEGABYTE = 1_000_000
@@ -37,6 +41,62 @@ with open("/proc/self/status") as status:
     peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
 print(json.dumps({"seconds": seconds, "peak_bytes": peak * 1024, "tokens_before": result.tokens_before}))
 """
+
+
+_SERVE = """
+import json, sys, time
+from tersely import Compressor
+compressor = Compressor(threads=int(sys.argv[1]))
+for line in sys.stdin:
+    job = json.loads(line)
+    started = time.perf_counter()
+    result = compressor.compress(job["query"], job["documents"], rate=job["rate"])
+    taken = time.perf_counter() - started
+    assert result.status == "compressed", (result.status, result.reason)
+    print(taken, flush=True)
+"""
+
+
+class EarlierVersion:
+    """tersely and its model as they were at a commit of this repository, in a process of their own."""
+
+    def __init__(self, commit: str, threads: int) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        archive = subprocess.run(
+            ["git", "-C", str(ROOT), "archive", commit, "sdk", "models"], capture_output=True, check=False
+        )
+        if archive.returncode:
+            self._folder.cleanup()
+            raise InvalidInputError(f"this checkout has no commit {commit}: clone it with its history")
+        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
+            tar.extractall(self._folder.name, filter="data")
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _SERVE, str(threads)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(Path(self._folder.name) / "sdk")},
+        )
+
+    def seconds(self, job: Mapping[str, Any]) -> float:
+        """Seconds of one compression."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(dict(job)) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the earlier version ended with code {self._process.wait()}")
+        return float(line)
+
+    def close(self) -> None:
+        """End the process and remove its files."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=60)
+        self._process.stdout.close()
+        self._folder.cleanup()
 
 
 def import_seconds(times: int) -> list[float]:
