@@ -1,4 +1,4 @@
-"""The programs that time: a short throughput run with its checks, and what is said where history is missing."""
+"""The programs that time: a short throughput run with its checks, and a commit that is not there."""
 
 from __future__ import annotations
 
