@@ -48,8 +48,8 @@ def markdown(result: dict[str, Any]) -> str:
         [
             f"Model {result['model']}, {result['threads']} threads. {describe(result['environment'])}",
             "Documents of 120 words. For tersely, now and at first, the whole call at rate 0.25 is timed; "
-            "for the encoders, which have the right shape and random int8 weights, only the forward passes over "
-            "the same tokens, one per document. All systems take turns.",
+            "for the encoders, which have the right shape and random int8 weights, only the forward passes "
+            "over the same tokens, one per document. All systems take turns.",
             table([*header, "timings"], rows),
             table(["tersely alone", "measured"], _alone(result["alone"])),
         ]

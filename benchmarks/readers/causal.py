@@ -7,8 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from benchmarks.cache import digest
 from benchmarks.precision import bf16_is_fast
-from benchmarks.readers.protocol import NEW_TOKENS, Prompt, first_line
+from benchmarks.readers.protocol import NEW_TOKENS, Prompt, first_line, prompt_version
 from tersely.errors import InvalidInputError
 
 BATCH_TOKENS = 4096
@@ -40,7 +41,9 @@ class CausalReader:
         model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **where, **extra)
         self._model: Any = model.to(self._device).eval()
         self._longest = int(model.config.max_position_embeddings) - NEW_TOKENS
-        self.name = f"causal-{path.stem}-{str(dtype).rpartition('.')[2]}"
+        weights = digest(*(f"{p.name} {p.stat().st_size}" for p in _files(path))).hex()[:6]
+        precision = str(dtype).rpartition(".")[2]
+        self.name = f"causal-{path.name}-{weights}-{precision}-{prompt_version()}"
 
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
         """See `Reader.answer`; this one fails as a whole or not at all."""
@@ -91,6 +94,10 @@ class CausalReader:
                 pad_token_id=self.tokenizer.pad_token_id,
             )
         return self.tokenizer.batch_decode(out[:, batch["input_ids"].shape[1] :], skip_special_tokens=True)
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
 
 
 def _locate(source: str) -> Path:

@@ -57,7 +57,9 @@ class ExtractiveReader:
         self.tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
         self._session = EncoderSession(folder / GRAPH, 1)
         self._workers = Workers(allowed_threads(threads))
-        self.name = f"extractive-{digest((folder / GRAPH).read_bytes().hex()).hex()[:8]}"
+        settings = json.dumps(config["layout"], sort_keys=True)
+        parts = ((folder / name).read_bytes().hex() for name in (GRAPH, TOKENIZER))
+        self.name = f"extractive-{digest(settings, *parts).hex()[:8]}"
 
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
         """See `Reader.answer`; this one never fails."""

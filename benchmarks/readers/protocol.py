@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from benchmarks.cache import digest
+
 INSTRUCTION = "Answer the question in one to five words, from the context alone."
 """EFFCOMP (appendix B.4) asks for an answer of this length; the words are ours."""
 
@@ -23,6 +25,11 @@ class Prompt:
     def render(self) -> str:
         """The prompt of a language model."""
         return f"{INSTRUCTION}\nQuestion: {self.question}\nContext: {self.context}\nAnswer:"
+
+
+def prompt_version() -> str:
+    """Changes with anything in a language model's prompt or in how much it may write."""
+    return digest(INSTRUCTION, Prompt("q", "c").render(), str(NEW_TOKENS)).hex()[:6]
 
 
 class Reader(Protocol):

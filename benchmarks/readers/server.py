@@ -6,7 +6,8 @@ import asyncio
 import os
 from collections.abc import Sequence
 
-from benchmarks.readers.protocol import NEW_TOKENS, Prompt, first_line
+from benchmarks.cache import digest
+from benchmarks.readers.protocol import NEW_TOKENS, Prompt, first_line, prompt_version
 from tersely.errors import MissingDependencyError
 
 CONCURRENT = 64
@@ -31,7 +32,7 @@ class ServerReader:
         self._openai = openai
         self._base_url, self._model = base_url, model
         self._timeout_s, self._retries = timeout_s, retries
-        self.name = f"server-{model}"
+        self.name = f"server-{model}-{digest(base_url).hex()[:6]}-{prompt_version()}"
 
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
         """See `Reader.answer`."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import cast
 
-from tersely.cli_input import read_requests
+from tersely.cli_input import Request, read_requests
 from tersely.cli_output import Progress
 from tersely.cli_report import Report
 from tersely.errors import InvalidInputError
@@ -28,17 +29,13 @@ def calibrate(model: str | None, threads: int | None, data: str, out: str) -> Re
     if target.exists():
         raise InvalidInputError(f"{target} exists already. Name a new folder.")
     requests = list(read_requests(data))
-    unanswered = [r.line for r in requests if not r.answers]
-    if unanswered:
-        raise InvalidInputError(
-            f"{data}, line {unanswered[0]}: 'answers' is missing. Give the answer's text."
-        )
+    cases = [Case(r.query, r.documents, _answers(r, data)) for r in requests]
     artifact = load_artifact(model)
     selector = Selector.load(artifact, threads)
     found: list[Measured] = []
-    with Progress(len(requests)) as progress:
-        for request in requests:
-            found.append(measure(selector, Case(request.query, request.documents, request.answers)))
+    with Progress(len(cases)) as progress:
+        for case in cases:
+            found.append(measure(selector, case))
             progress.step()
     scores = tuple(m.answer for m in found if m.answer is not None)
     if not scores:
@@ -58,6 +55,17 @@ def calibrate(model: str | None, threads: int | None, data: str, out: str) -> Re
         },
     }
     return Report("", facts)
+
+
+def _answers(request: Request, data: str) -> tuple[str, ...]:
+    given = request.answers
+    items = cast("list[object]", given) if isinstance(given, list) else [given]
+    texts = tuple(item for item in items if isinstance(item, str) and item.strip())
+    if not texts or len(texts) != len(items):
+        raise InvalidInputError(
+            f"{data}, line {request.line}: 'answers' has to be the answer's text, or a list of such texts."
+        )
+    return texts
 
 
 def _dial(calibration: Calibration, found: Sequence[Measured]) -> Iterator[tuple[float, float, float]]:

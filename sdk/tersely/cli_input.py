@@ -29,8 +29,8 @@ class Request:
     documents: tuple[Document, ...]
     id: Any
     """Any JSON value; it is handed back as it came."""
-    answers: tuple[str, ...] = ()
-    """Texts of which one answers the question; only a calibration needs them."""
+    answers: Any = None
+    """As they came; only a calibration looks at them."""
 
 
 def read_documents(names: Sequence[str], form: Format) -> list[Document]:
@@ -63,7 +63,7 @@ def read_requests(name: str) -> Iterator[Request]:
             raise InvalidInputError(f'{where}: expected {{"query": string, "documents": [...]}}.')
         items = cast("list[object]", documents)
         parsed = tuple(_document(item, f"{where}, document {index}") for index, item in enumerate(items, 1))
-        yield Request(number, query, parsed, record.get("id"), _answers(record.get("answers"), where))
+        yield Request(number, query, parsed, record.get("id"), record.get("answers"))
 
 
 def demo_documents() -> list[Document]:
@@ -95,14 +95,6 @@ def _json_documents(text: str, name: str) -> Iterator[Document]:
         if line.strip():
             where = f"{_label(name)}, line {number}"
             yield _document(_parse(line, where), where)
-
-
-def _answers(value: object, where: str) -> tuple[str, ...]:
-    items = cast("list[object]", value) if isinstance(value, list) else [value]
-    texts = tuple(item for item in items if isinstance(item, str) and item.strip())
-    if value is not None and len(texts) != len(items):
-        raise InvalidInputError(f"{where}: 'answers' is not a text or a list of texts.")
-    return texts
 
 
 def _document(value: object, where: str) -> Document:

@@ -2,8 +2,10 @@
 
     inputs               the caller's documents and options, checked
     text/sentences       every document becomes units: sentences, and structure that stays whole
+    rerank               only with a reranker of the caller's: which documents are worth reading
     selector/selector    one probability per unit and per document, for this query
-    selector/packing     those above the threshold, or the best that a hard limit has room for
+    selector/packing     those above the threshold, or the best that a hard limit has room for, none of them
+                         twice (selector/redundancy)
     render               byte-exact pieces, in source order, and where each of them comes from
 
 `job` holds the state of one call on that way.
@@ -14,6 +16,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,7 +25,6 @@ from tersely import inputs
 from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, Order
 from tersely.job import Clock, Job, Scores
-from tersely.onnx.session import Workers, allowed_threads
 from tersely.text.tokens import TokenCounter, encodable, resolve_counter
 from tersely.types import Compression
 
@@ -87,6 +89,9 @@ class Compressor:
                 f"The reranker is a {type(reranker).__name__}. Pass an object with rank(), such as those of "
                 "tersely.rerank."
             )
+        # Imported here: `import tersely` needs not wait for numpy.
+        from tersely.onnx.session import Workers, allowed_threads
+
         self._reranker = reranker
         self._requests = Workers(allowed_threads(threads))
         self._scorer, self.model = _load(model, threads)
@@ -117,8 +122,9 @@ class Compressor:
         """Keep what the query needs.
 
         With `budget` or `rate` the best units fill the limit. With `recall` every unit above the threshold
-        that was calibrated for it is kept, as far as a `budget` or `rate` beside it allows. With none of
-        them it is the model's own threshold, so the size adapts to the query and may be nothing at all. The
+        that was calibrated for it is kept, as far as `budget`, `rate` and `max_docs` beside it allow. With
+        none of them it is the model's own threshold, so the size adapts to the query and may be nothing at
+        all. A sentence that says what a chosen one of another document says, word for word, is left out. The
         result is never larger than the input, in tokens as in characters.
 
         Args:
@@ -128,7 +134,7 @@ class Compressor:
             rate: most tokens of the text, as a share of the input's, in (0, 1].
             recall: keep enough that the answer sentence survives in at least this share of questions, for
                 questions like those of the model's calibration set, in (0, 1). `recall_met` of the result
-                says whether a limit stood in the way.
+                says whether `budget`, `rate` or `max_docs` stood in the way.
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source") or the most relevant first ("rerank").
 
@@ -159,12 +165,12 @@ class Compressor:
         if limited:
             job.prepare(limit)
         try:
-            scores = self._score(query, job, max_docs)
+            scores = self._score(query, job, max_docs, order)
         except BaseException as error:
             if not _is_failure(error):
                 raise
             reason = f"{type(error).__name__}: {error}"
-            logger.warning("the model failed, so the documents are passed on uncompressed: %s", reason)
+            logger.warning("scoring failed, so the documents are passed on uncompressed: %s", reason)
             return job.everything("failed_open", reason)
         clock.lap("score")
         threshold = None if limited else self._scorer.threshold
@@ -200,11 +206,11 @@ class Compressor:
             "max_docs": max_docs,
             "order": order,
         }
-        given = list(requests)
+        # At once, because those of a generator may be gone when the next request is asked for.
+        given = [(query, inputs.read_documents(docs)) for query, docs in requests]
 
         def run(number: int) -> Compression:
-            query, docs = given[number]
-            return self.compress(query, docs, **options)
+            return self.compress(*given[number], **options)
 
         return self._requests.map(run, range(len(given)))
 
@@ -251,12 +257,13 @@ class Compressor:
                 f"recall is {recall}, but {error}. Lower it, or calibrate on more questions."
             ) from error
 
-    def _score(self, query: str, job: Job, max_docs: int | None) -> list[Scores]:
+    def _score(self, query: str, job: Job, max_docs: int | None, order: Order) -> list[Scores]:
         """Scores for each document; raises what model and reranker raise, and ValueError for scores that are
         none."""
         from tersely.selector.selector import ScoredInput
 
-        relevance = self._relevance(query, job)
+        # Where documents are neither chosen nor sorted by it, a reranker would only cost time.
+        relevance = self._relevance(query, job) if max_docs is not None or order == "rerank" else None
         read = list(range(len(job.documents)))
         if relevance is not None and max_docs is not None:
             # What the reranker ranks lower is dropped whatever its sentences score, so it is not read.
@@ -265,11 +272,11 @@ class Compressor:
         found = [Scores(s.relevance, [float(x) for x in s.scores]) for s in self._scorer.score(query, given)]
         if [len(s.units) for s in found] != [len(d.units) for d in given]:
             raise ValueError("the model did not give one score per unit")
-        scores = [Scores(0.0, [0.0] * len(units)) for units in job.units]
+        scores = [Scores(0.0, [0.0] * len(units), read=False) for units in job.units]
         for i, scored in zip(read, found, strict=True):
             scores[i] = scored
         if relevance is not None:
-            scores = [Scores(own, s.units) for own, s in zip(relevance, scores, strict=True)]
+            scores = [replace(s, relevance=own) for own, s in zip(relevance, scores, strict=True)]
         if not all(math.isfinite(x) for s in scores for x in (s.relevance, *s.units)):
             raise ValueError("the model or the reranker gave scores that are not numbers")
         return scores

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -10,7 +10,7 @@ from tersely import render
 from tersely.inputs import Order
 from tersely.selector.cutting import cut, may_cut
 from tersely.selector.packing import Choice, Item, fit, rank, value
-from tersely.selector.redundancy import without_repetitions
+from tersely.selector.redundancy import Words, significant
 from tersely.text.sentences import Unit, split_units
 from tersely.types import Citation, Citations, CompressedDocument, Compression, Document, Span, Status
 
@@ -21,6 +21,8 @@ class Scores:
 
     relevance: float
     units: Sequence[float]
+    read: bool = True
+    """False for a document that the reranker ruled out before the model saw it."""
 
 
 class Clock:
@@ -114,30 +116,34 @@ class Job:
         # Without a limit to fill, lengths rank as well as tokens do, and cost nothing to count.
         costs = self._costs or [[unit.end - unit.start for unit in units] for units in self.units]
         items = [
-            Item(doc, unit, value(score, costs[doc][unit], length_price), costs[doc][unit])
+            Item(
+                doc,
+                unit,
+                value(score, costs[doc][unit], length_price),
+                costs[doc][unit],
+                self._words(doc, unit) if len(allowed) > 1 else None,
+            )
             for doc in sequence
             for unit, score in enumerate(scores[doc].units)
             if threshold is None or score >= threshold
         ]
-        ranked, repeated = rank(items), set[tuple[int, int]]()
-        if len(allowed) > 1:
-            ranked, repeated = without_repetitions(ranked, self._sentence)
         measure_title = self._count if self._costs else len
         titles = [measure_title(render.title_line(document)) for document in self.documents]
         total = sum(map(sum, costs)) + sum(titles)
         choice = fit(
-            ranked,
+            rank(items),
             titles,
             limit,
             lambda chosen: self._count(self._render(self._by_document(chosen), sequence)[0]),
             scale=total / max(1, self.tokens_before),
         )
-        return self._receipt(choice, sequence, scores, repeated, threshold=threshold)
+        said = {(i.doc, i.unit): i.words for i in items if i.words}
+        return self._receipt(choice, sequence, scores, said, threshold=threshold)
 
-    def _sentence(self, item: Item) -> str:
-        """The text of a sentence; nothing for structure, in which every sign counts."""
-        unit = self.units[item.doc][item.unit]
-        return "" if unit.atomic else self.documents[item.doc].text[unit.start : unit.end]
+    def _words(self, doc: int, index: int) -> Words | None:
+        """What a sentence says; None for structure, in which every sign counts."""
+        unit = self.units[doc][index]
+        return None if unit.atomic else significant(self.documents[doc].text[unit.start : unit.end])
 
     def everything(self, status: Status, reason: str) -> Compression:
         """All documents as they are, unscored."""
@@ -154,11 +160,16 @@ class Job:
         choice: Choice,
         sequence: Sequence[int],
         scores: Sequence[Scores],
-        repeated: Set[tuple[int, int]],
+        said: Mapping[tuple[int, int], Words],
         *,
         threshold: float | None,
     ) -> Compression:
         allowed = set(sequence)
+        speakers: dict[Words, set[int]] = {}
+        for doc, unit in choice:
+            if (doc, unit) in said:
+                speakers.setdefault(said[doc, unit], set()).add(doc)
+        promise_kept = True
         cut_and_kept = {(doc, self._whole[doc][unit]) for doc, unit in choice if self._is_piece(doc, unit)}
         kept: list[list[Span]] = [[] for _ in self.documents]
         dropped: list[Span] = []
@@ -173,17 +184,20 @@ class Job:
                     reason = "max_docs"
                 elif threshold is not None and score < threshold:
                     reason = "threshold"
-                elif (doc, index) in repeated:
+                elif (doc, index) in said and speakers.get(said[doc, index], set()) - {doc}:
                     reason = "duplicate"
                 else:
                     reason = "truncated" if truncated else "budget"
                 dropped.append(Span(doc, unit.start, unit.end, score, reason))
+                # Calibration knows whole units of documents that were read; others may be needed.
+                known = scores[doc].read and not self._is_piece(doc, index)
+                too_low = threshold is not None and score < threshold
+                promise_kept &= reason == "duplicate" or (known and too_low)
         chosen = self._by_document(choice)
+        status: tuple[Status, str | None] = ("unchanged", "nothing was scored too low")
         if dropped or list(sequence) != sorted(sequence):
-            return self._compression(chosen, sequence, scores, kept, dropped, "compressed", None, threshold)
-        return self._compression(
-            chosen, sequence, scores, kept, [], "unchanged", "nothing was scored too low"
-        )
+            status = ("compressed", None)
+        return self._compression(chosen, sequence, scores, kept, dropped, *status, promise_kept=promise_kept)
 
     def _compression(
         self,
@@ -194,7 +208,8 @@ class Job:
         dropped: Sequence[Span],
         status: Status,
         reason: str | None,
-        threshold: float | None = None,
+        *,
+        promise_kept: bool = True,
     ) -> Compression:
         text, pieces, bodies = self._render(chosen, sequence)
         present = [doc for doc in sequence if chosen[doc]]
@@ -220,15 +235,9 @@ class Job:
             reason=reason,
             model=self._model,
             pieces=Citations(pieces),
-            recall_met=self._met(dropped, threshold) if self._promised else None,
+            recall_met=promise_kept if self._promised else None,
             timings=self._clock.stop(),
         )
-
-    @staticmethod
-    def _met(dropped: Sequence[Span], threshold: float | None) -> bool:
-        """Whether nothing was dropped that the promised recall needs."""
-        needed = (s for s in dropped if s.reason != "duplicate")  # its twin is kept
-        return all(threshold is not None and span.score < threshold for span in needed)
 
     def _render(
         self, chosen: Sequence[Sequence[int]], sequence: Sequence[int]

@@ -108,11 +108,11 @@ class Compression:
     """Why nothing was compressed; None if something was."""
     model: str
     """Name and checksum of the model, as "name@12345678"."""
-    recall_met: bool | None
-    """Whether everything was kept that the promised `recall` needs; None where none was promised."""
     pieces: Citations = field(repr=False)
     timings: Mapping[str, float] = field(compare=False)
     """Seconds per stage: "split", "score", "pack", "total"."""
+    recall_met: bool | None = None
+    """Whether everything was kept that the promised `recall` needs; None where none was promised."""
 
     @property
     def rate(self) -> float:

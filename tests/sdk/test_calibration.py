@@ -129,6 +129,14 @@ def test_a_limit_in_the_way_is_said(dialled: Compressor) -> None:
     assert dialled.compress(QUERY, DOCS, budget=12).recall_met is None
 
 
+def test_a_dropped_piece_of_a_cut_unit_breaks_the_promise(dialled: Compressor) -> None:
+    rows = "".join(f"row {n} of the table\n" for n in range(60))
+    code = Document(f"```\n{rows}```")
+    tight = dialled.compress(QUERY, [code, *DOCS], recall=0.9, budget=40)
+    assert any(span.reason == "truncated" for span in tight.dropped) or tight.recall_met is False
+    assert tight.recall_met is False
+
+
 def test_what_is_passed_through_keeps_its_promise(dialled: Compressor) -> None:
     assert dialled.compress(QUERY, [], recall=0.9).recall_met is True
     assert dialled.compress(QUERY, DOCS, recall=0.9, rate=1.0).recall_met is True
@@ -188,8 +196,8 @@ def test_calibrate_makes_a_model_that_keeps_the_answer(
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ({"query": QUERY, "documents": ["a"]}, "'answers' is missing"),
-        ({"query": QUERY, "documents": ["a"], "answers": [1]}, "'answers' is not a text"),
+        ({"query": QUERY, "documents": ["a"]}, "line 1: 'answers' has to be"),
+        ({"query": QUERY, "documents": ["a"], "answers": [1]}, "line 1: 'answers' has to be"),
         ({"query": QUERY, "documents": ["a"], "answers": ["b"]}, "no document sentence holds"),
     ],
 )

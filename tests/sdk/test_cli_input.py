@@ -175,3 +175,11 @@ def test_demo_documents_ship_with_titles_and_ids() -> None:
     assert len(documents) == 12
     assert len({document.id for document in documents}) == 12
     assert all(document.title and len(document.text.split()) > 50 for document in documents)
+
+
+@pytest.mark.parametrize("answers", [[1912], "", {"text": ["x"], "answer_start": [3]}, None])
+def test_a_batch_does_not_care_for_answers(tmp_path: Path, answers: object) -> None:
+    path = tmp_path / "batch.jsonl"
+    path.write_text(json.dumps({"query": "q", "documents": ["a"], "answers": answers}) + "\n")
+    (request,) = read_requests(str(path))
+    assert request.answers == answers

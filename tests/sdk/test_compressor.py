@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
 import math
@@ -319,3 +320,12 @@ def test_under_a_limit_a_probability_is_weighed_against_its_tokens() -> None:
         kept[price] = Compressor(scorer, **words).compress("?", [text], budget=13).text
     assert kept[0.0].startswith("This one is long")
     assert kept[0.5] == "Short is good. Brief is best."
+
+
+def test_a_batch_takes_documents_as_they_come(compressor: Compressor) -> None:
+    rows = [("a", DOCS[0]), ("a", DOCS[1]), ("b", DOCS[2])]
+    requests = (
+        (QUERY, (d for _, d in group)) for _, group in itertools.groupby(rows, key=lambda row: row[0])
+    )
+    found = compressor.compress_batch(requests, rate=0.5)
+    assert found == [compressor.compress(QUERY, docs, rate=0.5) for docs in (DOCS[:2], DOCS[2:])]

@@ -13,6 +13,7 @@ import pytest
 
 from tersely import Compressor, Document, InvalidInputError, OfflineError, TerselyError
 from tersely.rerank import RerankEndpoint
+from tersely.selector.calibration import Calibration
 from tersely.selector.selector import DocumentScores, ScoredInput
 from tests.sdk.checks import check_all
 from tests.sdk.fakes import FakeScorer
@@ -38,6 +39,8 @@ class Fixed:
 
 
 class Counting(FakeScorer):
+    calibration: Calibration | None = None
+
     def __init__(self) -> None:
         self.read: list[str] = []
 
@@ -65,6 +68,20 @@ def test_documents_that_it_ranks_low_are_not_read() -> None:
     assert scorer.read == [d.text for d in DOCS]
 
 
+def test_it_is_not_asked_where_it_would_change_nothing() -> None:
+    result = Compressor(FakeScorer(), reranker=Fixed()).compress(QUERY, DOCS, budget=20)
+    assert result.status == "compressed"
+
+
+def test_a_promise_does_not_reach_documents_that_were_not_read() -> None:
+    scorer = Counting()
+    scorer.calibration = Calibration((0.99,) * 30)  # every unit that was read is below it
+    compressor = Compressor(scorer, reranker=Fixed(0.1, 0.9, 0.5))
+    assert compressor.compress(QUERY, DOCS, recall=0.9).recall_met is True
+    assert compressor.compress(QUERY, DOCS, recall=0.9, max_docs=1).recall_met is False
+    assert compressor.compress(QUERY, DOCS, recall=0.9, max_docs=3).recall_met is True
+
+
 def test_ties_go_to_the_earlier_document() -> None:
     result = Compressor(FakeScorer(), reranker=Fixed(0.5, 0.5, 0.5)).compress(
         QUERY, DOCS, budget=1000, max_docs=1
@@ -74,7 +91,7 @@ def test_ties_go_to_the_earlier_document() -> None:
 
 @pytest.mark.parametrize("scores", [(0.1,), (0.1, float("nan"), 0.2)])
 def test_a_reranker_that_fails_gives_the_documents_back(scores: tuple[float, ...]) -> None:
-    result = Compressor(FakeScorer(), reranker=Fixed(*scores)).compress(QUERY, DOCS, budget=12)
+    result = Compressor(FakeScorer(), reranker=Fixed(*scores)).compress(QUERY, DOCS, budget=12, max_docs=2)
     assert result.status == "failed_open"
     assert "reranker" in (result.reason or "")
     assert not result.dropped
@@ -102,7 +119,9 @@ class Server:
                 code, value = answer(body)
                 payload = value if isinstance(value, bytes) else json.dumps(value).encode()
                 self.send_response(code)
-                self.send_header("Content-Length", str(len(payload)))
+                if server.location:
+                    self.send_header("Location", server.location)
+                self.send_header("Content-Length", str(len(payload) + server.withheld))
                 self.end_headers()
                 self.wfile.write(payload)
 
@@ -111,6 +130,9 @@ class Server:
 
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.http.server_port}/rerank"
+        self.location = ""
+        self.withheld = 0
+        """Bytes that are announced and never sent."""
 
 
 @pytest.fixture
@@ -158,7 +180,28 @@ def test_an_endpoint_of_tei(serve: Callable[[Answer], Server]) -> None:
     server = serve(tei_style)
     found = RerankEndpoint(server.url, style="tei").rank(QUERY, [DOCS[0], DOCS[1]])
     assert found == [0.57, 0.44]
-    assert set(server.asked[0][0]) == {"query", "texts"}
+    assert server.asked[0][0] == {
+        "query": QUERY,
+        "texts": ["Lighthouse\nThe lighthouse was built in 1861. It is white.", DOCS[1].text],
+        "truncate": True,  # else a document over the model's length refuses all of them
+    }
+
+
+def test_tei_takes_32_texts_at_once(serve: Callable[[Answer], Server]) -> None:
+    server = serve(tei_style)
+    documents = [Document("x" * n) for n in range(1, 71)]
+    found = RerankEndpoint(server.url, style="tei").rank(QUERY, documents)
+    assert found == [n / 100 for n in range(1, 71)]
+    assert [len(body["texts"]) for body, _ in server.asked] == [32, 32, 6]
+
+
+def test_a_redirect_is_not_followed_and_no_key_leaves(serve: Callable[[Answer], Server]) -> None:
+    elsewhere = serve(openai_style)
+    server = serve(lambda _: (302, {}))
+    server.location = elsewhere.url
+    with pytest.raises(TerselyError, match="HTTP 302"):
+        RerankEndpoint(server.url, api_key="secret", retries=0).rank(QUERY, DOCS[:2])
+    assert not elsewhere.asked
 
 
 def test_a_busy_server_is_asked_again(serve: Callable[[Answer], Server]) -> None:
@@ -175,6 +218,7 @@ def test_a_busy_server_is_asked_again(serve: Callable[[Answer], Server]) -> None
         (200, b"<html>", "JSON"),
         (200, {"results": [{"index": 0, "score": 1.0}]}, "did not score each"),
         (200, [{"index": 0, "score": 1.0}, {"index": 0, "score": 1.0}], "did not score each"),
+        (200, [{"index": i, "score": 1.0} for i in (0, 1, 2, 1)], "did not score each"),
         (200, [{"index": 0}, {"index": 1, "score": "high"}], "did not score each"),
         (200, 7, "did not score each"),
     ],
@@ -186,9 +230,17 @@ def test_nonsense_from_a_server_is_an_error(
     endpoint = RerankEndpoint(server.url, retries=0)
     with pytest.raises(TerselyError, match=complaint):
         endpoint.rank(QUERY, DOCS[:2])
-    opened = Compressor(FakeScorer(), reranker=endpoint).compress(QUERY, DOCS, budget=12)
+    opened = Compressor(FakeScorer(), reranker=endpoint).compress(QUERY, DOCS, budget=12, order="rerank")
     assert opened.status == "failed_open"
     assert complaint in (opened.reason or "")
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again(serve: Callable[[Answer], Server]) -> None:
+    server = serve(openai_style)
+    server.withheld = 7
+    with pytest.raises(TerselyError, match="gave no answer"):
+        RerankEndpoint(server.url, retries=1, timeout_s=5.0).rank(QUERY, DOCS[:2])
+    assert len(server.asked) == 2
 
 
 def test_a_slow_and_an_absent_server(serve: Callable[[Answer], Server]) -> None:

@@ -335,7 +335,8 @@ def test_a_gpu_gets_large_runs_one_after_the_other(
 
     monkeypatch.setattr("tersely.selector.reader.EncoderSession", on_gpu)
     reader = Selector.load(load_artifact(), threads=2).reader
-    assert opened
+    assert reader.session is opened[-1]
+    assert reader.session.threads == min(2, usable_cores())
     assert reader.workers.count == 1
     assert reader.batch_tokens > 10 * BATCH_TOKENS
     assert bundled.reader.batch_tokens == BATCH_TOKENS

@@ -11,17 +11,17 @@ import torch
 from transformers import AutoModel
 
 from benchmarks.readers import Prompt
-from benchmarks.readers.extractive import ExtractiveReader, collate, windows
+from benchmarks.readers.extractive import ExtractiveReader, SpanLayout, collate, windows
 from tests.training.test_road import config_for
 from training.reader import __main__ as command
-from training.reader.data import draw, read_sources
+from training.reader.data import Marked, draw, read_sources
 from training.reader.model import SpanModel, span_loss
 from training.selector.data import prepare
 
 
 def test_marked_answers_are_where_they_are_said_to_be(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("training.reader.data.SOURCES", ("qed_nq", "hotpotqa"))
-    sources = read_sources(data, set(), random.Random(3))
+    sources = read_sources(data, set(), set(), random.Random(3))
     assert len(sources) == 8 + 5  # one HotpotQA question of six is answered by "yes"
     # Fixtures of HotpotQA repeat their towns: there a lost answer may stand elsewhere.
     rng = random.Random(4)
@@ -40,8 +40,8 @@ def test_marked_answers_are_where_they_are_said_to_be(data: Path, monkeypatch: p
 
 def test_questions_of_the_selector_are_left_out(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("training.reader.data.SOURCES", ("qed_nq",))
-    everything = {s.question for s in read_sources(data, set(), random.Random(3))}
-    rest = {s.question for s in read_sources(data, {"town-0", "town-1"}, random.Random(3))}
+    everything = {s.question for s in read_sources(data, set(), set(), random.Random(3))}
+    rest = {s.question for s in read_sources(data, {"town-0"}, {"town-1"}, random.Random(3))}
     assert len(everything - rest) == 2
 
 
@@ -102,3 +102,28 @@ def test_answers_are_pieces_of_their_context(reader_folder: Path) -> None:
     assert all(a in p.context for a, p in zip(answers, prompts, strict=True) if a is not None)
     assert reader.answer(prompts) == answers
     assert reader.answer(prompts[::-1]) == answers[::-1]
+
+
+def test_held_out_questions_of_multi_hop_sets_are_left_out_too(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("training.reader.data.SOURCES", ("hotpotqa",))
+    everything = {s.question for s in read_sources(data, {"hop-0"}, set(), random.Random(3))}
+    rest = {s.question for s in read_sources(data, {"hop-0"}, {"hop-1"}, random.Random(3))}
+    assert len(everything) == 5
+    assert len(everything - rest) == 1
+
+
+def test_a_window_that_cuts_the_answer_is_left_out(reader_folder: Path) -> None:
+    reader = ExtractiveReader(reader_folder)
+    head = len(reader.tokenizer.encode("who", add_special_tokens=False).ids) + 2
+    layout = SpanLayout(2, 3, 0, max_length=head + 4 + 1, stride=0)  # four tokens of context
+    context = "salt salt salt ada penrose salt"
+    marked = Marked("who", context, (context.index("ada"), context.index(" salt", 20)))
+    assert command.example(reader.tokenizer, layout, marked, random.Random(1)) is None
+    shifted = Marked(
+        "who", context[5:], (marked.answer[0] - 5, marked.answer[1] - 5) if marked.answer else None
+    )
+    found = command.example(reader.tokenizer, layout, shifted, random.Random(1))
+    assert found is not None
+    assert found[1:] == (head + 2, head + 3)

@@ -60,8 +60,8 @@ def main() -> None:
     rng = random.Random(args.seed)
     torch.manual_seed(args.seed)
     prepared = args.selector / "prepared"
-    groups = [g for part in ("train", "heldout") for g in read_groups(prepared / f"{part}.jsonl")]
-    sources = read_sources(data_folder(args.data), {g.id for g in groups}, rng)
+    trained, heldout = ({g.id for g in read_groups(prepared / f"{p}.jsonl")} for p in ("train", "heldout"))
+    sources = read_sources(data_folder(args.data), trained, heldout, rng)
     held, rest = sources[:HELDOUT], sources[HELDOUT:]
     minutes = args.max_minutes
     model, tokenizer, layout, facts = train(rest, rng, args.epochs, minutes)
@@ -115,17 +115,18 @@ def train(
 def example(
     tokenizer: Tokenizer, layout: SpanLayout, marked: Marked, rng: random.Random
 ) -> tuple[SpanWindow, int, int] | None:
-    """A window of a context and the places of the answer's first and last token, 0 where it has none."""
+    """A window of a context and the places of the answer's first and last token, 0 where it has none.
+
+    A window that cuts the answer in two teaches nothing and is left out.
+    """
     found: list[tuple[SpanWindow, int, int]] = []
+    start, end = marked.answer or (0, 0)
     for window in windows(tokenizer, layout, Prompt(marked.question, marked.context)):
-        inside = [
-            i
-            for i, (a, b) in enumerate(window.offsets)
-            if marked.answer and a < marked.answer[1] and marked.answer[0] < b
-        ]
-        whole = inside and window.offsets[inside[0]][0] <= marked.answer[0] if marked.answer else False
-        places = (window.first + inside[0], window.first + inside[-1]) if whole else (0, 0)
-        found.append((window, *places))
+        inside = [i for i, (a, b) in enumerate(window.offsets) if a < end and start < b]
+        if not inside:
+            found.append((window, 0, 0))
+        elif window.offsets[inside[0]][0] <= start and end <= window.offsets[inside[-1]][1]:
+            found.append((window, window.first + inside[0], window.first + inside[-1]))
     answered = [f for f in found if f[1]]
     return rng.choice(answered or found) if found else None
 

@@ -2,7 +2,8 @@
 several.
 
 Questions that the selector is trained or validated on are left out, so that Phase II is not rewarded by a
-reader that has learned its answers by heart. The exception are multi-hop sets: they are too small to share.
+reader that has learned its answers by heart. The exception are the training questions of multi-hop sets,
+which are too small to share.
 """
 
 from __future__ import annotations
@@ -39,16 +40,18 @@ class Source:
     answer: Range
 
 
-def read_sources(folder: Path, seen: set[str], rng: random.Random) -> list[Source]:
-    """Questions of every set with hard negatives; `seen` holds ids that only multi-hop sets may use."""
+def read_sources(folder: Path, trained: set[str], heldout: set[str], rng: random.Random) -> list[Source]:
+    """Questions of every set with hard negatives, without the ids in `heldout`; those in `trained` are left
+    to the selector, except in multi-hop sets."""
     out: list[Source] = []
     for name in SOURCES:
         everything = [question(row) for row in read_rows(folder, "train", name)]
         if name in MULTI_HOP:
-            out += [s for q in everything if (s := _multi_hop(q))]
+            out += [s for q in everything if q.id not in heldout and (s := _multi_hop(q))]
             continue
         passages = {d.text: Passage(d.title, d.text) for q in everything for d in q.documents}
-        fresh = [q for q in everything if q.id not in seen and any(d.evidence for d in q.documents)]
+        taken = trained | heldout
+        fresh = [q for q in everything if q.id not in taken and any(d.evidence for d in q.documents)]
         pool = PassagePool(list(passages.values()), [q.text for q in fresh], "bm25")
         for number, q in enumerate(fresh):
             gold = next(d for d in q.documents if d.evidence)

@@ -15,6 +15,7 @@ from tersely.errors import ArtifactError
 from tersely.onnx.session import EncoderSession, Workers, allowed_threads
 from tersely.rerank.protocol import passage
 from tersely.selector.layout import batches
+from tersely.text.tokens import encodable
 from tersely.types import Document
 
 BATCH_TOKENS = 1024
@@ -44,7 +45,7 @@ class CrossEncoder:
         try:
             tokenizer: Any = Tokenizer.from_file(str(self.path / "tokenizer.json"))
             tokenizer.no_padding()
-            tokenizer.enable_truncation(max_length, strategy="only_second")
+            tokenizer.enable_truncation(max_length)  # the longest first, which is the document
             self._tokenizer = tokenizer
             self._pad_id = _pad_id(self.path)
         except Exception as error:  # tokenizers raises bare Exception
@@ -59,7 +60,7 @@ class CrossEncoder:
 
     def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
         """The probability that each document is relevant, in [0, 1]: the logit through a sigmoid."""
-        pairs = [(query, passage(document)) for document in documents]
+        pairs = [(encodable(query), encodable(passage(document))) for document in documents]
         encodings: list[Any] = self._tokenizer.encode_batch(pairs)
 
         def run(rows: list[int]) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@ them."""
 
 from __future__ import annotations
 
+import http.client
 import json
 import time
 import urllib.error
@@ -19,7 +20,16 @@ from tersely.types import Document
 _BUSY = frozenset({408, 429, 500, 502, 503, 504})
 """HTTP codes after which another try may help."""
 _PAUSE_S = 0.2
+_TEI_BATCH = 32
+"""Texts that Text Embeddings Inference takes at once, unless told otherwise."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect would take the texts and the key to a host that nobody named."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
 
 
 class RerankEndpoint:
@@ -65,7 +75,16 @@ class RerankEndpoint:
         """The server's scores, as they are. Raises TerselyError for a server that is down or talks
         nonsense."""
         texts = [passage(document) for document in documents]
-        body: dict[str, Any] = {"query": query, "texts" if self._style == "tei" else "documents": texts}
+        size = _TEI_BATCH if self._style == "tei" else max(1, len(texts))
+        parts = [texts[i : i + size] for i in range(0, len(texts), size)]
+        return [score for part in parts for score in self._rank(query, part)]
+
+    def _rank(self, query: str, texts: list[str]) -> list[float]:
+        body: dict[str, Any] = {"query": query}
+        if self._style == "tei":
+            body |= {"texts": texts, "truncate": True}
+        else:
+            body["documents"] = texts
         if self._model is not None:
             body["model"] = self._model
         return _scores(self._post(body), len(texts), self._url)
@@ -75,18 +94,19 @@ class RerankEndpoint:
         if self._api_key:
             headers["Authorization"] = f"Bearer {self._api_key}"
         request = urllib.request.Request(self._url, json.dumps(body).encode(), headers)
+        opener = urllib.request.build_opener(_NoRedirect)
         problem = ""
         for attempt in range(self._retries + 1):
             if attempt:
                 time.sleep(_PAUSE_S * 2 ** (attempt - 1))
             try:
-                with urllib.request.urlopen(request, timeout=self._timeout_s) as answer:
+                with opener.open(request, timeout=self._timeout_s) as answer:
                     return json.loads(answer.read())
             except urllib.error.HTTPError as error:
                 problem = f"HTTP {error.code} {error.reason}"
                 if error.code not in _BUSY:
                     break
-            except (OSError, ValueError) as error:  # no connection, a timeout, or no JSON
+            except (OSError, http.client.HTTPException, ValueError) as error:  # no connection, or no JSON
                 problem = f"{type(error).__name__}: {error}"
         raise TerselyError(f"the reranker at {self._url} gave no answer ({problem}). Check the server.")
 
@@ -96,12 +116,13 @@ def _scores(answer: object, count: int, url: str) -> list[float]:
     if isinstance(answer, dict):
         values = cast("dict[str, object]", answer)
         answer = values.get("results", values.get("data"))
-    scores: dict[int, float] = {}
+    scores: list[tuple[int, float]] = []
     for item in cast("list[Any]", answer) if isinstance(answer, list) else []:
         try:
-            scores[int(item["index"])] = float(item.get("relevance_score", item.get("score")))
+            scores.append((int(item["index"]), float(item.get("relevance_score", item.get("score")))))
         except (AttributeError, KeyError, TypeError, ValueError):
             break
-    if sorted(scores) != list(range(count)):
-        raise TerselyError(f"the reranker at {url} did not score each of the {count} documents once.")
-    return [scores[i] for i in range(count)]
+    scores.sort()
+    if [index for index, _ in scores] != list(range(count)):
+        raise TerselyError(f"the reranker at {url} did not score each of {count} documents once.")
+    return [score for _, score in scores]

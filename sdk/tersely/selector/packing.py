@@ -29,6 +29,8 @@ class Item:
     value: float
     cost: int
     """Tokens, counted alone."""
+    words: tuple[str, ...] | None = None
+    """What it says, for sentences that another document may say too."""
 
 
 def value(score: float, cost: int, length_price: float) -> float:
@@ -49,17 +51,23 @@ def rank(items: Sequence[Item]) -> list[Item]:
 def pack(ranked: Sequence[Item], title_costs: Sequence[int], room: float) -> tuple[Choice, int]:
     """Take units in the order given while they fit into `room`; the first of a document pays its title.
 
-    Returns the choice and the sum of its costs.
+    What a chosen unit of another document says already is passed over. Returns the choice and the sum of its
+    costs.
     """
     chosen: set[tuple[int, int]] = set()
     titled: set[int] = set()
+    said: dict[tuple[str, ...], int] = {}
     used = 0
     for item in ranked:
+        if item.words and said.get(item.words, item.doc) != item.doc:
+            continue
         cost = item.cost if item.doc in titled else item.cost + title_costs[item.doc]
         if used + cost <= room:
             used += cost
             chosen.add((item.doc, item.unit))
             titled.add(item.doc)
+            if item.words:
+                said[item.words] = item.doc
     return frozenset(chosen), used
 
 

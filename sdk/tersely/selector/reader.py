@@ -51,7 +51,10 @@ class Reader:
         long = layout.max_length >= LONG_WINDOW
         session = EncoderSession(artifact.model_path, count if long else 1)
         if session.on_gpu:
-            return cls(session, Workers(1), layout.pad_id, GPU_BATCH_TOKENS)
+            # One run at a time; every core works on what the device does not take.
+            return cls(
+                EncoderSession(artifact.model_path, count), Workers(1), layout.pad_id, GPU_BATCH_TOKENS
+            )
         return cls(session, Workers(1 if long else count), layout.pad_id)
 
     def read(self, windows: Sequence[Window]) -> list[Verdict]:
