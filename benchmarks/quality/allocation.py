@@ -3,9 +3,11 @@
 ZipRL's Theorem 4.1 says that detail which rises with relevance beats the same detail for every document, at
 the same budget. Three ways to spend it, on the same scores of the same sentences:
 
-- uniform: every document gets the same number of tokens;
-- by level: a document's tokens are in proportion to the detail of its relevance level (ZipRL's five);
+- uniform: the next sentence goes to the document that has the fewest tokens with it, its own best;
+- by level: the same, but a document's tokens count by the detail of its relevance level (ZipRL's five);
 - one pool: no shares; the packer takes the best sentences wherever they stand, as `compress` does.
+
+All three go on until nothing fits.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from benchmarks.results import BASELINES, describe, environment, fill_section, t
 from benchmarks.tasks import TASKS, Example, KeptSpan, load, score_kept
 from tersely.errors import TerselyError
 from tersely.onnx.artifacts import load_artifact
-from tersely.selector.packing import Item, pack, rank, value
+from tersely.selector.packing import Choice, Item, pack, rank, value
 from tersely.selector.selector import DocumentScores, ScoredInput, Selector
 from tersely.text.sentences import split_units
 from tersely.text.tokens import resolve_counter
@@ -130,30 +132,34 @@ def keep(selector: Selector, example: Example) -> dict[tuple[str, float], list[K
             if shares is None:
                 chosen, _ = pack(items, titles, room)
             else:
-                rooms = share_out(room, shares(scored), sizes)
-                chosen = frozenset().union(
-                    *(pack([i for i in items if i.doc == doc], titles, r)[0] for doc, r in enumerate(rooms))
-                )
+                chosen = take_turns(items, titles, room, shares(scored))
             out[system, rate] = [(d, units[d][u].start, units[d][u].end) for d, u in sorted(chosen)]
     return out
 
 
-def share_out(room: float, shares: Sequence[float], sizes: Sequence[int]) -> list[float]:
-    """Tokens for each document in proportion to its share; what one cannot use goes to the others."""
-    rooms = [0.0] * len(sizes)
-    open_ = [i for i, size in enumerate(sizes) if size]
-    while open_ and room > 0:
-        total = sum(shares[i] for i in open_)
-        full = [i for i in open_ if rooms[i] + room * shares[i] / total >= sizes[i]]
-        if not full:
-            for i in open_:
-                rooms[i] += room * shares[i] / total
-            break
-        for i in full:
-            room -= sizes[i] - rooms[i]
-            rooms[i] = float(sizes[i])
-        open_ = [i for i in open_ if i not in full]
-    return rooms
+def take_turns(items: Sequence[Item], titles: Sequence[int], room: int, shares: Sequence[float]) -> Choice:
+    """The best sentence that fits of the document that then has the fewest tokens for its share, again and
+    again; `items` are best first."""
+    waiting: dict[int, list[Item]] = {}
+    for item in items:
+        waiting.setdefault(item.doc, []).append(item)
+    spent = dict.fromkeys(waiting, 0)
+    chosen: set[tuple[int, int]] = set()
+    while True:
+        offers: list[tuple[float, int, int, Item]] = []
+        for doc, own in waiting.items():
+            title = 0 if spent[doc] else titles[doc]
+            item = next((i for i in own if i.cost + title <= room), None)
+            if item:
+                price = item.cost + title
+                offers.append(((spent[doc] + price) / shares[doc], doc, price, item))
+        if not offers:
+            return frozenset(chosen)
+        _, doc, price, item = min(offers, key=lambda offer: offer[:2])
+        waiting[doc].remove(item)
+        room -= price
+        spent[doc] += price
+        chosen.add((doc, item.unit))
 
 
 def summary(found: np.ndarray, base: np.ndarray, seed: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,7 +42,7 @@ class CausalReader:
         model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **where, **extra)
         self._model: Any = model.to(self._device).eval()
         self._longest = int(model.config.max_position_embeddings) - NEW_TOKENS
-        weights = digest(*(f"{p.name} {p.stat().st_size}" for p in _files(path))).hex()[:6]
+        weights = digest(*map(_checksum, _files(path))).hex()[:6]
         precision = str(dtype).rpartition(".")[2]
         self.name = f"causal-{path.name}-{weights}-{precision}-{prompt_version()}"
 
@@ -94,6 +95,11 @@ class CausalReader:
                 pad_token_id=self.tokenizer.pad_token_id,
             )
         return self.tokenizer.batch_decode(out[:, batch["input_ids"].shape[1] :], skip_special_tokens=True)
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _files(path: Path) -> list[Path]:

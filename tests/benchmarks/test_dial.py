@@ -11,6 +11,7 @@ from benchmarks.quality import allocation, dial
 from benchmarks.quality.dial import Part, mixed
 from tersely.cli import main as cli
 from tersely.selector.calibration import Calibration
+from tersely.selector.packing import Item
 
 
 def test_mixture_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,18 +50,25 @@ def test_dial_over_the_fixture(
     assert "calibrated on 9 held-out questions" in capsys.readouterr().out
 
 
+ITEMS = [Item(0, 0, 0.9, 4), Item(0, 1, 0.8, 4), Item(0, 2, 0.7, 4), Item(1, 0, 0.3, 4), Item(1, 1, 0.2, 4)]
+
+
 @pytest.mark.parametrize(
-    ("room", "shares", "sizes", "rooms"),
+    ("room", "shares", "kept"),
     [
-        (30, [1, 1, 1], [100, 100, 100], [10, 10, 10]),
-        (30, [1, 2, 3], [100, 100, 100], [5, 10, 15]),
-        (30, [1, 1, 1], [4, 100, 100], [4, 13, 13]),  # what the first cannot use goes to the others
-        (30, [1, 1], [4, 5], [4, 5]),
-        (30, [1, 1], [0, 100], [0, 30]),
+        (8, [1, 1], {(0, 0), (1, 0)}),
+        (16, [1, 1], {(0, 0), (0, 1), (1, 0), (1, 1)}),
+        (12, [2, 1], {(0, 0), (0, 1), (1, 0)}),
+        (3, [1, 1], set()),
+        (20, [1, 1], {(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)}),  # what one cannot use goes to the other
     ],
 )
-def test_shares_by_hand(room: float, shares: list[float], sizes: list[int], rooms: list[float]) -> None:
-    assert allocation.share_out(room, shares, sizes) == pytest.approx(rooms)
+def test_turns_by_hand(room: int, shares: list[float], kept: set[tuple[int, int]]) -> None:
+    assert allocation.take_turns(ITEMS, [0, 0], room, shares) == kept
+
+
+def test_a_title_is_paid_once() -> None:
+    assert allocation.take_turns(ITEMS, [3, 3], 11, [1, 1]) == {(0, 0), (0, 1)}
 
 
 def test_allocation_over_the_fixture(
