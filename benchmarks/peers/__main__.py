@@ -15,8 +15,7 @@ from math import floor
 from pathlib import Path
 from typing import Any
 
-import psutil
-
+from benchmarks.latency import probes
 from benchmarks.peers.plots import draw
 from benchmarks.peers.process import Output, Peer, bring_to
 from benchmarks.peers.report import markdown
@@ -85,6 +84,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     systems: dict[str, Any] = {}
     for name, found in _ours(examples, options.threads, options.minilm):
         systems[name] = found
+    if options.install:
+        systems["tersely"] |= _size(examples)
     for name in options.peers:
         systems[name] = _peer(name, examples, count, options.slow_limit if name in SLOW else options.limit)
     progress = Progress(len(systems) * len(NAMES) * len(RATES) * len(readers))
@@ -131,9 +132,17 @@ def _ours(
         tasks: dict[str, Any] = {}
         for task, questions in examples.items():
             tasks[task] = {str(rate): [_compress(compressor, e, rate) for e in questions] for rate in RATES}
-        out.append((name, {"kind": "ours", "tasks": tasks, "peak_bytes": psutil.Process().memory_info().rss}))
+        out.append((name, {"kind": "ours", "tasks": tasks}))
     whole = {task: {"1.0": [Output(_everything(e), 0.0) for e in qs]} for task, qs in examples.items()}
     return [*out, (WHOLE, {"kind": "whole", "tasks": whole})]
+
+
+def _size(examples: dict[str, list[Example]]) -> dict[str, Any]:
+    """Memory of tersely in a process of its own, and its size installed, as the peers have theirs."""
+    first = next(iter(examples.values()))[0]
+    job = {"model": None, "threads": None, "query": first.question, "rate": 0.25}
+    alone = probes.compress_alone({**job, "documents": [d.text for d in first.documents]}, 3)
+    return {"peak_bytes": alone["peak_bytes"], "installed_bytes": probes.install_size()["installed_bytes"]}
 
 
 def _compress(compressor: Compressor, example: Example, rate: float) -> Output:
@@ -166,7 +175,9 @@ def _peer(name: str, examples: dict[str, list[Example]], count: Count, limit: in
                         )
                         progress.step(f"{name} {task}")
             progress.close()
-            return {"kind": "peer", "tasks": tasks, "peak_bytes": peer.peak_bytes(), **peer.facts}
+            first = next(iter(examples.values()))[0]
+            peak = peer.peak_bytes(first.question, [(d.title, d.text) for d in first.documents])
+            return {"kind": "peer", "tasks": tasks, "peak_bytes": peak, **peer.facts}
     except TerselyError as error:
         return {"kind": "peer", "tasks": {}, "failed": str(error)[:300]}
 
@@ -209,6 +220,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS), metavar="PEER")
     parser.add_argument("--no-minilm", dest="minilm", action="store_false", help="without that control")
+    parser.add_argument(
+        "--no-install", dest="install", action="store_false", help="without memory and size of tersely"
+    )
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--threads", type=int, help="threads that run tersely's model")
     parser.add_argument(

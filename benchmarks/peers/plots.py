@@ -19,7 +19,12 @@ def draw(result: dict[str, Any], folder: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    systems = {n: s for n, s in result["systems"].items() if s["tasks"] and s["kind"] != "whole"}
+    systems = {
+        n: s
+        for n, s in result["systems"].items()
+        if s["tasks"] and s["kind"] != "whole" and not s.get("untrained")
+    }
+    titles = {n: f"{n} ({_questions(s)} questions)" for n, s in systems.items()}
     names = list(systems[OURS]["tasks"])
     colours = {n: plt.get_cmap("tab20")(i) for i, n in enumerate(systems)}
 
@@ -30,7 +35,9 @@ def draw(result: dict[str, Any], folder: Path) -> None:
             cells = found["tasks"][name].values()
             points = sorted((float(np.mean(c["rate"])), 100 * float(np.mean(c["kept"]))) for c in cells)
             width = 2.5 if system == OURS else 1.2
-            axis.plot(*zip(*points, strict=True), "o-", label=system, color=colours[system], lw=width, ms=4)
+            axis.plot(
+                *zip(*points, strict=True), "o-", label=titles[system], color=colours[system], lw=width, ms=4
+            )
         axis.set_title(TASKS[name].title, fontsize=10)
         axis.set_xlabel("share of tokens kept")
         axis.grid(alpha=0.3)
@@ -47,8 +54,12 @@ def draw(result: dict[str, Any], folder: Path) -> None:
         axis.plot(1000 * seconds, kept, "o", color=colours[system], ms=9 if system == OURS else 6)
         axis.annotate(system, (1000 * seconds, kept), xytext=(5, 4), textcoords="offset points", fontsize=8)
     axis.set_xscale("log")
-    axis.set_xlabel("one question, p50 ms (two cores)")
+    axis.set_xlabel(f"one question, p50 ms ({result['environment']['cores']} cores)")
     axis.set_ylabel("answers kept at a quarter of the tokens, %")
     axis.grid(alpha=0.3)
     figure.tight_layout()
     figure.savefig(folder / "peers_latency.png", dpi=110)
+
+
+def _questions(system: dict[str, Any]) -> int:
+    return sum(len(next(iter(rates.values()))["kept"]) for rates in system["tasks"].values())

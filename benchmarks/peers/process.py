@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks import cache
 from benchmarks.peers.install import python
+from benchmarks.results import environment
 from tersely.errors import MissingDependencyError, TerselyError
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -33,6 +34,8 @@ class Peer:
         if not python().exists():
             raise MissingDependencyError("the peers are not installed: python -m benchmarks.peers.install")
         self.name = name
+        self._place = f"{WORKER.read_text(encoding='utf-8')} {environment()['cpu']}"
+        """Outputs belong to the worker's settings, seconds to a processor."""
         self._process: subprocess.Popen[str] | None = None
         self.facts: dict[str, Any] = {}
         """What the worker says of itself: version, seconds to load, bytes installed, its knob."""
@@ -64,7 +67,7 @@ class Peer:
         """The peer's text when it is asked to keep `share` of the tokens. Raises TerselyError where it
         fails."""
         key = cache.digest(
-            self.name, self.facts["version"], repr(share), question, json.dumps(documents, ensure_ascii=False)
+            self.name, self.facts["version"], self._place, repr(share), question, json.dumps(documents)
         )
         stored = cache.fetch("peers", [key])
         if key not in stored:
@@ -76,8 +79,10 @@ class Peer:
         found = json.loads(stored[key])
         return Output(found["text"], found["seconds"])
 
-    def peak_bytes(self) -> int:
-        """The most memory that the process has held."""
+    def peak_bytes(self, question: str, documents: Sequence[tuple[str | None, str]]) -> int:
+        """The most memory that the process has held, after these documents at least: outputs may come from
+        the cache."""
+        self._ask({"question": question, "documents": documents, "share": 0.25})
         return int(self._ask({"peak": True})["peak_bytes"])
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -29,7 +29,9 @@ def markdown(result: dict[str, Any]) -> str:
     names = list(systems[OURS]["tasks"])
     for name in names:
         parts += [f"### {TASKS[name].title}", _quality(result, name)]
+    parts += ["![Answers kept against the share of tokens kept](baselines/peers_rate.png)"]
     parts += ["### Speed and size", _speed(systems)]
+    parts += ["![Answers kept against time](baselines/peers_latency.png)"]
     failed = [f"- {n}: {s['failed']}" for n, s in systems.items() if "failed" in s]
     if failed:
         parts += ["Peers that gave no result:", "\n".join(failed)]
@@ -44,7 +46,7 @@ def _quality(result: dict[str, Any], name: str) -> str:
     for rate in (*systems[OURS]["tasks"][name], "1.0"):
         for system, found in systems.items():
             cell = found["tasks"].get(name, {}).get(rate)
-            if cell is None:
+            if cell is None or found.get("untrained"):
                 continue
             kept = np.array(cell["kept"], dtype=float)
             share = wilson(float(kept.sum()), len(kept))
@@ -85,11 +87,12 @@ def _speed(systems: dict[str, Any]) -> str:
         installed = found.get("installed_bytes")
         rows.append(
             [
-                system,
+                f"{system}, random weights" if found.get("untrained") else system,
                 f"{1000 * float(np.median(seconds)):.1f}",
                 f"{found['peak_bytes'] / MEGABYTE:.0f}" if "peak_bytes" in found else "",
                 f"{installed / MEGABYTE:.0f}" if installed else "",
+                f"{found['load_seconds']:.1f}" if "load_seconds" in found else "",
             ]
         )
-    header = ["", "one question, p50 ms", "peak memory, MB", "installed with dependencies, MB"]
+    header = ["", "one question, p50 ms", "peak memory, MB", "installed without weights, MB", "load, s"]
     return table(header, rows)

@@ -194,6 +194,9 @@ def llamaindex() -> Compress:
     return compress
 
 
+UNTRAINED = frozenset({"llmlingua2-shape"})
+"""Systems of which only the time means anything."""
+
 SYSTEMS: dict[str, tuple[str, bool, Callable[[], Compress]]] = {
     "llmslim": ("llmslim", True, llmslim),
     "longllmlingua": ("llmlingua", True, lambda: lingua(True)),
@@ -255,6 +258,7 @@ def main() -> None:
             "load_seconds": round(time.perf_counter() - started, 2),
             "installed_bytes": installed_bytes(package),
             "knob": knob,
+            "untrained": name in UNTRAINED,
         }
     )
     for line in sys.stdin:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from training.export.card import SOURCES
+from training.selector.bandit import load_phase2_config
 from training.selector.config import load_config
-from training.selector.phase2 import load_phase2_config
 
 FOLDER = Path(__file__).resolve().parents[2] / "training" / "configs"
 CONFIGS = sorted(FOLDER.glob("selector_*.toml"))

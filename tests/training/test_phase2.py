@@ -17,12 +17,13 @@ from tersely.metrics import contains_answer
 from tersely.selector.layout import Layout
 from tests.training.test_road import config_for
 from training.export.artifact import export, load_trained
+from training.selector.bandit import Phase2, Phase2Config
 from training.selector.batching import Encoder, make_batch
 from training.selector.config import SelectorConfig
 from training.selector.data import Group, prepare, read_groups
 from training.selector.environment import answerable, judge, make_state
 from training.selector.model import SelectorModel
-from training.selector.phase2 import Phase2, Phase2Config, run
+from training.selector.phase2 import run
 from training.selector.train import forward, train
 from training.selector.trunk import Trunk
 
@@ -82,7 +83,8 @@ def test_the_road_from_phase_one_to_an_artifact(
     rewards = [entry["validation"]["all"]["reward"] for entry in log]
     assert best["validation"]["all"]["reward"] == max(rewards)
     assert log[1]["learned"] > 0
-    assert log[1]["train"]["reward"] != 0
+    assert log[1]["train"]["acc"] > 0
+    assert 0 < log[1]["train"]["rate"] < 100
     history = json.loads((tmp_path / "final" / "runs.json").read_text())
     assert history[-1]["reader"] == "string match"
     assert history[:-1] == json.loads((folder / "final" / "runs.json").read_text())
@@ -103,10 +105,33 @@ def test_a_run_goes_on_after_its_last_epoch(
     run(CONFIG, phase1[1], StringMatch(groups), whole)
     run(replace(CONFIG, epochs=1), phase1[1], StringMatch(groups), broken)
     run(CONFIG, phase1[1], StringMatch(groups), broken)
-    ends = [torch.load(f / "checkpoint.pt", weights_only=False)["model"] for f in (whole, broken)]
+    ends = [torch.load(f / "checkpoint.pt", weights_only=False)["trainer"]["model"] for f in (whole, broken)]
     assert all(torch.allclose(ends[0][name], ends[1][name], atol=1e-6) for name in ends[0])
     epochs = [json.loads(line)["epoch"] for line in (broken / "phase2.jsonl").read_text().splitlines()]
     assert epochs == [0, 1, 2]
+
+
+def test_a_reader_that_fails_in_validation_costs_no_epoch(
+    phase1: tuple[SelectorConfig, Path], groups: list[Group], tmp_path: Path
+) -> None:
+    reader = StringMatch(groups)
+    run(replace(CONFIG, epochs=1), phase1[1], reader, tmp_path)
+    heldout = read_groups(phase1[1] / "prepared" / "heldout.jsonl")
+    reader.fails_on = heldout[0].question
+    with pytest.raises(RuntimeError, match="the reader failed on 1 of"):
+        run(CONFIG, phase1[1], reader, tmp_path)
+    reader.fails_on = ""
+    run(CONFIG, phase1[1], reader, tmp_path)
+    epochs = [json.loads(line)["epoch"] for line in (tmp_path / "phase2.jsonl").read_text().splitlines()]
+    assert epochs == [0, 1, 2]
+
+
+def test_a_run_does_not_go_on_with_other_rewards(
+    phase1: tuple[SelectorConfig, Path], groups: list[Group], tmp_path: Path
+) -> None:
+    run(replace(CONFIG, epochs=1), phase1[1], StringMatch(groups), tmp_path)
+    with pytest.raises(ValueError, match="name a new folder"):
+        run(replace(CONFIG, alpha=0.5), phase1[1], StringMatch(groups), tmp_path)
 
 
 @pytest.mark.parametrize("strategy", ["rl", "sl"])

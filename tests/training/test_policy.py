@@ -88,10 +88,11 @@ def test_entropy_is_equation_5() -> None:
 
 def test_loss_is_equation_6() -> None:
     actions = torch.stack([KEEP_FIRST, KEEP_LAST])
-    old = log_likelihood(LOGITS, actions)
-    z = torch.tensor([1.0, -1.0])
-    found = policy_loss(LOGITS, actions, old, z, epsilon=0.2, entropy_weight=0.1)
-    assert float(found) == pytest.approx(0.0 - 0.1 * float(entropy(LOGITS)))
+    # Both actions were 1.1 times as likely under the policy that sampled them: the ratio is 1 / 1.1.
+    old = log_likelihood(LOGITS, actions) + math.log(1.1)
+    found = policy_loss(LOGITS, actions, old, torch.tensor([1.0, -0.4]), epsilon=0.2, entropy_weight=0.1)
+    surrogate = -(1.0 / 1.1 - 0.4 / 1.1) / 2
+    assert float(found) == pytest.approx(surrogate - 0.1 * float(entropy(LOGITS)))
 
 
 def test_divergence_by_hand() -> None:
@@ -124,7 +125,7 @@ def test_memory_keeps_the_best_trajectory_and_teaches_it_once() -> None:
     """Algorithm 2."""
     memory = BestTrajectories()
     memory.update(3, [KEEP_FIRST], [-0.04])
-    assert len(memory) == 0  # a wrong answer is nothing to learn from
+    assert memory.take_fresh() == []  # a wrong answer is nothing to learn from
     memory.update(3, [KEEP_FIRST, KEEP_LAST], [0.97, 0.96])
     ((state, action),) = memory.take_fresh()
     assert (state, action.tolist()) == (3, KEEP_FIRST.tolist())

@@ -1,5 +1,5 @@
-"""The calibration set of an artifact: cross-fitted scores of held-out questions, so that none of them was
-seen by the layer that scored it."""
+"""The calibration set of an artifact: cross-fitted scores of held-out questions. None of them was seen by the
+fusion layer that scored it, though the one that ships has seen them all: the guarantee is approximate."""
 
 from __future__ import annotations
 

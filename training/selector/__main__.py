@@ -13,7 +13,7 @@ from benchmarks.tasks.rows import data_folder
 from training.export.artifact import export
 from training.selector.config import load_config
 from training.selector.data import prepare
-from training.selector.train import train
+from training.selector.train import runs_of, train
 
 
 def main() -> None:
@@ -34,6 +34,8 @@ def main() -> None:
         train(config, prepared, args.out, start_from=args.start_from, max_minutes=args.max_minutes)
     if args.stage in (None, "export"):
         command = f"python -m training.selector --config {args.config} --data DATA --out RUN"
+        if runs_of(args.out / "final")[-1].get("phase") == 2:
+            command += "`, then `python -m training.selector.phase2 --start-from RUN --out RUN2 ..."
         print(export(config, args.out, args.artifact or Path("models") / config.name, command))
 
 

@@ -1,8 +1,8 @@
-"""EFFCOMP Phase II: the reader that will use the context says which sentences it needs (section 3.2,
-Algorithm 1).
+"""EFFCOMP Phase II: the reader that will use the context says which sentences it needs (section 3.2).
 
 `python -m training.selector.phase2 --config training/configs/phase2_mini.toml --start-from RUN --out RUN2
 --reader READER`, then `python -m training.selector --stage export` on RUN2. RUN is a finished Phase I run.
+The passes of an epoch are in `bandit.py`, the equations in `policy.py`.
 """
 
 from __future__ import annotations
@@ -10,278 +10,96 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shutil
 import time
-import tomllib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from tokenizers import Tokenizer
-from torch import Tensor
 from tqdm import tqdm
 from transformers import AutoTokenizer
 
 from benchmarks.readers import CachedReader, Reader, open_reader
+from tersely.metrics import contains_answer
 from tersely.selector.layout import Layout, LayoutConfig
 from training.export.artifact import load_trained
-from training.optimisation import adamw, keep_freed_memory
+from training.optimisation import keep_freed_memory
+from training.selector.bandit import Phase2, Phase2Config, load_phase2_config
 from training.selector.batching import Encoder
 from training.selector.data import MULTI_HOP, Group, read_groups
-from training.selector.environment import Outcome, State, answerable, judge, make_state
-from training.selector.losses import balanced_bce
+from training.selector.environment import State, answerable, make_state
 from training.selector.model import SelectorModel
-from training.selector.policy import advantages, divergence, log_likelihood, policy_loss, sample
-from training.selector.train import PART_TOKENS, runs_of, save
-from training.selector.trajectories import BestTrajectories
-from training.selector.trunk import Trunk
+from training.selector.train import runs_of, save
 
 CHUNK = 256
 """Questions that the reader is asked about at once while they are filtered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Phase2Config:
-    """Defaults are the paper's (appendix B.2)."""
+def run(config: Phase2Config, phase1: Path, reader: Reader, out: Path) -> dict[str, Any]:
+    """Train from the weights in `phase1`; the best epoch by validation reward goes to `out/final`.
 
-    questions: int
-    """Training questions, after the filter; multi-hop ones are taken first."""
-    validation: int
-    """Held-out questions, after the filter."""
-    learning_rate: float = 1e-6
-    alpha: float = 0.95
-    """Weight of a right answer against compression (eq. 2)."""
-    group: int = 8
-    """Actions sampled per question."""
-    epsilon: float = 0.2
-    """Clip of the likelihood ratio (eq. 4)."""
-    entropy_weight: float = 0.1
-    """lambda (eq. 6)."""
-    rollout_size: int = 128
-    """Questions between two updates of the sampling policy."""
-    updates: int = 4
-    """Passes over a rollout."""
-    batch: int = 8
-    """Questions of one optimiser step."""
-    target_kl: float = 0.02
-    """Divergence from the sampling policy that ends the passes over a rollout."""
-    max_grad_norm: float = 0.5
-    weight_decay: float = 0.01
-    epochs: int = 3
-    strategy: Literal["hybrid", "rl", "sl"] = "hybrid"
-    """Both passes of an epoch, or one of them: the ablation of appendix D.8."""
-    trained_layers: int | None = None
-    """Encoder layers that learn, from the top; all by default."""
-    seed: int = 13
+    Epoch 0 is Phase I itself, so the result is never worse than that on the validation questions. Continues
+    after the last finished epoch where `out` holds one.
+    """
+    keep_freed_memory()
+    torch.manual_seed(config.seed)
+    model, layout_config = load_trained(phase1 / "final")
+    layout = Layout(Tokenizer.from_file(str(phase1 / "final" / "tokenizer.json")), layout_config)
+    log = Log(out, model, AutoTokenizer.from_pretrained(phase1 / "final"), layout_config, reader.name)
+    log.resume({"reader": reader.name, "alpha": config.alpha, "seed": config.seed})
+    train, validation, left_out = _questions(config, phase1 / "prepared", layout, reader, out)
+    trainer = Phase2(config, model, layout_config.pad_id, reader, train)
+    if log.state:
+        trainer.restore(log.state["trainer"])
+    elif not log.entries:
+        log.epoch(0, {"filter": {"kept": len(train), **left_out}, "validation": trainer.validate(validation)})
+    if log.state and log.entries[-1]["epoch"] < log.state["epoch"]:  # stopped between training and validation
+        log.epoch(log.state["epoch"], {**log.state["facts"], "validation": trainer.validate(validation)})
+    if not log.state:
+        trainer.seed_memory()
+    for number in range(log.entries[-1]["epoch"] + 1, config.epochs + 1):
+        facts = trainer.epoch()
+        log.checkpoint(number, facts, trainer.state())
+        log.epoch(number, {**facts, "validation": trainer.validate(validation)})
+    history = [*runs_of(phase1 / "final"), log.facts(config, len(train))]
+    (out / "final" / "runs.json").write_text(json.dumps(history, indent=2))
+    shutil.copytree(phase1 / "prepared", out / "prepared", dirs_exist_ok=True)
+    return log.best
 
 
-def load_phase2_config(path: Path) -> Phase2Config:
-    """Parse a TOML file. Raises ValueError naming an unknown or missing key."""
-    values = tomllib.loads(path.read_text(encoding="utf-8"))
-    unknown = set(values) - {f.name for f in fields(Phase2Config)}
-    if unknown:
-        raise ValueError(f"{path}: unknown key {sorted(unknown)[0]!r}")
-    try:
-        return Phase2Config(**values)
-    except TypeError as error:
-        raise ValueError(f"{path}: {error}") from error
+def _questions(
+    config: Phase2Config, prepared: Path, layout: Layout, reader: Reader, out: Path
+) -> tuple[list[State], list[State], dict[str, int]]:
+    """Training states, validation states, and why other questions are not trained on.
+
+    The choice is written down, so that a run that goes on has the same questions in the same order.
+    """
+    groups = {part: read_groups(prepared / f"{part}.jsonl") for part in ("train", "heldout")}
+    encoders = {part: Encoder(layout, found) for part, found in groups.items()}
+    rng = random.Random(config.seed)
+    file = out / "questions.json"
+    if not file.exists():
+        chosen, left_out = choose(encoders["train"], groups["train"], config.questions, reader, rng)
+        if not chosen:
+            raise ValueError(f"{reader.name} leaves no question to learn from: {dict(left_out)}")
+        findable = [
+            g for g in groups["heldout"] if any(contains_answer(d.text, g.answers) for d in g.documents)
+        ]
+        drawn = rng.sample(findable, min(config.validation, len(findable)))
+        names = {"train": [_name(s.group) for s in chosen], "heldout": [_name(g) for g in drawn]}
+        file.write_text(json.dumps({**names, "left_out": left_out}))
+    known = json.loads(file.read_text())
+    states: list[list[State]] = []
+    for part, found in groups.items():
+        by_name = {_name(g): g for g in found}
+        states.append([make_state(encoders[part], by_name[name]) for name in known[part]])
+    return states[0], states[1], known["left_out"]
 
 
-class Phase2:
-    """One run: states, the policy, the memory, and the passes of an epoch."""
-
-    def __init__(
-        self, config: Phase2Config, model: SelectorModel, pad_id: int, reader: Reader, train: Sequence[State]
-    ) -> None:
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.config, self.model, self.reader, self.states = config, model.to(device), reader, train
-        self.trunk = Trunk(model, config.trained_layers, pad_id, PART_TOKENS[device])
-        self.optimizer = adamw(model, config.learning_rate, config.weight_decay)
-        self.memory = BestTrajectories()
-        self.rng = random.Random(config.seed)
-        self.generator = torch.Generator().manual_seed(config.seed)
-        self.skipped = 0
-        """Questions left out of a rollout because the reader failed on them."""
-
-    def logits(self, states: Sequence[State]) -> list[Tensor]:
-        """Keep logits (m,) of every state."""
-        windows = [w for s in states for w in s.windows]
-        keys = [(s.group.id, i) for s in states for i in range(len(s.windows))]
-        found = iter(self.trunk.keep_logits(windows, keys))
-        return [s.logits(torch.cat([next(found) for _ in s.windows])) for s in states]
-
-    @torch.no_grad()
-    def sampling_logits(self, states: Sequence[State]) -> list[Tensor]:
-        """Logits of the policy as it is, on the CPU, a batch at a time."""
-        parts = [states[i : i + self.config.batch] for i in range(0, len(states), self.config.batch)]
-        return [x.cpu() for part in parts for x in self.logits(part)]
-
-    def seed_memory(self) -> None:
-        """The pretrained policy's most likely action of every question enters the memory."""
-        logits = self.sampling_logits(self.states)
-        actions = [(x > 0).float() for x in logits]
-        outcomes = judge(self.reader, list(zip(self.states, actions, strict=True)), self.config.alpha)
-        for number, (action, outcome) in enumerate(zip(actions, outcomes, strict=True)):
-            if outcome:
-                self.memory.update(number, [action], [outcome.reward])
-
-    def epoch(self) -> dict[str, Any]:
-        """One pass of Algorithm 1's outer loop; what happened in it."""
-        facts: dict[str, Any] = {}
-        started = time.monotonic()
-        order = list(range(len(self.states)))
-        self.rng.shuffle(order)
-        self.skipped = 0
-        outcomes: list[Outcome] = []
-        divergences: list[float] = []
-        size = self.config.rollout_size
-        for at in tqdm(range(0, len(order), size), desc="rollouts", mininterval=10):
-            rollout, found = self.collect(order[at : at + size])
-            outcomes += found
-            if self.config.strategy != "sl":
-                divergences.append(self.reinforce(rollout))
-        facts["train"] = averages(outcomes)
-        facts["skipped"] = self.skipped
-        if divergences:
-            facts["kl"] = round(sum(divergences) / len(divergences), 5)
-        facts["rl_seconds"] = round(time.monotonic() - started)
-        started = time.monotonic()
-        if self.config.strategy != "rl":
-            facts["learned"] = self.supervise()
-        facts["sl_seconds"] = round(time.monotonic() - started)
-        return facts
-
-    def collect(self, numbers: Sequence[int]) -> tuple[list[Rollout], list[Outcome]]:
-        """Sample a group of actions for each question, have them judged, remember the best."""
-        states = [self.states[i] for i in numbers]
-        logits = self.sampling_logits(states)
-        groups = [sample(x, self.config.group, self.generator) for x in logits]
-        pairs = [(s, a) for s, group in zip(states, groups, strict=True) for a in group]
-        judged = judge(self.reader, pairs, self.config.alpha)
-        rollouts: list[Rollout] = []
-        outcomes: list[Outcome] = []
-        for row, number in enumerate(numbers):
-            mine = [o for o in judged[row * self.config.group : (row + 1) * self.config.group] if o]
-            if len(mine) < self.config.group:
-                self.skipped += 1
-                continue
-            outcomes += mine
-            rewards = [o.reward for o in mine]
-            self.memory.update(number, list(groups[row]), rewards)
-            rollouts.append(Rollout(number, groups[row], logits[row], advantages(torch.tensor(rewards))))
-        return rollouts, outcomes
-
-    def reinforce(self, rollouts: list[Rollout]) -> float:
-        """Update the policy on a rollout by eq. 6; the divergence from the policy that sampled it."""
-        c = self.config
-        reached = 0.0
-        for _ in range(c.updates):
-            self.rng.shuffle(rollouts)
-            seen: list[float] = []
-            for at in range(0, len(rollouts), c.batch):
-                batch = rollouts[at : at + c.batch]
-                losses: list[Tensor] = []
-                for rollout, logits in zip(
-                    batch, self.logits([self.states[r.state] for r in batch]), strict=True
-                ):
-                    old, actions = rollout.logits.to(logits.device), rollout.actions.to(logits.device)
-                    losses.append(
-                        policy_loss(
-                            logits,
-                            actions,
-                            log_likelihood(old, actions),
-                            rollout.advantages.to(logits.device),
-                            epsilon=c.epsilon,
-                            entropy_weight=c.entropy_weight,
-                        )
-                    )
-                    seen.append(float(divergence(old, logits.detach())))
-                self._step(torch.stack(losses).mean())
-            reached = sum(seen) / max(1, len(seen))
-            if reached > c.target_kl:
-                break
-        return reached
-
-    def supervise(self) -> int:
-        """Learn every best action that is new since the last epoch, once; how many there were."""
-        fresh = self.memory.take_fresh()
-        self.rng.shuffle(fresh)
-        for at in range(0, len(fresh), self.config.batch):
-            batch = fresh[at : at + self.config.batch]
-            logits = torch.cat(self.logits([self.states[number] for number, _ in batch]))
-            labels = torch.cat([action for _, action in batch]).to(logits.device)
-            self._step(balanced_bce(logits, labels))
-        return len(fresh)
-
-    def state(self) -> dict[str, Any]:
-        """What `restore` needs to go on after an epoch."""
-        return {
-            "model": self.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "memory": self.memory.state(),
-            "rng": self.rng.getstate(),
-            "generator": self.generator.get_state(),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.memory.restore(state["memory"])
-        self.rng.setstate(state["rng"])
-        self.generator.set_state(state["generator"])
-
-    def validate(self, states: Sequence[State]) -> dict[str, Any]:
-        """Reward, Acc and rate of the most likely actions, and labelled sentences kept, in all and by set."""
-        actions = [(x > 0).float() for x in self.sampling_logits(states)]
-        judged = judge(self.reader, list(zip(states, actions, strict=True)), self.config.alpha)
-        table: dict[str, list[tuple[Outcome, int, int]]] = defaultdict(list)
-        for state, action, outcome in zip(states, actions, judged, strict=True):
-            if outcome:
-                labels = torch.tensor([y for d in state.group.documents for y in d.labels])
-                row = outcome, int(action[labels == 1].sum()), int((labels == 1).sum())
-                table["all"].append(row)
-                table[state.group.source].append(row)
-        return {
-            name: {
-                **averages([o for o, _, _ in rows]),
-                "support": round(100 * sum(k for _, k, _ in rows) / max(1, sum(n for _, _, n in rows)), 1),
-                "questions": len(rows),
-            }
-            for name, rows in sorted(table.items())
-        }
-
-    def _step(self, loss: Tensor) -> None:
-        if not torch.isfinite(loss.detach()):
-            raise FloatingPointError(f"loss is {float(loss)}; lower learning_rate")
-        loss.backward()
-        trained = [p for group in self.optimizer.param_groups for p in group["params"]]
-        torch.nn.utils.clip_grad_norm_(trained, self.config.max_grad_norm)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Rollout:
-    """A question, its sampled actions (g, m), the logits (m,) that they were drawn from, advantages (g,)."""
-
-    state: int
-    actions: Tensor
-    logits: Tensor
-    advantages: Tensor
-
-
-def averages(outcomes: Sequence[Outcome]) -> dict[str, float]:
-    count = max(1, len(outcomes))
-    return {
-        "reward": round(sum(o.reward for o in outcomes) / count, 4),
-        "acc": round(100 * sum(o.correct for o in outcomes) / count, 1),
-        "rate": round(100 * sum(o.rate for o in outcomes) / count, 1),
-    }
-
-
-def choose_states(
+def choose(
     encoder: Encoder, groups: Sequence[Group], count: int, reader: Reader, rng: random.Random
 ) -> tuple[list[State], Counter[str]]:
     """The first `count` groups that pass the filter, multi-hop ones before others, else in random order."""
@@ -298,46 +116,8 @@ def choose_states(
     return chosen[:count], left_out
 
 
-def run(config: Phase2Config, phase1: Path, reader: Reader, out: Path) -> dict[str, Any]:
-    """Train from the weights in `phase1`; the best epoch by validation reward goes to `out/final`.
-
-    Epoch 0 is Phase I itself, so the result is never worse than that on the validation questions. Continues
-    after the last finished epoch where `out` holds one.
-    """
-    keep_freed_memory()
-    torch.manual_seed(config.seed)
-    model, layout_config = load_trained(phase1 / "final")
-    tokenizer = AutoTokenizer.from_pretrained(phase1 / "final")
-    layout = Layout(Tokenizer.from_file(str(phase1 / "final" / "tokenizer.json")), layout_config)
-    rng = random.Random(config.seed)
-    parts: list[list[State]] = []
-    filtered: dict[str, Any] = {}
-    for part, count in (("train", config.questions), ("heldout", config.validation)):
-        groups = read_groups(phase1 / "prepared" / f"{part}.jsonl")
-        states, left_out = choose_states(Encoder(layout, groups), groups, count, reader, rng)
-        if not states:
-            raise ValueError(f"{reader.name} leaves no {part} question to learn from: {dict(left_out)}")
-        parts.append(states)
-        filtered[part] = {"kept": len(states), **left_out}
-    trainer = Phase2(config, model, layout_config.pad_id, reader, parts[0])
-    log = Log(out, model, tokenizer, layout_config, reader.name)
-    checkpoint = out / "checkpoint.pt"
-    if checkpoint.exists():
-        trainer.restore(log.resume(checkpoint))
-    else:
-        log.epoch(0, {"filter": filtered, "validation": trainer.validate(parts[1])})
-        trainer.seed_memory()
-    for number in range(log.entries[-1]["epoch"] + 1, config.epochs + 1):
-        facts = trainer.epoch()
-        log.epoch(number, {**facts, "validation": trainer.validate(parts[1])})
-        log.checkpoint(checkpoint, trainer.state())
-    history = [*runs_of(phase1 / "final"), log.facts(config, len(parts[0]))]
-    (out / "final" / "runs.json").write_text(json.dumps(history, indent=2))
-    (out / "prepared").mkdir(exist_ok=True)
-    for part in ("train", "heldout"):
-        text = (phase1 / "prepared" / f"{part}.jsonl").read_text(encoding="utf-8")
-        (out / "prepared" / f"{part}.jsonl").write_text(text, encoding="utf-8")
-    return log.best
+def _name(group: Group) -> str:
+    return f"{group.source} {group.id}"
 
 
 class Log:
@@ -350,6 +130,9 @@ class Log:
         self.started = time.monotonic()
         self.seconds_before = 0.0
         self.entries: list[dict[str, Any]] = []
+        self.state: dict[str, Any] | None = None
+        """The last checkpoint, where there was one."""
+        self.identity: dict[str, Any] = {}
         out.mkdir(parents=True, exist_ok=True)
 
     def epoch(self, number: int, facts: dict[str, Any]) -> None:
@@ -368,16 +151,26 @@ class Log:
     def seconds(self) -> float:
         return self.seconds_before + time.monotonic() - self.started
 
-    def checkpoint(self, path: Path, state: dict[str, Any]) -> None:
-        partial = path.with_suffix(".partial")
-        torch.save({**state, "entries": self.entries, "seconds": self.seconds()}, partial)
-        partial.replace(path)
+    def checkpoint(self, number: int, facts: dict[str, Any], trainer: dict[str, Any]) -> None:
+        """What a stopped run needs after epoch `number` was trained."""
+        partial = self.out / "checkpoint.partial"
+        state = {"epoch": number, "facts": facts, "trainer": trainer, "seconds": self.seconds()}
+        torch.save({**state, "identity": self.identity}, partial)
+        partial.replace(self.out / "checkpoint.pt")
 
-    def resume(self, path: Path) -> dict[str, Any]:
-        """The training state of the last finished epoch; the log goes on behind it."""
-        state = torch.load(path, map_location="cpu", weights_only=False)
-        self.entries, self.seconds_before = state["entries"], state["seconds"]
-        return state
+    def resume(self, identity: dict[str, Any]) -> None:
+        """Take up what `out` holds. Raises ValueError where rewards there mean something else."""
+        self.identity = identity
+        log, checkpoint = self.out / "phase2.jsonl", self.out / "checkpoint.pt"
+        if log.exists():
+            self.entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+        if checkpoint.exists():
+            self.state = torch.load(checkpoint, map_location="cpu", weights_only=False)
+            self.seconds_before = self.state["seconds"]
+            if self.state["identity"] != identity:
+                raise ValueError(
+                    f"{self.out} was made with {self.state['identity']}, not {identity}: name a new folder"
+                )
 
     def facts(self, config: Phase2Config, questions: int) -> dict[str, Any]:
         """What this run adds to the history of the weights."""

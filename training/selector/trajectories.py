@@ -17,9 +17,6 @@ class BestTrajectories:
         self._best: dict[int, tuple[Tensor, float]] = {}
         self._fresh: set[int] = set()
 
-    def __len__(self) -> int:
-        return len(self._best)
-
     def update(self, state: int, actions: Sequence[Tensor], rewards: Sequence[float]) -> None:
         """Algorithm 2: an action is stored when its reward is positive and at least that of the stored one.
 

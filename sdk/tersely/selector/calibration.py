@@ -4,14 +4,15 @@ Of every calibration question one number is kept: the score of its best answer s
 threshold that does not lose it. A threshold loses a share of the questions; conformal risk control
 (Angelopoulos et al., 2022, with the 0-1 loss "the answer sentence is lost") picks the highest one whose
 share, corrected for the size of the set, stays below 1 - recall. Then, for a question drawn like those of the
-set, the probability to lose the answer sentence is at most 1 - recall.
+set, the probability to lose the answer sentence is at most 1 - recall. The bundled set is cross-fitted, and
+the weights were picked on the same questions, so there the guarantee is approximate; how it holds on other
+questions is measured in `benchmarks/RESULTS.md`.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,10 +55,6 @@ class Calibration:
         if lost < 0:
             raise ValueError(f"{len(self.scores)} questions can promise {self.highest_recall:.4f} at most")
         return self.scores[min(lost, len(self.scores) - 1)]
-
-    def coverage(self, threshold: float) -> float:
-        """Share of the calibration questions whose answer sentence scores at least `threshold`."""
-        return 1 - bisect_left(self.scores, threshold) / len(self.scores)
 
     def to_dict(self) -> dict[str, Any]:
         return {"questions": dict(self.questions), "scores": [math.floor(s * 1e6) / 1e6 for s in self.scores]}
