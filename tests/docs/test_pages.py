@@ -98,7 +98,9 @@ def test_paths_exist(name: str) -> None:
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
-@pytest.mark.parametrize("script", ["scripts/test", "scripts/check", "scripts/venv", ".ci/run"])
+@pytest.mark.parametrize(
+    "script", ["scripts/test", "scripts/check", "scripts/venv", ".ci/run", "training/runs/phase2_vllm.sh"]
+)
 def test_scripts_can_be_run(script: str) -> None:
     assert os.access(ROOT / script, os.X_OK)
     subprocess.run(["bash", "-n", ROOT / script], check=True)

@@ -22,6 +22,13 @@ def test_configuration_parses_and_names_known_sets(path: Path) -> None:
     assert set(config.data.repeats) <= set(config.data.questions)
 
 
+def test_the_papers_values_are_the_defaults() -> None:
+    c = load_phase2_config(FOLDER / "phase2_modernbert.toml")
+    assert (c.alpha, c.group, c.epsilon, c.entropy_weight, c.epochs) == (0.95, 8, 0.2, 0.1, 3)
+    assert (c.rollout_size, c.updates, c.batch, c.target_kl) == (128, 4, 8, 0.02)
+    assert (c.max_grad_norm, c.learning_rate, c.trained_layers) == (0.5, 1e-6, None)
+
+
 def test_phase2_configuration_parses(tmp_path: Path) -> None:
     text = (FOLDER / "phase2_mini.toml").read_text(encoding="utf-8")
     assert load_phase2_config(FOLDER / "phase2_mini.toml").questions >= 3000
