@@ -6,11 +6,14 @@ import json
 import os
 import platform
 import re
+import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from tersely.errors import TerselyError
 from tersely.onnx.session import usable_cores
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
@@ -38,6 +41,29 @@ def describe(environment: dict[str, Any]) -> str:
         f"{environment['cpu']}, {environment['cores']} cores, {environment['memory_gb']} GB, "
         f"{environment['system']}, Python {environment['python']}; {packages}; {environment['date']}."
     )
+
+
+def publish(
+    section: str,
+    make: Callable[[], dict[str, Any]],
+    markdown: Callable[[dict[str, Any]], str],
+    out: Path,
+) -> int:
+    """Run a benchmark, print its tables and write its JSON; where that goes to its place in `baselines`, fill
+    its section of RESULTS.md too.
+
+    Returns 0, or 1 with one line on standard error for anything the caller can mend.
+    """
+    try:
+        result = make()
+    except TerselyError as error:
+        print(f"benchmarks, {section}: {error}", file=sys.stderr)
+        return 1
+    print(markdown(result))
+    write_json(out, result)
+    if out == BASELINES / f"{section}.json":
+        fill_section(section, markdown(result))
+    return 0
 
 
 def write_json(path: Path, result: dict[str, Any]) -> None:

@@ -20,9 +20,8 @@ from benchmarks.latency.encoders import MAX_LENGTH, SHAPES, Encoder
 from benchmarks.latency.report import markdown, ratios, timing
 from benchmarks.latency.texts import QUERY, documents
 from benchmarks.progress import Progress
-from benchmarks.results import BASELINES, environment, fill_section, write_json
+from benchmarks.results import BASELINES, environment, publish
 from tersely import Compressor
-from tersely.errors import TerselyError
 from tersely.onnx.artifacts import Artifact, load_artifact
 from tersely.onnx.session import usable_cores
 
@@ -41,16 +40,7 @@ Timings = dict[str, dict[str, list[float]]]
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark; 0 on success, 1 with one line on standard error for anything the caller can mend."""
     options = _parser().parse_args(arguments)
-    try:
-        result = run(options)
-    except TerselyError as error:
-        print(f"benchmarks.latency: {error}", file=sys.stderr)
-        return 1
-    print(markdown(result))
-    write_json(options.out, result)
-    if options.out == RECORD:
-        fill_section("latency", markdown(result))
-    return 0
+    return publish("latency", lambda: run(options), markdown, options.out)
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:

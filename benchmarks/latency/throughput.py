@@ -19,7 +19,7 @@ import psutil
 
 from benchmarks.latency.texts import QUERY, documents
 from benchmarks.progress import Progress
-from benchmarks.results import BASELINES, describe, environment, fill_section, table, write_json
+from benchmarks.results import BASELINES, describe, environment, publish, table
 from tersely import Compression, Compressor
 from tersely.onnx.artifacts import load_artifact
 from tersely.onnx.session import usable_cores
@@ -56,8 +56,13 @@ def main(arguments: list[str] | None = None) -> int:
         "--out", type=Path, default=RECORD, help="where the JSON goes; only the default also fills RESULTS.md"
     )
     options = parser.parse_args(arguments)
+    return publish("throughput", lambda: run(options), markdown, options.out)
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """The JSON of a run."""
     artifact = load_artifact(None)
-    result = {
+    return {
         "benchmark": "throughput",
         "model": f"{artifact.name}@{artifact.fingerprint}",
         "threads": usable_cores(),
@@ -65,11 +70,6 @@ def main(arguments: list[str] | None = None) -> int:
         "memory": memory(options.calls),  # first, before other sessions are open in this process
         "requests": {str(size): throughput(size, options.rounds) for size in SIZES},
     }
-    print(markdown(result))
-    write_json(options.out, result)
-    if options.out == RECORD:
-        fill_section("throughput", markdown(result))
-    return 0
 
 
 def throughput(size: int, rounds: int) -> dict[str, float]:

@@ -29,7 +29,7 @@ from benchmarks.quality.controls import (
     Scorer,
 )
 from benchmarks.readers import CachedReader, Prompt, Reader, open_reader
-from benchmarks.results import BASELINES, environment, fill_section, write_json
+from benchmarks.results import BASELINES, environment, publish
 from benchmarks.tasks import Example, load
 from tersely import Compressor, Document
 from tersely.errors import TerselyError
@@ -62,17 +62,16 @@ Count = Callable[[str], int]
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark; 0 on success, 1 with one line on standard error for anything the caller can mend."""
     options = _parser().parse_args(arguments)
-    try:
-        result = run(options)
-    except TerselyError as error:
-        print(f"benchmarks.peers: {error}", file=sys.stderr)
-        return 1
-    print(markdown(result))
-    write_json(options.out, result)
-    if options.out == RECORD:
-        draw(result, options.out.parent)
-        fill_section("peers", markdown(result))
-    return 0
+    return publish(
+        "peers", lambda: run(options), lambda result: illustrated(result, options.out), options.out
+    )
+
+
+def illustrated(result: dict[str, Any], out: Path) -> str:
+    """The section of RESULTS.md; its plots are drawn beside the JSON."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    draw(result, out.parent)
+    return markdown(result)
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:

@@ -23,9 +23,8 @@ import numpy as np
 
 from benchmarks.progress import Progress
 from benchmarks.quality.statistics import bootstrap, paired_difference
-from benchmarks.results import BASELINES, describe, environment, fill_section, table, write_json
+from benchmarks.results import BASELINES, describe, environment, publish, table
 from benchmarks.tasks import TASKS, Example, KeptSpan, load, score_kept
-from tersely.errors import TerselyError
 from tersely.onnx.artifacts import load_artifact
 from tersely.selector.packing import Choice, Item, pack, rank, value
 from tersely.selector.selector import DocumentScores, ScoredInput, Selector
@@ -63,16 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--out", type=Path, default=RECORD, help="where the JSON goes; only the default also fills RESULTS.md"
     )
     options = parser.parse_args(arguments)
-    try:
-        result = run(options)
-    except TerselyError as error:
-        print(f"benchmarks.quality.allocation: {error}", file=sys.stderr)
-        return 1
-    print(markdown(result))
-    write_json(options.out, result)
-    if options.out == RECORD:
-        fill_section("allocation", markdown(result))
-    return 0
+    return publish("allocation", lambda: run(options), markdown, options.out)
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:

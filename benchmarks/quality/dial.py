@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.progress import Progress
 from benchmarks.quality.runner import Remembering
 from benchmarks.quality.statistics import wilson
-from benchmarks.results import BASELINES, describe, environment, fill_section, table, write_json
+from benchmarks.results import BASELINES, describe, environment, publish, table
 from benchmarks.tasks import Example, load, score_kept
 from tersely import Compressor, Document
 from tersely.errors import TerselyError
@@ -71,16 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--out", type=Path, default=RECORD, help="where the JSON goes; only the default also fills RESULTS.md"
     )
     options = parser.parse_args(arguments)
-    try:
-        result = run(options)
-    except TerselyError as error:
-        print(f"benchmarks.quality.dial: {error}", file=sys.stderr)
-        return 1
-    print(markdown(result))
-    write_json(options.out, result)
-    if options.out == RECORD:
-        fill_section("dial", markdown(result))
-    return 0
+    return publish("dial", lambda: run(options), markdown, options.out)
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,6 +17,7 @@ from benchmarks.readers.protocol import first_line
 from benchmarks.readers.server import ServerReader
 from tersely.errors import InvalidInputError
 from tersely.metrics import is_correct
+from tests.loopback import Answer, Serve, serving
 
 LAYOUT = SpanLayout(cls_id=2, sep_id=3, pad_id=0, max_length=16, stride=4, longest_answer=2)
 WINDOW = SpanWindow([2, 9, 3, 10, 11, 12, 3], 3, [(0, 3), (4, 7), (8, 11)])
@@ -87,76 +85,44 @@ def test_the_answer_is_the_first_line() -> None:
 Respond = Callable[[str], tuple[int, str]]
 
 
-class ChatServer:
-    """`POST /v1/chat/completions`: what `respond` makes of the last message, as code and text."""
+def chat(respond: Respond) -> Answer:
+    """`POST /chat/completions`: what `respond` makes of the last message, as code and text."""
 
-    def __init__(self, respond: Respond) -> None:
-        self.requests: list[dict[str, Any]] = []
-        server = self
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
+        code, text = respond(body["messages"][-1]["content"])
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+        head = {"id": "1", "object": "chat.completion", "created": 0, "model": "m"}
+        return code, {**head, "choices": [choice]} if code == 200 else b"busy"
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                server.requests.append(body)
-                code, text = respond(body["messages"][-1]["content"])
-                message = {"role": "assistant", "content": text}
-                choice = {"index": 0, "finish_reason": "stop", "message": message}
-                value = {
-                    "id": "1",
-                    "object": "chat.completion",
-                    "created": 0,
-                    "model": "m",
-                    "choices": [choice],
-                }
-                payload = json.dumps(value).encode() if code == 200 else b"busy"
-                self.send_response(code)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(payload)))
-                self.end_headers()
-                self.wfile.write(payload)
-
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
+    return answer
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[[Respond], ChatServer]]:
-    started: list[ChatServer] = []
-
-    def start(respond: Respond) -> ChatServer:
-        server = ChatServer(respond)
-        threading.Thread(target=server.http.serve_forever, args=(0.02,), daemon=True).start()
-        started.append(server)
-        return server
-
-    yield start
-    for server in started:
-        server.http.shutdown()
-        server.http.server_close()
+def serve() -> Iterator[Serve]:
+    with serving() as start:
+        yield start
 
 
-def test_a_server_is_asked_all_at_once_and_in_order(serve: Callable[[Respond], ChatServer]) -> None:
-    server = serve(lambda prompt: (200, prompt.split("Context: ")[1].split("\n")[0].upper()))
+def test_a_server_is_asked_all_at_once_and_in_order(serve: Serve) -> None:
+    server = serve(chat(lambda prompt: (200, prompt.split("Context: ")[1].split("\n")[0].upper())))
     reader = open_reader(f"openai:{server.url}#policy")
     contexts = [f"context {i}" for i in range(20)]
     assert reader.answer([Prompt("q", c) for c in contexts]) == [c.upper() for c in contexts]
-    assert {r["model"] for r in server.requests} == {"policy"}
-    assert {(r["temperature"], r["max_tokens"]) for r in server.requests} == {(0.0, 10)}
-    assert "Question: q" in server.requests[0]["messages"][-1]["content"]
+    bodies = [body for body, _ in server.asked]
+    assert {body["model"] for body in bodies} == {"policy"}
+    assert {(body["temperature"], body["max_tokens"]) for body in bodies} == {(0.0, 10)}
+    assert "Question: q" in bodies[0]["messages"][-1]["content"]
 
 
 def test_a_failing_server_is_tried_again_and_then_has_no_answer(
-    serve: Callable[[Respond], ChatServer],
+    serve: Serve,
 ) -> None:
     codes = iter([503, 200])
-    flaky = serve(lambda _: (next(codes), "fine"))
+    flaky = serve(chat(lambda _: (next(codes), "fine")))
     assert ServerReader(flaky.url, "m", retries=1).answer([Prompt("q", "c")]) == ["fine"]
-    down = serve(lambda _: (503, ""))
+    down = serve(chat(lambda _: (503, "")))
     assert ServerReader(down.url, "m", retries=1).answer([Prompt("q", "c")]) == [None]
-    assert len(down.requests) == 2
+    assert len(down.asked) == 2
     assert ServerReader("http://127.0.0.1:9/v1", "m", retries=0).answer([Prompt("q", "c")]) == [None]
 
 
@@ -200,11 +166,11 @@ def test_a_context_that_is_too_long_loses_its_end(small: Reader) -> None:
 
 @needs_small_model
 @pytest.mark.slow
-def test_a_real_language_model_behind_a_server(small: Reader, serve: Callable[[Respond], ChatServer]) -> None:
+def test_a_real_language_model_behind_a_server(small: Reader, serve: Serve) -> None:
     def respond(content: str) -> tuple[int, str]:
         question, context = content.split("Question: ")[1].rsplit("\nAnswer:", 1)[0].split("\nContext: ")
         return 200, small.answer([Prompt(question, context)])[0] or ""
 
-    answers = ServerReader(serve(respond).url, "smollm2").answer(FACTS[:2])
+    answers = ServerReader(serve(chat(respond)).url, "smollm2").answer(FACTS[:2])
     assert is_correct(answers[0] or "", ["Paris"])
     assert is_correct(answers[1] or "", ["1871"])

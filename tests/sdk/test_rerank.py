@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -15,6 +12,7 @@ from tersely import Compressor, Document, InvalidInputError, OfflineError, Terse
 from tersely.rerank import RerankEndpoint
 from tersely.selector.calibration import Calibration
 from tersely.selector.selector import DocumentScores, ScoredInput
+from tests.loopback import Serve, serving
 from tests.sdk.checks import check_all
 from tests.sdk.fakes import FakeScorer
 
@@ -102,53 +100,10 @@ def test_something_else_is_no_reranker() -> None:
         Compressor(FakeScorer(), reranker="bge-reranker")  # pyright: ignore[reportArgumentType]
 
 
-Answer = Callable[[dict[str, Any]], tuple[int, Any]]
-
-
-class Server:
-    """Answers POST /rerank as told, and remembers what it was asked."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.asked: list[tuple[dict[str, Any], str | None]] = []
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                server.asked.append((body, self.headers.get("Authorization")))
-                code, value = answer(body)
-                payload = value if isinstance(value, bytes) else json.dumps(value).encode()
-                self.send_response(code)
-                if server.location:
-                    self.send_header("Location", server.location)
-                self.send_header("Content-Length", str(len(payload) + server.withheld))
-                self.end_headers()
-                self.wfile.write(payload)
-
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}/rerank"
-        self.location = ""
-        self.withheld = 0
-        """Bytes that are announced and never sent."""
-
-
 @pytest.fixture
-def serve() -> Iterator[Callable[[Answer], Server]]:
-    started: list[Server] = []
-
-    def start(answer: Answer) -> Server:
-        server = Server(answer)
-        threading.Thread(target=server.http.serve_forever, args=(0.02,), daemon=True).start()
-        started.append(server)
-        return server
-
-    yield start
-    for server in started:
-        server.http.shutdown()
-        server.http.server_close()
+def serve() -> Iterator[Serve]:
+    with serving() as start:
+        yield start
 
 
 def by_length(texts: Sequence[str]) -> list[tuple[int, float]]:
@@ -164,7 +119,7 @@ def tei_style(body: dict[str, Any]) -> tuple[int, Any]:
     return 200, [{"index": i, "score": s} for i, s in by_length(body["texts"])]
 
 
-def test_an_endpoint_ranks_inside_a_compression(serve: Callable[[Answer], Server]) -> None:
+def test_an_endpoint_ranks_inside_a_compression(serve: Serve) -> None:
     server = serve(openai_style)
     reranker = RerankEndpoint(server.url, model="bge", api_key="secret")
     result = Compressor(FakeScorer(), reranker=reranker).compress(QUERY, DOCS, budget=1000, order="rerank")
@@ -176,7 +131,7 @@ def test_an_endpoint_ranks_inside_a_compression(serve: Callable[[Answer], Server
     assert authorization == "Bearer secret"
 
 
-def test_an_endpoint_of_tei(serve: Callable[[Answer], Server]) -> None:
+def test_an_endpoint_of_tei(serve: Serve) -> None:
     server = serve(tei_style)
     found = RerankEndpoint(server.url, style="tei").rank(QUERY, [DOCS[0], DOCS[1]])
     assert found == [0.57, 0.44]
@@ -187,7 +142,7 @@ def test_an_endpoint_of_tei(serve: Callable[[Answer], Server]) -> None:
     }
 
 
-def test_tei_takes_32_texts_at_once(serve: Callable[[Answer], Server]) -> None:
+def test_tei_takes_32_texts_at_once(serve: Serve) -> None:
     server = serve(tei_style)
     documents = [Document("x" * n) for n in range(1, 71)]
     found = RerankEndpoint(server.url, style="tei").rank(QUERY, documents)
@@ -195,7 +150,7 @@ def test_tei_takes_32_texts_at_once(serve: Callable[[Answer], Server]) -> None:
     assert [len(body["texts"]) for body, _ in server.asked] == [32, 32, 6]
 
 
-def test_a_redirect_is_not_followed_and_no_key_leaves(serve: Callable[[Answer], Server]) -> None:
+def test_a_redirect_is_not_followed_and_no_key_leaves(serve: Serve) -> None:
     elsewhere = serve(openai_style)
     server = serve(lambda _: (302, {}))
     server.location = elsewhere.url
@@ -204,7 +159,7 @@ def test_a_redirect_is_not_followed_and_no_key_leaves(serve: Callable[[Answer], 
     assert not elsewhere.asked
 
 
-def test_a_busy_server_is_asked_again(serve: Callable[[Answer], Server]) -> None:
+def test_a_busy_server_is_asked_again(serve: Serve) -> None:
     codes = iter([503, 429, 200])
     server = serve(lambda body: (next(codes), openai_style(body)[1]))
     assert len(RerankEndpoint(server.url, retries=2).rank(QUERY, DOCS[:2])) == 2
@@ -223,9 +178,7 @@ def test_a_busy_server_is_asked_again(serve: Callable[[Answer], Server]) -> None
         (200, 7, "did not score each"),
     ],
 )
-def test_nonsense_from_a_server_is_an_error(
-    serve: Callable[[Answer], Server], code: int, value: object, complaint: str
-) -> None:
+def test_nonsense_from_a_server_is_an_error(serve: Serve, code: int, value: object, complaint: str) -> None:
     server = serve(lambda _: (code, value))
     endpoint = RerankEndpoint(server.url, retries=0)
     with pytest.raises(TerselyError, match=complaint):
@@ -235,7 +188,7 @@ def test_nonsense_from_a_server_is_an_error(
     assert complaint in (opened.reason or "")
 
 
-def test_an_answer_that_breaks_off_is_asked_for_again(serve: Callable[[Answer], Server]) -> None:
+def test_an_answer_that_breaks_off_is_asked_for_again(serve: Serve) -> None:
     server = serve(openai_style)
     server.withheld = 7
     with pytest.raises(TerselyError, match="gave no answer"):
@@ -243,7 +196,7 @@ def test_an_answer_that_breaks_off_is_asked_for_again(serve: Callable[[Answer], 
     assert len(server.asked) == 2
 
 
-def test_a_slow_and_an_absent_server(serve: Callable[[Answer], Server]) -> None:
+def test_a_slow_and_an_absent_server(serve: Serve) -> None:
     server = serve(lambda body: (time.sleep(1.0), openai_style(body))[1])
     with pytest.raises(TerselyError, match=r"(?i)timed? ?out"):
         RerankEndpoint(server.url, timeout_s=0.1, retries=0).rank(QUERY, DOCS[:2])

@@ -1,0 +1,66 @@
+"""A real HTTP server on loopback that answers POST requests as a test tells it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Answer = Callable[[dict[str, Any]], tuple[int, Any]]
+"""A request's JSON to a status code and a body: bytes as they are, else JSON."""
+
+Serve = Callable[[Answer], "Server"]
+
+
+class Server:
+    """Remembers every request as its body and its Authorization header."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.asked: list[tuple[dict[str, Any], str | None]] = []
+        self.location = ""
+        """Header of a redirect."""
+        self.withheld = 0
+        """Bytes that are announced and never sent."""
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                server.asked.append((body, self.headers.get("Authorization")))
+                code, value = answer(body)
+                payload = value if isinstance(value, bytes) else json.dumps(value).encode()
+                self.send_response(code)
+                self.send_header("Content-Type", "application/json")
+                if server.location:
+                    self.send_header("Location", server.location)
+                self.send_header("Content-Length", str(len(payload) + server.withheld))
+                self.end_headers()
+                self.wfile.write(payload)
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+
+
+@contextmanager
+def serving() -> Iterator[Serve]:
+    """Starts servers, and stops all of them at the end."""
+    started: list[Server] = []
+
+    def start(answer: Answer) -> Server:
+        server = Server(answer)
+        threading.Thread(target=server.http.serve_forever, args=(0.02,), daemon=True).start()
+        started.append(server)
+        return server
+
+    try:
+        yield start
+    finally:
+        for server in started:
+            server.http.shutdown()
+            server.http.server_close()
