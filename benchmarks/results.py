@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -43,6 +44,18 @@ def describe(environment: dict[str, Any]) -> str:
     )
 
 
+def add_out(parser: argparse.ArgumentParser, section: str) -> None:
+    """The option --out, whose default is the section's place in `baselines/`."""
+    place = _record(section)
+    parser.add_argument(
+        "--out", type=Path, default=place, help="where the JSON goes; only the default also fills RESULTS.md"
+    )
+
+
+def _record(section: str) -> Path:
+    return BASELINES / f"{section}.json"
+
+
 def publish(
     section: str,
     make: Callable[[], dict[str, Any]],
@@ -61,7 +74,7 @@ def publish(
         return 1
     print(markdown(result))
     write_json(out, result)
-    if out == BASELINES / f"{section}.json":
+    if out == _record(section):
         fill_section(section, markdown(result))
     return 0
 

@@ -20,7 +20,7 @@ from benchmarks.latency.encoders import MAX_LENGTH, SHAPES, Encoder
 from benchmarks.latency.report import markdown, ratios, timing
 from benchmarks.latency.texts import QUERY, documents
 from benchmarks.progress import Progress
-from benchmarks.results import BASELINES, environment, publish
+from benchmarks.results import add_out, environment, publish
 from tersely import Compressor
 from tersely.onnx.artifacts import Artifact, load_artifact
 from tersely.onnx.session import usable_cores
@@ -31,7 +31,6 @@ LONG_WORDS = 200_000
 RATE = 0.25
 FIRST = "0974832"
 """Commit of the first version with a trained model."""
-RECORD = BASELINES / "latency.json"
 
 Timings = dict[str, dict[str, list[float]]]
 """System to job to seconds."""
@@ -166,9 +165,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--no-install", dest="install", action="store_false", help="do not measure the install size"
     )
-    parser.add_argument(
-        "--out", type=Path, default=RECORD, help="where the JSON goes; only the default also fills RESULTS.md"
-    )
+    add_out(parser, "latency")
     return parser
 
 

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ import psutil
 
 from benchmarks.latency.texts import QUERY, documents
 from benchmarks.progress import Progress
-from benchmarks.results import BASELINES, describe, environment, publish, table
+from benchmarks.results import add_out, describe, environment, publish, table
 from tersely import Compression, Compressor
 from tersely.onnx.artifacts import load_artifact
 from tersely.onnx.session import usable_cores
@@ -32,7 +31,6 @@ SIZES = (1, 10)
 REQUESTS = 24
 WARM_UP = 0.05
 """Share of the calls after which memory counts as settled."""
-RECORD = BASELINES / "throughput.json"
 
 
 class Noting:
@@ -52,9 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.latency.throughput", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--calls", type=int, default=20_000, help="compressions of the memory check")
-    parser.add_argument(
-        "--out", type=Path, default=RECORD, help="where the JSON goes; only the default also fills RESULTS.md"
-    )
+    add_out(parser, "throughput")
     options = parser.parse_args(arguments)
     return publish("throughput", lambda: run(options), markdown, options.out)
 

@@ -29,7 +29,7 @@ from benchmarks.quality.controls import (
     Scorer,
 )
 from benchmarks.readers import CachedReader, Prompt, Reader, open_reader
-from benchmarks.results import BASELINES, environment, publish
+from benchmarks.results import add_out, environment, publish
 from benchmarks.tasks import Example, load
 from tersely import Compressor, Document
 from tersely.errors import TerselyError
@@ -52,9 +52,8 @@ PEERS = (
 )
 SLOW = frozenset({"longllmlingua", "llmlingua", "llmlingua2-shape"})
 """Peers that run a language model: they read the first questions of each set only, and are searched less."""
-TRIES = {True: 2, False: 5}
+TRIES, SLOW_TRIES = 5, 2
 WHOLE = "all documents"
-RECORD = BASELINES / "peers.json"
 
 Count = Callable[[str], int]
 
@@ -155,6 +154,9 @@ def _peer(name: str, examples: dict[str, list[Example]], count: Count, limit: in
     """A peer's outputs; where it fails, why."""
     try:
         with Peer(name) as peer:
+            tries = 1
+            if peer.facts["knob"]:
+                tries = SLOW_TRIES if name in SLOW else TRIES
             tasks: dict[str, Any] = {}
             progress = Progress(sum(min(limit, len(q)) for q in examples.values()) * len(RATES))
             for task, questions in examples.items():
@@ -169,7 +171,7 @@ def _peer(name: str, examples: dict[str, list[Example]], count: Count, limit: in
                                 total,
                                 lambda share, e=example, d=documents: peer.compress(e.question, d, share),
                                 count,
-                                TRIES[name in SLOW] if peer.facts["knob"] else 1,
+                                tries,
                             )
                         )
                         progress.step(f"{name} {task}")
@@ -224,9 +226,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--threads", type=int, help="threads that run tersely's model")
-    parser.add_argument(
-        "--out", type=Path, default=RECORD, help="where the JSON goes; only the default also fills RESULTS.md"
-    )
+    add_out(parser, "peers")
     return parser
 
 

@@ -16,14 +16,13 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from math import floor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.progress import Progress
 from benchmarks.quality.statistics import bootstrap, paired_difference
-from benchmarks.results import BASELINES, describe, environment, publish, table
+from benchmarks.results import add_out, describe, environment, publish, table
 from benchmarks.tasks import TASKS, Example, KeptSpan, load, score_kept
 from tersely.onnx.artifacts import load_artifact
 from tersely.selector.packing import Choice, Item, pack, rank, value
@@ -35,7 +34,6 @@ NAMES = ("hotpotqa", "qed_nq_10", "squad")
 RATES = (0.05, 0.1, 0.25)
 DETAIL = (300, 750, 1500, 2500, 4500)
 """Middle of ZipRL's character range for a relevance of up to 20, 40, 60, 80 and 100 %."""
-RECORD = BASELINES / "allocation.json"
 
 Shares = Callable[[Sequence[DocumentScores]], list[float]]
 
@@ -58,9 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--limit", type=int, default=200, help="questions of each set, at most")
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--threads", type=int, help="threads that run the model")
-    parser.add_argument(
-        "--out", type=Path, default=RECORD, help="where the JSON goes; only the default also fills RESULTS.md"
-    )
+    add_out(parser, "allocation")
     options = parser.parse_args(arguments)
     return publish("allocation", lambda: run(options), markdown, options.out)
 

@@ -12,7 +12,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy as np
 from benchmarks.progress import Progress
 from benchmarks.quality.runner import Remembering
 from benchmarks.quality.statistics import wilson
-from benchmarks.results import BASELINES, describe, environment, publish, table
+from benchmarks.results import add_out, describe, environment, publish, table
 from benchmarks.tasks import Example, load, score_kept
 from tersely import Compressor, Document
 from tersely.errors import TerselyError
@@ -33,7 +32,6 @@ from tersely.text.sentences import split_units
 RECALLS = (0.9, 0.95, 0.99)
 NEGATIVES = 14
 """Hard negatives beside each passage in the calibration set."""
-RECORD = BASELINES / "dial.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--limit", type=int, default=500, help="questions of each set, at most")
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--threads", type=int, help="threads that run the model")
-    parser.add_argument(
-        "--out", type=Path, default=RECORD, help="where the JSON goes; only the default also fills RESULTS.md"
-    )
+    add_out(parser, "dial")
     options = parser.parse_args(arguments)
     return publish("dial", lambda: run(options), markdown, options.out)
 

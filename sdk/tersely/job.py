@@ -180,9 +180,10 @@ class Job:
                     reason = "truncated" if truncated else "score"
                     kept[doc].append(Span(doc, unit.start, unit.end, score, reason))
                     continue
+                too_low = threshold is not None and score < threshold
                 if doc not in allowed:
                     reason = "max_docs"
-                elif threshold is not None and score < threshold:
+                elif too_low:
                     reason = "threshold"
                 elif (doc, index) in said and speakers.get(said[doc, index], set()) - {doc}:
                     reason = "duplicate"
@@ -191,7 +192,6 @@ class Job:
                 dropped.append(Span(doc, unit.start, unit.end, score, reason))
                 # Calibration knows whole units of documents that were read; others may be needed.
                 known = scores[doc].read and not self._is_piece(doc, index)
-                too_low = threshold is not None and score < threshold
                 promise_kept &= reason == "duplicate" or (known and too_low)
         chosen = self._by_document(choice)
         status: tuple[Status, str | None] = ("unchanged", "nothing was scored too low")

@@ -3,12 +3,14 @@ fusion layer that scored it, though the one that ships has seen them all: the gu
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
 from tersely.metrics import contains_answer
 from tersely.selector.calibration import Calibration
+from tersely.selector.fusion import sigmoid
 from training.selector.validate import GroupScores
 
 
@@ -24,6 +26,6 @@ def calibration(scored: Sequence[GroupScores]) -> Calibration:
             if contains_answer(document.text[start:end], item.group.answers)
         ]
         if held:
-            scores.append(1.0 / (1.0 + math.exp(-max(held))))
+            scores.append(float(sigmoid(np.array(max(held)))))
             questions[item.group.source] += 1
     return Calibration(tuple(scores), questions)

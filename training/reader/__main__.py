@@ -63,8 +63,7 @@ def main() -> None:
     trained, heldout = ({g.id for g in read_groups(prepared / f"{p}.jsonl")} for p in ("train", "heldout"))
     sources = read_sources(data_folder(args.data), trained, heldout, rng)
     held, rest = sources[:HELDOUT], sources[HELDOUT:]
-    minutes = args.max_minutes
-    model, tokenizer, layout, facts = train(rest, rng, args.epochs, minutes)
+    model, tokenizer, layout, facts = train(rest, rng, args.epochs, args.max_minutes)
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / TOKENIZER).write_text(tokenizer.to_str(), encoding="utf-8")
     torch.save(model.state_dict(), args.out / "reader.pt")

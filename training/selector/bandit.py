@@ -7,7 +7,7 @@ import time
 import tomllib
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from benchmarks.readers import Reader
 from training.optimisation import adamw
+from training.selector.config import check_keys
 from training.selector.environment import Outcome, State, judge
 from training.selector.losses import balanced_bce
 from training.selector.model import SelectorModel
@@ -66,12 +67,10 @@ class Phase2Config:
 def load_phase2_config(path: Path) -> Phase2Config:
     """Parse a TOML file. Raises ValueError naming an unknown or missing key."""
     values = tomllib.loads(path.read_text(encoding="utf-8"))
-    unknown = set(values) - {f.name for f in fields(Phase2Config)}
-    if unknown:
-        raise ValueError(f"{path}: unknown key {sorted(unknown)[0]!r}")
     try:
+        check_keys(Phase2Config, values)
         config = Phase2Config(**values)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
     if config.strategy not in get_args(Strategy):
         raise ValueError(f"{path}: strategy is {config.strategy!r}, not one of {get_args(Strategy)}")

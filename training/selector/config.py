@@ -82,7 +82,7 @@ def load_config(path: Path) -> SelectorConfig:
             (DataConfig, values["data"]),
             (TrainConfig, values["train"]),
         ):
-            _check_keys(kind, part)
+            check_keys(kind, part)
         return SelectorConfig(
             **{**values, "data": DataConfig(**values["data"]), "train": TrainConfig(**values["train"])}
         )
@@ -92,7 +92,8 @@ def load_config(path: Path) -> SelectorConfig:
         raise ValueError(f"{path}: {error}") from error
 
 
-def _check_keys(kind: Any, values: dict[str, Any]) -> None:
+def check_keys(kind: Any, values: dict[str, Any]) -> None:
+    """Raises ValueError naming a key that the dataclass `kind` does not have."""
     unknown = set(values) - {f.name for f in dataclasses.fields(kind)}
     if unknown:
         raise ValueError(f"unknown key {sorted(unknown)[0]!r} in {kind.__name__}")
