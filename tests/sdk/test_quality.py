@@ -1,0 +1,176 @@
+"""Every branch of ZipRL's appendix G, against values worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tersely.levels import LEVELS, Level
+from tersely.quality import (
+    Quality,
+    completeness_score,
+    count_sentences,
+    count_words,
+    info_score,
+    keywords,
+    level_score,
+    quality,
+    ratio_score,
+)
+
+ONE, TWO, THREE, FOUR, FIVE = LEVELS
+
+
+@pytest.mark.parametrize(
+    ("length", "score"),
+    [
+        (0, 0.0),
+        (500, 0.4),  # 0.8 * 500 / 1000
+        (999, 0.7992),
+        (1000, 1.0),
+        (2000, 1.0),
+        (2500, 0.85),  # 1 - 0.3 * 500 / 1000
+        (3000, 0.7),
+        (3001, 0.3 * 3000 / 3001),
+        (6000, 0.15),  # 0.3 * 3000 / 6000
+    ],
+)
+def test_ratio_equation_7(length: int, score: float) -> None:
+    assert ratio_score(length, THREE) == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentences", "score"),
+    [
+        (150, 10, 1.0),
+        (400, 33, 1.0),
+        (71, 10, 0.7 * 0.5 + 0.3),  # half of the 142 words
+        (0, 0, 0.3),
+        (401, 20, 0.7 * 0.7 + 0.3),
+        (600, 20, 0.7 * 0.7 + 0.3),
+        (601, 20, 0.7 * 0.3 + 0.3),
+        (150, 66, 0.7 + 0.3 * 0.5),  # 33 / 66
+        (150, 132, 0.7 + 0.3 * 0.3),  # 33 / 132, but at least 0.3
+    ],
+)
+def test_level_equations_12_to_14(words: int, sentences: int, score: float) -> None:
+    assert level_score(words, sentences, THREE) == pytest.approx(score)
+
+
+SENTENCE = "The ferry leaves the harbour at seven in the morning and at noon. "
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "score"),
+    [
+        (SENTENCE * 2, THREE, 1.0),  # 26 words, two sentences
+        (SENTENCE + "Tickets.", THREE, 0.7 * 0.5),  # one sentence of 13 words
+        (SENTENCE, ONE, 0.5),  # a single sentence is what level 1 wants
+        (SENTENCE.strip()[:-1] + " while gulls circle above its deck", ONE, 0.5 * 0.8),  # no terminator
+        ("Ferry " * 30 + ".", ONE, 0.3),  # no sentence
+        ("harbour ferry", THREE, 0.3 * 0.5 * 0.8),
+        ("", THREE, 0.3 * 0.5 * 0.8),
+        (SENTENCE * 93, FIVE, 0.9),  # 1,209 words
+    ],
+)
+def test_completeness_equation_11(text: str, level: Level, score: float) -> None:
+    assert completeness_score(text, level) == pytest.approx(score)
+
+
+SOURCE = "The ferry leaves the harbour at seven. The museum opens in the afternoon."
+"""Keywords: ferry, leaves, harbour, seven, museum, opens, afternoon. 73 characters."""
+
+
+def test_keywords_are_long_words_without_stopwords() -> None:
+    assert keywords(SOURCE) == {"ferry", "leaves", "harbour", "seven", "museum", "opens", "afternoon"}
+    assert keywords("Where would THE Ferry-boat go?") == {"ferry-boat"}
+
+
+def test_information_equations_8_to_10() -> None:
+    text = "The ferry leaves at seven."  # 26 characters; ferry, leaves, seven of the seven
+    general = 0.6 * 3 / 7 + 0.4 * (2 * 26 / 73)
+    # The query's keywords in the source are ferry, leaves and harbour; the text keeps two.
+    query = "From which harbour leaves the ferry to Norderney?"
+    assert info_score(text, SOURCE, query) == pytest.approx(0.7 * 2 / 3 + 0.3 * general)
+
+
+def test_information_without_a_query_keyword_in_the_source_is_general() -> None:
+    assert info_score(SOURCE, SOURCE, "Who won?") == pytest.approx(0.6 + 0.4)
+    assert info_score("Nothing else.", SOURCE, "Who won the cup?") == pytest.approx(0.4 * 2 * 13 / 73)
+    assert info_score("", "", "Who won?") == 0.0
+
+
+def test_keywords_that_the_source_lacks_earn_nothing() -> None:
+    query = "When does the ferry to Norderney leave?"
+    honest = "The ferry leaves at seven."
+    made_up = "The ferry, Norderney, seven"  # as long
+    assert info_score(made_up, SOURCE, query) <= info_score(honest, SOURCE, query)
+
+
+def test_the_total_is_equation_1() -> None:
+    assert Quality(ratio=1.0, level=0.5, info=0.25, sem=0.75).total == pytest.approx(
+        0.3 * 1.0 + 0.1 * 0.5 + 0.4 * 0.25 + 0.2 * 0.75
+    )
+
+
+def test_a_good_compression_gets_full_marks_for_its_form() -> None:
+    source = SENTENCE * 40
+    text = SENTENCE * 12  # 792 characters, 156 words, 12 sentences
+    found = quality(text, source, "When does the ferry leave the harbour?", TWO)
+    assert (found.ratio, found.level, found.sem) == (1.0, 1.0, 1.0)
+    assert found.info == pytest.approx(0.7 + 0.3 * (0.6 + 0.4 * 2 * 12 / 40))
+
+
+texts = st.one_of(
+    st.text(), st.lists(st.sampled_from([SENTENCE, SOURCE, "harbour ", "。", "1. "])).map("".join)
+)
+
+
+@given(texts, texts, texts, st.sampled_from(LEVELS))
+def test_every_part_is_a_share(text: str, source: str, query: str, level: Level) -> None:
+    found = quality(text, source, query, level)
+    for part in (found.ratio, found.level, found.info, found.sem, found.total):
+        assert 0.0 <= part <= 1.0
+
+
+WORDS = [f"word{i:03}" for i in range(200)]
+
+
+@st.composite
+def stuffed_and_honest(draw: st.DrawFn) -> tuple[str, str, str, str, Level]:
+    """A text that strings query keywords together; whole sentences of the source that hold them all too, no
+    shorter; the source; the query; the level for which both have the right length."""
+    rng = draw(st.randoms(use_true_random=False))
+    level = draw(st.sampled_from(LEVELS))
+    query = rng.sample(WORDS, 3)
+    source = [" ".join(["The", *rng.sample(WORDS, 10)]) + "." for _ in range(80)]
+    source[:0] = [f"The {query[0]} of the {query[1]} is {query[2]} and {rng.choice(WORDS)}."]
+    low, high = level.characters
+    sentences = source[: 1 + rng.randrange(low // len(source[1]) + 1, (high - 60) // len(source[1]))]
+    honest = " ".join(sentences)
+    stuffed = " ".join(sentences[: draw(st.integers(0, len(sentences) - 1))])
+    while len(stuffed) + 8 < len(honest):
+        stuffed += " " + rng.choice(query)
+    end = draw(st.sampled_from(["", "."]))
+    return stuffed[: len(honest) - 1] + end, honest, " ".join(source), " ".join(query), level
+
+
+@settings(max_examples=50)
+@given(stuffed_and_honest())
+def test_keyword_stuffing_does_not_pay(texts: tuple[str, str, str, str, Level]) -> None:
+    """Appendix T: redundant query keywords score less than what they push out."""
+    stuffed, honest, source, query, level = texts
+    assert quality(stuffed, source, query, level).total < quality(honest, source, query, level).total
+
+
+def test_repeating_a_keyword_never_raises_its_coverage() -> None:
+    query = "When does the ferry leave the harbour?"
+    once, often = "ferry harbour" + " x" * 60, "ferry harbour" + " ferry" * 20
+    assert len(once) == len(often)
+    assert info_score(often, SOURCE, query) == info_score(once, SOURCE, query)
+
+
+def test_counts() -> None:
+    assert count_words("It's 7 o'clock, well-known.") == 4
+    assert count_sentences("The ferry leaves at seven. Yes. It comes back at nine.") == 2
