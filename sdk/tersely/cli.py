@@ -152,6 +152,7 @@ def _run(
         budget=args.budget,
         rate=args.rate,
         recall=args.recall,
+        level=args.level,
         max_docs=args.max_docs,
         order=args.order,
     )

@@ -88,6 +88,8 @@ def _add_compression(command: argparse.ArgumentParser) -> None:
     size.add_argument("--rate", type=float, metavar="R", help="at most this share of the tokens, in (0, 1]")
     recall = "keep the answer sentence in this share of questions, in (0, 1), as far as a limit allows"
     command.add_argument("--recall", type=float, metavar="R", help=recall)
+    level = "detail of each document, 1 (at most 500 characters) to 5 (6,000), or auto: by its relevance"
+    command.add_argument("--level", type=_level, metavar="L", help=level)
     command.add_argument("--max-docs", type=int, metavar="N", help="keep only the N most relevant documents")
     order = "documents as given, or the most relevant first (default: source)"
     command.add_argument("--order", choices=("source", "rerank"), default="source", help=order)
@@ -98,6 +100,10 @@ def _add_compression(command: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="print the result and its receipt as one JSON line")
     form.add_argument("--show", action="store_true", help="print the documents, kept bright and dropped dim")
     _add_color(command)
+
+
+def _level(text: str) -> str | int:
+    return int(text) if text.isdigit() else text
 
 
 def _add_model(command: argparse.ArgumentParser) -> None:

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tersely import inputs
 from tersely.errors import InvalidInputError
-from tersely.inputs import DocumentLike, Order
+from tersely.inputs import Detail, DocumentLike, Order
 from tersely.job import Clock, Job, Scores
+from tersely.levels import LEVELS, choose_level
 from tersely.text.tokens import TokenCounter, encodable, resolve_counter
 from tersely.types import Compression
 
@@ -116,6 +117,7 @@ class Compressor:
         budget: int | None = None,
         rate: float | None = None,
         recall: float | None = None,
+        level: Detail | None = None,
         max_docs: int | None = None,
         order: Order = "source",
     ) -> Compression:
@@ -134,7 +136,10 @@ class Compressor:
             rate: most tokens of the text, as a share of the input's, in (0, 1].
             recall: keep enough that the answer sentence survives in at least this share of questions, for
                 questions like those of the model's calibration set, in (0, 1). `recall_met` of the result
-                says whether `budget`, `rate` or `max_docs` stood in the way.
+                says whether `budget`, `rate`, `level` or `max_docs` stood in the way.
+            level: how much detail to keep of each document, from 1 (at most 500 characters) to 5 (at most
+                6,000; see `tersely.levels`), or "auto": by how likely its best sentence is needed. Without a
+                limit beside it, sentences below the threshold fill a document up to its level's least.
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source") or the most relevant first ("rerank").
 
@@ -153,6 +158,7 @@ class Compressor:
         if max_docs is not None:
             max_docs = inputs.check_count(max_docs, "max_docs", "documents")
         order = inputs.check_order(order)
+        detail = inputs.check_level(level)
         job = Job(inputs.read_documents(docs), self._count, self.model, clock, promised=dial is not None)
         if not job.filled:
             return job.everything("bypassed", "there is no text in the documents")
@@ -160,12 +166,22 @@ class Compressor:
         limited = tokens is not None or share is not None
         limit = _limit(job.tokens_before, tokens, share)
         crowded = max_docs is not None and max_docs < job.filled
-        if limited and limit == job.tokens_before and not crowded and order == "source":
+        roomy = limit == job.tokens_before and not crowded and detail is None
+        if limited and roomy and order == "source":
             return job.everything("unchanged", "the documents fit into the limit")
+        levels = None if detail is None or detail == "auto" else [LEVELS[detail - 1]] * len(job.documents)
+        if levels:
+            job.cut_to(levels)
         if limited:
             job.prepare(limit)
         try:
             scores = self._score(query, job, max_docs, order)
+            if detail == "auto":
+                levels = [choose_level(max(s.units, default=0.0)) for s in scores]
+                if job.cut_to(levels):
+                    if limited:
+                        job.prepare(limit)
+                    scores = self._score(query, job, max_docs, order)
         except BaseException as error:
             if not _is_failure(error):
                 raise
@@ -183,6 +199,7 @@ class Compressor:
             length_price=self._scorer.length_price,
             max_docs=max_docs,
             order=order,
+            levels=levels,
         )
 
     def compress_batch(
@@ -192,6 +209,7 @@ class Compressor:
         budget: int | None = None,
         rate: float | None = None,
         recall: float | None = None,
+        level: Detail | None = None,
         max_docs: int | None = None,
         order: Order = "source",
     ) -> list[Compression]:
@@ -203,6 +221,7 @@ class Compressor:
             "budget": budget,
             "rate": rate,
             "recall": recall,
+            "level": level,
             "max_docs": max_docs,
             "order": order,
         }
@@ -222,6 +241,7 @@ class Compressor:
         budget: int | None = None,
         rate: float | None = None,
         recall: float | None = None,
+        level: Detail | None = None,
         max_docs: int | None = None,
         order: Order = "source",
     ) -> Compression:
@@ -236,6 +256,7 @@ class Compressor:
             budget=budget,
             rate=rate,
             recall=recall,
+            level=level,
             max_docs=max_docs,
             order=order,
         )

@@ -11,6 +11,7 @@ from tersely.errors import InvalidInputError
 from tersely.types import Document
 
 DocumentLike = str | Document | Mapping[str, Any]
+Detail = Literal["auto", 1, 2, 3, 4, 5]
 Order = Literal["source", "rerank"]
 
 _OWN_KEYS = frozenset({"text", "title", "id", "metadata"})
@@ -105,6 +106,16 @@ def _check_share(value: object, name: str, remedy: str) -> float:
     if math.isnan(share) or not 0 < share <= 1:
         raise InvalidInputError(f"{name} is {share}. {remedy}")
     return share
+
+
+def check_level(level: object) -> Detail | None:
+    if level is None:
+        return None
+    if level == "auto":
+        return "auto"
+    if isinstance(level, bool) or not isinstance(level, Integral) or int(level) not in range(1, 6):
+        raise InvalidInputError(f"level is {level!r}. Pass 'auto' or a level of detail from 1 to 5.")
+    return cast("Detail", int(level))
 
 
 def check_order(order: object) -> Order:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import groupby
 from time import perf_counter
 
 from tersely import render
 from tersely.inputs import Order
+from tersely.levels import Level
 from tersely.selector.cutting import cut, may_cut
-from tersely.selector.packing import Choice, Item, fit, rank, value
+from tersely.selector.packing import Choice, Item, fit, rank, value, within
 from tersely.selector.redundancy import Words, significant
 from tersely.text.sentences import Unit, split_units
 from tersely.types import Citation, Citations, CompressedDocument, Compression, Document, Span, Status
@@ -77,26 +79,36 @@ class Job:
 
     def prepare(self, limit: int) -> None:
         """Count every unit, and cut those that alone exceed `limit` tokens where that is allowed."""
-        self._costs = []
-        for index, document in enumerate(self.documents):
-            room = limit - self._count(render.title_line(document))
-            units: list[Unit] = []
-            whole: list[int] = []
-            costs: list[int] = []
-            for number, unit in enumerate(self.units[index]):
-                cost = self._count(document.text[unit.start : unit.end])
-                if cost > room and may_cut(unit, room):
-                    pieces = cut(document.text, unit, cost, room)
-                    costs += [self._count(document.text[piece.start : piece.end]) for piece in pieces]
-                else:
-                    pieces = [unit]
-                    costs.append(cost)
-                units += pieces
-                whole += [number] * len(pieces)
-            self.units[index] = units
-            self._whole[index] = whole
-            self._costs.append(costs)
+        rooms = [limit - self._count(render.title_line(document)) for document in self.documents]
+        self._costs = [self._cut_large(index, room, self._count) for index, room in enumerate(rooms)]
         self._clock.lap("split")
+
+    def cut_to(self, levels: Sequence[Level]) -> bool:
+        """Cut units that alone are longer than their document's level allows; whether there were any."""
+        before = sum(map(len, self.units))
+        for index, level in enumerate(levels):
+            self._cut_large(index, level.characters[1], len)
+        return sum(map(len, self.units)) > before
+
+    def _cut_large(self, index: int, room: int, measure: Callable[[str], int]) -> list[int]:
+        """Replace units of more than `room` by pieces, where allowed; the size of every unit then."""
+        text = self.documents[index].text
+        units: list[Unit] = []
+        whole: list[int] = []
+        sizes: list[int] = []
+        for unit, number in zip(self.units[index], self._whole[index], strict=True):
+            size = measure(text[unit.start : unit.end])
+            if size > room and may_cut(unit, room):
+                pieces = cut(text, unit, size, room)
+                sizes += [measure(text[piece.start : piece.end]) for piece in pieces]
+            else:
+                pieces = [unit]
+                sizes.append(size)
+            units += pieces
+            whole += [number] * len(pieces)
+        self.units[index] = units
+        self._whole[index] = whole
+        return sizes
 
     def choose(
         self,
@@ -107,8 +119,10 @@ class Job:
         length_price: float,
         max_docs: int | None,
         order: Order,
+        levels: Sequence[Level] | None = None,
     ) -> Compression:
-        """The best units within `limit` tokens; with a threshold, only those that reach it."""
+        """The best units within `limit` tokens; with a threshold, only those that reach it. With levels, what
+        they allow of each document; those may take in units below the threshold."""
         ranking = sorted(range(len(self.documents)), key=lambda doc: (-scores[doc].relevance, doc))
         ranking = [doc for doc in ranking if self.units[doc]]
         allowed = ranking[:max_docs]
@@ -125,8 +139,14 @@ class Job:
             )
             for doc in sequence
             for unit, score in enumerate(scores[doc].units)
-            if threshold is None or score >= threshold
+            if levels is not None or threshold is None or score >= threshold
         ]
+        if levels is not None:
+            items = [
+                item
+                for doc, own in groupby(items, key=lambda i: i.doc)
+                for item in self._detailed(doc, list(own), levels[doc], scores[doc].units, threshold)
+            ]
         measure_title = self._count if self._costs else len
         titles = [measure_title(render.title_line(document)) for document in self.documents]
         total = sum(map(sum, costs)) + sum(titles)
@@ -138,7 +158,25 @@ class Job:
             scale=total / max(1, self.tokens_before),
         )
         said = {(i.doc, i.unit): i.words for i in items if i.words}
-        return self._receipt(choice, sequence, scores, said, threshold=threshold)
+        fitting = {(i.doc, i.unit) for i in items}
+        return self._receipt(choice, sequence, scores, said, fitting, threshold=threshold)
+
+    def _detailed(
+        self, doc: int, items: Sequence[Item], level: Level, scores: Sequence[float], threshold: float | None
+    ) -> list[Item]:
+        """Those of one document's items that its level has room for: all above the threshold as far as they
+        fit, and the best others where even the level's lower bound is not reached."""
+        text = self.documents[doc].text
+        ranges = [(unit.start, unit.end) for unit in self.units[doc]]
+
+        def measure(choice: Choice) -> int:
+            return len(render.body(text, ranges, sorted(unit for _, unit in choice))[0])
+
+        ranked = rank([Item(0, i.unit, i.value, ranges[i.unit][1] - ranges[i.unit][0]) for i in items])
+        worth = [i for i in ranked if threshold is None or scores[i.unit] >= threshold]
+        rest = [i for i in ranked if threshold is not None and scores[i.unit] < threshold]
+        chosen = within(worth, rest, level.characters, measure)
+        return [item for item in items if (0, item.unit) in chosen]
 
     def _words(self, doc: int, index: int) -> Words | None:
         """What a sentence says; None for structure, in which every sign counts."""
@@ -161,6 +199,7 @@ class Job:
         sequence: Sequence[int],
         scores: Sequence[Scores],
         said: Mapping[tuple[int, int], Words],
+        fitting: Set[tuple[int, int]],
         *,
         threshold: float | None,
     ) -> Compression:
@@ -185,6 +224,8 @@ class Job:
                     reason = "max_docs"
                 elif too_low:
                     reason = "threshold"
+                elif (doc, index) not in fitting:
+                    reason = "truncated" if truncated else "level"
                 elif (doc, index) in said and speakers.get(said[doc, index], set()) - {doc}:
                     reason = "duplicate"
                 else:

@@ -35,7 +35,8 @@ class Span:
     Kept: "score" (chosen), "unchanged" (everything fits), "truncated" (a piece of a unit that alone
     exceeds the budget), "failed_open". Dropped: "threshold" (scored too low), "budget" (no room left),
     "truncated" (the rest of a unit that was cut), "max_docs" (its document is not among the most relevant),
-    "duplicate" (a better sentence of another document says the same, word for word).
+    "level" (no room left at its document's level of detail), "duplicate" (a better sentence of another
+    document says the same, word for word).
     """
 
 

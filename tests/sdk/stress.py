@@ -84,6 +84,8 @@ def _options(r: random.Random) -> dict[str, Any]:
         options["max_docs"] = r.randint(1, 4)
     if r.random() < 0.3:
         options["order"] = "rerank"
+    if r.random() < 0.2:
+        options["level"] = r.choice(["auto", 1, 2, 3, 5])
     return options
 
 

@@ -40,7 +40,12 @@ options = st.one_of(
     st.builds(lambda x: {"rate": x}, st.floats(0, 1, exclude_min=True)),
 )
 more_options = st.fixed_dictionaries(
-    {}, optional={"max_docs": st.integers(1, 4), "order": st.sampled_from(["source", "rerank"])}
+    {},
+    optional={
+        "max_docs": st.integers(1, 4),
+        "order": st.sampled_from(["source", "rerank"]),
+        "level": st.sampled_from(["auto", 1, 2, 5]),
+    },
 )
 compressors = st.sampled_from(COMPRESSORS)
 
@@ -105,7 +110,7 @@ def test_4_a_failure_of_the_model_gives_everything_back(
         {},
         optional={
             name: st.none() | st.integers(-2, 2) | st.floats() | st.booleans() | st.text(max_size=3)
-            for name in ("budget", "rate", "max_docs", "order")
+            for name in ("budget", "rate", "max_docs", "order", "level")
         },
     ),
 )
@@ -122,7 +127,7 @@ def test_5_and_6_units_are_whole_unless_one_alone_exceeds_the_limit(
 ) -> None:
     result = compressor.compress(query, docs, **limit, **more)
     checks.check_wholeness(result, docs)
-    if not limit:
+    if not limit and "level" not in more:
         assert all(span.reason != "truncated" for span in (*result.kept, *result.dropped))
 
 

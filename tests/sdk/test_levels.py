@@ -1,12 +1,18 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tersely.levels import LEVELS, choose_level
+from tersely import Compressor, Document, InvalidInputError
+from tersely.inputs import Detail
+from tersely.levels import LEVELS, Level, choose_level
+from tersely.selector.calibration import Calibration
+from tests.sdk import checks
+from tests.sdk.fakes import FakeScorer
 
 
 @pytest.mark.parametrize(
@@ -42,3 +48,78 @@ def test_words_follow_from_characters() -> None:
         low, high = level.characters
         assert level.words == (max(20, low // 7), high // 5)
         assert level.sentences == high // 60
+
+
+def text_of(words: str, sentences: int) -> str:
+    return " ".join(f"Number {i} of {words} stood here." for i in range(sentences))
+
+
+FAR, NEAR = text_of("all tides", 200), text_of("the red light", 200)
+QUERY = "red light"
+
+
+@pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.name)
+def test_every_document_keeps_what_the_level_allows(level: Level) -> None:
+    result = Compressor(FakeScorer()).compress(QUERY, [FAR, NEAR], level=level.number)  # type: ignore[arg-type]
+    low, high = level.characters
+    assert [d.source for d in result.documents] == [0, 1]
+    for document in result.documents:
+        assert low <= len(document.text) <= high
+    far, near = (len(document.text) for document in result.documents)
+    assert far < low + 50, "sentences below the threshold fill no more than the lower bound"
+    assert near > high - 50, "sentences above it fill the upper one"
+    checks.check_all(result, [Document(FAR), Document(NEAR)], Compressor(FakeScorer()).token_counter.count)
+
+
+def test_auto_gives_more_detail_to_the_more_relevant() -> None:
+    result = Compressor(FakeScorer()).compress(QUERY, [FAR, NEAR], level="auto")
+    for document in result.documents:
+        low, high = choose_level(max(s.score for s in document.spans)).characters
+        assert low <= len(document.text) <= high
+    far, near = result.documents
+    assert len(near.text) > 3 * len(far.text)
+
+
+def test_a_short_document_is_kept_as_far_as_it_goes() -> None:
+    result = Compressor(FakeScorer()).compress(QUERY, ["The light is red. The sea is calm."], level=5)
+    assert (result.text, result.status) == ("The light is red. The sea is calm.", "unchanged")
+
+
+def test_dropped_spans_say_what_stood_in_the_way() -> None:
+    result = Compressor(FakeScorer()).compress(QUERY, [FAR, NEAR], level=1)
+    assert {s.reason for s in result.dropped if s.doc == 0} == {"threshold"}
+    assert {s.reason for s in result.dropped if s.doc == 1} >= {"level"}
+
+
+def test_a_limit_beside_it_holds_too() -> None:
+    compressor = Compressor(FakeScorer())
+    result = compressor.compress(QUERY, [FAR, NEAR], level=2, budget=60)
+    assert result.tokens_after <= 60
+    roomy = compressor.compress(QUERY, [FAR, NEAR], level=2, budget=100_000)
+    assert [900 < len(d.text) <= 1000 for d in roomy.documents] == [True, True]
+
+
+@pytest.mark.parametrize("level", [1, "auto"])
+def test_a_table_longer_than_its_level_is_cut_at_its_rows(level: Detail) -> None:
+    rows = "\n".join(f"| {i} | {'light' if i == 150 else 'mast'} {i} |" for i in range(300))
+    table = f"| no | what |\n|---|---|\n{rows}"
+    result = Compressor(FakeScorer()).compress("light 150", [table], level=level)
+    assert 0 < len(result.text) <= 6000
+    assert len(result.text) < len(table)
+    assert "light 150" in result.text
+    assert {s.reason for s in result.kept} == {"truncated"}
+    checks.check_all(result, [Document(table)], Compressor(FakeScorer()).token_counter.count)
+
+
+def test_recall_says_whether_the_level_stood_in_the_way() -> None:
+    scorer = FakeScorer()
+    scorer.calibration = Calibration(tuple(i / 100 for i in range(100)))  # type: ignore[attr-defined]
+    compressor = Compressor(scorer)
+    assert compressor.compress(QUERY, [NEAR], recall=0.9, level=1).recall_met is False
+    assert compressor.compress(QUERY, [NEAR], recall=0.9).recall_met is True
+
+
+@pytest.mark.parametrize("level", [0, 6, True, 2.0, "3", "AUTO"])
+def test_other_levels_are_refused(level: Any) -> None:
+    with pytest.raises(InvalidInputError, match="Pass 'auto' or a level of detail from 1 to 5"):
+        Compressor(FakeScorer()).compress(QUERY, [FAR], level=level)

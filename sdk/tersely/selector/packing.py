@@ -116,6 +116,27 @@ def fit(
     return _shrink([item for item in ranked if (item.doc, item.unit) in overfull], limit, measure)
 
 
+def within(
+    worth: Sequence[Item], rest: Sequence[Item], bounds: tuple[int, int], measure: Callable[[Choice], int]
+) -> Choice:
+    """Units of one document, number 0, whose measured size keeps to `bounds`.
+
+    Args:
+        worth: candidates, best first, that fill the upper bound as far as they go.
+        rest: others, best first, for what the lower bound still lacks.
+        bounds: inclusive. The lower one may be missed, where nothing more fits.
+    """
+    low, high = bounds
+    choice = fit(worth, [0], high, measure)
+    for item in rest:
+        if measure(choice) >= low:
+            break
+        more = choice | {(item.doc, item.unit)}
+        if measure(more) <= high:
+            choice = more
+    return choice
+
+
 def _shrink(ranked: Sequence[Item], limit: int, measure: Callable[[Choice], int]) -> Choice:
     """The longest prefix of `ranked`, by halving, that fits: the way out for counters that behave oddly."""
     count = len(ranked) // 2
