@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Hosts that are this machine, and no network."""
+
 
 def network_forbidden() -> bool:
     """Whether TERSELY_OFFLINE is set to anything but a no."""

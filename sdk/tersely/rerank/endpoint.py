@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 from tersely.errors import InvalidInputError, OfflineError, TerselyError
-from tersely.offline import network_forbidden
+from tersely.offline import LOOPBACK, network_forbidden
 from tersely.rerank.protocol import passage
 from tersely.types import Document
 
@@ -22,7 +22,6 @@ _BUSY = frozenset({408, 429, 500, 502, 503, 504})
 _PAUSE_S = 0.2
 _TEI_BATCH = 32
 """Texts that Text Embeddings Inference takes at once, unless told otherwise."""
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -66,7 +65,7 @@ class RerankEndpoint:
             )
         if style not in ("openai", "tei"):
             raise InvalidInputError(f"style is {style!r}. Pass 'openai' or 'tei'.")
-        if network_forbidden() and parts.hostname not in _LOOPBACK:
+        if network_forbidden() and parts.hostname not in LOOPBACK:
             raise OfflineError(f"{url!r} is on the network, which TERSELY_OFFLINE forbids. Unset it.")
         self._url, self._style, self._model, self._api_key = url, style, model, api_key
         self._timeout_s, self._retries = timeout_s, retries

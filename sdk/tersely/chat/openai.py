@@ -1,0 +1,164 @@
+"""Any server that speaks OpenAI's chat completions: vLLM, llama.cpp, Ollama, hosted ones."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import urllib.parse
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
+
+from tersely.chat.protocol import ChatError, Message, Reply, ToolCall, Usage
+from tersely.errors import InvalidInputError, MissingDependencyError, OfflineError
+from tersely.offline import LOOPBACK, network_forbidden
+
+_OPENAI = "https://api.openai.com/v1"
+
+
+class OpenAIChat:
+    """Chat completions of `model` at `base_url`.
+
+    Args:
+        model: its name on the server.
+        base_url: such as "http://127.0.0.1:8000/v1"; by default OPENAI_BASE_URL, or else OpenAI itself.
+        api_key: by default OPENAI_API_KEY; servers of one's own usually need none.
+        timeout_s: seconds for one try.
+        retries: further tries, with growing pauses, after a busy server, a broken connection or a timeout.
+
+    Raises:
+        MissingDependencyError: the openai package is not installed.
+        OfflineError: the server is not on this machine and TERSELY_OFFLINE forbids the network.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout_s: float = 60.0,
+        retries: int = 2,
+    ) -> None:
+        try:
+            openai: Any = importlib.import_module("openai")
+        except ImportError as error:
+            raise MissingDependencyError(
+                "OpenAIChat needs the openai package: pip install 'tersely[openai]'"
+            ) from error
+        url = base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI
+        host = urllib.parse.urlsplit(url).hostname
+        if not url.startswith(("http://", "https://")) or not host:
+            raise InvalidInputError(
+                f"base_url is {url!r}. Pass an address that starts with http:// or https://."
+            )
+        if network_forbidden() and host not in LOOPBACK:
+            raise OfflineError(
+                f"TERSELY_OFFLINE is set, and {host} is not this machine. Unset it, or use a server here."
+            )
+        self.name = model
+        self._openai = openai
+        self._settings: dict[str, Any] = {
+            "base_url": url,
+            "api_key": api_key or os.environ.get("OPENAI_API_KEY") or "none",
+            "timeout": timeout_s,
+            "max_retries": retries,
+        }
+        # OpenAI's newer models know only the new name, other servers often only the old one.
+        self._limit = (
+            "max_completion_tokens" if host == urllib.parse.urlsplit(_OPENAI).hostname else "max_tokens"
+        )
+        self._client = openai.OpenAI(**self._settings)
+        # Connections belong to the loop that opened them.
+        self._async_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        stop: Sequence[str] | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        tool_choice: Literal["auto", "none", "required"] | None = None,
+    ) -> Reply:
+        """See `ChatModel.complete`."""
+        request = self._request(messages, max_tokens, temperature, stop, tools, tool_choice)
+        try:
+            return _read(self._client.chat.completions.create(**request))
+        except self._openai.OpenAIError as error:
+            raise self._translated(error) from error
+
+    async def acomplete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        stop: Sequence[str] | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        tool_choice: Literal["auto", "none", "required"] | None = None,
+    ) -> Reply:
+        """See `ChatModel.acomplete`."""
+        request = self._request(messages, max_tokens, temperature, stop, tools, tool_choice)
+        loop = asyncio.get_running_loop()
+        client = self._async_clients.get(loop)
+        if client is None:
+            client = self._async_clients[loop] = self._openai.AsyncOpenAI(**self._settings)
+        try:
+            return _read(await client.chat.completions.create(**request))
+        except self._openai.OpenAIError as error:
+            raise self._translated(error) from error
+
+    def _request(
+        self,
+        messages: Sequence[Message],
+        max_tokens: int | None,
+        temperature: float | None,
+        stop: Sequence[str] | None,
+        tools: Sequence[Mapping[str, Any]] | None,
+        tool_choice: str | None,
+    ) -> dict[str, Any]:
+        options = {
+            self._limit: max_tokens,
+            "temperature": temperature,
+            "stop": list(stop) if stop else None,
+            "tools": list(tools) if tools else None,
+            "tool_choice": tool_choice if tools else None,
+        }
+        given = {key: value for key, value in options.items() if value is not None}
+        return {"model": self.name, "messages": list(messages), **given}
+
+    def _translated(self, error: Exception) -> ChatError:
+        where = f"{self.name} at {self._settings['base_url']}"
+        patience = self._settings["timeout"]
+        if isinstance(error, self._openai.APITimeoutError):
+            return ChatError(f"{where} did not answer within {patience} s. Raise timeout_s, or ask for less.")
+        if isinstance(error, self._openai.APIConnectionError):
+            return ChatError(f"{where} cannot be reached. Is the server running, and the address right?")
+        return ChatError(f"{where} refused the request: {error}")
+
+
+def _read(answer: Any) -> Reply:
+    """The reply in a chat completion; a body that is none comes as a string or with parts missing."""
+    choices: list[Any] = getattr(answer, "choices", None) or []
+    message = getattr(choices[0], "message", None) if choices else None
+    if message is None:
+        raise ChatError(
+            "the server's answer is no chat completion. Does base_url end in /v1, as most servers want it?"
+        )
+    calls = tuple(
+        ToolCall(call.id or "", call.function.name or "", call.function.arguments or "")
+        for call in message.tool_calls or ()
+        if getattr(call, "function", None) is not None
+    )
+    return Reply(message.content or "", calls, choices[0].finish_reason or "stop", _usage(answer.usage))
+
+
+def _usage(usage: Any) -> Usage | None:
+    if usage is None:
+        return None
+    details = getattr(usage, "prompt_tokens_details", None)
+    cached = getattr(details, "cached_tokens", None)
+    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached or 0)

@@ -1,0 +1,156 @@
+"""The client against real servers on loopback, and the scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tersely import InvalidInputError, MissingDependencyError, OfflineError
+from tersely.chat import ChatError, ChatModel, OpenAIChat, Reply, ScriptedChat, ToolCall, Usage
+from tests.loopback import Serve, serving
+
+ASK = [{"role": "user", "content": "Which day?"}]
+
+
+def completion(content: str | None = "Thursday.", **message: Any) -> dict[str, Any]:
+    return {
+        "id": "1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "small",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": content, **message},
+                "finish_reason": "tool_calls" if message else "stop",
+            }
+        ],
+        "usage": {
+            "prompt_tokens": 12,
+            "completion_tokens": 3,
+            "total_tokens": 15,
+            "prompt_tokens_details": {"cached_tokens": 8},
+        },
+    }
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    if importlib.util.find_spec("openai") is None:
+        pytest.skip("needs the openai extra")
+    with serving() as start:
+        yield start
+
+
+def test_a_reply_with_its_usage(serve: Serve) -> None:
+    server = serve(lambda _: (200, completion()))
+    model = OpenAIChat("small", base_url=server.url + "/v1", api_key="key")
+    assert isinstance(model, ChatModel)
+    reply = model.complete(ASK, max_tokens=5, temperature=0.0, stop=["\n"])
+    assert reply == Reply("Thursday.", (), "stop", Usage(12, 3, 8))
+    body, key = server.asked[0]
+    assert body == {"model": "small", "messages": ASK, "max_tokens": 5, "temperature": 0.0, "stop": ["\n"]}
+    assert key == "Bearer key"
+
+
+def test_tool_calls_come_back_as_they_were_written(serve: Serve) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{ "query":"é" }'}}
+    server = serve(lambda _: (200, completion(None, tool_calls=[call])))
+    tools = [{"type": "function", "function": {"name": "search", "parameters": {"type": "object"}}}]
+    reply = OpenAIChat("small", base_url=server.url).complete(ASK, tools=tools, tool_choice="required")
+    assert reply.text == ""
+    assert reply.tool_calls == (ToolCall("c1", "search", '{ "query":"é" }'),)
+    assert reply.finish == "tool_calls"
+    assert server.asked[0][0]["tool_choice"] == "required"
+
+
+def test_async_and_sync_say_the_same_in_any_loop(serve: Serve) -> None:
+    model = OpenAIChat("small", base_url=serve(lambda _: (200, completion())).url)
+
+    async def many() -> list[Reply]:
+        return await asyncio.gather(*(model.acomplete(ASK) for _ in range(5)))
+
+    expected = model.complete(ASK)
+    assert [asyncio.run(many()) for _ in range(2)] == [[expected] * 5] * 2
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(model.complete, [ASK] * 8)) == [expected] * 8
+
+
+def test_a_busy_server_is_asked_again(serve: Serve) -> None:
+    answers = iter([(503, {"error": "busy"}), (200, completion())])
+    server = serve(lambda _: next(answers))
+    assert OpenAIChat("small", base_url=server.url).complete(ASK).text == "Thursday."
+    assert len(server.asked) == 2
+
+
+def test_a_refusal_is_not_retried(serve: Serve) -> None:
+    server = serve(lambda _: (400, {"error": {"message": "context length exceeded"}}))
+    with pytest.raises(ChatError, match=r"refused the request: .*context length exceeded"):
+        OpenAIChat("small", base_url=server.url).complete(ASK)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("body", [{}, {"choices": []}, {"object": "list"}, []], ids=str)
+def test_nonsense_is_an_error(serve: Serve, body: Any) -> None:
+    model = OpenAIChat("small", base_url=serve(lambda _: (200, body)).url)
+    with pytest.raises(ChatError, match="no chat completion"):
+        model.complete(ASK)
+
+
+def test_a_slow_server_is_given_up(serve: Serve) -> None:
+    def slow(_: Any) -> tuple[int, Any]:
+        time.sleep(1.5)
+        return 200, completion()
+
+    model = OpenAIChat("small", base_url=serve(slow).url, timeout_s=0.2, retries=0)
+    with pytest.raises(ChatError, match=r"did not answer within 0.2 s. Raise timeout_s"):
+        model.complete(ASK)
+
+
+def test_a_server_that_is_down(serve: Serve) -> None:
+    with pytest.raises(ChatError, match="cannot be reached"):
+        OpenAIChat("small", base_url="http://127.0.0.1:9/v1", retries=0).complete(ASK)
+
+
+def test_addresses_that_are_none_are_refused(serve: Serve) -> None:
+    with pytest.raises(InvalidInputError, match="Pass an address"):
+        OpenAIChat("small", base_url="127.0.0.1:8000")
+
+
+def test_offline_allows_this_machine_only(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERSELY_OFFLINE", "1")
+    assert OpenAIChat("small", base_url=serve(lambda _: (200, completion())).url).complete(ASK).text
+    with pytest.raises(OfflineError, match="not this machine"):
+        OpenAIChat("small", base_url="https://example.org/v1")
+
+
+def test_openai_itself_gets_the_new_name_of_the_limit(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    model = OpenAIChat("gpt")
+    assert model._request(ASK, 5, None, None, None, None)["max_completion_tokens"] == 5
+
+
+def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "openai", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'tersely\[openai\]'"):
+        OpenAIChat("small")
+
+
+def test_the_scripted_model_gives_what_it_is_told() -> None:
+    model = ScriptedChat(["one", Reply("two"), RuntimeError("broken")])
+    assert isinstance(model, ChatModel)
+    assert model.complete(ASK, max_tokens=3).text == "one"
+    assert asyncio.run(model.acomplete(ASK)).text == "two"
+    with pytest.raises(RuntimeError, match="broken"):
+        model.complete(ASK)
+    with pytest.raises(ChatError, match="no more answers"):
+        model.complete(ASK)
+    assert model.asked[0] == (ASK, {"max_tokens": 3})
+    echo = ScriptedChat(lambda messages: messages[-1]["content"].upper())
+    assert echo.complete(ASK).text == "WHICH DAY?"
