@@ -159,7 +159,9 @@ class Compressor:
             max_docs = inputs.check_count(max_docs, "max_docs", "documents")
         order = inputs.check_order(order)
         detail = inputs.check_level(level)
-        job = Job(inputs.read_documents(docs), self._count, self.model, clock, promised=dial is not None)
+        job = Job(
+            inputs.read_documents(docs), self.count_tokens, self.model, clock, promised=dial is not None
+        )
         if not job.filled:
             return job.everything("bypassed", "there is no text in the documents")
 
@@ -313,7 +315,9 @@ class Compressor:
         known = dict(zip(filled, found, strict=True))
         return [known.get(doc, 0.0) for doc in range(len(job.documents))]
 
-    def _count(self, text: str) -> int:
+    def count_tokens(self, text: str) -> int:
+        """Tokens of `text` by the compressor's counter. Raises InvalidInputError where that gives no
+        number."""
         if not text:
             return 0
         count: object = self.token_counter.count(encodable(text))
