@@ -105,10 +105,9 @@ class Sources:
     def unknown(self, sentence: str) -> tuple[str, ...]:
         """Numbers, dates, identifiers and names of the sentence that occur in no document, in its order."""
         found: dict[str, int] = {}
-        for match in _IDENTIFIER.finditer(sentence):
-            text = match[0].rstrip(".,;:")
+        for text, at in _identifiers(sentence):
             if text.casefold() not in self._folded:
-                found.setdefault(text, match.start())
+                found.setdefault(text, at)
         for match in _NUMBER.finditer(sentence):
             inside = any(at <= match.start() < at + len(text) for text, at in found.items())
             if not inside and _plain(match[0]) not in self._numbers:
@@ -128,6 +127,17 @@ class Sources:
             return False
         texts = [self._documents[u.doc].text[u.start : u.end] for u in units]
         return max(self._agreement(sentence, texts)) >= AGREES
+
+
+def identifiers(text: str) -> list[str]:
+    """Addresses, paths, names with digits or underscores, and what else is useless unless copied exactly,
+    each once, in order."""
+    return list(dict.fromkeys(found for found, _ in _identifiers(text)))
+
+
+def _identifiers(text: str) -> Iterable[tuple[str, int]]:
+    for match in _IDENTIFIER.finditer(text):
+        yield match[0].rstrip(".,;:"), match.start()
 
 
 def _terms(text: str) -> Iterable[str]:

@@ -1,0 +1,529 @@
+"""A transcript that never outgrows its limit (SUPO: summarise and reset).
+
+    append   messages as they come, while the context is shorter than the limit
+    full     the last step would reach it: the step is held back, and a summary is wanted
+    reset    the context becomes first prompt + pins + summary; the step that was held back follows
+
+Every change is one event, written to the store before it counts. A memory is what its events make of it, so
+that opening a session again gives the same bytes. Bytes before the last reset never change until the next
+one, which keeps prompt caches warm.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tersely.agent.redaction import redact_all
+from tersely.agent.shortening import Shortener
+from tersely.agent.store import Json, MemoryStore, StoreError
+from tersely.agent.transcript import call_ids, check_message, render, size, text_of
+from tersely.chat.protocol import ChatError, ChatModel, Message
+from tersely.compressor import Compressor
+from tersely.errors import InvalidInputError, TerselyError
+from tersely.inputs import check_count
+from tersely.prompts import load_prompt
+from tersely.summarize.grounding import identifiers
+from tersely.text.approximate import ApproximateCounter
+
+Outcome = Literal["finished", "overlong"]
+
+SMALLEST_LIMIT = 512
+"""Tokens, so that notes and a held step find room in what the shares below leave."""
+PINNED_SHARE = 0.5
+"""Share of the limit that the first prompt, later system messages and the pins may take."""
+SUMMARY_SHARE = 0.25
+"""Share of the limit that a summary may take at most."""
+USER_SHARE = 0.1
+"""Share of the limit up to which the user's later messages survive a reset word for word, newest first; of
+others their identifiers do."""
+IDENTIFIER_SHARE = 0.025
+"""Share of the limit for those, newest first."""
+
+_REASONING = re.compile(r"<think>.*?</think>", re.DOTALL)
+
+
+class OverlongError(TerselyError):
+    """The memory would need more summaries than it may make."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubTrajectory:
+    """What lies between two resets: an ordinary prompt and response to train on (SUPO, theorem 3.2)."""
+
+    prompt: tuple[Message, ...]
+    response: tuple[Message, ...]
+    mask: tuple[bool, ...]
+    """Per message of the response: whether the policy wrote it there, as action or as summary."""
+    steps: tuple[int | None, ...]
+    """Per message of the response: the number of the action that it is or follows; None for what belongs to a
+    summary."""
+
+
+@dataclass(slots=True)
+class _Segment:
+    """What was sent and written between two resets."""
+
+    base: list[Json]
+    steps: list[tuple[int, list[Json], bool]] = field(default_factory=list[tuple[int, list[Json], bool]])
+    """(number, messages, whether they were written here) of each step."""
+    summary: tuple[Json, Json, bool] | None = None
+    """Request, answer, and whether the policy wrote it."""
+
+
+class AgentMemory:
+    """The memory of one agent, or of one conversation.
+
+    Args:
+        first: the first prompt: system message, task, constraints, in OpenAI's format. It stays, word for
+        word.
+            None goes on with a session of the store.
+        limit: tokens that the context may not reach (SUPO's L), 512 or more. max_summaries: most resets (S);
+        one more raises OverlongError. None for any number. max_steps: most assistant messages (H); then
+        `outcome` is "overlong". None for any number. summary_tokens: most tokens of a summary, at most a
+        quarter of the limit, which is what None gives. compress_over: tool results of more tokens are
+        compressed for the task when they come in; the original stays
+            retrievable. None leaves them as they are.
+        compressor: compresses, and counts tokens. None for the bundled model, loaded when first needed, and
+        the
+            bundled estimate.
+        replay: what becomes of the step that was held back for a summary: True puts it behind the reset,
+        False
+            drops it, as the paper does, so that the policy acts again.
+        store: where every change is written before it counts; None keeps it in this process.
+        session: name in the store.
+
+    Raises:
+        InvalidInputError: an argument cannot be used.
+        StoreError: the store cannot be read.
+    """
+
+    def __init__(
+        self,
+        first: Sequence[Message] | None = None,
+        *,
+        limit: int,
+        max_summaries: int | None = None,
+        max_steps: int | None = None,
+        summary_tokens: int | None = None,
+        compress_over: int | None = None,
+        compressor: Compressor | None = None,
+        replay: bool = True,
+        store: MemoryStore | None = None,
+        session: str = "default",
+    ) -> None:
+        self.limit = check_count(limit, "limit", "tokens")
+        if limit < SMALLEST_LIMIT:
+            raise InvalidInputError(f"limit is {limit}. Pass {SMALLEST_LIMIT} tokens or more.")
+        self._max_summaries = _optional(max_summaries, "max_summaries", "summaries")
+        self._max_steps = _optional(max_steps, "max_steps", "steps")
+        most = int(SUMMARY_SHARE * limit)
+        self._summary_tokens = _optional(summary_tokens, "summary_tokens", "tokens") or most
+        if self._summary_tokens > most:
+            raise InvalidInputError(
+                f"summary_tokens is {summary_tokens}, more than a quarter of the limit. Pass {most} or less."
+            )
+        self._compress_over = _optional(compress_over, "compress_over", "tokens")
+        self._replay = replay
+        self._count: Callable[[str], int] = (
+            compressor.count_tokens if compressor is not None else ApproximateCounter().count
+        )
+        self._shortener = Shortener(compressor, self._count)
+        self._store, self._session = store, session
+        self._lock = threading.RLock()
+        self._number = 0
+        self._first: list[Json] = []
+        self._segments: list[_Segment] = []
+        self._open: list[Json] = []
+        self._held: list[Json] | None = None
+        self._pins: dict[str, str] = {}
+        self._identifiers: list[str] = []
+        self._originals: dict[str, str] = {}
+        self._sent: list[Json] = []
+        self.tokens = 0
+        """Size of the working context, messages of an open step included, without a step that is held
+        back."""
+        self.steps = 0
+        """Assistant messages so far, those that a reset took out included."""
+        self.summaries = 0
+        """Resets so far."""
+        self.outcome: Outcome | None = None
+        self.stable_tokens = 0
+        """Tokens at the start of the last `prepare` that were sent before, byte for byte: what a prompt cache
+        holds."""
+        self.sent_tokens = 0
+        """Tokens of the last `prepare`."""
+        self._begin(first)
+
+    @property
+    def full(self) -> bool:
+        """Whether a summary is wanted before the model may act again."""
+        return self._held is not None
+
+    @property
+    def unanswered(self) -> list[str]:
+        """Ids of the tool calls whose results are still to come."""
+        answered = {message["tool_call_id"] for message in self._open[1:]}
+        return [i for message in self._open[:1] for i in call_ids(message) if i not in answered]
+
+    @property
+    def messages(self) -> list[Json]:
+        """The working context, without the step that is held back. Raises InvalidInputError while tool calls
+        are unanswered."""
+        with self._lock:
+            if self._open:
+                raise InvalidInputError(
+                    f"The tool calls {self.unanswered} have no result yet. Append them, or call interrupt()."
+                )
+            steps = [m for _, step, _ in self._segment.steps for m in step]
+            return copy.deepcopy([*self._segment.base, *steps])
+
+    def append(self, message: Message) -> None:
+        """Take in the next message.
+
+        Raises InvalidInputError for a message that cannot stand here (a result without a call, a call left
+        unanswered, a malformed one), and while a summary is wanted. Nothing has changed then.
+        """
+        with self._lock:
+            if self._held is not None:
+                raise InvalidInputError("The context is full. Call prepare(), or reset() with a summary.")
+            checked = check_message(message, self.unanswered)
+            if checked["role"] in ("system", "developer"):
+                self._check_pinned([*self._first, *self._spoken(), checked], self._pins)
+            originals: list[tuple[str, str]] = []
+            if checked["role"] == "tool" and self._compress_over is not None:
+                checked, originals = self._shortener.shorten(
+                    checked, self._compress_over, self._query(checked["tool_call_id"])
+                )
+            self._commit({"kind": "message", "message": checked, "full": self._fills(checked)}, originals)
+
+    def extend(self, messages: Sequence[Message]) -> None:
+        """`append` for each."""
+        for message in messages:
+            self.append(message)
+
+    def interrupt(self, note: str = "[no result: the call was interrupted]") -> None:
+        """Answer every call that is still unanswered with `note`, after a crash for example."""
+        with self._lock:
+            for call in self.unanswered:
+                self.append({"role": "tool", "tool_call_id": call, "content": note})
+
+    def pin(self, key: str, text: str | None) -> None:
+        """Keep `text` through every reset, word for word: a constraint, a plan, a to-do list. The same key
+        replaces it, None removes it. The context shows it from the next reset on.
+
+        Raises InvalidInputError where the first prompt and all pins would take more than half of the limit.
+        """
+        with self._lock:
+            pins = {k: v for k, v in {**self._pins, key: text}.items() if v is not None}
+            self._check_pinned([*self._first, *self._spoken()], pins)
+            self._commit({"kind": "pin", "key": key, "text": text})
+
+    def finish(self, outcome: Outcome = "finished") -> None:
+        """Mark the task as done."""
+        with self._lock:
+            self._commit({"kind": "outcome", "outcome": outcome})
+
+    def original(self, key: str) -> str | None:
+        """The text that was shortened under this id; None for an id that is not known."""
+        if key in self._originals:
+            return self._originals[key]
+        return None if self._store is None else self._store.original(self._session, key)
+
+    def prepare(
+        self, model: ChatModel | None, *, tools: Sequence[Mapping[str, Any]] | None = None
+    ) -> list[Json]:
+        """What to send to the model now; where the context is full, a reset comes first, with the model's
+        summary.
+
+        A model that fails or says nothing is replaced by the most relevant sentences of the transcript; so is
+        None. `tools` are sent along, unused, because without them the prompt would begin differently.
+
+        Raises OverlongError where no further summary is allowed, and InvalidInputError while tool calls are
+        unanswered.
+        """
+        if self.full:
+            request = self.summary_request()
+            try:
+                text = "" if model is None else model.complete(request, **self._options(tools)).text
+            except ChatError:
+                text = ""
+            self._reset_with(text)
+        return self._send()
+
+    async def aprepare(
+        self, model: ChatModel | None, *, tools: Sequence[Mapping[str, Any]] | None = None
+    ) -> list[Json]:
+        """`prepare` without blocking the event loop."""
+        if self.full:
+            import asyncio
+
+            request = self.summary_request()
+            try:
+                text = "" if model is None else (await model.acomplete(request, **self._options(tools))).text
+            except ChatError:
+                text = ""
+            await asyncio.to_thread(self._reset_with, text)
+        return self._send()
+
+    def summary_request(self) -> list[Json]:
+        """The context and the instruction to summarise it (v_sum). Raises OverlongError where no further
+        summary is allowed."""
+        if self._max_summaries is not None and self.summaries >= self._max_summaries:
+            if self.outcome is None:
+                self.finish("overlong")
+            raise OverlongError(
+                f"The context is full and has been summarised {self.summaries} times, as often as max_summaries "
+                "allows."
+            )
+        return [*self.messages, self._request()]
+
+    def reset(self, summary: str) -> None:
+        """Replace the context by first prompt, pins and `summary`, and put the step that was held back
+        behind.
+
+        A summary longer than `summary_tokens` is shortened.
+        """
+        with self._lock:
+            self._reset(summary, "policy")
+
+    def trajectory(self) -> Iterator[SubTrajectory]:
+        """What was sent and written, from reset to reset."""
+        for segment in self._segments:
+            response: list[Json] = []
+            mask: list[bool] = []
+            steps: list[int | None] = []
+            for number, messages, here in segment.steps:
+                for message in messages:
+                    response.append(message)
+                    mask.append(here and message["role"] == "assistant")
+                    steps.append(number)
+            if segment.summary is not None:
+                request, answer, by_policy = segment.summary
+                response += [request, answer]
+                mask += [False, by_policy]
+                steps += [None, None]
+            yield SubTrajectory(tuple(segment.base), tuple(response), tuple(mask), tuple(steps))
+
+    # The state and its events
+
+    @property
+    def _segment(self) -> _Segment:
+        return self._segments[-1]
+
+    def _begin(self, first: Sequence[Message] | None) -> None:
+        events = self._store.events(self._session) if self._store is not None else []
+        given = None if first is None else [check_message(m) for m in first]
+        if events:
+            try:
+                for event in events:
+                    self._apply(event)
+            except (KeyError, TypeError, IndexError) as error:
+                raise StoreError(
+                    f"The session {self._session!r} cannot be read: an event lacks {error}. Restore a copy of "
+                    "the file."
+                ) from error
+            self._number = len(events)
+            if given is not None and given != self._first and redact_all(given) != self._first:
+                raise InvalidInputError(
+                    f"The session {self._session!r} began with another first prompt. Use another session, or "
+                    "leave `first` out to go on with it."
+                )
+            return
+        if not given:
+            raise InvalidInputError(
+                f"There is no session {self._session!r} to go on with, and no first prompt. Pass `first`."
+            )
+        if any(m["role"] not in ("system", "developer", "user") for m in given):
+            raise InvalidInputError("The first prompt holds system, developer and user messages only.")
+        self._check_pinned(given, {})
+        self._commit({"kind": "first", "messages": given})
+
+    def _commit(self, event: Json, originals: Sequence[tuple[str, str]] = ()) -> None:
+        if self._store is not None:
+            self._store.append(self._session, self._number, [event], originals)
+        else:
+            self._originals.update(originals)
+        self._number += 1
+        self._apply(event)
+
+    def _apply(self, event: Json) -> None:
+        kind = event["kind"]
+        if kind == "first":
+            self._first = event["messages"]
+            self._segments = [_Segment(self._first)]
+            self.tokens = size(self._first, self._count)
+        elif kind == "message":
+            self._take(event["message"], event["full"])
+        elif kind == "pin":
+            self._pins = {
+                k: v for k, v in {**self._pins, event["key"]: event["text"]}.items() if v is not None
+            }
+        elif kind == "outcome":
+            self.outcome = event["outcome"]
+        elif kind == "reset":
+            self._segment.summary = (event["request"], event["answer"], event["by"] == "policy")
+            self._segments.append(_Segment(event["base"]))
+            if event["replayed"]:
+                self._segment.steps.append((self.steps, event["replayed"], False))
+            self._identifiers = event["identifiers"]
+            self._held = None
+            self.summaries += 1
+            self.tokens = size([*event["base"], *event["replayed"]], self._count)
+
+    def _take(self, message: Json, full: bool) -> None:
+        self._open.append(message)
+        self.tokens += size([message], self._count)
+        if message["role"] == "assistant":
+            self.steps += 1
+        if self.unanswered:
+            return
+        step, self._open = self._open, []
+        if full:
+            self._held = step
+            self.tokens -= size(step, self._count)
+        else:
+            self._segment.steps.append((self.steps, step, True))
+        if self._max_steps is not None and self.steps >= self._max_steps and self.outcome is None:
+            self.outcome = "overlong"
+
+    def _fills(self, message: Json) -> bool:
+        """Whether the message completes a step with which the context reaches the limit."""
+        waiting = [i for i in self.unanswered if i != message.get("tool_call_id")]
+        complete = not waiting and not (message["role"] == "assistant" and call_ids(message))
+        return complete and self.tokens + size([message], self._count) >= self.limit
+
+    # Resets
+
+    def _options(self, tools: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
+        """How the model is asked for a summary."""
+        choice = "none" if tools else None
+        return {"max_tokens": self._summary_tokens, "tools": tools, "tool_choice": choice}
+
+    def _request(self) -> Json:
+        words = str(max(20, self._summary_tokens * 2 // 3))
+        return {"role": "user", "content": load_prompt("memory_request").render(words=words)}
+
+    def _reset_with(self, text: str) -> None:
+        """Reset with the model's answer, or, where it is none, with the transcript's own sentences."""
+        summary = _REASONING.sub("", text).strip()
+        with self._lock:
+            if summary:
+                self._reset(summary, "policy")
+            else:
+                self._reset(self._extract(), "extractive")
+
+    def _extract(self) -> str:
+        texts = [render(step) for _, step, _ in self._segment.steps]
+        notes = [text_of(m) for m in self._segment.base[len(self._first) :]]
+        return self._shortener.extract(self._task(), [*notes, *texts], self._summary_tokens)
+
+    def _reset(self, summary: str, by: str) -> None:
+        task = self._task()
+        kept, left = self._surviving()
+        known = self._known(left)
+        room = self._summary_tokens
+        base = [*self._first, *kept, self._note(self._shortener.fit(summary, room, task), known)]
+        while size(base, self._count) >= self.limit and room:  # counters need not add up
+            room //= 2
+            base[-1] = self._note(self._shortener.fit(summary, room, task) if room else "", [])
+        left_over = self.limit - size(base, self._count) - 1
+        held = self._held if self._replay else None
+        replayed, originals = self._shortener.fit_step(held, left_over, task) if held else ([], [])
+        event = {
+            "kind": "reset",
+            "request": self._request(),
+            "answer": {"role": "assistant", "content": summary},
+            "by": by,
+            "base": base,
+            "replayed": replayed,
+            "identifiers": known,
+        }
+        self._commit(event, originals)
+
+    def _spoken(self, roles: Sequence[str] = ("system", "developer")) -> list[Json]:
+        """Messages after the first prompt that neither the model nor a tool wrote, in order, notes left
+        out."""
+        base = self._segment.base[len(self._first) : -1] if self.summaries else []
+        steps = [m for _, step, _ in self._segment.steps for m in step]
+        return [m for m in (*base, *steps) if m["role"] in roles]
+
+    def _surviving(self) -> tuple[list[Json], list[Json]]:
+        """Messages that stay word for word, in order, and those of the user's that do not."""
+        messages = self._spoken(("system", "developer", "user"))
+        room = int(USER_SHARE * self.limit)
+        kept: list[Json] = []
+        left: list[Json] = []
+        for message in reversed(messages):
+            cost = size([message], self._count) if message["role"] == "user" else 0
+            if cost <= room:
+                kept.append(message)
+                room -= cost
+            else:
+                left.append(message)
+                room = 0  # an older one must not outlive a newer one
+        return kept[::-1], left
+
+    def _known(self, left: Sequence[Json]) -> list[str]:
+        """Identifiers that the user gave in messages that are gone, newest first, as far as there is room."""
+        found = [i for message in left for i in identifiers(text_of(message))]
+        room = int(IDENTIFIER_SHARE * self.limit)
+        known: list[str] = []
+        for identifier in dict.fromkeys([*found, *self._identifiers]):
+            room -= self._count(identifier) + 2
+            if room < 0:
+                break
+            known.append(identifier)
+        return known
+
+    def _note(self, summary: str, known: Sequence[str]) -> Json:
+        # Tags of ours inside the text would end the notes early.
+        pins = _pinned(self._pins)
+        if known:
+            pins += f"\nIdentifiers that the user gave: {', '.join(known)}\n"
+        text = load_prompt("memory_note").render(summary=re.sub(r"</?notes>", "", summary), pins=pins)
+        return {"role": "user", "content": text}
+
+    def _task(self) -> str:
+        """What the user wants, as a query."""
+        texts = [text_of(m) for m in self._first if m["role"] == "user"] or [text_of(m) for m in self._first]
+        return texts[-1].strip() or "the task"
+
+    def _query(self, call: str) -> str:
+        """What a tool result is to be compressed for: the call's arguments, then the task."""
+        for given in self._open[0].get("tool_calls") or () if self._open else ():
+            if given["id"] == call:
+                return f"{given.get('function', {}).get('arguments', '')} {self._task()}".strip()
+        return self._task()
+
+    def _check_pinned(self, first: Sequence[Json], pins: Mapping[str, str]) -> None:
+        text = load_prompt("memory_note").render(summary="", pins=_pinned(pins))
+        used = size([*first, {"role": "user", "content": text}], self._count)
+        allowed = int(PINNED_SHARE * self.limit)
+        if used > allowed:
+            raise InvalidInputError(
+                f"The first prompt and the pins take {used} tokens, and may take {allowed} of the limit of "
+                f"{self.limit}. Raise the limit, or pin less."
+            )
+
+    def _send(self) -> list[Json]:
+        messages = self.messages
+        stable = 0
+        while stable < min(len(messages), len(self._sent)) and messages[stable] == self._sent[stable]:
+            stable += 1
+        self.stable_tokens = size(messages[:stable], self._count)
+        self.sent_tokens = size(messages, self._count)
+        self._sent = messages
+        return messages
+
+
+def _pinned(pins: Mapping[str, str]) -> str:
+    return "".join(f"\nPinned, {key}:\n{text}\n" for key, text in pins.items())
+
+
+def _optional(value: int | None, name: str, unit: str) -> int | None:
+    return None if value is None else check_count(value, name, unit)

@@ -1,0 +1,200 @@
+"""Sessions in one SQLite file: an append-only log of events, and the originals of what was shortened.
+
+Write-ahead logging, one transaction for each append. Killing the process loses at most the append under way;
+two processes that write to one session cannot both win the same place in its log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tersely.agent.redaction import redact, redact_all
+from tersely.errors import TerselyError
+
+Json = dict[str, Any]
+
+BUSY_S = 10.0
+"""Seconds to wait for another writer."""
+
+_MIGRATIONS = (
+    # 1
+    """
+    CREATE TABLE events (
+        session TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        event TEXT NOT NULL,
+        PRIMARY KEY (session, number)
+    ) WITHOUT ROWID;
+    CREATE TABLE originals (
+        id TEXT NOT NULL,
+        session TEXT NOT NULL,
+        text TEXT NOT NULL,
+        PRIMARY KEY (session, id)
+    ) WITHOUT ROWID;
+    """,
+)
+"""What leads from one version of the schema to the next; never changed once released, only added to."""
+
+
+class StoreError(TerselyError):
+    """The file cannot be read or written; the message says why and what to do."""
+
+
+class ConflictError(StoreError):
+    """Another process has written to the session since it was read."""
+
+
+class MemoryStore:
+    """Many sessions in the file at `path`, which is made where it is missing.
+
+    Safe to share between threads. `redact_secrets` keeps what looks like keys, tokens and passwords out of
+    the file.
+
+    Raises StoreError for a file that cannot be opened, is no database, or was made by a newer version.
+    """
+
+    def __init__(self, path: str | Path, *, redact_secrets: bool = False) -> None:
+        self.path = Path(path)
+        self._redact = redact_secrets
+        self._lock = threading.Lock()
+        with self._translated():
+            self._connection = sqlite3.connect(
+                self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
+            )
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.execute("PRAGMA synchronous = FULL")
+                self._migrate()
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def events(self, session: str) -> list[Json]:
+        """All events of a session, in order; none for one that is new."""
+        with self._lock, self._translated():
+            rows = self._connection.execute(
+                "SELECT event FROM events WHERE session = ? ORDER BY number", (session,)
+            ).fetchall()
+        try:
+            return [json.loads(row[0]) for row in rows]
+        except ValueError as error:
+            raise StoreError(
+                f"{self.path} is damaged: an event of {session!r} is no JSON. Restore a copy."
+            ) from error
+
+    def append(
+        self, session: str, number: int, events: Sequence[Json], originals: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        """Write events from place `number` on and the originals (id, text), all or nothing.
+
+        Raises ConflictError where the place is taken.
+        """
+        if self._redact:
+            events = [redact_all(event) for event in events]
+            originals = [(key, redact(text)) for key, text in originals]
+        rows = [(session, number + i, json.dumps(e)) for i, e in enumerate(events)]
+        # As JSON, because a text may hold what UTF-8 does not: lone surrogates.
+        texts = [(key, session, json.dumps(text)) for key, text in originals]
+
+        def write(connection: sqlite3.Connection) -> None:
+            last = connection.execute(
+                "SELECT COALESCE(MAX(number), -1) FROM events WHERE session = ?", (session,)
+            ).fetchone()[0]
+            if last != number - 1:
+                raise ConflictError(
+                    f"The session {session!r} in {self.path} has {last + 1} events and not {number}: another "
+                    "process writes to it. Open the memory again to go on from there, or use a session of your own."
+                )
+            connection.executemany("INSERT INTO events VALUES (?, ?, ?)", rows)
+            connection.executemany("INSERT OR IGNORE INTO originals VALUES (?, ?, ?)", texts)
+
+        self._transaction(write)
+
+    def original(self, session: str, key: str) -> str | None:
+        """The text that was shortened under this id; None for an id that is not known."""
+        with self._lock, self._translated():
+            row = self._connection.execute(
+                "SELECT text FROM originals WHERE session = ? AND id = ?", (session, key)
+            ).fetchone()
+        return json.loads(row[0]) if row else None
+
+    def sessions(self) -> list[str]:
+        """Names of all sessions."""
+        with self._lock, self._translated():
+            rows = self._connection.execute("SELECT DISTINCT session FROM events ORDER BY session").fetchall()
+        return [row[0] for row in rows]
+
+    def delete(self, session: str) -> None:
+        """Forget a session and its originals."""
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM events WHERE session = ?", (session,))
+            connection.execute("DELETE FROM originals WHERE session = ?", (session,))
+
+        self._transaction(write)
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def _transaction(self, write: Callable[[sqlite3.Connection], None]) -> None:
+        with self._lock, self._translated():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                write(self._connection)
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _migrate(self) -> None:
+        newest = len(_MIGRATIONS)
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+            if version > newest:
+                raise StoreError(
+                    f"{self.path} has version {version}, and this tersely knows {newest}. Update tersely."
+                )
+            for step in _MIGRATIONS[version:]:
+                for statement in filter(str.strip, step.split(";")):
+                    self._connection.execute(statement)
+            self._connection.execute(f"PRAGMA user_version = {newest}")
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    @contextlib.contextmanager
+    def _translated(self) -> Generator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path}: {error}. {_remedy(error)}") from error
+
+
+def original_id(text: str) -> str:
+    """The id under which a text is kept: twelve hexadecimal digits of its SHA-256."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _remedy(error: sqlite3.Error) -> str:
+    message = str(error)
+    if "readonly" in message or "unable to open" in message:
+        return "Check that the folder exists and that it and the file may be written."
+    if "full" in message:
+        return "Free some space; nothing of this append was written."
+    if "locked" in message:
+        return f"Another process has held the file for more than {BUSY_S:.0f} s; close it or try again."
+    if "not a database" in message or "malformed" in message or "corrupt" in message:
+        return "The file is damaged or no database; restore a copy or name another file."
+    return "Nothing of this append was written."

@@ -1,0 +1,138 @@
+"""Messages of OpenAI's chat format, checked, grouped and measured. Pure functions.
+
+A transcript is a sequence of steps: an assistant message with the results of all its tool calls, or any other
+single message. Whoever keeps or drops whole steps never parts a call from its result.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from tersely.chat.protocol import Message
+from tersely.errors import InvalidInputError
+
+ROLES = ("system", "developer", "user", "assistant", "tool")
+PER_MESSAGE = 4
+"""Tokens that a message costs beyond its texts, in the templates of common models."""
+PER_IMAGE = 1000
+"""Tokens of a part that is no text: images cost between 85 and some 1,500."""
+
+Json = dict[str, Any]
+
+
+def check_message(message: object, expected: Iterable[str] = ()) -> Json:
+    """A copy of the message, if it can stand in a transcript whose tool calls `expected` are unanswered.
+
+    Raises InvalidInputError saying what is wrong with it.
+    """
+    if not isinstance(message, Mapping):
+        raise InvalidInputError(
+            f"A message is a {type(message).__name__}. Pass a mapping with 'role' and 'content'."
+        )
+    given = cast("Mapping[str, Any]", message)
+    try:
+        checked: Json = json.loads(json.dumps(dict(given)))
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"A message cannot be written as JSON ({error}). Pass plain values."
+        ) from error
+    role = checked.get("role")
+    if role not in ROLES:
+        raise InvalidInputError(f"A message has the role {role!r}. Pass one of {', '.join(ROLES)}.")
+    _check_content(role, checked.get("content"), bool(checked.get("tool_calls")))
+    waiting = list(expected)
+    if role == "tool":
+        _check_result(checked.get("tool_call_id"), waiting)
+    elif waiting:
+        raise InvalidInputError(
+            f"The tool calls {waiting} have no result yet, and a message with the role {role!r} came. Append "
+            "their results first, or call interrupt()."
+        )
+    if role == "assistant":
+        _check_calls(checked.get("tool_calls"))
+    return checked
+
+
+def _check_content(role: str, content: object, calls: bool) -> None:
+    if isinstance(content, str) or (content is None and role == "assistant"):
+        if content is None and not calls:
+            raise InvalidInputError("An assistant message has neither content nor tool calls.")
+        return
+    parts = cast("list[object]", content) if isinstance(content, list) else [None]
+    if not all(isinstance(part, dict) and "type" in part for part in parts):
+        raise InvalidInputError(
+            f"A message with the role {role!r} has a content that is neither text nor a list of parts."
+        )
+
+
+def _check_result(call: object, waiting: list[str]) -> None:
+    if call not in waiting:
+        raise InvalidInputError(
+            f"A tool result answers the call {call!r}, but "
+            + (f"{waiting} are unanswered." if waiting else "no call is unanswered.")
+            + " Append the assistant message with its tool_calls first, and each result once."
+        )
+
+
+def _check_calls(calls: object) -> None:
+    if calls is None:
+        return
+    if not isinstance(calls, list) or not all(isinstance(c, dict) for c in cast("list[object]", calls)):
+        raise InvalidInputError("tool_calls is no list of mappings.")
+    ids = [call.get("id") for call in cast("list[Json]", calls)]
+    if not all(isinstance(i, str) and i for i in ids) or len(set(ids)) < len(ids):
+        raise InvalidInputError(f"tool_calls have the ids {ids}. Each needs an id of its own.")
+
+
+def call_ids(message: Message) -> list[str]:
+    """Ids of the tool calls of an assistant message."""
+    return [call["id"] for call in message.get("tool_calls") or ()]
+
+
+def text_of(message: Message) -> str:
+    """The text of a message's content; parts that are no text are left out."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(part.get("text", "")) for part in content or () if part["type"] == "text")
+
+
+def with_text(message: Message, text: str) -> Json:
+    """A copy of the message with `text` for its own; parts that are no text stay, behind it."""
+    changed = copy.deepcopy(dict(message))
+    content = changed.get("content")
+    if isinstance(content, list):
+        others = [part for part in cast("list[Json]", content) if part["type"] != "text"]
+        changed["content"] = [{"type": "text", "text": text}, *others]
+    else:
+        changed["content"] = text
+    return changed
+
+
+def size(messages: Sequence[Message], count: Callable[[str], int]) -> int:
+    """Tokens of the messages, by a counter of texts, with what roles and calls add."""
+    total = 0
+    for message in messages:
+        total += PER_MESSAGE + count(text_of(message))
+        content = message.get("content")
+        if isinstance(content, list):
+            total += PER_IMAGE * sum(part["type"] != "text" for part in cast("list[Json]", content))
+        for call in message.get("tool_calls") or ():
+            total += PER_MESSAGE + count(json.dumps(call, ensure_ascii=False))
+    return total
+
+
+def render(messages: Sequence[Message]) -> str:
+    """The messages as plain text, for a reader that takes no messages."""
+    lines: list[str] = []
+    for message in messages:
+        text = text_of(message)
+        if text.strip():
+            lines.append(f"{message['role']}: {text}")
+        for call in message.get("tool_calls") or ():
+            function = call.get("function", {})
+            lines.append(f"{message['role']} calls {function.get('name')}: {function.get('arguments')}")
+    return "\n\n".join(lines)
