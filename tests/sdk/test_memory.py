@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from tersely import Compressor, InvalidInputError
 from tersely.agent import AgentMemory, ConflictError, MemoryStore, OverlongError, StoreError
 from tersely.agent.transcript import size
 from tersely.chat import ChatError, ScriptedChat
+from tests.sdk import memory_kill
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 from tests.sdk.memory_fuzz import check_context, run_case
 
@@ -480,3 +482,9 @@ def test_the_fuzz_reaches_what_it_is_meant_to() -> None:
     assert sum(s.images for s in seen) > 10
     assert sum(s.shortened for s in seen) > 10
     assert all(a.tokens <= a.limit for a in seen)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
+def test_killed_writers_lose_no_acknowledged_append() -> None:
+    assert memory_kill.run(4) > 4
