@@ -242,7 +242,7 @@ def test_a_summary_too_many_is_overlong() -> None:
     number = fill(agent)
     agent.prepare(None)
     fill(agent, number)
-    with pytest.raises(OverlongError, match="summarised 1 times"):
+    with pytest.raises(OverlongError, match="was summarised 1 times"):
         agent.prepare(None)
     assert agent.outcome == "overlong"
 

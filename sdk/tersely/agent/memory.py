@@ -277,8 +277,7 @@ class AgentMemory:
             if self.outcome is None:
                 self.finish("overlong")
             raise OverlongError(
-                f"The context is full and has been summarised {self.summaries} times, as often as max_summaries "
-                "allows."
+                f"The context is full and was summarised {self.summaries} times, all that is allowed."
             )
         return [*self.messages, self._request()]
 
@@ -324,8 +323,7 @@ class AgentMemory:
                     self._apply(event)
             except (KeyError, TypeError, IndexError) as error:
                 raise StoreError(
-                    f"The session {self._session!r} cannot be read: an event lacks {error}. Restore a copy of "
-                    "the file."
+                    f"The session {self._session!r} cannot be read: an event lacks {error}. Restore a copy."
                 ) from error
             self._number = len(events)
             if given is not None and given != self._first and redact_all(given) != self._first:

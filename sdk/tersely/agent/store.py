@@ -110,7 +110,7 @@ class MemoryStore:
             if last != number - 1:
                 raise ConflictError(
                     f"The session {session!r} in {self.path} has {last + 1} events and not {number}: another "
-                    "process writes to it. Open the memory again to go on from there, or use a session of your own."
+                    "process writes to it. Open the memory again to go on from there, or use another session."
                 )
             connection.executemany("INSERT INTO events VALUES (?, ?, ?)", rows)
             connection.executemany("INSERT OR IGNORE INTO originals VALUES (?, ?, ?)", texts)
