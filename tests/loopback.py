@@ -20,6 +20,8 @@ class Server:
 
     def __init__(self, answer: Answer) -> None:
         self.asked: list[tuple[dict[str, Any], str | None]] = []
+        self.listed: Any = {"object": "list", "data": [{"id": "small", "object": "model"}]}
+        """What GET requests get: OpenAI's list of models."""
         self.location = ""
         """Header of a redirect."""
         self.withheld = 0
@@ -37,6 +39,14 @@ class Server:
                 if server.location:
                     self.send_header("Location", server.location)
                 self.send_header("Content-Length", str(len(payload) + server.withheld))
+                self.end_headers()
+                self.wfile.write(payload)
+
+            def do_GET(self) -> None:
+                payload = json.dumps(server.listed).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(payload)))
                 self.end_headers()
                 self.wfile.write(payload)
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from benchmarks.bm25 import BM25
+from tersely.text.bm25 import BM25
 from tersely.selector.selector import DocumentScores, ScoredInput
 
 

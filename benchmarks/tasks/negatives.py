@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from benchmarks.bm25 import BM25
+from tersely.text.bm25 import BM25
 from tersely.metrics import contains_answer
 
 Neighbours = Literal["mixed", "bm25"]

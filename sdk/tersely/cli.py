@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from tersely import cli_args, cli_input, cli_output
 from tersely.compressor import Compressor
-from tersely.errors import ArtifactError, InvalidInputError, MissingDependencyError, OfflineError
+from tersely.errors import InvalidInputError, TerselyError
 from tersely.types import Compression, Document
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except InvalidInputError as error:
         return _complain(error, USAGE)
-    except (ArtifactError, OfflineError, MissingDependencyError) as error:
+    except TerselyError as error:
         return _complain(error, MODEL)
     except KeyboardInterrupt:
         return _complain("interrupted", INTERRUPTED)
@@ -104,6 +104,18 @@ def _batch(args: argparse.Namespace) -> int:
     return code
 
 
+def _agent(args: argparse.Namespace) -> int:
+    from tersely import cli_agent
+
+    return cli_agent.answer(args)
+
+
+def _trace(args: argparse.Namespace) -> int:
+    from tersely import cli_agent
+
+    return cli_agent.show(args)
+
+
 def _calibrate(args: argparse.Namespace) -> int:
     from tersely import cli_calibrate
 
@@ -125,6 +137,8 @@ def _doctor(args: argparse.Namespace) -> int:
 _COMMANDS = {
     "compress": _compress,
     "demo": _demo,
+    "agent": _agent,
+    "trace": _trace,
     "calibrate": _calibrate,
     "inspect": _inspect,
     "doctor": _doctor,

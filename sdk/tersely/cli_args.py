@@ -20,6 +20,7 @@ exit codes:
   2    bad usage or bad input
   3    the model, or something it needs, is missing or damaged
   4    the model failed on a request; its documents were passed through unchanged
+  5    the agent found no answer
   130  interrupted from the keyboard
   141  the reader of the output went away
 """
@@ -51,6 +52,24 @@ def parser() -> argparse.ArgumentParser:
     demo = _add(commands, "demo", "compress sample documents that ship with the package")
     demo.add_argument("-q", "--query", default=DEMO_QUERY, help="a question of your own")
     _add_compression(demo)
+
+    agent = _add(commands, "agent", "answer a question with a chat model that searches a folder")
+    agent.add_argument("--docs", required=True, metavar="FOLDER", help="text and Markdown files to search")
+    agent.add_argument("-q", "--query", required=True, help="the question")
+    agent.add_argument(
+        "--base-url", metavar="URL", help="OpenAI-compatible server (default: $OPENAI_BASE_URL)"
+    )
+    chat = "name of the model on the server (default: the first that the server lists)"
+    agent.add_argument("--chat-model", metavar="NAME", help=chat)
+    policy = "what the model sees of earlier turns: its summary, a transcript that resets, or all"
+    agent.add_argument("--policy", choices=("ziprl", "supo", "react"), default="ziprl", help=policy)
+    agent.add_argument("--max-turns", type=int, default=20, metavar="N", help="give up after N turns")
+    agent.add_argument("--trace", metavar="FILE", help="append every turn to FILE as JSON lines")
+    agent.add_argument("--json", action="store_true", help="print one JSON line")
+    _add_model(agent)
+
+    shown = _add(commands, "trace", "show the turns that an agent has written down")
+    shown.add_argument("file", metavar="FILE", help="what --trace has written")
 
     calibrate = _add(commands, "calibrate", "make a model whose --recall holds for questions like yours")
     cases = 'JSON lines of {"query", "documents": [...], "answers": ["text in a document", ...]}'

@@ -59,6 +59,16 @@ def test_a_reply_with_its_usage(serve: Serve) -> None:
     assert key == "Bearer key"
 
 
+def test_without_a_name_the_server_is_asked_for_its_first(serve: Serve) -> None:
+    server = serve(lambda _: (200, completion()))
+    assert OpenAIChat(base_url=server.url + "/v1").name == "small"
+    server.listed = {"object": "list", "data": []}
+    with pytest.raises(ChatError, match="lists no model"):
+        OpenAIChat(base_url=server.url + "/v1")
+    with pytest.raises(ChatError, match="cannot be reached"):
+        OpenAIChat(base_url="http://127.0.0.1:9/v1", retries=0)
+
+
 def test_tool_calls_come_back_as_they_were_written(serve: Serve) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{ "query":"é" }'}}
     server = serve(lambda _: (200, completion(None, tool_calls=[call])))

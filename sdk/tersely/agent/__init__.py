@@ -1,13 +1,38 @@
-"""Memory for long-running agents.
+"""Agents that run long, and the memory that lets them.
 
-from tersely.agent import AgentMemory
+    from tersely.agent import Agent, AgentMemory, FolderIndex, search_tools
 
-memory = AgentMemory([{"role": "user", "content": "Find the oldest lighthouse of the coast."}],
-limit=8000) memory.append(message)  # every message of the model and of its tools messages =
-memory.prepare(model)  # what to send next; summarised and reset where it would not fit
+    agent = Agent(model, search_tools(FolderIndex("notes")))
+    agent.run("Who holds the spare key?").answer
+
+The memory is of use by itself, in a loop of one's own:
+
+    memory = AgentMemory([{"role": "user", "content": "Find the oldest lighthouse of the coast."}],
+    limit=8000) memory.append(message)  # every message of the model and of its tools messages =
+    memory.prepare(model)  # what to send next; summarised and reset where it would not fit
 """
 
+from tersely.agent.loop import Agent, State
 from tersely.agent.memory import AgentMemory, OverlongError, SubTrajectory
+from tersely.agent.retrieval import FolderIndex, Hit, Retriever
 from tersely.agent.store import ConflictError, MemoryStore, StoreError
+from tersely.agent.tools import Tool, ToolError, search_tools
+from tersely.agent.trace import TurnTrace
 
-__all__ = ["AgentMemory", "ConflictError", "MemoryStore", "OverlongError", "StoreError", "SubTrajectory"]
+__all__ = [
+    "Agent",
+    "AgentMemory",
+    "ConflictError",
+    "FolderIndex",
+    "Hit",
+    "MemoryStore",
+    "OverlongError",
+    "Retriever",
+    "State",
+    "StoreError",
+    "SubTrajectory",
+    "Tool",
+    "ToolError",
+    "TurnTrace",
+    "search_tools",
+]

@@ -21,7 +21,7 @@ class OpenAIChat:
     """Chat completions of `model` at `base_url`.
 
     Args:
-        model: its name on the server.
+        model: its name on the server; None for the first that the server lists.
         base_url: such as "http://127.0.0.1:8000/v1"; by default OPENAI_BASE_URL, or else OpenAI itself.
         api_key: by default OPENAI_API_KEY; servers of one's own usually need none.
         timeout_s: seconds for one try.
@@ -30,11 +30,12 @@ class OpenAIChat:
     Raises:
         MissingDependencyError: the openai package is not installed.
         OfflineError: the server is not on this machine and TERSELY_OFFLINE forbids the network.
+        ChatError: `model` is None, and the server lists none.
     """
 
     def __init__(
         self,
-        model: str,
+        model: str | None = None,
         *,
         base_url: str | None = None,
         api_key: str | None = None,
@@ -57,7 +58,6 @@ class OpenAIChat:
             raise OfflineError(
                 f"TERSELY_OFFLINE is set, and {host} is not this machine. Unset it, or use a server here."
             )
-        self.name = model
         self._openai = openai
         self._settings: dict[str, Any] = {
             "base_url": url,
@@ -70,6 +70,8 @@ class OpenAIChat:
             "max_completion_tokens" if host == urllib.parse.urlsplit(_OPENAI).hostname else "max_tokens"
         )
         self._client = openai.OpenAI(**self._settings)
+        self.name = "the server"
+        self.name = self._first_model() if model is None else model
         # Connections belong to the loop that opened them.
         self._async_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
 
@@ -110,6 +112,15 @@ class OpenAIChat:
             return _read(await client.chat.completions.create(**request))
         except self._openai.OpenAIError as error:
             raise self._translated(error) from error
+
+    def _first_model(self) -> str:
+        try:
+            found = list(self._client.models.list())
+        except self._openai.OpenAIError as error:
+            raise self._translated(error) from error
+        if not found:
+            raise ChatError(f"{self._settings['base_url']} lists no model. Pass the name of one.")
+        return found[0].id
 
     def _request(
         self,

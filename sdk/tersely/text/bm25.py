@@ -1,4 +1,4 @@
-"""Okapi BM25 in numpy: the lexical control of the quality benchmark, and one half of the hard negatives."""
+"""Okapi BM25 in numpy: search over a folder, and the lexical control of the benchmarks."""
 
 from __future__ import annotations
 

@@ -1,0 +1,364 @@
+"""The agent: one step function over an explicit state.
+
+    ziprl   each prompt holds the question, the model's own summary at a level that fits, and the last tool
+    result supo    the transcript, summarised and reset by `AgentMemory` where it would not fit react   the
+    whole transcript
+
+A rollout in training is this loop with a chat model that records what it needs; nothing here knows of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal, cast, get_args
+
+from tersely.agent import trace, ziprl
+from tersely.agent.memory import AgentMemory, OverlongError
+from tersely.agent.shortening import Shortener
+from tersely.agent.tools import Tool, ToolError, experience_tool, finish_tool
+from tersely.agent.trace import TurnTrace
+from tersely.agent.transcript import size
+from tersely.agent.ziprl import Call, MalformedError
+from tersely.chat.protocol import ChatError, ChatModel, Message, Reply, ToolCall
+from tersely.compressor import Compressor
+from tersely.errors import InvalidInputError
+from tersely.experience.bank import ExperienceBank
+from tersely.inputs import check_count, check_query
+from tersely.levels import choose_level
+from tersely.prompts import load_prompt
+from tersely.quality import quality
+
+Policy = Literal["ziprl", "supo", "react"]
+Outcome = Literal["answered", "turns", "overlong", "failed"]
+
+MEMORY_LIMIT = 8000
+"""Tokens of the context with the policy "supo", unless a memory is given."""
+ANSWER_TOKENS = 60
+"""Most tokens of an answer that the model did not give and the compressor had to."""
+_UNLIMITED = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Everything that the next step depends on, but for the model and the tools."""
+
+    question: str
+    memory: AgentMemory | None
+    """The transcript, with the policies that keep one."""
+    summary: str = ""
+    """What the model wrote down last, with ZipRL's policy."""
+    result: str = ""
+    """What the last tool gave."""
+    trace: tuple[TurnTrace, ...] = ()
+    outcome: Outcome | None = None
+    """None while the task goes on. "turns": it took too many; "overlong": so did its memory; "failed": the
+    model did not answer."""
+    answer: str = ""
+    explanation: str = ""
+    confidence: str = ""
+    reason: str | None = None
+    """Why there is no answer, or why it is not the model's own."""
+
+
+class Agent:
+    """Answers questions with tools.
+
+    Args:
+        model: decides. tools: what it may use beside `finish`; see `search_tools`. memory: makes the memory
+        of a task from its first prompt, for "supo": `lambda first: AgentMemory(first, ...)`. experience:
+        lessons that the model may recall. policy: what the model gets to see of earlier turns. max_turns:
+        turns after which a task ends without an answer (20 in ZipRL's training). result_tokens: a tool result
+        of more tokens is compressed for the question. compressor: compresses and counts tokens; None for the
+        bundled model. trace_file: where every turn is appended as one JSON line.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        tools: Sequence[Tool],
+        *,
+        memory: Callable[[list[Message]], AgentMemory] | None = None,
+        experience: ExperienceBank | None = None,
+        policy: Policy = "ziprl",
+        max_turns: int = 20,
+        result_tokens: int = 2000,
+        compressor: Compressor | None = None,
+        trace_file: str | Path | None = None,
+    ) -> None:
+        if policy not in get_args(Policy):
+            raise InvalidInputError(
+                f"policy is {policy!r}. Pass one of {', '.join(map(repr, get_args(Policy)))}."
+            )
+        if memory is not None and policy != "supo":
+            raise InvalidInputError(
+                f"A memory is given, and the policy {policy!r} has none. Pass policy='supo'."
+            )
+        self.model = model
+        self.compressor = compressor or Compressor()
+        self._tools = [*tools, finish_tool()]
+        names = [tool.name for tool in self._tools]
+        if len(set(names)) < len(names):
+            raise InvalidInputError(f"The tools are called {names}. Each needs a name of its own.")
+        self._memory = memory
+        self._experience = experience
+        self._policy: Policy = policy
+        self._max_turns = check_count(max_turns, "max_turns", "turns")
+        self._result_tokens = check_count(result_tokens, "result_tokens", "tokens")
+        self._shortener = Shortener(self.compressor, self.compressor.count_tokens)
+        self._trace_file = None if trace_file is None else Path(trace_file)
+
+    def run(self, question: str) -> State:
+        """Steps until there is an answer, or none is to be had."""
+        state = self.start(question)
+        while state.outcome is None:
+            state = self.step(state)
+        return state
+
+    def start(self, question: str) -> State:
+        """The state of a new task."""
+        question = check_query(question)
+        if self._policy == "ziprl":
+            return State(question, None)
+        first: list[Message] = [
+            {"role": "system", "content": load_prompt("agent_system").text},
+            {"role": "user", "content": question},
+        ]
+        if self._policy == "react":
+            return State(question, AgentMemory(first, limit=_UNLIMITED, compressor=self.compressor))
+        if self._memory is not None:
+            return State(question, self._memory(first))
+        return State(question, AgentMemory(first, limit=MEMORY_LIMIT, compressor=self.compressor))
+
+    def step(self, state: State) -> State:
+        """One turn: the model decides, its tool runs. A state that has an outcome stays as it is."""
+        if state.outcome is not None:
+            return state
+        if len(state.trace) >= self._max_turns:
+            return replace(state, outcome="turns", reason=f"there is no answer after {self._max_turns} turns")
+        try:
+            after = (
+                self._compressed_turn(state)
+                if state.memory is None
+                else self._transcript_turn(state, state.memory)
+            )
+        except ChatError as error:
+            return replace(state, outcome="failed", reason=str(error))
+        except OverlongError as error:
+            return replace(state, outcome="overlong", reason=str(error))
+        if self._trace_file is not None:
+            trace.write(self._trace_file, after.trace[len(state.trace) :])
+        return after
+
+    def tools(self, question: str) -> list[Tool]:
+        """What the model may use for a task."""
+        own = [] if self._experience is None else [experience_tool(self._experience, question)]
+        return [*self._tools[:-1], *own, self._tools[-1]]
+
+    # ZipRL
+
+    def _compressed_turn(self, state: State) -> State:
+        bill = _Bill(self.compressor.count_tokens)
+        tools = self.tools(state.question)
+        prompt = ziprl.messages(tools, state.question, state.summary, state.result)
+        source = "\n\n".join(filter(None, (state.summary, state.result)))
+        text, problem, retried = "", "", False
+        for _ in range(2):
+            reply = bill.add(prompt, self.model.complete(prompt))
+            text = reply.text
+            try:
+                turn = ziprl.parse(text, tools, something_to_keep=bool(source))
+                break
+            except MalformedError as error:
+                problem, retried = str(error), True
+                correction = f"That cannot be read: {problem}. Answer again with all four parts."
+                prompt = [
+                    *prompt,
+                    {"role": "assistant", "content": text},
+                    {"role": "user", "content": correction},
+                ]
+        else:
+            return self._fall_back(state, text, problem, tools, source, bill)
+        scored = quality(turn.summary, source, state.question, turn.level).total if source else None
+        return self._act(
+            replace(state, summary=turn.summary),
+            turn.call,
+            bill,
+            level=turn.level.number,
+            quality=scored,
+            summary=turn.summary,
+            retried=retried,
+        )
+
+    def _fall_back(
+        self, state: State, text: str, problem: str, tools: Sequence[Tool], source: str, bill: _Bill
+    ) -> State:
+        """A turn for a model that twice gave none: an extractive summary at the level that the material
+        deserves, and the call that can still be read. Without one, the question is searched for; and if that
+        has been done, the answer is taken from the summary."""
+        summary, level = "", choose_level(0.0)
+        if source:
+            found = self.compressor.compress(state.question, [source], level="auto")
+            summary = found.text if found.status != "failed_open" else source[: level.characters[1]]
+            level = choose_level(max((s.score for s in found.kept), default=0.0))
+        try:
+            call = ziprl.parse_call(text, tools)
+        except MalformedError:
+            search = next((tool for tool in tools if tool.name == "search"), None)
+            if search is not None and not state.trace:
+                call = Call(search, {"query": state.question})
+            else:
+                answer = self.compressor.compress(
+                    state.question, [summary or source], budget=ANSWER_TOKENS
+                ).text
+                call = Call(
+                    tools[-1], {"answer": answer, "explanation": "taken from the summary by the compressor"}
+                )
+        after = replace(state, summary=summary, reason="the model's turns could not be read")
+        scored = quality(summary, source, state.question, level).total if source else None
+        return self._act(
+            after,
+            call,
+            bill,
+            level=level.number,
+            quality=scored,
+            summary=summary,
+            retried=True,
+            fallback=problem,
+        )
+
+    def _act(self, state: State, call: Call, bill: _Bill, **facts: Any) -> State:
+        """Run the tool and note the turn."""
+        result, error = _run(call.tool, call.arguments)
+        turn = self._note(state, bill, call.tool.name, call.arguments, result, error, **facts)
+        state = replace(state, trace=(*state.trace, turn))
+        if call.tool.name == "finish" and error is None:
+            return _finished(state, call.arguments)
+        return replace(
+            state, result=self._short(result, f"{' '.join(call.arguments.values())} {state.question}")
+        )
+
+    # Transcripts
+
+    def _transcript_turn(self, state: State, memory: AgentMemory) -> State:
+        bill = _Bill(self.compressor.count_tokens)
+        tools = self.tools(state.question)
+        schemas = [tool.schema() for tool in tools]
+        prompt = memory.prepare(self.model, tools=schemas)
+        reply = bill.add(prompt, self.model.complete(prompt, tools=schemas, tool_choice="auto"))
+        calls = [
+            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+            for c in reply.tool_calls
+        ]
+        if not calls:
+            memory.append({"role": "assistant", "content": reply.text})
+            memory.finish()
+            turn = self._note(state, bill, None, {}, "", None)
+            return _finished(replace(state, trace=(*state.trace, turn)), {"answer": reply.text.strip()})
+        memory.append({"role": "assistant", "content": reply.text or None, "tool_calls": calls})
+        finished: Mapping[str, str] | None = None
+        for number, call in enumerate(reply.tool_calls):
+            tool, arguments, problem = _read_call(call, tools)
+            result, error = (problem, problem) if tool is None else _run(tool, arguments)
+            if call.name == "finish" and error is None:
+                finished = arguments
+            query = f"{' '.join(arguments.values())} {state.question}"
+            memory.append({"role": "tool", "tool_call_id": call.id, "content": self._short(result, query)})
+            spent = bill if not number else _Bill(self.compressor.count_tokens)
+            turn = self._note(state, spent, call.name, arguments, result, error)
+            state = replace(state, trace=(*state.trace, turn))
+        if finished is not None:
+            memory.finish()
+            return _finished(state, finished)
+        return state
+
+    def _short(self, result: str, query: str) -> str:
+        message, _ = self._shortener.shorten({"role": "tool", "content": result}, self._result_tokens, query)
+        return message["content"]
+
+    def _note(
+        self,
+        state: State,
+        bill: _Bill,
+        tool: str | None,
+        arguments: Mapping[str, str],
+        result: str,
+        error: str | None,
+        **facts: Any,
+    ) -> TurnTrace:
+        return TurnTrace(
+            turn=len(state.trace) + 1,
+            tokens_in=bill.tokens_in,
+            tokens_out=bill.tokens_out,
+            seconds=round(bill.seconds(), 3),
+            tool=tool,
+            arguments=dict(arguments),
+            result_tokens=self.compressor.count_tokens(result),
+            error=error,
+            **facts,
+        )
+
+
+class _Bill:
+    """Tokens and seconds of one turn."""
+
+    def __init__(self, count: Callable[[str], int]) -> None:
+        self._count = count
+        self._started = perf_counter()
+        self.tokens_in = 0
+        self.tokens_out = 0
+
+    def add(self, prompt: Sequence[Message], reply: Reply) -> Reply:
+        if reply.usage is not None:
+            self.tokens_in += reply.usage.input_tokens
+            self.tokens_out += reply.usage.output_tokens
+        else:
+            self.tokens_in += size(prompt, self._count)
+            self.tokens_out += self._count(reply.text) + sum(
+                self._count(c.arguments) for c in reply.tool_calls
+            )
+        return reply
+
+    def seconds(self) -> float:
+        return perf_counter() - self._started
+
+
+def _run(tool: Tool, arguments: Mapping[str, str]) -> tuple[str, str | None]:
+    """What the tool gives, and what it complains about. A tool that breaks is data for the model, not the
+    end."""
+    try:
+        tool.check(arguments)
+        return tool.run(arguments), None
+    except ToolError as error:
+        return f"[error: {error}]", str(error)
+    except Exception as error:  # noqa: BLE001 - tools are the user's, and the model may know another way
+        told = f"{type(error).__name__}: {error}"
+        return f"[error: {told}]", told
+
+
+def _read_call(call: ToolCall, tools: Sequence[Tool]) -> tuple[Tool | None, dict[str, str], str]:
+    """The tool and its arguments as texts; without a tool, the complaint."""
+    tool = next((tool for tool in tools if tool.name == call.name), None)
+    if tool is None:
+        return None, {}, f"[error: there is no tool {call.name!r}, only {', '.join(t.name for t in tools)}]"
+    try:
+        values: object = json.loads(call.arguments or "{}")
+    except ValueError as error:
+        return None, {}, f"[error: the arguments are no JSON: {error}]"
+    if not isinstance(values, dict):
+        return None, {}, "[error: the arguments are no JSON object]"
+    given = cast("dict[str, object]", values)
+    return tool, {k: v if isinstance(v, str) else json.dumps(v) for k, v in given.items()}, ""
+
+
+def _finished(state: State, arguments: Mapping[str, str]) -> State:
+    return replace(
+        state,
+        outcome="answered",
+        answer=arguments.get("answer", ""),
+        explanation=arguments.get("explanation", ""),
+        confidence=arguments.get("confidence", ""),
+    )

@@ -1,0 +1,110 @@
+"""Where an agent searches: one protocol, and BM25 over a folder of one's own files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from tersely.errors import InvalidInputError
+from tersely.text.bm25 import BM25
+from tersely.text.sentences import split_units
+from tersely.types import Document
+
+SUFFIXES = (".md", ".markdown", ".rst", ".txt", ".text")
+PASSAGE = 900
+"""Characters of the passages that are searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A document that was found, and the passage that speaks for it."""
+
+    docid: str
+    title: str
+    passage: str
+    score: float
+
+
+class Retriever(Protocol):
+    def search(self, query: str, k: int) -> Sequence[Hit]:
+        """The k best documents, best first; fewer where fewer match."""
+        ...
+
+    def open(self, docid: str) -> Document:
+        """A whole document. Raises KeyError for an id that is not known."""
+        ...
+
+
+class FolderIndex:
+    """BM25 over the passages of all text files under `folder`; a document's id is its path in there.
+
+    Raises InvalidInputError where the folder is missing or holds no text.
+    """
+
+    def __init__(self, folder: str | Path, suffixes: Sequence[str] = SUFFIXES) -> None:
+        root = Path(folder)
+        if not root.is_dir():
+            raise InvalidInputError(f"There is no folder {str(root)!r}.")
+        self._documents: dict[str, Document] = {}
+        for file in sorted(root.rglob("*")):
+            if file.suffix.lower() in suffixes and file.is_file():
+                docid = file.relative_to(root).as_posix()
+                text = file.read_text(encoding="utf-8", errors="replace")
+                if text.strip():
+                    self._documents[docid] = Document(text, title=_title(text, file), id=docid)
+        if not self._documents:
+            raise InvalidInputError(
+                f"{str(root)!r} holds no text in files that end in {', '.join(suffixes)}."
+            )
+        self._passages: list[tuple[str, str]] = [
+            (docid, passage)
+            for docid, document in self._documents.items()
+            for passage in passages(document.text)
+        ]
+        self._index = BM25([f"{self._documents[docid].title} {text}" for docid, text in self._passages])
+
+    def __len__(self) -> int:
+        return len(self._documents)
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        """See `Retriever.search`; a document counts as its best passage does."""
+        scores = self._index.scores(query)
+        found: dict[str, Hit] = {}
+        order: list[int] = np.argsort(-scores, kind="stable").tolist()
+        for place in order:
+            if scores[place] <= 0 or len(found) == k:
+                break
+            docid, text = self._passages[place]
+            title = self._documents[docid].title or docid
+            found.setdefault(docid, Hit(docid, title, text, float(scores[place])))
+        return list(found.values())
+
+    def open(self, docid: str) -> Document:
+        """See `Retriever.open`."""
+        return self._documents[docid]
+
+
+def passages(text: str) -> list[str]:
+    """Neighbouring units, joined up to the size of a passage."""
+    found: list[str] = []
+    start = end = -1
+    for unit in split_units(text):
+        if start >= 0 and unit.end - start > PASSAGE:
+            found.append(text[start:end])
+            start = -1
+        if start < 0:
+            start = unit.start
+        end = unit.end
+    return [*found, text[start:end]] if start >= 0 else found
+
+
+def _title(text: str, file: Path) -> str:
+    """The first heading, or the file's name."""
+    first = text.lstrip().split("\n", 1)[0].strip()
+    return (
+        first.lstrip("#").strip() if first.startswith("#") else file.stem.replace("_", " ").replace("-", " ")
+    )

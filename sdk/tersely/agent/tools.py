@@ -1,0 +1,130 @@
+"""What an agent can do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tersely.agent.retrieval import Retriever
+from tersely.experience.bank import ExperienceBank
+from tersely.experience.extraction import format_experiences
+
+TOP_K = 10
+"""Documents that a search gives, unless the agent says otherwise (ZipRL, appendix U)."""
+MOST = 50
+
+
+class ToolError(Exception):
+    """A tool was called with arguments that it cannot use; the message is for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function that the model may call.
+
+    `parameters` maps each parameter to what it is; those in `required` must be given. `run` gets texts by
+    name and returns the text that the model gets to see.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, str]
+    run: Callable[[Mapping[str, str]], str]
+    required: tuple[str, ...] = field(default=())
+
+    def check(self, arguments: Mapping[str, str]) -> None:
+        """Raises ToolError for a parameter that is unknown or missing."""
+        for name in arguments:
+            if name not in self.parameters:
+                raise ToolError(
+                    f"{self.name} has no parameter {name!r}, only {', '.join(self.parameters) or 'none'}"
+                )
+        for name in self.required:
+            if not arguments.get(name, "").strip():
+                raise ToolError(f"{self.name} needs the parameter {name!r}")
+
+    def schema(self) -> dict[str, Any]:
+        """The tool in OpenAI's format."""
+        properties = {name: {"type": "string", "description": text} for name, text in self.parameters.items()}
+        parameters = {"type": "object", "properties": properties, "required": list(self.required)}
+        function = {"name": self.name, "description": self.description, "parameters": parameters}
+        return {"type": "function", "function": function}
+
+    def describe(self) -> str:
+        """The tool as text, for a prompt."""
+        lines = [
+            f"  {name} ({'required' if name in self.required else 'optional'}): {text}"
+            for name, text in self.parameters.items()
+        ]
+        return "\n".join([f"{self.name}: {self.description}", *lines])
+
+
+def search_tools(retriever: Retriever) -> list[Tool]:
+    """`search` and `open_page` over a retriever."""
+
+    def search(arguments: Mapping[str, str]) -> str:
+        try:
+            k = int(arguments.get("topk", TOP_K))
+        except ValueError as error:
+            raise ToolError("topk is a whole number") from error
+        hits = retriever.search(arguments["query"], min(max(1, k), MOST))
+        if not hits:
+            return "Nothing was found. Try other words."
+        return "\n\n".join(f"[docid: {hit.docid}] {hit.title}\n{hit.passage}" for hit in hits)
+
+    def open_page(arguments: Mapping[str, str]) -> str:
+        docid = arguments.get("docid") or arguments.get("url") or ""
+        try:
+            document = retriever.open(docid)
+        except KeyError:
+            raise ToolError(f"there is no document {docid!r}; take a docid from a search result") from None
+        return f"[docid: {docid}] {document.title or ''}\n{document.text}"
+
+    return [
+        Tool(
+            "search",
+            "finds documents",
+            {"query": "what to look for", "topk": f"most documents; {TOP_K} by default"},
+            search,
+            ("query",),
+        ),
+        Tool(
+            "open_page",
+            "shows a document that a search has found",
+            {"docid": "its docid", "url": "its url, where it has one"},
+            open_page,
+        ),
+    ]
+
+
+def finish_tool() -> Tool:
+    """Ends the task; the loop reads its arguments."""
+    return Tool(
+        "finish",
+        "gives the answer and ends the task",
+        {
+            "answer": "the answer, as short as it can be",
+            "explanation": "what it rests on, with [docid]s",
+            "confidence": "how sure you are, 0 to 100 %",
+        },
+        lambda arguments: json.dumps(dict(arguments)),
+        ("answer",),
+    )
+
+
+def experience_tool(bank: ExperienceBank, problem: str) -> Tool:
+    """`retrieve_experience` for one task."""
+
+    def retrieve(arguments: Mapping[str, str]) -> str:
+        found = bank.recall(arguments["query"], problem)
+        return format_experiences(found) or "There is no experience yet."
+
+    return Tool(
+        "retrieve_experience",
+        "recalls what earlier tasks have taught: for an unfamiliar problem, when stuck, or before answering",
+        {"query": "what you are about to do, or stuck with"},
+        retrieve,
+        ("query",),
+    )

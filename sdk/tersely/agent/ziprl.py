@@ -1,0 +1,102 @@
+"""ZipRL's turn: a prompt that holds question, previous summary and tool result, and an answer of four tagged
+parts (appendix U)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tersely.agent.tools import Tool, ToolError
+from tersely.chat.protocol import Message
+from tersely.levels import LEVELS, Level
+from tersely.prompts import load_prompt
+
+_TURN = re.compile(
+    r"\s*<think>(?P<think>.*?)</think>"
+    r"\s*<summary_level>\s*(?P<level>[1-5])\s*</summary_level>"
+    r"\s*<summary>(?P<summary>.*?)</summary>"
+    r"\s*(?P<call><function=.*?</function>)\s*",
+    re.DOTALL,
+)
+_CALL = re.compile(r"<function=(?P<name>[\w-]+)>(?P<body>.*?)</function>", re.DOTALL)
+_PARAMETER = re.compile(r"\s*<parameter=(?P<name>[\w-]+)>(?P<value>.*?)</parameter>\s*", re.DOTALL)
+_NOTHING = "(none)"
+
+
+class MalformedError(ValueError):
+    """A turn that is not what was asked for; the message says what is wrong, for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    tool: Tool
+    arguments: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    think: str
+    level: Level
+    summary: str
+    call: Call
+
+
+def messages(tools: Sequence[Tool], question: str, summary: str, result: str) -> list[Message]:
+    """The prompt of one turn."""
+    levels = "\n".join(
+        f"{level.number} ({level.name}): relevance from {level.relevance:.0%}, "
+        f"{level.characters[0]} to {level.characters[1]} characters"
+        for level in LEVELS
+    )
+    described = "\n".join(tool.describe() for tool in tools)
+    system = load_prompt("ziprl_system").render(levels=levels, tools=described)
+    user = load_prompt("ziprl_user").render(
+        question=question, summary=summary or _NOTHING, result=result or _NOTHING
+    )
+    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
+
+
+def parse(text: str, tools: Sequence[Tool], *, something_to_keep: bool) -> Turn:
+    """The four parts of a turn. Raises MalformedError where one is missing, doubled, empty or out of
+    place."""
+    for tag in ("<think>", "<summary_level>", "<summary>", "<function="):
+        if text.count(tag) != 1:
+            raise MalformedError(f"{tag} has to occur once, and occurs {text.count(tag)} times")
+    match = _TURN.fullmatch(text)
+    if match is None:
+        raise MalformedError(
+            "the parts have to be <think>, <summary_level> with a number from 1 to 5, <summary> and "
+            "<function=...>, in this order, each closed, with nothing around them"
+        )
+    summary = match["summary"].strip()
+    if something_to_keep and not summary:
+        raise MalformedError("the summary is empty, and what it does not hold is lost")
+    level = LEVELS[int(match["level"]) - 1]
+    return Turn(match["think"].strip(), level, summary, parse_call(match["call"], tools))
+
+
+def parse_call(text: str, tools: Sequence[Tool]) -> Call:
+    """The only function call in a text. Raises MalformedError."""
+    calls = list(_CALL.finditer(text))
+    if len(calls) != 1:
+        raise MalformedError(f"there are {len(calls)} function calls, and there has to be one")
+    name, body = calls[0]["name"], calls[0]["body"]
+    tool = next((tool for tool in tools if tool.name == name), None)
+    if tool is None:
+        raise MalformedError(f"there is no function {name!r}, only {', '.join(t.name for t in tools)}")
+    arguments: dict[str, str] = {}
+    at = 0
+    while at < len(body):
+        parameter = _PARAMETER.match(body, at)
+        if parameter is None:
+            if body[at:].strip():
+                raise MalformedError(f"{body[at:].strip()[:40]!r} is no <parameter=name>value</parameter>")
+            break
+        arguments[parameter["name"]] = parameter["value"].strip()
+        at = parameter.end()
+    try:
+        tool.check(arguments)
+    except ToolError as error:
+        raise MalformedError(str(error)) from error
+    return Call(tool, arguments)

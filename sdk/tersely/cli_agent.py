@@ -1,0 +1,57 @@
+"""`tersely agent` and `tersely trace`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from tersely.agent import Agent, FolderIndex, search_tools, trace
+from tersely.agent.loop import State
+from tersely.chat import OpenAIChat
+from tersely.compressor import Compressor
+from tersely.errors import InvalidInputError
+
+NO_ANSWER = 5
+"""Exit code."""
+
+
+def answer(args: argparse.Namespace) -> int:
+    """Answer the question; the exit code."""
+    agent = Agent(
+        OpenAIChat(args.chat_model, base_url=args.base_url),
+        search_tools(FolderIndex(args.docs)),
+        policy=args.policy,
+        max_turns=args.max_turns,
+        compressor=Compressor(args.model, threads=args.threads),
+        trace_file=args.trace,
+    )
+    state = agent.run(args.query)
+    print(json.dumps(_told(state), ensure_ascii=False) if args.json else state.answer)
+    if not args.json:
+        for line in filter(None, (state.explanation, state.reason)):
+            print(line, file=sys.stderr)
+    return 0 if state.outcome == "answered" else NO_ANSWER
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print the turns in a trace file; the exit code."""
+    file = Path(args.file)
+    if not file.is_file():
+        raise InvalidInputError(f"there is no file {args.file!r}")
+    print(trace.table(trace.read(file)))
+    return 0
+
+
+def _told(state: State) -> dict[str, object]:
+    return {
+        "question": state.question,
+        "answer": state.answer,
+        "explanation": state.explanation,
+        "confidence": state.confidence,
+        "outcome": state.outcome,
+        "reason": state.reason,
+        "turns": [asdict(turn) for turn in state.trace],
+    }

@@ -1,0 +1,63 @@
+"""The agent and its command with a real, small model. It is too small to follow the format, so that what is
+tested is that the task comes to an answer all the same, and says how."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tersely import cli
+from tersely.agent import Agent, AgentMemory, FolderIndex, search_tools
+from tersely.chat import OpenAIChat
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "keys.md").write_text("# Keys\n\nAda holds the spare key. The boat has no lock.")
+    (tmp_path / "garden.md").write_text("# Garden\n\nThe pears are ripe in September.")
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_a_task_with_a_real_model(small_model: OpenAIChat, folder: Path) -> None:
+    state = Agent(small_model, search_tools(FolderIndex(folder)), max_turns=3).run("Who holds the spare key?")
+    assert state.outcome in ("answered", "turns")
+    assert state.trace[0].tokens_in > 200
+    assert state.trace[0].level in (1, 2, 3, 4, 5)
+    if state.outcome == "answered" and state.reason:
+        assert "Ada" in state.answer
+
+
+@pytest.mark.slow
+def test_the_command(
+    small_model: OpenAIChat, folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    url, trace = str(small_model._settings["base_url"]), str(tmp_path / "trace.jsonl")
+    asked = ["agent", "--docs", str(folder), "-q", "Who holds the spare key?", "--base-url", url]
+    code = cli.main([*asked, "--chat-model", "smollm2", "--max-turns", "1", "--trace", trace, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert code == (0 if told["outcome"] == "answered" else 5)
+    assert cli.main(["trace", trace]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert len(shown) == len(told["turns"]) + 2
+    assert shown[1].split()[0] == "1"
+
+
+@pytest.mark.slow
+def test_a_memory_with_a_real_model(small_model: OpenAIChat) -> None:
+    memory = AgentMemory([{"role": "user", "content": "Remember which towers are of granite."}], limit=512)
+    number = 0
+    while memory.summaries < 2:
+        memory.append(
+            {
+                "role": "user",
+                "content": f"Tower {number} is of granite and was built in {1800 + number}. " * 4,
+            }
+        )
+        messages = memory.prepare(small_model)
+        assert memory.tokens < 512
+        number += 1
+    assert messages[0]["content"] == "Remember which towers are of granite."
+    assert "<notes>" in str(messages)
