@@ -20,9 +20,10 @@ NO_ANSWER = 5
 
 def answer(args: argparse.Namespace) -> int:
     """Answer the question; the exit code."""
+    tools = search_tools(FolderIndex(args.docs))
     agent = Agent(
         OpenAIChat(args.chat_model, base_url=args.base_url),
-        search_tools(FolderIndex(args.docs)),
+        tools,
         policy=args.policy,
         max_turns=args.max_turns,
         compressor=Compressor(args.model, threads=args.threads),

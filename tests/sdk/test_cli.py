@@ -87,6 +87,30 @@ def test_standard_input_and_dash_are_the_same(run: Run) -> None:
     assert run("compress", "-q", QUERY, stdin=NOTE) == run("compress", "-q", QUERY, "-", stdin=NOTE)
 
 
+def test_levels_bound_every_document(run: Run, note: Path) -> None:
+    outcome = run("compress", "-q", QUERY, "--level", "1", "--json", note)
+    assert outcome.code == 0
+    assert all(len(d["text"]) <= 500 for d in json.loads(outcome.out)["documents"])
+    assert run("compress", "-q", QUERY, "--level", "auto", note).code == 0
+    bad = run("compress", "-q", QUERY, "--level", "6", note)
+    assert (bad.code, bad.out) == (2, "")
+    assert "level is 6. Pass 'auto' or a level of detail from 1 to 5." in bad.err
+
+
+def test_agents_and_traces_want_what_exists(run: Run, tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing")
+    bad = run("agent", "--docs", missing, "-q", QUERY, "--base-url", "http://127.0.0.1:9/v1")
+    assert (bad.code, bad.out) == (2, "")
+    assert "There is no folder" in bad.err
+    bad = run("trace", missing)
+    assert (bad.code, bad.out) == (2, "")
+    assert "there is no file" in bad.err
+    (tmp_path / "a.md").write_text("Ada holds the key.")
+    down = run("agent", "--docs", tmp_path, "-q", QUERY, "--base-url", "http://127.0.0.1:9/v1")
+    assert (down.code, down.out) == (3, "")
+    assert "cannot be reached" in down.err
+
+
 def test_json_is_one_line_with_the_receipt(run: Run, note: Path) -> None:
     outcome = run("compress", "-q", QUERY, "--budget", "20", "--json", note)
     assert outcome.code == 0
