@@ -24,6 +24,7 @@ from benchmarks.progress import Progress
 from benchmarks.quality.statistics import bootstrap, paired_difference
 from benchmarks.results import add_out, describe, environment, publish, table
 from benchmarks.tasks import TASKS, Example, KeptSpan, load, score_kept
+from tersely.levels import choose_level
 from tersely.onnx.artifacts import load_artifact
 from tersely.selector.packing import Choice, Item, pack, rank, value
 from tersely.selector.selector import DocumentScores, ScoredInput, Selector
@@ -32,8 +33,6 @@ from tersely.text.tokens import resolve_counter
 
 NAMES = ("hotpotqa", "qed_nq_10", "squad")
 RATES = (0.05, 0.1, 0.25)
-DETAIL = (300, 750, 1500, 2500, 4500)
-"""Middle of ZipRL's character range for a relevance of up to 20, 40, 60, 80 and 100 %."""
 
 Shares = Callable[[Sequence[DocumentScores]], list[float]]
 
@@ -43,7 +42,8 @@ def uniform(scored: Sequence[DocumentScores]) -> list[float]:
 
 
 def by_level(scored: Sequence[DocumentScores]) -> list[float]:
-    return [float(DETAIL[min(4, int(5 * s.relevance))]) for s in scored]
+    """The middle of the character range of each document's level."""
+    return [sum(choose_level(s.relevance).characters) / 2 for s in scored]
 
 
 SYSTEMS: dict[str, Shares | None] = {"uniform": uniform, "by level": by_level, "one pool": None}

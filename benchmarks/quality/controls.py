@@ -13,8 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from tersely.text.bm25 import BM25
 from tersely.selector.selector import DocumentScores, ScoredInput
+from tersely.text.bm25 import BM25
 
 
 class Scorer(Protocol):

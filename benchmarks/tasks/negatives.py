@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from tersely.text.bm25 import BM25
 from tersely.metrics import contains_answer
+from tersely.text.bm25 import BM25
 
 Neighbours = Literal["mixed", "bm25"]
 

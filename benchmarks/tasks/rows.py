@@ -42,8 +42,8 @@ def read_rows(folder: Path, split: str, source: str) -> list[Row]:
     if not path.is_file():
         raise InvalidInputError(f"{path} does not exist: {source} is not in this data folder's {split} split")
     shared_path = path.with_name(f"{source}.docs.jsonl.gz")
-    shared = {d["docs_ref"]: d["docs"] for d in _lines(shared_path)} if shared_path.is_file() else {}
-    return [_inline(row, shared) for row in _lines(path)]
+    shared = {d["docs_ref"]: d["docs"] for d in read_lines(shared_path)} if shared_path.is_file() else {}
+    return [_inline(row, shared) for row in read_lines(path)]
 
 
 def locate(text: str, sentences: Sequence[str]) -> list[Range | None]:
@@ -74,7 +74,8 @@ def _find(text: str, sentence: str, cursor: int) -> Range | None:
     return match.span() if match else None
 
 
-def _lines(path: Path) -> Iterator[Row]:
+def read_lines(path: Path) -> Iterator[Row]:
+    """Every JSON line of a gzipped file."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.memory.__main__ import compare, markdown, systems
+from benchmarks.memory.policies import MASK, DropOldest, Everything, MaskObservations, Tersely
+from benchmarks.memory.replay import orphans, replay
+from benchmarks.memory.transcripts import Transcript, needed, read_transcripts
+from tersely import Compressor
+from tersely.agent.transcript import size
+from tersely.chat import ScriptedChat
+from tests.sdk.fakes import FakeScorer
+
+COMPRESSOR = Compressor(FakeScorer())
+COUNT = COMPRESSOR.count_tokens
+FIRST = [
+    {"role": "system", "content": "You book boats."},
+    {"role": "user", "content": "I am Ada. Book me a boat."},
+]
+
+
+def call(key: str, **arguments: Any) -> dict[str, Any]:
+    function = {"name": "book", "arguments": json.dumps(arguments)}
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": key, "type": "function", "function": function}],
+    }
+
+
+def result(key: str, text: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": key, "content": text}
+
+
+REST = [
+    call("1", name="Ada"),
+    result("1", "Ada has the number BX-771 and the boats Elsa and Nora."),
+    {"role": "user", "content": "Take the cheaper one."},
+    call("2", boats=["Elsa", "Nora"], number="BX-771", seats=2),
+    result("2", "Elsa costs 120, Nora 95."),
+    call("3", boat={"name": "Nora"}, price=95),
+    result("3", "Done."),
+]
+TRANSCRIPT = Transcript("t", FIRST, REST)
+
+
+def test_needed_are_values_that_a_call_takes_from_what_was_told_before() -> None:
+    # Ada stands in the first prompt, which is always there; 2 and 95 are too short to be told from others.
+    assert needed(TRANSCRIPT) == {3: ["BX-771", "Elsa", "Nora"], 5: ["Nora"]}
+
+
+def test_an_account_by_hand() -> None:
+    account = replay(TRANSCRIPT, needed(TRANSCRIPT), Everything(FIRST), COUNT)
+    sizes = [size([*FIRST, *REST[:n]], COUNT) for n in (0, 3, 5)]
+    assert (account.calls, account.read, account.cached) == (3, sum(sizes), sizes[0] + sizes[1])
+    assert (account.held, account.needed, account.orphans, account.longest) == (4, 4, 0, sizes[2])
+    assert account.price(cache=False) == sum(sizes)
+    assert account.price(cache=True) == pytest.approx(sizes[2] + 0.1 * (sizes[0] + sizes[1]))
+
+
+def test_masking_hides_all_but_the_last_results() -> None:
+    memory = MaskObservations(FIRST, 1)
+    for message in REST[:6]:
+        memory.append(message)
+    shown = [m["content"] for m in memory.context() if m["role"] == "tool"]
+    assert shown == [MASK, "Elsa costs 120, Nora 95."]
+    account = replay(TRANSCRIPT, needed(TRANSCRIPT), MaskObservations(FIRST, 1), COUNT)
+    assert (account.held, account.needed) == (4, 4)
+    assert replay(TRANSCRIPT, {5: ["BX-771x", "Elsa costs"]}, MaskObservations(FIRST, 1), COUNT).held == 1
+
+
+def test_dropping_the_oldest_parts_no_pair() -> None:
+    for limit in range(20, 200, 5):
+        memory = DropOldest(FIRST, limit, COUNT)
+        for message in REST:
+            memory.append(message)
+            if message["role"] != "assistant":
+                assert orphans(memory.context()) == 0
+        assert size(memory.context(), COUNT) < limit or memory.context() == FIRST
+
+
+def test_orphans_are_counted() -> None:
+    assert orphans(REST) == 0
+    assert orphans([REST[1]]) == 1
+    assert orphans([REST[0], REST[2]]) == 1
+    assert orphans([REST[0], REST[1], REST[3]]) == 1
+
+
+def test_summaries_of_a_model_are_billed() -> None:
+    rest = [m for i in range(12) for m in (call(f"c{i}", n=i), result(f"c{i}", "word " * 60))]
+    memory = Tersely(FIRST, 600, COMPRESSOR, ScriptedChat(lambda _: "Some notes."))
+    account = replay(Transcript("t", FIRST, rest), {}, memory, COUNT)
+    read, written = memory.summary_tokens
+    assert read > 500
+    assert written % COUNT("Some notes.") == 0
+    assert written > 0
+    assert account.price(cache=False) == account.read + 5 * written
+    assert account.longest < 600
+
+
+def test_transcripts_that_no_api_would_take_end_there(tmp_path: Path) -> None:
+    (tmp_path / "trajectories").mkdir()
+    rows = [
+        {"id": "good", "messages": [*FIRST, *REST]},
+        {"id": "no calls", "messages": [*FIRST, {"role": "assistant", "content": "No."}]},
+        {"id": "broken", "messages": [*FIRST, *REST[:2], REST[3], {"role": "user", "content": "?"}]},
+    ]
+    with gzip.open(tmp_path / "trajectories" / "some.jsonl.gz", "wt") as stream:
+        stream.writelines(json.dumps(row) + "\n" for row in rows)
+    good, broken = read_transcripts(tmp_path, "some")
+    assert (good.first, good.rest) == (FIRST, REST)
+    assert broken.rest == REST[:2]
+
+
+def test_the_table_sets_tersely_against_each_other_memory() -> None:
+    rest = [
+        m
+        for i in range(15)
+        for m in (call(f"c{i}", n=i), result(f"c{i}", f"Berth {1000 + i} is free. " * 20))
+    ]
+    rest += [call("x", berth=1007), result("x", "Done.")]
+    found = compare([Transcript("t", FIRST, rest)] * 2, systems(COMPRESSOR), COMPRESSOR, 13)
+    rows = found["rows"]
+    assert rows["everything"]["held"] == [100.0, 100.0, 100.0]
+    assert all(row["orphans"] == 0 for row in rows.values())
+    against = rows["everything"]["against"]
+    assert rows[against["setting"]]["billed"] <= rows["everything"]["billed"]
+    environment = {
+        "cpu": "x",
+        "cores": 2,
+        "memory_gb": 1,
+        "system": "x",
+        "python": "3",
+        "packages": {},
+        "date": "x",
+    }
+    text = markdown({"environment": environment, "model": "m", "seed": 13, "sets": {"some": found}})
+    assert "| everything |" in text
+    assert "| **tersely, 500 tokens** |" in text
