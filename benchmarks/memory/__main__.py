@@ -23,7 +23,7 @@ from benchmarks.quality.statistics import Estimate, bootstrap, paired_difference
 from benchmarks.results import add_out, describe, environment, publish, table
 from benchmarks.tasks.rows import data_folder
 from tersely import Compressor
-from tersely.agent.transcript import size
+from tersely.chat.transcript import size
 
 SETS = ("traj_taubench",)
 WINDOWS = (1, 2, 3, 5)

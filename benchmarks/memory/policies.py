@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from tersely import Compressor
 from tersely.agent import AgentMemory
-from tersely.agent.transcript import size
 from tersely.chat import ChatModel
+from tersely.chat.transcript import size
 
 Json = dict[str, Any]
 Count = Callable[[str], int]

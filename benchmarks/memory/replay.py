@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.memory.policies import Count, Memory
 from benchmarks.memory.transcripts import Transcript
-from tersely.agent.transcript import call_ids, size
+from tersely.chat.transcript import call_ids, size
 
 Json = dict[str, Any]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.tasks.rows import read_lines
-from tersely.agent.transcript import text_of
+from tersely.chat.transcript import text_of
 
 SHORTEST = 3
 """Characters of a fact; shorter values are found everywhere."""

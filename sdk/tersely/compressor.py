@@ -179,7 +179,7 @@ class Compressor:
         try:
             scores = self._score(query, job, max_docs, order)
             if detail == "auto":
-                levels = [choose_level(max(s.units, default=0.0)) for s in scores]
+                levels = [choose_level(min(1.0, max(0.0, *s.units, 0.0))) for s in scores]
                 if job.cut_to(levels):
                     if limited:
                         job.prepare(limit)

@@ -12,8 +12,8 @@ from benchmarks.memory.policies import MASK, DropOldest, Everything, MaskObserva
 from benchmarks.memory.replay import orphans, replay
 from benchmarks.memory.transcripts import Transcript, needed, read_transcripts
 from tersely import Compressor
-from tersely.agent.transcript import size
 from tersely.chat import ScriptedChat
+from tersely.chat.transcript import size
 from tests.sdk.fakes import FakeScorer
 
 COMPRESSOR = Compressor(FakeScorer())

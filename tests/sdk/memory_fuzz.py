@@ -16,8 +16,8 @@ from typing import Any
 
 from tersely import Compressor
 from tersely.agent import AgentMemory, OverlongError
-from tersely.agent.transcript import call_ids, size
 from tersely.chat import ChatError, ScriptedChat
+from tersely.chat.transcript import call_ids, size
 from tests.sdk.fakes import FakeScorer
 
 COMPRESSOR = Compressor(FakeScorer())

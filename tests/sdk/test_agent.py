@@ -415,3 +415,23 @@ def test_prompts_show_levels_and_tools(folder: Path) -> None:
     system = ziprl.messages([finish_tool()], QUESTION, "", "")[0]["content"]
     assert "1 (ultra-coarse): relevance from 0%, 100 to 500 characters" in system
     assert "answer (required): the answer" in system
+
+
+def test_servers_and_tools_that_are_careless_do_not_stop_the_task(folder: Path) -> None:
+    tools = [Tool("clock", "tells the time", {}, lambda _: None), *search_tools(FolderIndex(folder))]  # type: ignore[arg-type, return-value]
+    made = (ToolCall("", "clock", ""), ToolCall("", "open_page", '{"docid": null, "url": "notes/keys.md"}'))
+    script = [Reply("", made), Reply("<think>Hm.</think>Ada")]
+    able = Agent(ScriptedChat(script), tools, policy="react", compressor=COMPRESSOR)
+    state = able.run(QUESTION)
+    assert state.answer == "Ada"
+    results = [m for m in asked(able)[1][0] if m["role"] == "tool"]
+    assert len({m["tool_call_id"] for m in results}) == 2
+    assert "clock gave a NoneType" in results[0]["content"]
+    assert "spare key" in results[1]["content"]
+
+
+def test_a_trace_may_hold_any_text(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    odd = ziprl_turn(function("search", query="key\u2028 \ud800"))
+    state = agent(folder, odd, ziprl_turn(FINISH, FOUND), trace_file=file).run(QUESTION)
+    assert trace.read(file) == list(state.trace)

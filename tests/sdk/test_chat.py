@@ -106,11 +106,31 @@ def test_a_refusal_is_not_retried(serve: Serve) -> None:
     assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize("body", [{}, {"choices": []}, {"object": "list"}, []], ids=str)
+NONSENSE = [
+    {},
+    {"choices": []},
+    {"object": "list"},
+    [],
+    b'{"choi',
+    {"choices": {"a": 1}},
+    {"choices": [{"message": "hi"}]},
+    {"choices": [{"message": {"tool_calls": 5}}]},
+]
+
+
+@pytest.mark.parametrize("body", NONSENSE, ids=str)
 def test_nonsense_is_an_error(serve: Serve, body: Any) -> None:
     model = OpenAIChat("small", base_url=serve(lambda _: (200, body)).url)
     with pytest.raises(ChatError, match="no chat completion"):
         model.complete(ASK)
+
+
+def test_parts_and_objects_become_text(serve: Serve) -> None:
+    parts = [{"type": "text", "text": "Thurs"}, {"type": "text", "text": "day."}]
+    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": {"query": "x"}}}
+    server = serve(lambda _: (200, completion(parts, tool_calls=[call])))  # type: ignore[arg-type]
+    reply = OpenAIChat("small", base_url=server.url).complete(ASK)
+    assert (reply.text, reply.tool_calls[0].arguments) == ("Thursday.", '{"query": "x"}')
 
 
 def test_a_slow_server_is_given_up(serve: Serve) -> None:

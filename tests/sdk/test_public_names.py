@@ -3,6 +3,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 import tersely
 
 
@@ -29,3 +31,10 @@ def test_importing_loads_no_large_library() -> None:
     code = f"import sys, tersely; print({large} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    "module", ["agent", "chat", "experience", "levels", "quality", "rerank", "summarize"]
+)
+def test_every_public_module_can_be_the_first(module: str) -> None:
+    subprocess.run([sys.executable, "-c", f"import tersely.{module}"], check=True)

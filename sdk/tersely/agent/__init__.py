@@ -7,9 +7,9 @@
 
 The memory is of use by itself, in a loop of one's own:
 
-    memory = AgentMemory([{"role": "user", "content": "Find the oldest lighthouse of the coast."}],
-    limit=8000) memory.append(message)  # every message of the model and of its tools messages =
-    memory.prepare(model)  # what to send next; summarised and reset where it would not fit
+    memory = AgentMemory([{"role": "user", "content": "Find the oldest lighthouse."}], limit=8000)
+    memory.append(message)  # every message of the model and of its tools
+    messages = memory.prepare(model)  # what to send next; reset to notes where it would not fit
 """
 
 from tersely.agent.loop import Agent, State

@@ -1,8 +1,10 @@
 """The agent: one step function over an explicit state.
 
-    ziprl   each prompt holds the question, the model's own summary at a level that fits, and the last tool
-    result supo    the transcript, summarised and reset by `AgentMemory` where it would not fit react   the
-    whole transcript
+    ziprl   each prompt holds the question, the model's own summary, and the last tool result
+    supo    the transcript, summarised and reset by `AgentMemory` where it would not fit
+    react   the whole transcript
+
+With the last two the memory in a state is changed by the step, not copied.
 
 A rollout in training is this loop with a chat model that records what it needs; nothing here knows of it.
 """
@@ -21,9 +23,9 @@ from tersely.agent.memory import AgentMemory, OverlongError
 from tersely.agent.shortening import Shortener
 from tersely.agent.tools import Tool, ToolError, experience_tool, finish_tool
 from tersely.agent.trace import TurnTrace
-from tersely.agent.transcript import size
 from tersely.agent.ziprl import Call, MalformedError
-from tersely.chat.protocol import ChatError, ChatModel, Message, Reply, ToolCall
+from tersely.chat.protocol import ChatError, ChatModel, Message, Reply, ToolCall, without_thought
+from tersely.chat.transcript import size
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.experience.bank import ExperienceBank
@@ -68,12 +70,16 @@ class Agent:
     """Answers questions with tools.
 
     Args:
-        model: decides. tools: what it may use beside `finish`; see `search_tools`. memory: makes the memory
-        of a task from its first prompt, for "supo": `lambda first: AgentMemory(first, ...)`. experience:
-        lessons that the model may recall. policy: what the model gets to see of earlier turns. max_turns:
-        turns after which a task ends without an answer (20 in ZipRL's training). result_tokens: a tool result
-        of more tokens is compressed for the question. compressor: compresses and counts tokens; None for the
-        bundled model. trace_file: where every turn is appended as one JSON line.
+        model: decides.
+        tools: what it may use beside `finish`; see `search_tools`.
+        memory: makes the memory of a task from its first prompt, for "supo":
+            `lambda first: AgentMemory(first, ...)`.
+        experience: lessons that the model may recall.
+        policy: what the model gets to see of earlier turns.
+        max_turns: turns after which a task ends without an answer (20 in ZipRL's training).
+        result_tokens: a tool result of more tokens is compressed for the question.
+        compressor: compresses and counts tokens; None for the bundled model.
+        trace_file: where every turn is appended as one JSON line.
     """
 
     def __init__(
@@ -130,7 +136,9 @@ class Agent:
         if self._policy == "react":
             return State(question, AgentMemory(first, limit=_UNLIMITED, compressor=self.compressor))
         if self._memory is not None:
-            return State(question, self._memory(first))
+            memory = self._memory(first)
+            memory.interrupt()  # calls of a process that ended in the middle of them
+            return State(question, memory)
         return State(question, AgentMemory(first, limit=MEMORY_LIMIT, compressor=self.compressor))
 
     def step(self, state: State) -> State:
@@ -249,6 +257,7 @@ class Agent:
         schemas = [tool.schema() for tool in tools]
         prompt = memory.prepare(self.model, tools=schemas)
         reply = bill.add(prompt, self.model.complete(prompt, tools=schemas, tool_choice="auto"))
+        reply = replace(reply, tool_calls=_with_ids(reply.tool_calls, len(state.trace)))
         calls = [
             {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
             for c in reply.tool_calls
@@ -257,7 +266,9 @@ class Agent:
             memory.append({"role": "assistant", "content": reply.text})
             memory.finish()
             turn = self._note(state, bill, None, {}, "", None)
-            return _finished(replace(state, trace=(*state.trace, turn)), {"answer": reply.text.strip()})
+            return _finished(
+                replace(state, trace=(*state.trace, turn)), {"answer": without_thought(reply.text)}
+            )
         memory.append({"role": "assistant", "content": reply.text or None, "tool_calls": calls})
         finished: Mapping[str, str] | None = None
         for number, call in enumerate(reply.tool_calls):
@@ -273,6 +284,8 @@ class Agent:
         if finished is not None:
             memory.finish()
             return _finished(state, finished)
+        if memory.outcome == "overlong":
+            return replace(state, outcome="overlong", reason="the memory allows no further step")
         return state
 
     def _short(self, result: str, query: str) -> str:
@@ -331,12 +344,26 @@ def _run(tool: Tool, arguments: Mapping[str, str]) -> tuple[str, str | None]:
     end."""
     try:
         tool.check(arguments)
-        return tool.run(arguments), None
+        result = cast("object", tool.run(arguments))
+        if not isinstance(result, str):
+            raise TypeError(f"{tool.name} gave a {type(result).__name__} and not a text")
+        return result, None
     except ToolError as error:
         return f"[error: {error}]", str(error)
     except Exception as error:  # noqa: BLE001 - tools are the user's, and the model may know another way
         told = f"{type(error).__name__}: {error}"
         return f"[error: {told}]", told
+
+
+def _with_ids(calls: Sequence[ToolCall], turn: int) -> tuple[ToolCall, ...]:
+    """The calls with an id each, which some servers leave out or repeat."""
+    seen: set[str] = set()
+    found: list[ToolCall] = []
+    for number, call in enumerate(calls):
+        own = replace(call, id=f"call_{turn}_{number}") if not call.id or call.id in seen else call
+        seen.add(own.id)
+        found.append(own)
+    return tuple(found)
 
 
 def _read_call(call: ToolCall, tools: Sequence[Tool]) -> tuple[Tool | None, dict[str, str], str]:
@@ -346,12 +373,13 @@ def _read_call(call: ToolCall, tools: Sequence[Tool]) -> tuple[Tool | None, dict
         return None, {}, f"[error: there is no tool {call.name!r}, only {', '.join(t.name for t in tools)}]"
     try:
         values: object = json.loads(call.arguments or "{}")
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         return None, {}, f"[error: the arguments are no JSON: {error}]"
     if not isinstance(values, dict):
         return None, {}, "[error: the arguments are no JSON object]"
     given = cast("dict[str, object]", values)
-    return tool, {k: v if isinstance(v, str) else json.dumps(v) for k, v in given.items()}, ""
+    told = {k: v if isinstance(v, str) else json.dumps(v) for k, v in given.items() if v is not None}
+    return tool, told, ""
 
 
 def _finished(state: State, arguments: Mapping[str, str]) -> State:

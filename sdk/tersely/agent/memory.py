@@ -12,21 +12,20 @@ one, which keeps prompt caches warm.
 from __future__ import annotations
 
 import copy
-import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 from tersely.agent.redaction import redact_all
 from tersely.agent.shortening import Shortener
 from tersely.agent.store import Json, MemoryStore, StoreError
-from tersely.agent.transcript import call_ids, check_message, render, size, text_of
-from tersely.chat.protocol import ChatError, ChatModel, Message
+from tersely.chat.protocol import ChatError, ChatModel, Message, without_thought
+from tersely.chat.transcript import call_ids, check_message, render, size, text_of
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.inputs import check_count
-from tersely.prompts import load_prompt
+from tersely.prompts import escaped, load_prompt
 from tersely.summarize.grounding import identifiers
 from tersely.text.approximate import ApproximateCounter
 
@@ -43,8 +42,6 @@ USER_SHARE = 0.1
 others their identifiers do."""
 IDENTIFIER_SHARE = 0.025
 """Share of the limit for those, newest first."""
-
-_REASONING = re.compile(r"<think>.*?</think>", re.DOTALL)
 
 
 class OverlongError(TerselyError):
@@ -80,20 +77,17 @@ class AgentMemory:
 
     Args:
         first: the first prompt: system message, task, constraints, in OpenAI's format. It stays, word for
-        word.
-            None goes on with a session of the store.
-        limit: tokens that the context may not reach (SUPO's L), 512 or more. max_summaries: most resets (S);
-        one more raises OverlongError. None for any number. max_steps: most assistant messages (H); then
-        `outcome` is "overlong". None for any number. summary_tokens: most tokens of a summary, at most a
-        quarter of the limit, which is what None gives. compress_over: tool results of more tokens are
-        compressed for the task when they come in; the original stays
-            retrievable. None leaves them as they are.
+            word. None goes on with a session of the store.
+        limit: tokens that the context may not reach (SUPO's L), 512 or more.
+        max_summaries: most resets (S); one more raises OverlongError. None for any number.
+        max_steps: most assistant messages (H); then `outcome` is "overlong". None for any number.
+        summary_tokens: most tokens of a summary, at most a quarter of the limit, which is what None gives.
+        compress_over: tool results of more tokens are compressed for the task when they come in; the
+            original stays retrievable. None leaves them as they are.
         compressor: compresses, and counts tokens. None for the bundled model, loaded when first needed, and
-        the
-            bundled estimate.
-        replay: what becomes of the step that was held back for a summary: True puts it behind the reset,
-        False
-            drops it, as the paper does, so that the policy acts again.
+            the bundled estimate.
+        replay: what becomes of an action that was held back for a summary: True puts it behind the reset,
+            False drops it, as the paper does, so that the policy acts again.
         store: where every change is written before it counts; None keeps it in this process.
         session: name in the store.
 
@@ -218,15 +212,21 @@ class AgentMemory:
 
         Raises InvalidInputError where the first prompt and all pins would take more than half of the limit.
         """
+        given = cast("object", text)
+        if given is not None and not isinstance(given, str):
+            raise InvalidInputError(f"The pin {key!r} is a {type(given).__name__}. Pass text, or None.")
         with self._lock:
             pins = {k: v for k, v in {**self._pins, key: text}.items() if v is not None}
             self._check_pinned([*self._first, *self._spoken()], pins)
             self._commit({"kind": "pin", "key": key, "text": text})
 
     def finish(self, outcome: Outcome = "finished") -> None:
-        """Mark the task as done."""
+        """Mark the task as done. A task that has gone beyond `max_steps` stays overlong."""
+        if outcome not in get_args(Outcome):
+            raise InvalidInputError(f"outcome is {outcome!r}. Pass 'finished' or 'overlong'.")
         with self._lock:
-            self._commit({"kind": "outcome", "outcome": outcome})
+            if self._max_steps is None or self.steps <= self._max_steps:
+                self._commit({"kind": "outcome", "outcome": outcome})
 
     def original(self, key: str) -> str | None:
         """The text that was shortened under this id; None for an id that is not known."""
@@ -247,12 +247,12 @@ class AgentMemory:
         unanswered.
         """
         if self.full:
-            request = self.summary_request()
+            number, request = self.summaries, self.summary_request()
             try:
                 text = "" if model is None else model.complete(request, **self._options(tools)).text
             except ChatError:
                 text = ""
-            self._reset_with(text)
+            self._reset_with(text, number)
         return self._send()
 
     async def aprepare(
@@ -262,41 +262,45 @@ class AgentMemory:
         if self.full:
             import asyncio
 
-            request = self.summary_request()
+            number, request = self.summaries, self.summary_request()
             try:
                 text = "" if model is None else (await model.acomplete(request, **self._options(tools))).text
             except ChatError:
                 text = ""
-            await asyncio.to_thread(self._reset_with, text)
+            await asyncio.to_thread(self._reset_with, text, number)
         return self._send()
 
     def summary_request(self) -> list[Json]:
         """The context and the instruction to summarise it (v_sum). Raises OverlongError where no further
         summary is allowed."""
-        if self._max_summaries is not None and self.summaries >= self._max_summaries:
-            if self.outcome is None:
-                self.finish("overlong")
-            raise OverlongError(
-                f"The context is full and was summarised {self.summaries} times, all that is allowed."
-            )
-        return [*self.messages, self._request()]
+        with self._lock:
+            self._check_allowed()
+            return [*self.messages, self._request()]
 
     def reset(self, summary: str) -> None:
         """Replace the context by first prompt, pins and `summary`, and put the step that was held back
         behind.
 
-        A summary longer than `summary_tokens` is shortened.
+        A summary longer than `summary_tokens` is shortened. Raises InvalidInputError while tool calls are
+        unanswered, and OverlongError where no further summary is allowed.
         """
         with self._lock:
+            self._check_allowed()
+            if self._open:
+                raise InvalidInputError(
+                    f"The tool calls {self.unanswered} have no result yet. Append them first."
+                )
             self._reset(summary, "policy")
 
     def trajectory(self) -> Iterator[SubTrajectory]:
-        """What was sent and written, from reset to reset."""
+        """What was sent and written, from reset to reset. A step that is held back belongs to it once the
+        task has an outcome: then it was the last."""
         for segment in self._segments:
             response: list[Json] = []
             mask: list[bool] = []
             steps: list[int | None] = []
-            for number, messages, here in segment.steps:
+            last = self._held if segment is self._segment and self.outcome is not None else None
+            for number, messages, here in (*segment.steps, *([(self.steps, last, True)] if last else [])):
                 for message in messages:
                     response.append(message)
                     mask.append(here and message["role"] == "assistant")
@@ -321,11 +325,16 @@ class AgentMemory:
             try:
                 for event in events:
                     self._apply(event)
-            except (KeyError, TypeError, IndexError) as error:
+            except (KeyError, TypeError, IndexError, AttributeError) as error:
                 raise StoreError(
                     f"The session {self._session!r} cannot be read: an event lacks {error}. Restore a copy."
                 ) from error
             self._number = len(events)
+            self._check_pinned([*self._first, *self._spoken()], self._pins)
+            if self.tokens >= self.limit:
+                raise InvalidInputError(
+                    f"The session {self._session!r} holds {self.tokens} tokens. Open it with a higher limit."
+                )
             if given is not None and given != self._first and redact_all(given) != self._first:
                 raise InvalidInputError(
                     f"The session {self._session!r} began with another first prompt. Use another session, or "
@@ -372,6 +381,8 @@ class AgentMemory:
             self._held = None
             self.summaries += 1
             self.tokens = size([*event["base"], *event["replayed"]], self._count)
+        else:
+            raise StoreError(f"The session {self._session!r} has an event {kind!r}. Update tersely.")
 
     def _take(self, message: Json, full: bool) -> None:
         self._open.append(message)
@@ -406,10 +417,22 @@ class AgentMemory:
         words = str(max(20, self._summary_tokens * 2 // 3))
         return {"role": "user", "content": load_prompt("memory_request").render(words=words)}
 
-    def _reset_with(self, text: str) -> None:
-        """Reset with the model's answer, or, where it is none, with the transcript's own sentences."""
-        summary = _REASONING.sub("", text).strip()
+    def _check_allowed(self) -> None:
+        if self._max_summaries is None or self.summaries < self._max_summaries:
+            return
+        if self.outcome is None:
+            self.finish("overlong")
+        raise OverlongError(
+            f"The context is full and was summarised {self.summaries} times, all that is allowed."
+        )
+
+    def _reset_with(self, text: str, number: int) -> None:
+        """Reset with the model's answer, or, where it is none, with the transcript's own sentences; unless
+        another caller has been faster since there were `number` summaries."""
+        summary = without_thought(text)
         with self._lock:
+            if self._held is None or self.summaries != number:
+                return
             if summary:
                 self._reset(summary, "policy")
             else:
@@ -423,14 +446,18 @@ class AgentMemory:
     def _reset(self, summary: str, by: str) -> None:
         task = self._task()
         kept, left = self._surviving()
-        known = self._known(left)
+        held = self._held or []
+        if held and held[0]["role"] in ("system", "developer"):
+            kept, held = [*kept, *held], []
+        known = self._known([*held, *left] if held and held[0]["role"] == "user" else left)
         room = self._summary_tokens
         base = [*self._first, *kept, self._note(self._shortener.fit(summary, room, task), known)]
         while size(base, self._count) >= self.limit and room:  # counters need not add up
             room //= 2
             base[-1] = self._note(self._shortener.fit(summary, room, task) if room else "", [])
         left_over = self.limit - size(base, self._count) - 1
-        held = self._held if self._replay else None
+        if held and held[0]["role"] == "assistant" and not self._replay:
+            held = []
         replayed, originals = self._shortener.fit_step(held, left_over, task) if held else ([], [])
         event = {
             "kind": "reset",
@@ -472,10 +499,10 @@ class AgentMemory:
         room = int(IDENTIFIER_SHARE * self.limit)
         known: list[str] = []
         for identifier in dict.fromkeys([*found, *self._identifiers]):
-            room -= self._count(identifier) + 2
-            if room < 0:
-                break
-            known.append(identifier)
+            cost = self._count(identifier) + 2
+            if cost <= room:
+                room -= cost
+                known.append(identifier)
         return known
 
     def _note(self, summary: str, known: Sequence[str]) -> Json:
@@ -483,7 +510,7 @@ class AgentMemory:
         pins = _pinned(self._pins)
         if known:
             pins += f"\nIdentifiers that the user gave: {', '.join(known)}\n"
-        text = load_prompt("memory_note").render(summary=re.sub(r"</?notes>", "", summary), pins=pins)
+        text = load_prompt("memory_note").render(summary=escaped(summary, "notes"), pins=pins)
         return {"role": "user", "content": text}
 
     def _task(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from tersely.agent.store import Json, original_id
-from tersely.agent.transcript import size, text_of, with_text
+from tersely.chat.transcript import size, text_of, with_text
 from tersely.compressor import Compressor
 
 SHORTEST = 24

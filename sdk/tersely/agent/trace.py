@@ -40,14 +40,14 @@ def write(path: Path, traces: Iterable[TurnTrace]) -> None:
     """Append turns to a file, one a line."""
     with path.open("a", encoding="utf-8") as stream:
         for trace in traces:
-            stream.write(json.dumps(asdict(trace), ensure_ascii=False) + "\n")
+            stream.write(json.dumps(asdict(trace)) + "\n")
 
 
 def read(path: Path) -> list[TurnTrace]:
     """The turns in a file. Raises InvalidInputError naming a line that is none."""
     known = {f.name for f in fields(TurnTrace)}
     found: list[TurnTrace] = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8").strip("\n").split("\n"), 1):
         try:
             values = json.loads(line)
             found.append(TurnTrace(**{key: value for key, value in values.items() if key in known}))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import json
 import os
 import urllib.parse
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from weakref import WeakKeyDictionary
 
 from tersely.chat.protocol import ChatError, Message, Reply, ToolCall, Usage
@@ -15,6 +16,8 @@ from tersely.errors import InvalidInputError, MissingDependencyError, OfflineErr
 from tersely.offline import LOOPBACK, network_forbidden
 
 _OPENAI = "https://api.openai.com/v1"
+_NONSENSE = (ValueError, AttributeError, TypeError, KeyError, IndexError)
+"""What reading raises where a server answers something else than a chat completion."""
 
 
 class OpenAIChat:
@@ -49,7 +52,10 @@ class OpenAIChat:
                 "OpenAIChat needs the openai package: pip install 'tersely[openai]'"
             ) from error
         url = base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI
-        host = urllib.parse.urlsplit(url).hostname
+        try:
+            host = urllib.parse.urlsplit(url).hostname
+        except ValueError:
+            host = None
         if not url.startswith(("http://", "https://")) or not host:
             raise InvalidInputError(
                 f"base_url is {url!r}. Pass an address that starts with http:// or https://."
@@ -89,7 +95,7 @@ class OpenAIChat:
         request = self._request(messages, max_tokens, temperature, stop, tools, tool_choice)
         try:
             return _read(self._client.chat.completions.create(**request))
-        except self._openai.OpenAIError as error:
+        except (self._openai.OpenAIError, *_NONSENSE) as error:
             raise self._translated(error) from error
 
     async def acomplete(
@@ -110,7 +116,7 @@ class OpenAIChat:
             client = self._async_clients[loop] = self._openai.AsyncOpenAI(**self._settings)
         try:
             return _read(await client.chat.completions.create(**request))
-        except self._openai.OpenAIError as error:
+        except (self._openai.OpenAIError, *_NONSENSE) as error:
             raise self._translated(error) from error
 
     def _first_model(self) -> str:
@@ -144,6 +150,8 @@ class OpenAIChat:
     def _translated(self, error: Exception) -> ChatError:
         where = f"{self.name} at {self._settings['base_url']}"
         patience = self._settings["timeout"]
+        if not isinstance(error, self._openai.OpenAIError):
+            return ChatError(f"{where} gave an answer that is no chat completion ({error}).")
         if isinstance(error, self._openai.APITimeoutError):
             return ChatError(f"{where} did not answer within {patience} s. Raise timeout_s, or ask for less.")
         if isinstance(error, self._openai.APIConnectionError):
@@ -160,11 +168,19 @@ def _read(answer: Any) -> Reply:
             "the server's answer is no chat completion. Does base_url end in /v1, as most servers want it?"
         )
     calls = tuple(
-        ToolCall(call.id or "", call.function.name or "", call.function.arguments or "")
+        ToolCall(call.id or "", call.function.name or "", _text(call.function.arguments))
         for call in message.tool_calls or ()
         if getattr(call, "function", None) is not None
     )
-    return Reply(message.content or "", calls, choices[0].finish_reason or "stop", _usage(answer.usage))
+    return Reply(_text(message.content), calls, choices[0].finish_reason or "stop", _usage(answer.usage))
+
+
+def _text(value: Any) -> str:
+    """Some servers send parts instead of a text, or arguments as an object instead of its JSON."""
+    if isinstance(value, list):
+        parts = cast("list[dict[str, Any]]", value)
+        return "".join(str(part.get("text", "")) for part in parts)
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value)
 
 
 def _usage(usage: Any) -> Usage | None:

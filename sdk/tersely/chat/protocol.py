@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -9,6 +10,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from tersely.errors import TerselyError
 
 Message = Mapping[str, Any]
+
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 
 
 class ChatError(TerselyError):
@@ -42,6 +45,11 @@ class Reply:
     """Why it ended, in the server's words: "stop", "length", "tool_calls", ..."""
     usage: Usage | None = None
     """None where the server does not say."""
+
+
+def without_thought(text: str) -> str:
+    """A reply without what a reasoning model thinks aloud, also where it was cut off in the middle of it."""
+    return _THOUGHT.sub("", text).rpartition("</think>")[2].strip()
 
 
 @runtime_checkable

@@ -116,6 +116,9 @@ class ExperienceBank:
 
     def add_all(self, experiences: Sequence[Experience]) -> list[Experience]:
         """`add` for each, in order; all of them or none."""
+        return self._add(experiences, merge=True)
+
+    def _add(self, experiences: Sequence[Experience], *, merge: bool) -> list[Experience]:
         if not experiences:
             return []
         texts = [e.key_text for e in experiences]
@@ -124,7 +127,7 @@ class ExperienceBank:
             try:
                 with self._changing():
                     return [
-                        self._insert(e, vectors[i], vectors[len(texts) + i])
+                        self._insert(e, vectors[i], vectors[len(texts) + i], merge)
                         for i, e in enumerate(experiences)
                     ]
             except BaseException:
@@ -137,10 +140,11 @@ class ExperienceBank:
         """The experiences that serve the query best, best first.
 
         Args:
-            query: what the agent is about to do, or is stuck with. problem: the task it works on; the query
-            where None. k: most of them. alpha: weight of the query's similarity to title and description,
-            against the problem's to the problem
-                that taught the experience.
+            query: what the agent is about to do, or is stuck with.
+            problem: the task it works on; the query where None.
+            k: most of them.
+            alpha: weight of the query's similarity to title and description, against the problem's to the
+                problem that taught the experience.
         """
         query = check_query(query)
         k = check_count(k, "k", "experiences")
@@ -150,7 +154,11 @@ class ExperienceBank:
         with self._lock:
             self._refresh()
             found = self._index.search(wanted[0], wanted[1], alpha, k)
-            return [Recalled(self._read(self._ids[place]), score) for place, score in found]
+            recalled: list[Recalled] = []
+            for place, score in found:
+                with contextlib.suppress(KeyError):  # taken out by another process since
+                    recalled.append(Recalled(self._read(self._ids[place]), score))
+            return recalled
 
     def get(self, key: str) -> Experience:
         """The experience with this id. Raises KeyError where there is none, or no longer."""
@@ -201,8 +209,9 @@ class ExperienceBank:
     def export_jsonl(self, path: str | Path) -> int:
         """Write what can be recalled, one JSON object a line; how many."""
         found = self.experiences()
-        lines = "".join(json.dumps(e.to_dict(), ensure_ascii=False) + "\n" for e in found)
-        Path(path).write_text(lines, encoding="utf-8")
+        partial = Path(f"{path}.partial")
+        partial.write_text("".join(json.dumps(e.to_dict()) + "\n" for e in found), encoding="utf-8")
+        partial.replace(path)
         return len(found)
 
     def import_jsonl(self, path: str | Path) -> int:
@@ -212,21 +221,21 @@ class ExperienceBank:
         Raises InvalidInputError naming a line that is no experience; nothing has been added then.
         """
         found: list[Experience] = []
-        for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(Path(path).read_text(encoding="utf-8").strip("\n").split("\n"), 1):
             try:
                 found.append(Experience.from_dict(json.loads(line)))
             except (ValueError, AttributeError) as error:
                 raise InvalidInputError(f"{path}, line {number}: {error}") from error
         with self._lock, self._translated():
             known = {row[0] for row in self._connection.execute("SELECT id FROM experiences")}
-        return len(self.add_all([e for e in found if e.id not in known]))
+        return len(self._add([e for e in found if e.id not in known], merge=False))
 
     def close(self) -> None:
         with self._lock:
             self._connection.close()
 
-    def _insert(self, experience: Experience, own: Vectors, problem: Vectors) -> Experience:
-        near = self._index.nearest(own)
+    def _insert(self, experience: Experience, own: Vectors, problem: Vectors, merge: bool) -> Experience:
+        near = self._index.nearest(own) if merge else None
         if near is not None and near[1] > self._merge_threshold:
             place, old = near[0], self._ids[near[0]]
             experience = replace(experience, origin=replace(experience.origin, replaces=old))

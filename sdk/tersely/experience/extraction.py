@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from tersely.agent.transcript import render
-from tersely.chat.protocol import ChatModel, Message
+from tersely.chat.protocol import ChatModel, Message, without_thought
+from tersely.chat.transcript import render
 from tersely.experience.types import Experience, ExperienceError, Origin, Recalled
-from tersely.prompts import load_prompt
+from tersely.prompts import escaped, load_prompt
 
 SUCCESS = 0.5
 """Reward from which on an attempt counts as a success (table 3)."""
@@ -23,7 +23,6 @@ MOST = 5
 TRIES = 2
 """Times that the model is asked before its answer is given up."""
 
-_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _FIELDS = ("TITLE", "DESCRIPTION", "CONTENT")
 _HEAD = re.compile(r"^[ \t]*\**EXPERIENCE\s+\d+\s*:?\**[ \t]*$", re.MULTILINE | re.IGNORECASE)
@@ -97,7 +96,7 @@ def format_experiences(recalled: Sequence[Recalled]) -> str:
         for number, found in enumerate(recalled, 1)
     ]
     # Tags of ours inside an entry would end the block early.
-    text = re.sub(r"</?experiences>", "", "\n\n".join(told))
+    text = escaped("\n\n".join(told), "experiences")
     return load_prompt("experience_recalled").render(experiences=text)
 
 
@@ -108,7 +107,7 @@ def _ask(model: ChatModel, prompt: str, read: Callable[[str], T]) -> T:
     for _ in range(TRIES):
         answer = model.complete(messages).text
         try:
-            return read(_THOUGHT.sub("", answer))
+            return read(without_thought(answer))
         except ValueError as error:
             problem = str(error)
             correction = f"That cannot be read: {problem}. Answer again, in the form asked for only."

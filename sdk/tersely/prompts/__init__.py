@@ -7,6 +7,7 @@ to.
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -27,6 +28,11 @@ class Prompt:
         """The text with every value in its place; what a value contains is not looked at. Raises KeyError for
         a value that is missing."""
         return Template(self.text).substitute(values)
+
+
+def escaped(text: str, tag: str) -> str:
+    """`text` in which no `<tag>` or `</tag>` can end or begin the block that it is put into."""
+    return re.sub(rf"<(?=\s*/?\s*{tag}\b)", "&lt;", text, flags=re.IGNORECASE)
 
 
 @cache

@@ -36,13 +36,16 @@ _SHORT_STOPWORDS = """
     no nor not of off on or our out own per she so the to too two up us via was we who why you
 """
 _SHORT = frozenset(_SHORT_STOPWORDS.split())
+_LONG_NUMBER = re.compile(r"(?<![\w-])\d{5,32}(?![\w-])")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _IDENTIFIER = re.compile(
-    r"[\w.+-]+@[\w-]+\.[\w.-]+"  # addresses
+    r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64}"  # addresses
     r"|https?://[^\s)>\]]+"
-    r"|(?:/[\w.-]+){2,}"  # paths
-    r"|\b(?!\d+(?:[a-z]{1,3}|(?:-[a-z]+)+)\b)(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]*\w\b"  # digits and letters
-    r"|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b"
+    r"|(?:/[\w.-]{1,128}){2,}"  # paths
+    # digits and letters; the length is bounded, because a long run would be looked through again and again
+    r"|(?<![\w-])(?!\d+(?:[a-z]{1,3}|(?:-[a-z]+)+)\b)(?=[\w-]{0,63}\d)(?=[\w-]{0,63}[A-Za-z])"
+    r"[\w-]{0,63}\w(?![\w-])"
+    r"|(?<!\w)\w{1,64}_\w{1,64}(?!\w)|(?<!\w)[a-z]{1,64}[A-Z]\w{0,64}(?!\w)"
 )
 _CAPITALISED = re.compile(r"\b[^\W\d_a-zß-öø-ÿ][\w'’]*(?:-\w+)*")
 
@@ -132,7 +135,9 @@ class Sources:
 def identifiers(text: str) -> list[str]:
     """Addresses, paths, names with digits or underscores, and what else is useless unless copied exactly,
     each once, in order."""
-    return list(dict.fromkeys(found for found, _ in _identifiers(text)))
+    numbers = [(match[0], match.start()) for match in _LONG_NUMBER.finditer(text)]
+    found = sorted([*_identifiers(text), *numbers], key=lambda f: f[1])
+    return list(dict.fromkeys(name for name, _ in found))
 
 
 def _identifiers(text: str) -> Iterable[tuple[str, int]]:

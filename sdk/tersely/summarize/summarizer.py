@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Literal
 
 from tersely import inputs, render
-from tersely.chat.protocol import ChatError, ChatModel, Message, Reply
+from tersely.chat.protocol import ChatError, ChatModel, Message, Reply, without_thought
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike
@@ -31,7 +31,6 @@ logger = logging.getLogger("tersely")
 TEMPERATURE = 0.7
 """RECON samples its summaries at this temperature (appendix B.4)."""
 
-_REASONING = re.compile(r"<think>.*?</think>", re.DOTALL)
 _LEAD_IN = re.compile(r"\A(?:\*\*)?(?:support context|summary)(?:\*\*)?\s*:\s*(?:\*\*)?\s*", re.IGNORECASE)
 
 
@@ -176,7 +175,7 @@ class _Task:
     def written(self, reply: Reply, model: str, *, drop: bool) -> Summary:
         """The model's answer, checked; the extractive summary where nothing of it can be used."""
         self._lap("write")
-        text = _LEAD_IN.sub("", _REASONING.sub("", reply.text).strip()).strip()
+        text = _LEAD_IN.sub("", without_thought(reply.text)).strip()
         if not text:
             return self.extractive(_failed("the model's answer is empty"))
         sources = Sources(self.documents, self._agreement)

@@ -20,6 +20,8 @@ PER_MESSAGE = 4
 PER_IMAGE = 1000
 """Tokens of a part that is no text: images cost between 85 and some 1,500."""
 
+_COUNTED = ("role", "content", "tool_calls", "tool_call_id", "name")
+
 Json = dict[str, Any]
 
 
@@ -42,6 +44,10 @@ def check_message(message: object, expected: Iterable[str] = ()) -> Json:
     role = checked.get("role")
     if role not in ROLES:
         raise InvalidInputError(f"A message has the role {role!r}. Pass one of {', '.join(ROLES)}.")
+    if checked.get("tool_calls") is not None and role != "assistant":
+        raise InvalidInputError(
+            f"A message with the role {role!r} has tool_calls, which only assistants have."
+        )
     _check_content(role, checked.get("content"), bool(checked.get("tool_calls")))
     waiting = list(expected)
     if role == "tool":
@@ -82,6 +88,13 @@ def _check_calls(calls: object) -> None:
         return
     if not isinstance(calls, list) or not all(isinstance(c, dict) for c in cast("list[object]", calls)):
         raise InvalidInputError("tool_calls is no list of mappings.")
+    for call in cast("list[Json]", calls):
+        function: object = call.get("function")
+        named = cast("Json", function) if isinstance(function, dict) else {}
+        if not isinstance(named.get("name"), str) or not isinstance(named.get("arguments"), str):
+            raise InvalidInputError(
+                f"The tool call {call.get('id')!r} needs a function with a name and arguments, both text."
+            )
     ids = [call.get("id") for call in cast("list[Json]", calls)]
     if not all(isinstance(i, str) and i for i in ids) or len(set(ids)) < len(ids):
         raise InvalidInputError(f"tool_calls have the ids {ids}. Each needs an id of its own.")
@@ -120,6 +133,8 @@ def size(messages: Sequence[Message], count: Callable[[str], int]) -> int:
         content = message.get("content")
         if isinstance(content, list):
             total += PER_IMAGE * sum(part["type"] != "text" for part in cast("list[Json]", content))
+        others = {key: value for key, value in message.items() if key not in _COUNTED and value is not None}
+        total += count(json.dumps(others, ensure_ascii=False)) if others else 0
         for call in message.get("tool_calls") or ():
             total += PER_MESSAGE + count(json.dumps(call, ensure_ascii=False))
     return total
