@@ -1,4 +1,4 @@
-"""Secrets in texts that are about to be written to a disk."""
+"""Secrets in texts that are about to be written to a disk: what has the form of one, not all there are."""
 
 from __future__ import annotations
 
@@ -6,22 +6,28 @@ import re
 from typing import Any, cast
 
 _KEYS = (
-    ("private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"),
+    (
+        "private key",
+        r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)",
+    ),
     ("token", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"),
-    ("api key", r"\b(?:sk|pk|rk)[-_](?:[A-Za-z]+[-_])*[A-Za-z0-9]{16,}"),
+    ("api key", r"(?<![\w-])(?:sk|pk|rk)[-_](?=[\w-]*\d)[\w-]{16,}"),
     ("api key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
     ("api key", r"\bAIza[\w-]{35}"),
     ("token", r"\b(?:gh[pousr]_|github_pat_|hf_)\w{20,}|\b(?:glpat-|xox[abprs]-)[\w-]{10,}"),
-    ("token", r"(?i:(?<=\bbearer ))[\w.~+/-]{16,}=*"),
+    ("token", r"(?i:(?<=\bbearer ))[\w.~+/-]{16,}=*|(?i:(?<=\bbasic ))[\w+/]{12,}=*"),
+    ("password", r"(?<=://)[^\s:/@]{1,64}:[^\s/@]{1,128}(?=@)"),
 )
 _PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in _KEYS)
 
 _ASSIGNED = re.compile(
     r"""(?ix)
-    ( (?: pass(?:word|wd|phrase)? | pwd
-        | (?:api|access|auth|private|secret)[_-]?key | (?:\w+_)?(?:secret|token) )
-      \\?["']? \s* [:=] \s* \\?["']? )
-    ( (?=[^\s"'\\]*\d) [^\s"'\\&,;]{6,} )
+    (?<![a-z0-9_])
+    ( (?: pass(?:word|wd|phrase) | pwd
+        | (?:api|access|auth|private|secret)[_-]?key
+        | (?:(?:access|api|auth|bearer|client|id|refresh)[_-]?)?(?:secret|token) )
+      \\?["']? \s{0,4} [:=] \s{0,4} \\?["']? )
+    ( (?=[^\s"'\\]{0,200}\d) [^\s"'\\&,;]{6,} )
     """
 )
 """A name that promises a secret, and its value, which has a digit: "the secret: patience" is none."""
