@@ -90,6 +90,7 @@ def test_titles_count_as_said() -> None:
         ("See https://maren.example/ferry.", ("https://maren.example/ferry",)),
         ("Set max_docs in /etc/ferry.conf.", ("max_docs", "/etc/ferry.conf")),
         ("In May 1904 it opened.", ("May",)),
+        ("Он идёт вечером, и łódka też.", ()),
         ("It takes the 25-minute boat, the 7th.", ("7",)),
     ],
 )

@@ -154,6 +154,12 @@ def test_nothing_supported_falls_back_when_it_is_to_be_dropped() -> None:
     assert summary.reason == "extractive, because no sentence of the model is supported"
 
 
+def test_a_preselection_that_leaves_nothing_asks_no_model() -> None:
+    summary = summarizer(preselect=1).summarize(QUERY, DOCS, budget=20)
+    assert summary.backend == "extractive"
+    assert summary.reason == "extractive, because no sentence fits into preselect"
+
+
 def test_other_errors_are_not_swallowed() -> None:
     with pytest.raises(KeyError):
         summarizer(KeyError("a bug")).summarize(QUERY, DOCS)

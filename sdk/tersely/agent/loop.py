@@ -192,7 +192,7 @@ class Agent:
             return self._fall_back(state, text, problem, tools, source, bill)
         scored = quality(turn.summary, source, state.question, turn.level).total if source else None
         return self._act(
-            replace(state, summary=turn.summary),
+            replace(state, summary=turn.summary, reason=None),
             turn.call,
             bill,
             level=turn.level.number,

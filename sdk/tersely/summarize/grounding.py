@@ -47,7 +47,7 @@ _IDENTIFIER = re.compile(
     r"[\w-]{0,63}\w(?![\w-])"
     r"|(?<!\w)\w{1,64}_\w{1,64}(?!\w)|(?<!\w)[a-z]{1,64}[A-Z]\w{0,64}(?!\w)"
 )
-_CAPITALISED = re.compile(r"\b[^\W\d_a-zß-öø-ÿ][\w'’]*(?:-\w+)*")
+_CAPITALISED = re.compile(r"\b[^\W\d_a-z][\w'’]*(?:-\w+)*")
 
 Agreement = Callable[[str, Sequence[str]], Sequence[float]]
 """How well each of some texts answers a sentence, in [0, 1]."""
@@ -164,7 +164,7 @@ def _plain(number: str) -> str:
 def _names(sentence: str) -> Iterable[tuple[str, int]]:
     """Capitalised words and where they stand. The first word of the sentence is one only where the next is
     too, because any word may stand there; single letters and stopwords are none."""
-    found = list(_CAPITALISED.finditer(sentence))
+    found = [match for match in _CAPITALISED.finditer(sentence) if match[0][0].isupper()]
     for number, match in enumerate(found):
         word = match[0]
         if len(word) < 2 or (_common(word) and word != "May"):

@@ -92,6 +92,8 @@ class Summarizer:
         task = _Task(self.compressor, query, docs, question, aspect, budget, self._preselect)
         if self.model is None or not task.filled:
             return task.extractive(None)
+        if not task.given:
+            return task.extractive(_failed("no sentence fits into preselect"))
         try:
             reply = self.model.complete(task.messages(), max_tokens=task.reply_limit, temperature=TEMPERATURE)
         except ChatError as error:
@@ -115,6 +117,8 @@ class Summarizer:
         )
         if self.model is None or not task.filled:
             return await asyncio.to_thread(task.extractive, None)
+        if not task.given:
+            return await asyncio.to_thread(task.extractive, _failed("no sentence fits into preselect"))
         try:
             reply = await self.model.acomplete(
                 task.messages(), max_tokens=task.reply_limit, temperature=TEMPERATURE
