@@ -235,6 +235,34 @@ def test_large_results_are_compressed_for_the_question(folder: Path) -> None:
     assert state.trace[0].result_tokens > 1000
 
 
+@pytest.mark.parametrize("policy", ["ziprl", "react"])
+def test_what_was_shortened_can_be_opened(folder: Path, policy: Any) -> None:
+    text = " ".join(f"Filler {i} says nothing." for i in range(400))
+    (folder / "long.md").write_text(text)
+
+    def speak(messages: Any) -> Any:
+        said = str(messages[-1]["content"])
+        if "id of the original: " in said:
+            key = said.split("id of the original: ")[1][:12]
+            if policy == "ziprl":
+                return ziprl_turn(function("open_original", id=key, part="2"), "Nothing yet.")
+            return calls(("open_original", {"id": key, "part": 2}))
+        if "[part 2 of " in said:
+            return ziprl_turn(FINISH, FOUND) if policy == "ziprl" else Reply("Ada")
+        page = {"docid": "long.md"}
+        return ziprl_turn(function("open_page", **page)) if policy == "ziprl" else calls(("open_page", page))
+
+    tools = search_tools(FolderIndex(folder))
+    able = Agent(
+        ScriptedChat(speak), tools, policy=policy, result_tokens=200, compressor=COMPRESSOR, max_turns=5
+    )
+    state = able.run(QUESTION)
+    assert state.outcome == "answered"
+    assert [t.tool for t in state.trace][:2] == ["open_page", "open_original"]
+    assert [t.error for t in state.trace] == [None] * 3
+    assert text[600:700] in str(asked(able)[-1][0])
+
+
 def test_turns_are_limited(folder: Path) -> None:
     state = agent(folder, *[ziprl_turn(SEARCH, FOUND)] * 5, max_turns=3).run(QUESTION)
     assert (state.outcome, len(state.trace)) == ("turns", 3)
@@ -299,7 +327,12 @@ def test_transcripts_use_tool_calls(folder: Path, policy: Any) -> None:
     assert sum(t.tokens_in for t in state.trace) == 200, "a turn with two calls is paid once"
     request, options = asked(able)[1]
     assert [m["role"] for m in request] == ["system", "user", "assistant", "tool", "tool"]
-    assert {t["function"]["name"] for t in options["tools"]} == {"search", "open_page", "finish"}
+    assert {t["function"]["name"] for t in options["tools"]} == {
+        "search",
+        "open_page",
+        "open_original",
+        "finish",
+    }
     assert state.memory is not None
     assert state.memory.outcome == "finished"
     (part,) = state.memory.trajectory()

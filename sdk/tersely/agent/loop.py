@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal, cast, get_args
@@ -21,7 +21,7 @@ from typing import Any, Literal, cast, get_args
 from tersely.agent import trace, ziprl
 from tersely.agent.memory import AgentMemory, OverlongError
 from tersely.agent.shortening import Shortener
-from tersely.agent.tools import Tool, ToolError, experience_tool, finish_tool
+from tersely.agent.tools import Tool, ToolError, experience_tool, finish_tool, original_tool
 from tersely.agent.trace import TurnTrace
 from tersely.agent.ziprl import Call, MalformedError
 from tersely.chat.protocol import ChatError, ChatModel, Message, Reply, ToolCall, without_thought
@@ -42,6 +42,8 @@ MEMORY_LIMIT = 8000
 ANSWER_TOKENS = 60
 """Most tokens of an answer that the model did not give and the compressor had to."""
 _UNLIMITED = 10**9
+_CHARACTERS = 3
+"""Characters to a token, at the least, in the parts of an original."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class State:
     """What the model wrote down last, with ZipRL's policy."""
     result: str = ""
     """What the last tool gave."""
+    originals: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Tool results that were shortened, by id; with a memory they are there."""
     trace: tuple[TurnTrace, ...] = ()
     outcome: Outcome | None = None
     """None while the task goes on. "turns": it took too many; "overlong": so did its memory; "failed": the
@@ -77,7 +81,8 @@ class Agent:
         experience: lessons that the model may recall.
         policy: what the model gets to see of earlier turns.
         max_turns: turns after which a task ends without an answer (20 in ZipRL's training).
-        result_tokens: a tool result of more tokens is compressed for the question.
+        result_tokens: a tool result of more tokens is compressed for the question; the model may open the
+            original. A memory of the caller's has `compress_over` for it.
         compressor: compresses and counts tokens; None for the bundled model.
         trace_file: where every turn is appended as one JSON line.
     """
@@ -134,12 +139,16 @@ class Agent:
             {"role": "user", "content": question},
         ]
         if self._policy == "react":
-            return State(question, AgentMemory(first, limit=_UNLIMITED, compressor=self.compressor))
+            return State(question, self._own_memory(first, _UNLIMITED))
         if self._memory is not None:
             memory = self._memory(first)
             memory.interrupt()  # calls of a process that ended in the middle of them
             return State(question, memory)
-        return State(question, AgentMemory(first, limit=MEMORY_LIMIT, compressor=self.compressor))
+        return State(question, self._own_memory(first, MEMORY_LIMIT))
+
+    def _own_memory(self, first: list[Message], limit: int) -> AgentMemory:
+        over = self._result_tokens
+        return AgentMemory(first, limit=limit, compress_over=over, compressor=self.compressor)
 
     def step(self, state: State) -> State:
         """One turn: the model decides, its tool runs. A state that has an outcome stays as it is."""
@@ -161,16 +170,19 @@ class Agent:
             trace.write(self._trace_file, after.trace[len(state.trace) :])
         return after
 
-    def tools(self, question: str) -> list[Tool]:
-        """What the model may use for a task."""
-        own = [] if self._experience is None else [experience_tool(self._experience, question)]
+    def tools(self, state: State) -> list[Tool]:
+        """What the model may use for a task, the same in every turn."""
+        lookup = state.originals.get if state.memory is None else state.memory.original
+        own = [original_tool(lookup, _CHARACTERS * self._result_tokens)]
+        if self._experience is not None:
+            own.append(experience_tool(self._experience, state.question))
         return [*self._tools[:-1], *own, self._tools[-1]]
 
     # ZipRL
 
     def _compressed_turn(self, state: State) -> State:
         bill = _Bill(self.compressor.count_tokens)
-        tools = self.tools(state.question)
+        tools = self.tools(state)
         prompt = ziprl.messages(tools, state.question, state.summary, state.result)
         source = "\n\n".join(filter(None, (state.summary, state.result)))
         text, problem, retried = "", "", False
@@ -245,15 +257,16 @@ class Agent:
         state = replace(state, trace=(*state.trace, turn))
         if call.tool.name == "finish" and error is None:
             return _finished(state, call.arguments)
-        return replace(
-            state, result=self._short(result, f"{' '.join(call.arguments.values())} {state.question}")
-        )
+        query = f"{' '.join(call.arguments.values())} {state.question}"
+        message: Message = {"role": "tool", "content": result}
+        short, originals = self._shortener.shorten(dict(message), self._result_tokens, query)
+        return replace(state, result=short["content"], originals={**state.originals, **dict(originals)})
 
     # Transcripts
 
     def _transcript_turn(self, state: State, memory: AgentMemory) -> State:
         bill = _Bill(self.compressor.count_tokens)
-        tools = self.tools(state.question)
+        tools = self.tools(state)
         schemas = [tool.schema() for tool in tools]
         prompt = memory.prepare(self.model, tools=schemas)
         reply = bill.add(prompt, self.model.complete(prompt, tools=schemas, tool_choice="auto"))
@@ -276,8 +289,7 @@ class Agent:
             result, error = (problem, problem) if tool is None else _run(tool, arguments)
             if call.name == "finish" and error is None:
                 finished = arguments
-            query = f"{' '.join(arguments.values())} {state.question}"
-            memory.append({"role": "tool", "tool_call_id": call.id, "content": self._short(result, query)})
+            memory.append({"role": "tool", "tool_call_id": call.id, "content": result})
             spent = bill if not number else _Bill(self.compressor.count_tokens)
             turn = self._note(state, spent, call.name, arguments, result, error)
             state = replace(state, trace=(*state.trace, turn))
@@ -287,10 +299,6 @@ class Agent:
         if memory.outcome == "overlong":
             return replace(state, outcome="overlong", reason="the memory allows no further step")
         return state
-
-    def _short(self, result: str, query: str) -> str:
-        message, _ = self._shortener.shorten({"role": "tool", "content": result}, self._result_tokens, query)
-        return message["content"]
 
     def _note(
         self,

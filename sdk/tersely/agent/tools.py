@@ -114,6 +114,31 @@ def finish_tool() -> Tool:
     )
 
 
+def original_tool(lookup: Callable[[str], str | None], part: int) -> Tool:
+    """`open_original` for texts that were shortened, `part` characters at a time."""
+
+    def open_original(arguments: Mapping[str, str]) -> str:
+        text = lookup(arguments["id"])
+        if text is None:
+            raise ToolError(f"there is no original with the id {arguments['id']!r}")
+        parts = max(1, -(-len(text) // part))
+        try:
+            number = int(arguments.get("part", "1"))
+        except ValueError as error:
+            raise ToolError("part is a whole number") from error
+        if not 1 <= number <= parts:
+            raise ToolError(f"part is {number}, and there are {parts}")
+        return f"[part {number} of {parts}]\n{text[(number - 1) * part : number * part]}"
+
+    return Tool(
+        "open_original",
+        "shows a text that was shortened, part by part",
+        {"id": "the id of the original", "part": "which part; 1 by default"},
+        open_original,
+        ("id",),
+    )
+
+
 def experience_tool(bank: ExperienceBank, problem: str) -> Tool:
     """`retrieve_experience` for one task."""
 
