@@ -439,6 +439,8 @@ def test_traces_are_json_lines_and_a_table(folder: Path, tmp_path: Path) -> None
     assert "finish(Ada" in shown
     assert shown.splitlines()[-1].split()[0] == "all"
     assert all(len(line) <= 100 for line in shown.splitlines())
+    file.write_text("")
+    assert trace.read(file) == []
     file.write_text('{"turn": 1}\n')
     with pytest.raises(InvalidInputError, match="line 1 is no turn"):
         trace.read(file)

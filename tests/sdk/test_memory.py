@@ -416,11 +416,11 @@ def test_two_writers_of_one_session_are_told(tmp_path: Path) -> None:
 def test_a_failed_write_changes_nothing(tmp_path: Path) -> None:
     store = MemoryStore(tmp_path / "agent.db")
     agent = memory(store=store)
-    store._connection.execute("PRAGMA query_only = 1")
+    store._database.connection.execute("PRAGMA query_only = 1")
     with pytest.raises(StoreError, match="may be written"):
         agent.append({"role": "user", "content": "Hello."})
     assert agent.messages == FIRST
-    store._connection.execute("PRAGMA query_only = 0")
+    store._database.connection.execute("PRAGMA query_only = 0")
     agent.append({"role": "user", "content": "Hello."})
     assert len(AgentMemory(limit=600, store=store).messages) == 3
 
@@ -428,8 +428,8 @@ def test_a_failed_write_changes_nothing(tmp_path: Path) -> None:
 def test_a_full_disk_is_said(tmp_path: Path) -> None:
     store = MemoryStore(tmp_path / "agent.db")
     agent = memory(40_000, store=store)
-    pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
-    store._connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+    pages = store._database.connection.execute("PRAGMA page_count").fetchone()[0]
+    store._database.connection.execute(f"PRAGMA max_page_count = {pages + 1}")
     with pytest.raises(StoreError, match="Free some space"):
         agent.append({"role": "user", "content": "word " * 20_000})
     assert agent.messages == FIRST
@@ -445,7 +445,7 @@ def test_files_that_are_no_store_are_refused(tmp_path: Path) -> None:
 
 def test_a_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     store = MemoryStore(tmp_path / "agent.db")
-    store._connection.execute("PRAGMA user_version = 99")
+    store._database.connection.execute("PRAGMA user_version = 99")
     store.close()
     with pytest.raises(StoreError, match="Update tersely"):
         MemoryStore(tmp_path / "agent.db")

@@ -19,9 +19,9 @@ from typing import Any, Literal, cast, get_args
 
 from tersely.agent.redaction import redact_all
 from tersely.agent.shortening import Shortener
-from tersely.agent.store import Json, MemoryStore, StoreError
+from tersely.agent.store import MemoryStore, StoreError
 from tersely.chat.protocol import ChatError, ChatModel, Message, without_thought
-from tersely.chat.transcript import call_ids, check_message, render, size, text_of
+from tersely.chat.transcript import Json, call_ids, check_message, render, size, text_of
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.inputs import check_count

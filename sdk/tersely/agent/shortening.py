@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from tersely.agent.store import Json, original_id
-from tersely.chat.transcript import size, text_of, with_text
+from tersely.agent.store import original_id
+from tersely.chat.transcript import Json, size, text_of, with_text
 from tersely.compressor import Compressor
 
 SHORTEST = 24

@@ -6,41 +6,33 @@ two processes that write to one session cannot both win the same place in its lo
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import sqlite3
-import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from tersely.agent.redaction import redact, redact_all
+from tersely.chat.transcript import Json
+from tersely.database import BUSY_S, Database
 from tersely.errors import TerselyError
 
-Json = dict[str, Any]
-
-BUSY_S = 10.0
-"""Seconds to wait for another writer."""
-
 _MIGRATIONS = (
-    # 1
-    """
-    CREATE TABLE events (
-        session TEXT NOT NULL,
-        number INTEGER NOT NULL,
-        event TEXT NOT NULL,
-        PRIMARY KEY (session, number)
-    ) WITHOUT ROWID;
-    CREATE TABLE originals (
-        id TEXT NOT NULL,
-        session TEXT NOT NULL,
-        text TEXT NOT NULL,
-        PRIMARY KEY (session, id)
-    ) WITHOUT ROWID;
-    """,
+    (
+        """CREATE TABLE events (
+            session TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            event TEXT NOT NULL,
+            PRIMARY KEY (session, number)
+        ) WITHOUT ROWID""",
+        """CREATE TABLE originals (
+            id TEXT NOT NULL,
+            session TEXT NOT NULL,
+            text TEXT NOT NULL,
+            PRIMARY KEY (session, id)
+        ) WITHOUT ROWID""",
+    ),
 )
-"""What leads from one version of the schema to the next; never changed once released, only added to."""
 
 
 class StoreError(TerselyError):
@@ -63,25 +55,11 @@ class MemoryStore:
     def __init__(self, path: str | Path, *, redact_secrets: bool = False) -> None:
         self.path = Path(path)
         self._redact = redact_secrets
-        self._lock = threading.Lock()
-        with self._translated():
-            self._connection = sqlite3.connect(
-                self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
-            )
-            try:
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                self._connection.execute("PRAGMA synchronous = FULL")
-                self._migrate()
-            except BaseException:
-                self._connection.close()
-                raise
+        self._database = Database(self.path, _MIGRATIONS, StoreError, _remedy)
 
     def events(self, session: str) -> list[Json]:
         """All events of a session, in order; none for one that is new."""
-        with self._lock, self._translated():
-            rows = self._connection.execute(
-                "SELECT event FROM events WHERE session = ? ORDER BY number", (session,)
-            ).fetchall()
+        rows = self._database.rows("SELECT event FROM events WHERE session = ? ORDER BY number", (session,))
         try:
             return [json.loads(row[0]) for row in rows]
         except ValueError as error:
@@ -103,7 +81,7 @@ class MemoryStore:
         # As JSON, because a text may hold what UTF-8 does not: lone surrogates.
         texts = [(key, session, json.dumps(text)) for key, text in originals]
 
-        def write(connection: sqlite3.Connection) -> None:
+        with self._database.transaction() as connection:
             last = connection.execute(
                 "SELECT COALESCE(MAX(number), -1) FROM events WHERE session = ?", (session,)
             ).fetchone()[0]
@@ -115,71 +93,24 @@ class MemoryStore:
             connection.executemany("INSERT INTO events VALUES (?, ?, ?)", rows)
             connection.executemany("INSERT OR IGNORE INTO originals VALUES (?, ?, ?)", texts)
 
-        self._transaction(write)
-
     def original(self, session: str, key: str) -> str | None:
         """The text that was shortened under this id; None for an id that is not known."""
-        with self._lock, self._translated():
-            row = self._connection.execute(
-                "SELECT text FROM originals WHERE session = ? AND id = ?", (session, key)
-            ).fetchone()
-        return json.loads(row[0]) if row else None
+        rows = self._database.rows("SELECT text FROM originals WHERE session = ? AND id = ?", (session, key))
+        return json.loads(rows[0][0]) if rows else None
 
     def sessions(self) -> list[str]:
         """Names of all sessions."""
-        with self._lock, self._translated():
-            rows = self._connection.execute("SELECT DISTINCT session FROM events ORDER BY session").fetchall()
+        rows = self._database.rows("SELECT DISTINCT session FROM events ORDER BY session")
         return [row[0] for row in rows]
 
     def delete(self, session: str) -> None:
         """Forget a session and its originals."""
-
-        def write(connection: sqlite3.Connection) -> None:
+        with self._database.transaction() as connection:
             connection.execute("DELETE FROM events WHERE session = ?", (session,))
             connection.execute("DELETE FROM originals WHERE session = ?", (session,))
 
-        self._transaction(write)
-
     def close(self) -> None:
-        with self._lock:
-            self._connection.close()
-
-    def _transaction(self, write: Callable[[sqlite3.Connection], None]) -> None:
-        with self._lock, self._translated():
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                write(self._connection)
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
-
-    def _migrate(self) -> None:
-        newest = len(_MIGRATIONS)
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-            if version > newest:
-                raise StoreError(
-                    f"{self.path} has version {version}, and this tersely knows {newest}. Update tersely."
-                )
-            for step in _MIGRATIONS[version:]:
-                for statement in filter(str.strip, step.split(";")):
-                    self._connection.execute(statement)
-            self._connection.execute(f"PRAGMA user_version = {newest}")
-            self._connection.execute("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
-
-    @contextlib.contextmanager
-    def _translated(self) -> Generator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: {error}. {_remedy(error)}") from error
+        self._database.close()
 
 
 def original_id(text: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tersely.errors import InvalidInputError
+from tersely.jsonl import numbered_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def read(path: Path) -> list[TurnTrace]:
     """The turns in a file. Raises InvalidInputError naming a line that is none."""
     known = {f.name for f in fields(TurnTrace)}
     found: list[TurnTrace] = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").strip("\n").split("\n"), 1):
+    for number, line in numbered_lines(path):
         try:
             values = json.loads(line)
             found.append(TurnTrace(**{key: value for key, value in values.items() if key in known}))

@@ -17,10 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
+from tersely.database import Database
 from tersely.errors import InvalidInputError
 from tersely.experience.index import ExactIndex, Index
 from tersely.experience.types import Embedder, Experience, ExperienceError, Recalled, Vectors
 from tersely.inputs import check_count, check_query
+from tersely.jsonl import numbered_lines
 
 ALPHA = 0.5
 """Weight of the query against the problem (table 3)."""
@@ -32,24 +34,24 @@ FORGET_AFTER = 3
 """Uses, all of them failures, after which `forget` takes an experience out; the paper leaves the number
 open."""
 
-_VERSION = 1
-_SCHEMA = (
-    """CREATE TABLE experiences (
-        number INTEGER PRIMARY KEY,
-        id TEXT NOT NULL UNIQUE,
-        entry TEXT NOT NULL,
-        run TEXT,
-        model TEXT,
-        uses INTEGER NOT NULL,
-        wins INTEGER NOT NULL,
-        vectors BLOB,
-        gone TEXT
-    )""",
-    "CREATE INDEX by_run ON experiences (run)",
-    "CREATE INDEX by_model ON experiences (model)",
-    "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+_MIGRATIONS = (
+    (
+        """CREATE TABLE experiences (
+            number INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            entry TEXT NOT NULL,
+            run TEXT,
+            model TEXT,
+            uses INTEGER NOT NULL,
+            wins INTEGER NOT NULL,
+            vectors BLOB,
+            gone TEXT
+        )""",
+        "CREATE INDEX by_run ON experiences (run)",
+        "CREATE INDEX by_model ON experiences (model)",
+        "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    ),
 )
-_BUSY_S = 10.0
 
 
 class ExperienceBank:
@@ -87,16 +89,7 @@ class ExperienceBank:
         self._index: Index = index(embedder.dimension)
         self._ids: list[str] = []
         self._places: dict[str, int] = {}
-        with self._translated():
-            self._connection = sqlite3.connect(
-                path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
-            )
-            try:
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                self._prepare()
-            except BaseException:
-                self._connection.close()
-                raise
+        self._database = Database(path, _MIGRATIONS, ExperienceError, _remedy)
         self._refresh()
 
     def __len__(self) -> int:
@@ -125,10 +118,11 @@ class ExperienceBank:
         vectors = self._embedder.embed([*texts, *(e.problem for e in experiences)])
         with self._lock:
             try:
-                with self._changing():
+                with self._changing() as connection:
+                    own, problems = vectors[: len(texts)], vectors[len(texts) :]
                     return [
-                        self._insert(e, vectors[i], vectors[len(texts) + i], merge)
-                        for i, e in enumerate(experiences)
+                        self._insert(connection, *row, merge=merge)
+                        for row in zip(experiences, own, problems, strict=True)
                     ]
             except BaseException:
                 self._seen = None  # the index may be ahead of the file
@@ -168,8 +162,8 @@ class ExperienceBank:
     def record_use(self, keys: Iterable[str], success: bool) -> None:
         """Count a use of each, and whether the task succeeded; ids that are gone are passed over."""
         rows = [(int(success), key) for key in keys]
-        with self._lock, self._transaction():
-            self._connection.executemany(
+        with self._database.transaction() as connection:
+            connection.executemany(
                 "UPDATE experiences SET uses = uses + 1, wins = wins + ? WHERE id = ?", rows
             )
 
@@ -192,19 +186,14 @@ class ExperienceBank:
 
     def experiences(self) -> list[Experience]:
         """All that can be recalled, oldest first."""
-        with self._lock, self._translated():
-            rows = self._connection.execute(
-                "SELECT entry, uses, wins FROM experiences WHERE gone IS NULL ORDER BY number"
-            ).fetchall()
+        rows = self._database.rows(
+            "SELECT entry, uses, wins FROM experiences WHERE gone IS NULL ORDER BY number"
+        )
         return [_experience(*row) for row in rows]
 
     def history(self) -> dict[str, str]:
         """Ids that can no longer be recalled, and why: "replaced by <id>", "forgotten", "revoked"."""
-        with self._lock, self._translated():
-            rows = self._connection.execute(
-                "SELECT id, gone FROM experiences WHERE gone IS NOT NULL"
-            ).fetchall()
-        return dict(rows)
+        return dict(self._database.rows("SELECT id, gone FROM experiences WHERE gone IS NOT NULL"))
 
     def export_jsonl(self, path: str | Path) -> int:
         """Write what can be recalled, one JSON object a line; how many."""
@@ -221,25 +210,31 @@ class ExperienceBank:
         Raises InvalidInputError naming a line that is no experience; nothing has been added then.
         """
         found: list[Experience] = []
-        for number, line in enumerate(Path(path).read_text(encoding="utf-8").strip("\n").split("\n"), 1):
+        for number, line in numbered_lines(Path(path)):
             try:
                 found.append(Experience.from_dict(json.loads(line)))
             except (ValueError, AttributeError) as error:
                 raise InvalidInputError(f"{path}, line {number}: {error}") from error
-        with self._lock, self._translated():
-            known = {row[0] for row in self._connection.execute("SELECT id FROM experiences")}
+        known = {row[0] for row in self._database.rows("SELECT id FROM experiences")}
         return len(self._add([e for e in found if e.id not in known], merge=False))
 
     def close(self) -> None:
-        with self._lock:
-            self._connection.close()
+        self._database.close()
 
-    def _insert(self, experience: Experience, own: Vectors, problem: Vectors, merge: bool) -> Experience:
+    def _insert(
+        self,
+        connection: sqlite3.Connection,
+        experience: Experience,
+        own: Vectors,
+        problem: Vectors,
+        *,
+        merge: bool,
+    ) -> Experience:
         near = self._index.nearest(own) if merge else None
         if near is not None and near[1] > self._merge_threshold:
             place, old = near[0], self._ids[near[0]]
             experience = replace(experience, origin=replace(experience.origin, replaces=old))
-            self._connection.execute(
+            connection.execute(
                 "UPDATE experiences SET gone = ?, vectors = NULL WHERE id = ?",
                 (f"replaced by {experience.id}", old),
             )
@@ -252,7 +247,7 @@ class ExperienceBank:
             self._ids.append(experience.id)
         self._places[experience.id] = place
         try:
-            self._connection.execute(
+            connection.execute(
                 "INSERT INTO experiences (id, entry, run, model, uses, wins, vectors) VALUES (?,?,?,?,?,?,?)",
                 (
                     experience.id,
@@ -272,8 +267,8 @@ class ExperienceBank:
 
     def _take_out(self, reason: str, where: str, values: tuple[object, ...]) -> list[str]:
         with self._lock:
-            with self._changing():
-                rows = self._connection.execute(
+            with self._changing() as connection:
+                rows = connection.execute(
                     "UPDATE experiences SET gone = ?, vectors = NULL "
                     f"WHERE gone IS NULL AND {where} RETURNING id",
                     (reason, *values),
@@ -289,24 +284,20 @@ class ExperienceBank:
             return keys
 
     def _read(self, key: str) -> Experience:
-        with self._translated():
-            row = self._connection.execute(
-                "SELECT entry, uses, wins FROM experiences WHERE id = ? AND gone IS NULL", (key,)
-            ).fetchone()
-        if row is None:
+        rows = self._database.rows(
+            "SELECT entry, uses, wins FROM experiences WHERE id = ? AND gone IS NULL", (key,)
+        )
+        if not rows:
             raise KeyError(key)
-        return _experience(*row)
+        return _experience(*rows[0])
 
     def _refresh(self) -> None:
         """Fill the index again where the file has changed without us."""
-        with self._translated():
-            version = self._connection.execute("PRAGMA data_version").fetchone()[0]
-            if self._seen == version:
-                return
-            self._embed_again()
-            rows = self._connection.execute(
-                "SELECT id, vectors FROM experiences WHERE gone IS NULL ORDER BY number"
-            ).fetchall()
+        version = self._data_version()
+        if self._seen == version:
+            return
+        self._embed_again()
+        rows = self._database.rows("SELECT id, vectors FROM experiences WHERE gone IS NULL ORDER BY number")
         index = self._make_index(self._embedder.dimension)
         if rows:
             joined = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4").reshape(len(rows), -1)
@@ -320,12 +311,10 @@ class ExperienceBank:
     def _embed_again(self) -> None:
         """Make the vectors of a bank that another embedder filled, or whose vectors are missing."""
         name = f"{self._embedder.name} {self._embedder.dimension}"
-        row = self._connection.execute("SELECT value FROM facts WHERE name = 'embedder'").fetchone()
+        known = self._database.rows("SELECT value FROM facts WHERE name = 'embedder'")
         size = 2 * 4 * self._embedder.dimension
-        stale = "" if row is None or row[0] != name else f"AND (vectors IS NULL OR length(vectors) != {size})"
-        rows = self._connection.execute(
-            f"SELECT id, entry FROM experiences WHERE gone IS NULL {stale}"
-        ).fetchall()
+        stale = "" if known != [(name,)] else f"AND (vectors IS NULL OR length(vectors) != {size})"
+        rows = self._database.rows(f"SELECT id, entry FROM experiences WHERE gone IS NULL {stale}")
         if not rows and stale:
             return
         changes: list[tuple[bytes, str]] = []
@@ -334,52 +323,26 @@ class ExperienceBank:
             vectors = self._embedder.embed([*(e.key_text for e in found), *(e.problem for e in found)])
             both = np.hstack([vectors[: len(found)], vectors[len(found) :]]).astype("<f4")
             changes = [(row.tobytes(), key) for row, (key, _) in zip(both, rows, strict=True)]
-        with self._transaction():
-            self._connection.executemany("UPDATE experiences SET vectors = ? WHERE id = ?", changes)
-            self._connection.execute("INSERT OR REPLACE INTO facts VALUES ('embedder', ?)", (name,))
-
-    def _prepare(self) -> None:
-        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > _VERSION:
-            raise ExperienceError(
-                f"{self.path} has version {version}, and this tersely knows {_VERSION}. Update tersely."
-            )
-        with self._transaction():
-            if self._connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-                for statement in _SCHEMA:
-                    self._connection.execute(statement)
-                self._connection.execute(f"PRAGMA user_version = {_VERSION}")
+        with self._database.transaction() as connection:
+            connection.executemany("UPDATE experiences SET vectors = ? WHERE id = ?", changes)
+            connection.execute("INSERT OR REPLACE INTO facts VALUES ('embedder', ?)", (name,))
 
     @contextlib.contextmanager
-    def _changing(self) -> Generator[None]:
+    def _changing(self) -> Generator[sqlite3.Connection]:
         """A transaction in which the index is up to date and nobody else writes."""
         while True:
             self._refresh()
-            with self._transaction():
-                if self._connection.execute("PRAGMA data_version").fetchone()[0] == self._seen:
-                    yield
+            with self._database.transaction() as connection:
+                if self._data_version() == self._seen:
+                    yield connection
                     return
 
-    @contextlib.contextmanager
-    def _transaction(self) -> Generator[None]:
-        with self._translated():
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
+    def _data_version(self) -> int:
+        return self._database.rows("PRAGMA data_version")[0][0]
 
-    @contextlib.contextmanager
-    def _translated(self) -> Generator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise ExperienceError(
-                f"{self.path}: {error}. Check the file, its folder and the free space."
-            ) from error
+
+def _remedy(_: sqlite3.Error) -> str:
+    return "Check the file, its folder and the free space."
 
 
 def _experience(entry: str, uses: int, wins: int) -> Experience:

@@ -1,0 +1,91 @@
+"""A SQLite file: one connection for all threads, write-ahead logging, schema versions, translated errors."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tersely.errors import TerselyError
+
+BUSY_S = 10.0
+"""Seconds to wait for another writer."""
+
+
+class Database:
+    """The file at `path`, made where it is missing.
+
+    Args:
+        migrations: the statements that lead from one version of the schema to the next; never changed once
+            released, only added to.
+        error: what is raised for whatever SQLite complains about, and for a file of a newer version.
+        remedy: what to do about a complaint, as a sentence.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        migrations: Sequence[Sequence[str]],
+        error: type[TerselyError],
+        remedy: Callable[[sqlite3.Error], str],
+    ) -> None:
+        self.path = path
+        self._error, self._remedy = error, remedy
+        self._lock = threading.RLock()
+        with self._translated():
+            self.connection = sqlite3.connect(
+                path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
+            )
+        try:
+            with self._translated():
+                self.connection.execute("PRAGMA journal_mode = WAL")
+                self.connection.execute("PRAGMA synchronous = FULL")
+            self._migrate(migrations)
+        except BaseException:
+            self.connection.close()
+            raise
+
+    def rows(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
+        """All rows of a query."""
+        with self._lock, self._translated():
+            return self.connection.execute(statement, values).fetchall()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Generator[sqlite3.Connection]:
+        """All that is written inside, or nothing."""
+        with self._lock, self._translated():
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.connection
+                self.connection.execute("COMMIT")
+            except BaseException:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        with self._lock:
+            self.connection.close()
+
+    def _migrate(self, migrations: Sequence[Sequence[str]]) -> None:
+        newest = len(migrations)
+        with self.transaction() as connection:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version > newest:
+                raise self._error(
+                    f"{self.path} has version {version}, and this tersely knows {newest}. Update tersely."
+                )
+            for statements in migrations[version:]:
+                for statement in statements:
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {newest}")
+
+    @contextlib.contextmanager
+    def _translated(self) -> Generator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._error(f"{self.path}: {error}. {self._remedy(error)}") from error
