@@ -59,6 +59,16 @@ def test_a_reply_with_its_usage(serve: Serve) -> None:
     assert key == "Bearer key"
 
 
+def test_options_of_the_model_hold_where_a_call_does_not_say_otherwise(serve: Serve) -> None:
+    server = serve(lambda _: (200, completion()))
+    url = server.url + "/v1"
+    model = OpenAIChat("small", base_url=url, temperature=0.0, max_tokens=64, stop=["\n\n"])
+    model.complete(ASK, max_tokens=5, stop=None, tool_choice="auto")
+    model.complete(ASK)
+    common = {"model": "small", "messages": ASK, "temperature": 0.0, "stop": ["\n\n"]}
+    assert [body for body, _ in server.asked] == [{**common, "max_tokens": 5}, {**common, "max_tokens": 64}]
+
+
 def test_without_a_name_the_server_is_asked_for_its_first(serve: Serve) -> None:
     server = serve(lambda _: (200, completion()))
     assert OpenAIChat(base_url=server.url + "/v1").name == "small"
@@ -163,7 +173,7 @@ def test_offline_allows_this_machine_only(serve: Serve, monkeypatch: pytest.Monk
 def test_openai_itself_gets_the_new_name_of_the_limit(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     model = OpenAIChat("gpt")
-    assert model._request(ASK, 5, None, None, None, None)["max_completion_tokens"] == 5
+    assert model._request(ASK, {"max_tokens": 5})["max_completion_tokens"] == 5
 
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from typing import Any, Literal, cast, get_args
 from tersely.agent.redaction import redact_all
 from tersely.agent.shortening import Shortener
 from tersely.agent.store import MemoryStore, StoreError
-from tersely.chat.protocol import ChatError, ChatModel, Message, without_thought
+from tersely.chat.protocol import ChatError, ChatModel, Message, Options, without_thought
 from tersely.chat.transcript import Json, call_ids, check_message, render, size, text_of
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
@@ -408,7 +408,7 @@ class AgentMemory:
 
     # Resets
 
-    def _options(self, tools: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
+    def _options(self, tools: Sequence[Mapping[str, Any]] | None) -> Options:
         """How the model is asked for a summary."""
         choice = "none" if tools else None
         return {"max_tokens": self._summary_tokens, "tools": tools, "tool_choice": choice}

@@ -7,11 +7,11 @@ import importlib
 import json
 import os
 import urllib.parse
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, cast
+from collections.abc import Sequence
+from typing import Any, Unpack, cast
 from weakref import WeakKeyDictionary
 
-from tersely.chat.protocol import ChatError, Message, Reply, ToolCall, Usage
+from tersely.chat.protocol import ChatError, Message, Options, Reply, Sampling, ToolCall, Usage
 from tersely.errors import InvalidInputError, MissingDependencyError, OfflineError
 from tersely.offline import LOOPBACK, network_forbidden
 
@@ -29,6 +29,7 @@ class OpenAIChat:
         api_key: by default OPENAI_API_KEY; servers of one's own usually need none.
         timeout_s: seconds for one try.
         retries: further tries, with growing pauses, after a busy server, a broken connection or a timeout.
+        sampling: max_tokens, temperature and stop of every call that does not say otherwise.
 
     Raises:
         MissingDependencyError: the openai package is not installed.
@@ -44,6 +45,7 @@ class OpenAIChat:
         api_key: str | None = None,
         timeout_s: float = 60.0,
         retries: int = 2,
+        **sampling: Unpack[Sampling],
     ) -> None:
         try:
             openai: Any = importlib.import_module("openai")
@@ -75,41 +77,24 @@ class OpenAIChat:
         self._limit = (
             "max_completion_tokens" if host == urllib.parse.urlsplit(_OPENAI).hostname else "max_tokens"
         )
+        self._sampling = sampling
         self._client = openai.OpenAI(**self._settings)
         self.name = "the server"
         self.name = self._first_model() if model is None else model
         # Connections belong to the loop that opened them.
         self._async_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        stop: Sequence[str] | None = None,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        tool_choice: Literal["auto", "none", "required"] | None = None,
-    ) -> Reply:
+    def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
         """See `ChatModel.complete`."""
-        request = self._request(messages, max_tokens, temperature, stop, tools, tool_choice)
+        request = self._request(messages, options)
         try:
             return _read(self._client.chat.completions.create(**request))
         except (self._openai.OpenAIError, *_NONSENSE) as error:
             raise self._translated(error) from error
 
-    async def acomplete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        stop: Sequence[str] | None = None,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        tool_choice: Literal["auto", "none", "required"] | None = None,
-    ) -> Reply:
+    async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
         """See `ChatModel.acomplete`."""
-        request = self._request(messages, max_tokens, temperature, stop, tools, tool_choice)
+        request = self._request(messages, options)
         loop = asyncio.get_running_loop()
         client = self._async_clients.get(loop)
         if client is None:
@@ -128,23 +113,15 @@ class OpenAIChat:
             raise ChatError(f"{self._settings['base_url']} lists no model. Pass the name of one.")
         return found[0].id
 
-    def _request(
-        self,
-        messages: Sequence[Message],
-        max_tokens: int | None,
-        temperature: float | None,
-        stop: Sequence[str] | None,
-        tools: Sequence[Mapping[str, Any]] | None,
-        tool_choice: str | None,
-    ) -> dict[str, Any]:
-        options = {
-            self._limit: max_tokens,
-            "temperature": temperature,
-            "stop": list(stop) if stop else None,
-            "tools": list(tools) if tools else None,
-            "tool_choice": tool_choice if tools else None,
-        }
-        given = {key: value for key, value in options.items() if value is not None}
+    def _request(self, messages: Sequence[Message], options: Options) -> dict[str, Any]:
+        wanted = {**self._sampling, **{key: value for key, value in options.items() if value is not None}}
+        given: dict[str, Any] = {key: value for key, value in wanted.items() if value is not None}
+        if "max_tokens" in given:
+            given[self._limit] = given.pop("max_tokens")
+        if not given.get("tools"):
+            given = {key: value for key, value in given.items() if key not in ("tools", "tool_choice")}
+        for key in {"stop", "tools"} & set(given):
+            given[key] = list(given[key])
         return {"model": self.name, "messages": list(messages), **given}
 
     def _translated(self, error: Exception) -> ChatError:

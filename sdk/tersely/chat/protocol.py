@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypedDict, Unpack, runtime_checkable
 
 from tersely.errors import TerselyError
 
@@ -47,6 +47,21 @@ class Reply:
     """None where the server does not say."""
 
 
+class Sampling(TypedDict, total=False):
+    """How a reply is written; what is missing or None is left to the server."""
+
+    max_tokens: int | None
+    temperature: float | None
+    stop: Sequence[str] | None
+
+
+class Options(Sampling, total=False):
+    """What a call may say beside its messages."""
+
+    tools: Sequence[Mapping[str, Any]] | None
+    tool_choice: Literal["auto", "none", "required"] | None
+
+
 def without_thought(text: str) -> str:
     """A reply without what a reasoning model thinks aloud, also where it was cut off in the middle of it."""
     return _THOUGHT.sub("", text).rpartition("</think>")[2].strip()
@@ -59,29 +74,11 @@ class ChatModel(Protocol):
     name: str
     """For traces and receipts."""
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        stop: Sequence[str] | None = None,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        tool_choice: Literal["auto", "none", "required"] | None = None,
-    ) -> Reply:
-        """The model's next message; what is None is left to the server. Raises ChatError where there is
-        none."""
+    def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
+        """The model's next message; what is not given is left to the model. Raises ChatError where there
+        is none."""
         ...
 
-    async def acomplete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        stop: Sequence[str] | None = None,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        tool_choice: Literal["auto", "none", "required"] | None = None,
-    ) -> Reply:
+    async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
         """`complete` without blocking the event loop."""
         ...
