@@ -77,6 +77,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     """The JSON of a run."""
     artifact = load_artifact(None)
     readers = [CachedReader(open_reader(spec)) for spec in options.reader]
+    quick = {
+        r.name for r, spec in zip(readers, options.reader, strict=True) if spec.startswith("extractive:")
+    }
     examples = {name: _examples(name, options) for name in NAMES}
     count = resolve_counter(None).count
     systems: dict[str, Any] = {}
@@ -92,7 +95,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             for rate, rows in rates.items():
                 system["tasks"][name][rate] = _score(rows, examples[name], count)
                 for reader in readers:
-                    system["tasks"][name][rate]["f1"][reader.name] = _f1(reader, rows, examples[name])
+                    read = rows if reader.name in quick else rows[: options.slow_limit]
+                    system["tasks"][name][rate]["f1"][reader.name] = _f1(reader, read, examples[name])
                     progress.step(f"reading {name}")
     progress.close()
     return {
@@ -217,7 +221,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--limit", type=int, default=100, help="questions of each set")
     parser.add_argument(
-        "--slow-limit", type=int, default=24, help="questions for peers with a language model"
+        "--slow-limit", type=int, default=24, help="questions for peers and readers with a language model"
     )
     parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS), metavar="PEER")
     parser.add_argument("--no-minilm", dest="minilm", action="store_false", help="without that control")

@@ -23,7 +23,8 @@ def markdown(result: dict[str, Any]) -> str:
         + ".",
         "Answers kept: some answer stands in the compressed text, titles included; with a Wilson interval of "
         "95 %. Peers with a knob are searched for the budget; the rate achieved is in brackets. F1: a reader "
-        "answers from the compressed text alone. Lead: answers kept by tersely minus the system's, over the "
+        "answers from the compressed text alone; one with a language model reads the first questions only, as "
+        "many as are named. Lead: answers kept by tersely minus the system's, over the "
         "questions that both read, with a bootstrap interval.",
     ]
     names = list(systems[OURS]["tasks"])
@@ -41,7 +42,9 @@ def markdown(result: dict[str, Any]) -> str:
 def _quality(result: dict[str, Any], name: str) -> str:
     systems, readers = result["systems"], result["readers"]
     header = ["", "questions", "budget", "answers kept, %", "[rate]", "lead of tersely"]
-    header += [f"F1, {reader.split('-')[0]}" for reader in readers]
+    for reader in readers:
+        asked = max(len(c["f1"][reader]) for s in systems.values() for c in s["tasks"].get(name, {}).values())
+        header.append(f"F1, {reader.split('-')[0]} ({asked})")
     rows: list[list[str]] = []
     for rate in (*systems[OURS]["tasks"][name], "1.0"):
         for system, found in systems.items():
