@@ -23,8 +23,8 @@ def markdown(result: dict[str, Any]) -> str:
         + ".",
         "Answers kept: some answer stands in the compressed text, titles included; with a Wilson interval of "
         "95 %. Peers with a knob are searched for the budget; the rate achieved is in brackets. F1: a reader "
-        "answers from the compressed text alone; one with a language model reads the first questions only, as "
-        "many as are named. Lead: answers kept by tersely minus the system's, over the "
+        "answers from the compressed text alone; one with a language model reads the first questions only, "
+        "as many as are named. Lead: answers kept by tersely minus the system's, over the "
         "questions that both read, with a bootstrap interval.",
     ]
     names = list(systems[OURS]["tasks"])
