@@ -2,7 +2,9 @@
 
 Every transcript is replayed through every memory. Before each message of the assistant the memory is asked
 what the model would see; the tokens of that are the bill. The values that the assistant then wrote into its
-tool call, and had been told after the first prompt, are the facts that had to be there.
+tool call, and had been told after the first prompt, are the facts that had to be there; of meetings, the
+sentences that answer the questions at the end. With --chat-model-url, LangChain's SummarizationMiddleware and
+tersely also run with that model, on the first transcripts of each set.
 """
 
 from __future__ import annotations
@@ -17,19 +19,24 @@ import numpy as np
 
 from benchmarks.memory.policies import DropOldest, Everything, MaskObservations, Memory, Tersely
 from benchmarks.memory.replay import CACHED_PRICE, WRITTEN_PRICE, Account, replay
-from benchmarks.memory.transcripts import Transcript, needed, read_transcripts
+from benchmarks.memory.transcripts import Transcript, read_transcripts
 from benchmarks.progress import Progress
 from benchmarks.quality.statistics import Estimate, bootstrap, paired_difference
 from benchmarks.results import add_out, describe, environment, publish, table
 from benchmarks.tasks.rows import data_folder
 from tersely import Compressor
+from tersely.chat import ChatModel, OpenAIChat
 from tersely.chat.transcript import size
 
-SETS = ("traj_taubench",)
+SETS = {
+    "taubench": ("tau-bench, airline and retail", (500, 1000, 1500, 2500)),
+    "fireact": ("FireAct, search runs of twelve messages and more", (250, 500, 750, 1000)),
+    "qmsum": ("QMSum, meetings", (1000, 2000, 4000, 6000)),
+}
+"""Title, and tokens beyond the first prompt (twice the first prompt for tersely, which gives it half of the
+limit)."""
 WINDOWS = (1, 2, 3, 5)
 """Tool results that masking leaves."""
-ROOMS = (500, 1000, 1500, 2500)
-"""Tokens beyond the first prompt (twice the first prompt for tersely, which gives it half of the limit)."""
 
 Make = Callable[[Transcript], Memory]
 
@@ -39,6 +46,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.memory", description=__doc__)
     parser.add_argument("--data", help="data folder; TERSELY_DATA by default")
     parser.add_argument("--limit", type=int, default=100, help="transcripts of each set, at most")
+    parser.add_argument("--meetings", type=int, default=15, help="meetings, at most")
+    parser.add_argument("--chat-model-url", help="an OpenAI-compatible server, for memories with a model")
+    parser.add_argument("--chat-limit", type=int, default=12, help="transcripts for memories with a model")
     parser.add_argument("--seed", type=int, default=13)
     add_out(parser, "memory")
     options = parser.parse_args(arguments)
@@ -48,15 +58,50 @@ def main(arguments: list[str] | None = None) -> int:
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """The JSON of a run: for every set and memory what it cost and held."""
     compressor = Compressor()
+    chat = (
+        OpenAIChat(base_url=options.chat_model_url, timeout_s=600, max_tokens=400, temperature=0.0)
+        if (options.chat_model_url)
+        else None
+    )
     found: dict[str, Any] = {}
-    for name in SETS:
-        transcripts = read_transcripts(data_folder(options.data), name)
-        drawn = random.Random(options.seed).sample(transcripts, min(options.limit, len(transcripts)))
-        found[name] = compare(drawn, systems(compressor), compressor, options.seed)
-    return {"environment": environment(), "model": compressor.model, "seed": options.seed, "sets": found}
+    for name, (title, rooms) in SETS.items():
+        transcripts = read_transcripts(data_folder(options.data), name, options.seed)
+        limit = min(options.meetings if name == "qmsum" else options.limit, len(transcripts))
+        drawn = random.Random(options.seed).sample(transcripts, limit)
+        found[title] = compare(drawn, systems(compressor, rooms), compressor, options.seed)
+        if chat:
+            few = drawn[: options.chat_limit]
+            made = with_model(compressor, rooms, chat)
+            found[f"{title}, with a model"] = compare(few, made, compressor, options.seed)
+    return {
+        "environment": environment(),
+        "model": compressor.model,
+        "chat_model": chat.name if chat else None,
+        "seed": options.seed,
+        "sets": found,
+    }
 
 
-def systems(compressor: Compressor) -> dict[str, Make]:
+def with_model(compressor: Compressor, rooms: Sequence[int], chat: ChatModel) -> dict[str, Make]:
+    """tersely and LangChain with the same model, at the second of the rooms."""
+    from benchmarks.memory.langchain_memory import LangChainSummaries
+
+    count, room = compressor.count_tokens, rooms[1]
+    return {
+        "everything": lambda t: Everything(t.first),
+        f"LangChain, {room} tokens": lambda t: LangChainSummaries(
+            t.first, size(t.first, count) + room, chat, count
+        ),
+        f"tersely, {room} tokens": lambda t: Tersely(
+            t.first, 2 * size(t.first, count) + room, compressor, chat
+        ),
+        f"tersely without a model, {room} tokens": lambda t: Tersely(
+            t.first, 2 * size(t.first, count) + room, compressor
+        ),
+    }
+
+
+def systems(compressor: Compressor, rooms: Sequence[int]) -> dict[str, Make]:
     """Every memory by the name it has in the table."""
     count = compressor.count_tokens
 
@@ -66,9 +111,9 @@ def systems(compressor: Compressor) -> dict[str, Make]:
     made: dict[str, Make] = {"everything": lambda t: Everything(t.first)}
     for window in WINDOWS:
         made[f"last {window} tool results"] = lambda t, w=window: MaskObservations(t.first, w)
-    for room in ROOMS:
+    for room in rooms:
         made[f"newest, {room} tokens"] = lambda t, r=room: DropOldest(t.first, first(t) + r, count)
-    for room in ROOMS:
+    for room in rooms:
         made[f"tersely, {room} tokens"] = lambda t, r=room: Tersely(t.first, 2 * first(t) + r, compressor)
     return made
 
@@ -77,13 +122,12 @@ def compare(
     transcripts: Sequence[Transcript], made: dict[str, Make], compressor: Compressor, seed: int
 ) -> dict[str, Any]:
     """Accounts of all memories over the same transcripts, and tersely against each of the others."""
-    facts = [needed(t) for t in transcripts]
     accounts: dict[str, list[Account]] = {}
     progress = Progress(len(made) * len(transcripts))
     for name, make in made.items():
         accounts[name] = []
-        for transcript, wanted in zip(transcripts, facts, strict=True):
-            accounts[name].append(replay(transcript, wanted, make(transcript), compressor.count_tokens))
+        for transcript in transcripts:
+            accounts[name].append(replay(transcript, make(transcript), compressor.count_tokens))
             progress.step(name)
     progress.close()
     rows = {name: _row(own, seed) for name, own in accounts.items()}
@@ -93,7 +137,7 @@ def compare(
     return {
         "transcripts": len(transcripts),
         "messages": sum(len(t.first) + len(t.rest) for t in transcripts),
-        "facts": sum(len(v) for f in facts for v in f.values()),
+        "facts": sum(len(facts) for t in transcripts for facts in t.facts.values()),
         "rows": rows,
     }
 
@@ -141,7 +185,8 @@ def _json(estimate: Estimate) -> list[float]:
 def markdown(result: dict[str, Any]) -> str:
     """The section of RESULTS.md."""
     parts = [
-        f"Model {result['model']}, no chat model: notes are sentences of the transcript. "
+        f"Model {result['model']}. Notes are sentences of the transcript, where no chat model is named "
+        f"(that one is {result['chat_model'] or 'none'}). "
         f"Seed {result['seed']}. {describe(result['environment'])}\n\n"
         f"Billed: input tokens, and {WRITTEN_PRICE:g} for each token that a model writes for a summary; with "
         f"a cache, input that stood at the beginning of the call before costs {CACHED_PRICE:g}."

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
 from tersely import Compressor
 from tersely.agent import AgentMemory
-from tersely.chat import ChatModel
+from tersely.chat import ChatModel, Message, Options, Reply
 from tersely.chat.transcript import size
 
 Json = dict[str, Any]
@@ -80,21 +80,14 @@ class Tersely:
     """AgentMemory; without a model its notes are the most relevant sentences of the transcript."""
 
     def __init__(
-        self,
-        first: Sequence[Json],
-        limit: int,
-        compressor: Compressor,
-        model: ChatModel | None = None,
-        **options: Any,
+        self, first: Sequence[Json], limit: int, compressor: Compressor, model: ChatModel | None = None
     ) -> None:
-        self._memory = AgentMemory(first, limit=limit, compressor=compressor, **options)
-        self._model = model
-        self._count = compressor.count_tokens
-        self._read = self._written = 0
+        self._memory = AgentMemory(first, limit=limit, compressor=compressor)
+        self._model = Counted(model, compressor.count_tokens) if model else None
 
     @property
     def summary_tokens(self) -> tuple[int, int]:
-        return self._read, self._written
+        return self._model.tokens if self._model else (0, 0)
 
     def append(self, message: Json) -> None:
         self._ready()
@@ -106,12 +99,27 @@ class Tersely:
         return self._memory.prepare(self._model)
 
     def _ready(self) -> None:
-        if not self._memory.full:
-            return
-        if self._model is not None:
-            self._read += size(self._memory.summary_request(), self._count)
-        before = self._memory.summaries
-        self._memory.prepare(self._model)
-        if self._model is not None and self._memory.summaries > before:
-            *_, last, _ = self._memory.trajectory()
-            self._written += self._count(last.response[-1]["content"])
+        if self._memory.full:
+            self._memory.prepare(self._model)
+
+
+class Counted:
+    """A chat model whose tokens are counted as the benchmark counts all others."""
+
+    def __init__(self, model: ChatModel, count: Count) -> None:
+        self._model, self._count = model, count
+        self.name = model.name
+        self.tokens = (0, 0)
+
+    def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
+        """See `ChatModel.complete`."""
+        return self._add(messages, self._model.complete(messages, **options))
+
+    async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
+        """See `ChatModel.acomplete`."""
+        return self._add(messages, await self._model.acomplete(messages, **options))
+
+    def _add(self, messages: Sequence[Message], reply: Reply) -> Reply:
+        read, written = self.tokens
+        self.tokens = read + size(messages, self._count), written + self._count(reply.text)
+        return reply

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -51,9 +51,7 @@ class Account:
         return self
 
 
-def replay(
-    transcript: Transcript, facts: Mapping[int, Sequence[str]], memory: Memory, count: Count
-) -> Account:
+def replay(transcript: Transcript, memory: Memory, count: Count) -> Account:
     """Before each assistant message the memory is asked what the model would see; then it gets the
     message."""
     account = Account()
@@ -71,7 +69,7 @@ def replay(
             account.cached += size(context[:shared], count)
             account.longest = max(account.longest, tokens)
             account.orphans += orphans(context)
-            wanted = facts.get(place, ())
+            wanted = transcript.facts.get(place, ())
             shown = "\n".join(map(str, context)) if wanted else ""
             account.needed += len(wanted)
             account.held += sum(_shown(fact, shown) for fact in wanted)

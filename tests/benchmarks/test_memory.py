@@ -46,16 +46,16 @@ REST = [
     call("3", boat={"name": "Nora"}, price=95),
     result("3", "Done."),
 ]
-TRANSCRIPT = Transcript("t", FIRST, REST)
+TRANSCRIPT = Transcript("t", FIRST, REST, needed(FIRST, REST))
 
 
 def test_needed_are_values_that_a_call_takes_from_what_was_told_before() -> None:
     # Ada stands in the first prompt, which is always there; 2 and 95 are too short to be told from others.
-    assert needed(TRANSCRIPT) == {3: ["BX-771", "Elsa", "Nora"], 5: ["Nora"]}
+    assert TRANSCRIPT.facts == {3: ["BX-771", "Elsa", "Nora"], 5: ["Nora"]}
 
 
 def test_an_account_by_hand() -> None:
-    account = replay(TRANSCRIPT, needed(TRANSCRIPT), Everything(FIRST), COUNT)
+    account = replay(TRANSCRIPT, Everything(FIRST), COUNT)
     sizes = [size([*FIRST, *REST[:n]], COUNT) for n in (0, 3, 5)]
     assert (account.calls, account.read, account.cached) == (3, sum(sizes), sizes[0] + sizes[1])
     assert (account.held, account.needed, account.orphans, account.longest) == (4, 4, 0, sizes[2])
@@ -69,9 +69,10 @@ def test_masking_hides_all_but_the_last_results() -> None:
         memory.append(message)
     shown = [m["content"] for m in memory.context() if m["role"] == "tool"]
     assert shown == [MASK, "Elsa costs 120, Nora 95."]
-    account = replay(TRANSCRIPT, needed(TRANSCRIPT), MaskObservations(FIRST, 1), COUNT)
+    account = replay(TRANSCRIPT, MaskObservations(FIRST, 1), COUNT)
     assert (account.held, account.needed) == (4, 4)
-    assert replay(TRANSCRIPT, {5: ["BX-771x", "Elsa costs"]}, MaskObservations(FIRST, 1), COUNT).held == 1
+    other = Transcript("t", FIRST, REST, {5: ["BX-771x", "Elsa costs"]})
+    assert replay(other, MaskObservations(FIRST, 1), COUNT).held == 1
 
 
 def test_dropping_the_oldest_parts_no_pair() -> None:
@@ -94,7 +95,7 @@ def test_orphans_are_counted() -> None:
 def test_summaries_of_a_model_are_billed() -> None:
     rest = [m for i in range(12) for m in (call(f"c{i}", n=i), result(f"c{i}", "word " * 60))]
     memory = Tersely(FIRST, 600, COMPRESSOR, ScriptedChat(lambda _: "Some notes."))
-    account = replay(Transcript("t", FIRST, rest), {}, memory, COUNT)
+    account = replay(Transcript("t", FIRST, rest, {}), memory, COUNT)
     read, written = memory.summary_tokens
     assert read > 500
     assert written % COUNT("Some notes.") == 0
@@ -108,13 +109,66 @@ def test_transcripts_that_no_api_would_take_end_there(tmp_path: Path) -> None:
     rows = [
         {"id": "good", "messages": [*FIRST, *REST]},
         {"id": "no calls", "messages": [*FIRST, {"role": "assistant", "content": "No."}]},
-        {"id": "broken", "messages": [*FIRST, *REST[:2], REST[3], {"role": "user", "content": "?"}]},
+        {"id": "broken", "messages": [*FIRST, *REST[:5], REST[3], {"role": "user", "content": "?"}]},
     ]
-    with gzip.open(tmp_path / "trajectories" / "some.jsonl.gz", "wt") as stream:
+    with gzip.open(tmp_path / "trajectories" / "traj_taubench.jsonl.gz", "wt") as stream:
         stream.writelines(json.dumps(row) + "\n" for row in rows)
-    good, broken = read_transcripts(tmp_path, "some")
+    good, broken = read_transcripts(tmp_path, "taubench", 13)
     assert (good.first, good.rest) == (FIRST, REST)
-    assert broken.rest == REST[:2]
+    assert broken.rest == REST[:5]
+
+
+def test_a_search_run_becomes_calls_and_results(tmp_path: Path) -> None:
+    (tmp_path / "trajectories").mkdir()
+    log = [
+        {"role": "user", "content": "Who built the Tall Tower?"},
+        {"role": "assistant", "content": "Thought: I search.\nAction: search[Tall Tower builder]"},
+        {"role": "user", "content": "Observation: Ada Penrose drew it [1], and Bertil Krans built it."},
+        {"role": "assistant", "content": "Thought: Is it so?\nAction: search[was Bertil Krans alive]"},
+        {"role": "user", "content": "Observation: Yes."},
+        *[{"role": role, "content": "..."} for role in ("assistant", "user") * 3],
+        {"role": "assistant", "content": "Thought: Done.\nAction: finish[Bertil Krans]"},
+        {"role": "user", "content": "Observation: Episode finished"},
+    ]
+    rows = [{"id": "long", "messages": log}, {"id": "short", "messages": log[:5]}]
+    with gzip.open(tmp_path / "trajectories" / "traj_fireact.jsonl.gz", "wt") as stream:
+        stream.writelines(json.dumps(row) + "\n" for row in rows)
+    (run,) = read_transcripts(tmp_path, "fireact", 13)
+    assert run.first == log[:1]
+    assert run.rest[0]["content"] == "Thought: I search.\n"
+    assert json.loads(run.rest[0]["tool_calls"][0]["function"]["arguments"]) == {"text": "Tall Tower builder"}
+    assert run.rest[1]["content"] == "Ada Penrose drew it [1], and Bertil Krans built it."
+    assert orphans(run.rest) == 0
+    # The names of a search that were told, and neither those of the question nor the search as a whole.
+    assert run.facts == {2: ["Bertil Krans"], 10: ["Bertil Krans"]}
+
+
+def test_a_meeting_is_asked_about_at_its_end(data: Path) -> None:
+    meeting, *_ = read_transcripts(data, "qmsum", 13)
+    (place,) = meeting.facts
+    assert place == len(meeting.rest) - 1
+    assert meeting.rest[place]["role"] == "assistant"
+    assert meeting.rest[place - 1]["content"].endswith("?")
+    told = "\n".join(m["content"] for m in meeting.rest[: place - 1])
+    assert all(fact in told for fact in meeting.facts[place])
+
+
+def test_langchain_summarises_with_the_same_model() -> None:
+    pytest.importorskip("langchain")
+    from benchmarks.memory.langchain_memory import LangChainSummaries
+
+    rest = [m for i in range(30) for m in (call(f"c{i}", n=i), result(f"c{i}", "word " * 60))]
+    model = ScriptedChat(lambda _: "Some notes.")
+    memory = LangChainSummaries(FIRST, 1500, model, COUNT)
+    account = replay(Transcript("t", FIRST, rest, {59: ["Some notes."]}), memory, COUNT)
+    assert model.asked
+    assert memory.summary_tokens[1] == COUNT("Some notes.") * len(model.asked)
+    assert account.orphans == 0
+    shown = memory.context()
+    assert shown[0] == FIRST[0]
+    assert any("Some notes." in str(m["content"]) for m in shown)
+    assert len(shown) < len(rest)
+    assert shown[-1]["content"] == rest[-1]["content"]
 
 
 def test_the_table_sets_tersely_against_each_other_memory() -> None:
@@ -124,7 +178,9 @@ def test_the_table_sets_tersely_against_each_other_memory() -> None:
         for m in (call(f"c{i}", n=i), result(f"c{i}", f"Berth {1000 + i} is free. " * 20))
     ]
     rest += [call("x", berth=1007), result("x", "Done.")]
-    found = compare([Transcript("t", FIRST, rest)] * 2, systems(COMPRESSOR), COMPRESSOR, 13)
+    found = compare(
+        [Transcript("t", FIRST, rest, needed(FIRST, rest))] * 2, systems(COMPRESSOR, (500,)), COMPRESSOR, 13
+    )
     rows = found["rows"]
     assert rows["everything"]["held"] == [100.0, 100.0, 100.0]
     assert all(row["orphans"] == 0 for row in rows.values())
@@ -139,6 +195,7 @@ def test_the_table_sets_tersely_against_each_other_memory() -> None:
         "packages": {},
         "date": "x",
     }
-    text = markdown({"environment": environment, "model": "m", "seed": 13, "sets": {"some": found}})
+    run = {"environment": environment, "model": "m", "chat_model": None, "seed": 13}
+    text = markdown({**run, "sets": {"some": found}})
     assert "| everything |" in text
     assert "| **tersely, 500 tokens** |" in text

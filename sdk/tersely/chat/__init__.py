@@ -8,7 +8,18 @@ Anything with `complete` and `acomplete` is a `ChatModel`.
 """
 
 from tersely.chat.openai import OpenAIChat
-from tersely.chat.protocol import ChatError, ChatModel, Message, Reply, ToolCall, Usage
+from tersely.chat.protocol import ChatError, ChatModel, Message, Options, Reply, Sampling, ToolCall, Usage
 from tersely.chat.scripted import ScriptedChat
 
-__all__ = ["ChatError", "ChatModel", "Message", "OpenAIChat", "Reply", "ScriptedChat", "ToolCall", "Usage"]
+__all__ = [
+    "ChatError",
+    "ChatModel",
+    "Message",
+    "OpenAIChat",
+    "Options",
+    "Reply",
+    "Sampling",
+    "ScriptedChat",
+    "ToolCall",
+    "Usage",
+]

@@ -1,0 +1,76 @@
+"""LangChain's SummarizationMiddleware as its agents run it, with any chat model of tersely's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from langchain.agents.middleware import SummarizationMiddleware
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    RemoveMessage,
+    convert_to_messages,
+    convert_to_openai_messages,
+)
+from langchain_core.outputs import ChatGeneration, ChatResult
+
+from benchmarks.memory.policies import Count, Counted, Json
+from tersely.chat import ChatModel
+from tersely.chat.transcript import size
+
+
+class LangChainSummaries:
+    """Summarises above `limit` tokens and keeps the last 20 messages, which is its default.
+
+    The system prompt stands outside of the history, as in `create_agent`.
+    """
+
+    def __init__(self, first: Sequence[Json], limit: int, model: ChatModel, count: Count) -> None:
+        self._system = [m for m in first if m["role"] == "system"]
+        self._messages = convert_to_messages([m for m in first if m["role"] != "system"])
+        self._model = Counted(model, count)
+
+        def counted(messages: Any) -> int:
+            return size([*self._system, *_plain(messages)], count)
+
+        self._middleware: Any = SummarizationMiddleware(
+            _Bridge(chat=self._model), trigger=("tokens", limit), token_counter=counted
+        )
+
+    @property
+    def summary_tokens(self) -> tuple[int, int]:
+        return self._model.tokens
+
+    def append(self, message: Json) -> None:
+        self._messages += convert_to_messages([message])
+
+    def context(self) -> list[Json]:
+        """See `Memory.context`."""
+        changed = self._middleware.before_model({"messages": self._messages}, None)
+        if changed:
+            self._messages = [m for m in changed["messages"] if not isinstance(m, RemoveMessage)]
+        return [*self._system, *_plain(self._messages)]
+
+
+class _Bridge(BaseChatModel):
+    chat: Any
+
+    @property
+    def _llm_type(self) -> str:
+        return "tersely"
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: Any = None,
+        **options: Any,
+    ) -> ChatResult:
+        reply = self.chat.complete(_plain(messages), stop=stop)
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(reply.text))])
+
+
+def _plain(messages: Sequence[BaseMessage]) -> list[Json]:
+    return cast("list[Json]", convert_to_openai_messages(list(messages)))
