@@ -21,6 +21,7 @@ from tersely.selector.layout import (
     INPUT_NAMES,
     LAYOUT_VERSION,
     OUTPUT_NAMES,
+    POOLED_NAME,
     EncodedDocument,
     Layout,
     LayoutConfig,
@@ -142,7 +143,7 @@ def flat(rows: Sequence[Logits]) -> NDArray[np.float32]:
 
 def test_the_graph_has_the_inputs_and_outputs_of_the_layout(session: EncoderSession) -> None:
     assert set(session.inputs) == set(INPUT_NAMES)
-    assert set(session.outputs) == set(OUTPUT_NAMES)
+    assert set(session.outputs) == {*OUTPUT_NAMES, POOLED_NAME}
 
 
 def test_the_logits_tell_the_sentences_apart(session: EncoderSession, windows: list[Window]) -> None:

@@ -280,6 +280,33 @@ def test_an_index_finds_what_brute_force_finds(make: Callable[[int], Index], see
         assert nearest is None
 
 
+@pytest.mark.parametrize("make", INDICES)
+@pytest.mark.parametrize("decay", [8.0, 1e9], ids=["leading numbers count most", "all count the same"])
+def test_an_index_of_long_vectors_finds_what_brute_force_finds(
+    make: Callable[[int], Index], decay: float
+) -> None:
+    r = np.random.default_rng(5)
+    size, dimension = 3000, 96
+
+    def vectors(count: int) -> Vectors:
+        rows = r.normal(size=(count, dimension)) * np.exp(-np.arange(dimension) / decay)
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+    index, own, problems = make(dimension), vectors(size), vectors(size)
+    own[10] = own[2000] = own[50]
+    problems[10] = problems[2000] = problems[50]
+    index.add(own, problems)
+    for query, problem in zip([*vectors(20), own[50]], [*vectors(20), problems[50]], strict=True):
+        scores = 0.3 * own @ query + 0.7 * problems @ problem
+        found = index.search(query, problem, 0.3, 7)
+        assert [s for _, s in found] == pytest.approx(np.sort(scores)[::-1][:7], abs=1e-5)
+        assert all(scores[place] == pytest.approx(score, abs=1e-5) for place, score in found)
+        nearest = index.nearest(query)
+        assert nearest is not None
+        assert nearest[1] == pytest.approx(np.max(own @ query), abs=1e-5)
+    assert [place for place, _ in index.search(own[50], problems[50], 0.3, 3)] == [10, 50, 2000]
+
+
 # Extraction
 
 LOG = [

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import torch
 
+from benchmarks.minilm import INSTALL, PACKAGE
 from tersely import Compressor, Document
+from tersely.embedding import SentenceEmbedder
 from training.export.artifact import export
 from training.selector.config import DataConfig, SelectorConfig, TrainConfig
 from training.selector.data import prepare
@@ -105,6 +108,8 @@ def test_training_starts_from_earlier_weights(trained: tuple[SelectorConfig, Pat
 def test_exported_artifact_agrees_with_torch_and_compresses(
     trained: tuple[SelectorConfig, Path], tmp_path: Path
 ) -> None:
+    if find_spec(PACKAGE) is None:
+        pytest.skip(f"needs MiniLM: {INSTALL}")
     config, run = trained
     folder = export(config, run, tmp_path / "model", "make tiny")
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -122,3 +127,6 @@ def test_exported_artifact_agrees_with_torch_and_compresses(
     assert 0 < result.tokens_after <= 0.6 * result.tokens_before
     for span in result.kept:
         assert documents[span.doc].text[span.start : span.end] in result.text
+    found = SentenceEmbedder(folder).embed(["Who founded Orvelle?", orvelle])
+    assert manifest["embedding"]["dimension"] == found.shape[1]
+    assert f"reciprocal rank {manifest['embedding']['mrr']}" in card

@@ -22,6 +22,7 @@ from tersely.selector.layout import LAYOUT_VERSION, Layout, LayoutConfig
 from tersely.selector.selector import Selector
 from training.export.calibration import calibration
 from training.export.card import card
+from training.export.embedding import write_projection
 from training.export.onnx import export_float, parity
 from training.selector.batching import Encoder
 from training.selector.config import SelectorConfig
@@ -77,6 +78,8 @@ def export(config: SelectorConfig, run: Path, target: Path, command: str) -> Pat
     unfitted().save(staging / "fusion.json")
     seal(staging, config, layout_config, threshold=0.5)
 
+    embedding = write_projection(staging, training, heldout, config.seed)
+    seal(staging, config, layout_config, threshold=0.5)
     selector = Selector.load(load_artifact(staging))
     fusion, ablation, scored = fit(selector, heldout, config.seed)
     fusion.save(staging / "fusion.json")
@@ -87,6 +90,7 @@ def export(config: SelectorConfig, run: Path, target: Path, command: str) -> Pat
         "data": sorted(config.data.questions),
         "runs": runs_of(trained),
         "parity": gaps,
+        "embedding": embedding,
         "heldout": ablation,
         "heldout_questions": dict(Counter(g.source for g in heldout)),
         "tools": {"python": platform.python_version(), **{t: version(t) for t in TOOLS}},

@@ -13,13 +13,43 @@ import numpy as np
 import onnx
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from benchmarks.export import dimension, export_graph
 from tersely.onnx.session import EncoderSession
-from tersely.selector.layout import INPUT_NAMES, OUTPUT_NAMES, Window, collate
-from training.selector.model import SelectorModel
+from tersely.selector.layout import INPUT_NAMES, OUTPUT_NAMES, POOLED_NAME, Window, collate
+from training.selector.model import SelectorModel, mean_state
 
 Outputs = tuple[NDArray[np.float32], NDArray[np.float32]]
+
+
+class _Graph(torch.nn.Module):
+    """The selector as it is exported: its logits, and the mean states of segment 0 after each third of the
+    layers, (B, 3 H), which `tersely.embedding` projects."""
+
+    def __init__(self, model: SelectorModel) -> None:
+        super().__init__()
+        self.model = model
+        layers = int(model.encoder.config.num_hidden_layers)
+        self.thirds = (round(layers / 3), round(2 * layers / 3), layers)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        segments: Tensor,
+        sentence_positions: Tensor,
+        doc_positions: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        read = self.model.encoder(
+            input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=True
+        )
+        keep, relevance = self.model.heads(
+            read.last_hidden_state, input_ids, segments, sentence_positions, doc_positions
+        )
+        query = (segments == 0).to(keep.dtype)[:, None, :]
+        pooled = torch.cat([mean_state(query, read.hidden_states[n]) for n in self.thirds], dim=-1)
+        return keep, relevance, pooled.squeeze(1)
 
 
 def export_float(model: SelectorModel, path: Path, max_length: int) -> None:
@@ -37,7 +67,8 @@ def export_float(model: SelectorModel, path: Path, max_length: int) -> None:
         (torch.zeros(2, 3, dtype=torch.long), sentences),
         (torch.zeros(2, 4, dtype=torch.long), documents),
     )
-    export_graph(model, dict(zip(INPUT_NAMES, samples, strict=True)), list(OUTPUT_NAMES), path)
+    inputs = dict(zip(INPUT_NAMES, samples, strict=True))
+    export_graph(_Graph(model), inputs, [*OUTPUT_NAMES, POOLED_NAME], path)
     strip(path)
 
 

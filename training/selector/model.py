@@ -45,8 +45,19 @@ class SelectorModel(nn.Module):
         doc_positions: Tensor,
     ) -> tuple[Tensor, Tensor]:
         states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        return self.heads(states, input_ids, segments, sentence_positions, doc_positions)
+
+    def heads(
+        self,
+        states: Tensor,
+        input_ids: Tensor,
+        segments: Tensor,
+        sentence_positions: Tensor,
+        doc_positions: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """The outputs from the encoder's last states (B, L, H)."""
         sentences = _means(segments, sentence_positions.shape[1], states)
-        query = _mean((segments == 0).to(states.dtype)[:, None, :], states)
+        query = mean_state((segments == 0).to(states.dtype)[:, None, :], states)
         document = torch.cumsum((input_ids == self.doc_id).to(torch.int64), dim=1) * (segments > 0)
         body = _means(document, doc_positions.shape[1], states)
         at_sentence = _gather(states, sentence_positions)
@@ -61,10 +72,10 @@ class SelectorModel(nn.Module):
 def _means(owner: Tensor, count: int, states: Tensor) -> Tensor:
     """Mean state of the tokens owned by 1, 2, ... count: (B, L) owners give (B, count, H)."""
     numbers = torch.arange(1, count + 1, device=owner.device)
-    return _mean((owner[:, None, :] == numbers[None, :, None]).to(states.dtype), states)
+    return mean_state((owner[:, None, :] == numbers[None, :, None]).to(states.dtype), states)
 
 
-def _mean(members: Tensor, states: Tensor) -> Tensor:
+def mean_state(members: Tensor, states: Tensor) -> Tensor:
     """Mean of the member tokens: (B, N, L) weights and (B, L, H) states give (B, N, H)."""
     return torch.matmul(members, states) / members.sum(-1, keepdim=True).clamp(min=1)
 

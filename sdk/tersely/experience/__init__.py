@@ -2,7 +2,7 @@
 
 from tersely.experience import ExperienceBank, extract, format_experiences
 
-bank = ExperienceBank("experience.db", embedder)
+bank = ExperienceBank("experience.db")
 bank.add_all(extract(model, problem, attempts, run="monday"))
 prompt = format_experiences(bank.recall("find the year a tower was built", problem))
 """

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from tersely.database import Database
+from tersely.embedding import SentenceEmbedder
 from tersely.errors import InvalidInputError
 from tersely.experience.index import ExactIndex, Index
 from tersely.experience.types import Embedder, Experience, ExperienceError, Recalled, Vectors
@@ -61,7 +62,8 @@ class ExperienceBank:
     Safe to share between threads; other processes' changes are seen with the next call.
 
     Args:
-        embedder: makes the vectors. A bank that was filled with another one is embedded again, once.
+        embedder: makes the vectors; `SentenceEmbedder()` where None. A bank that was filled with another one
+            is embedded again, once.
         index: makes an empty index for vectors of a dimension; `FaissIndex` where faiss is installed.
         merge_threshold: similarity above which a new experience replaces the most similar one.
 
@@ -72,7 +74,7 @@ class ExperienceBank:
     def __init__(
         self,
         path: str | Path,
-        embedder: Embedder,
+        embedder: Embedder | None = None,
         *,
         index: Callable[[int], Index] = ExactIndex,
         merge_threshold: float = MERGE_THRESHOLD,
@@ -80,13 +82,13 @@ class ExperienceBank:
         if not 0 < merge_threshold <= 1:
             raise InvalidInputError(f"merge_threshold is {merge_threshold}. Pass a similarity in (0, 1].")
         self.path = path
-        self._embedder = embedder
+        self._embedder: Embedder = embedder or SentenceEmbedder()
         self._make_index = index
         self._merge_threshold = merge_threshold
         self._lock = threading.RLock()
         self._seen: int | None = None
         """The file's data version that the index holds; SQLite raises it for other connections' changes."""
-        self._index: Index = index(embedder.dimension)
+        self._index: Index = index(self._embedder.dimension)
         self._ids: list[str] = []
         self._places: dict[str, int] = {}
         self._database = Database(path, _MIGRATIONS, ExperienceError, _remedy)

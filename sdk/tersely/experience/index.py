@@ -7,6 +7,7 @@ position; the bank knows the ids.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,8 +16,17 @@ from numpy.typing import NDArray
 from tersely.errors import MissingDependencyError
 from tersely.experience.types import Vectors
 
+HEAD = 64
+"""Numbers of each vector that bound its score."""
+PROBE = 64
+"""Likely entries that are compared first, to know what is good enough."""
+FEW = 8
+"""Above one in so many, reading every entry in order is faster than picking."""
+ROUNDING = 1e-5
+
+Scores = NDArray[np.float32]
 Found = list[tuple[int, float]]
-"""(position, score), best first; equal scores go by position."""
+"""(position, score), best first; equal scores by position."""
 
 
 class Index(Protocol):
@@ -44,45 +54,109 @@ class Index(Protocol):
 
 
 class ExactIndex:
-    """Compares with every entry. Rows hold both vectors side by side, so that a search reads memory once."""
+    """Compares with every entry, as far as needed: the first numbers of all vectors bound each score (by the
+    Cauchy-Schwarz inequality), and only what may be among the best is read in full. That saves most where the
+    first numbers hold most of a vector's length, as those of `SentenceEmbedder` do.
+    """
 
     def __init__(self, dimension: int) -> None:
-        self._dimension = dimension
-        self._rows: Vectors = np.zeros((0, 2 * dimension), dtype=np.float32)
+        self._experiences = _Bounded(dimension)
+        self._problems = _Bounded(dimension)
+
+    def __len__(self) -> int:
+        return len(self._experiences)
+
+    def add(self, experiences: Vectors, problems: Vectors) -> None:
+        """See `Index.add`."""
+        self._experiences.add(experiences)
+        self._problems.add(problems)
+
+    def replace(self, position: int, experience: Vectors, problem: Vectors) -> None:
+        """See `Index.replace`."""
+        self._experiences.put(position, experience[None])
+        self._problems.put(position, problem[None])
+
+    def remove(self, position: int) -> None:
+        """See `Index.remove`."""
+        self._experiences.remove(position)
+        self._problems.remove(position)
+
+    def search(self, query: Vectors, problem: Vectors, alpha: float, k: int) -> Found:
+        """See `Index.search`."""
+        return _best([(self._experiences, alpha * query), (self._problems, (1 - alpha) * problem)], k)
+
+    def nearest(self, experience: Vectors) -> tuple[int, float] | None:
+        """See `Index.nearest`."""
+        found = _best([(self._experiences, experience)], 1)
+        return found[0] if found else None
+
+
+class _Bounded:
+    """Growing rows (n, dimension), their first numbers apart, and the length of the others."""
+
+    def __init__(self, dimension: int) -> None:
+        self._rows: Vectors = np.zeros((0, dimension), np.float32)
+        self._heads: Vectors = np.zeros((0, min(HEAD, dimension)), np.float32)
+        self._rests: Vectors = np.zeros(0, np.float32)
         self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
-    def add(self, experiences: Vectors, problems: Vectors) -> None:
-        """See `Index.add`."""
-        needed = self._size + len(experiences)
+    def add(self, rows: Vectors) -> None:
+        needed = self._size + len(rows)
         if needed > len(self._rows):
-            grown = np.zeros((max(needed, 2 * len(self._rows), 64), self._rows.shape[1]), dtype=np.float32)
-            grown[: self._size] = self._rows[: self._size]
-            self._rows = grown
-        self._rows[self._size : needed, : self._dimension] = experiences
-        self._rows[self._size : needed, self._dimension :] = problems
-        self._size = needed
+            room = max(needed, 2 * len(self._rows), 64)
+            self._rows, self._heads, self._rests = (
+                np.concatenate([old, np.zeros((room - len(old), *old.shape[1:]), np.float32)])
+                for old in (self._rows, self._heads, self._rests)
+            )
+        at, self._size = self._size, needed
+        self.put(at, rows)
 
-    def replace(self, position: int, experience: Vectors, problem: Vectors) -> None:
-        """See `Index.replace`."""
-        self._rows[position] = np.concatenate([experience, problem])
+    def put(self, at: int, rows: Vectors) -> None:
+        place = slice(at, at + len(rows))
+        self._rows[place] = rows
+        self._heads[place] = rows[:, :HEAD]
+        self._rests[place] = np.linalg.norm(rows[:, HEAD:], axis=1)
 
     def remove(self, position: int) -> None:
-        """See `Index.remove`."""
         self._size -= 1
-        self._rows[position] = self._rows[self._size]
+        for part in (self._rows, self._heads, self._rests):
+            part[position] = part[self._size]
 
-    def search(self, query: Vectors, problem: Vectors, alpha: float, k: int) -> Found:
-        """See `Index.search`."""
-        wanted = np.concatenate([alpha * query, (1 - alpha) * problem]).astype(np.float32)
-        return _top(self._rows[: self._size] @ wanted, k)
+    def bounds(self, wanted: Vectors) -> tuple[Scores, Scores]:
+        """Of every row's dot product: an estimate, and how far off it can be."""
+        estimate = self._heads[: self._size] @ wanted[:HEAD]
+        return estimate, np.float32(np.linalg.norm(wanted[HEAD:])) * self._rests[: self._size]
 
-    def nearest(self, experience: Vectors) -> tuple[int, float] | None:
-        """See `Index.nearest`."""
-        found = _top(self._rows[: self._size, : self._dimension] @ experience, 1)
-        return found[0] if found else None
+    def scores(self, wanted: Vectors, rows: NDArray[np.intp] | slice) -> Scores:
+        return self._rows[: self._size][rows] @ wanted
+
+
+def _best(parts: Sequence[tuple[_Bounded, Vectors]], k: int) -> Found:
+    """The k rows of highest sums of dot products, and these sums."""
+    wanted = [(rows, vector.astype(np.float32)) for rows, vector in parts]
+    size = len(parts[0][0])
+    k = min(k, size)
+    if not k:
+        return []
+
+    def exactly(rows: NDArray[np.intp] | slice) -> Scores:
+        return np.sum([part.scores(vector, rows) for part, vector in wanted], axis=0)
+
+    bounds = [part.bounds(vector) for part, vector in wanted]
+    highest = np.sum([estimate + slack for estimate, slack in bounds], axis=0) + ROUNDING
+    probe = min(size, max(PROBE, 4 * k))
+    likely = np.argpartition(highest, size - probe)[size - probe :]
+    enough = np.partition(exactly(likely), probe - k)[probe - k]
+    left = np.flatnonzero(highest >= enough)
+    if len(left) > size // FEW:
+        left, scores = np.arange(size), exactly(slice(None))
+    else:
+        scores = exactly(left)
+    best = np.flatnonzero(scores >= np.partition(scores, len(scores) - k)[len(scores) - k])
+    return [(int(left[i]), float(scores[i])) for i in best[np.lexsort((best, -scores[best]))][:k]]
 
 
 class FaissIndex:
@@ -140,12 +214,3 @@ class FaissIndex:
         scores, positions = index.search(wanted[None].astype(np.float32), k)
         found = [(int(p), float(s)) for p, s in zip(positions[0], scores[0], strict=True)]
         return sorted(found, key=lambda f: (-f[1], f[0]))
-
-
-def _top(scores: NDArray[np.float32], k: int) -> Found:
-    k = min(k, len(scores))
-    if not k:
-        return []
-    best = np.argpartition(-scores, k - 1)[:k]
-    order = best[np.lexsort((best, -scores[best]))]
-    return [(int(i), float(scores[i])) for i in order]

@@ -26,6 +26,8 @@ LAYOUT_VERSION = 1
 
 INPUT_NAMES = ("input_ids", "attention_mask", "segments", "sentence_positions", "doc_positions")
 OUTPUT_NAMES = ("keep_logits", "relevance_logits")
+POOLED_NAME = "pooled_states"
+"""A graph's third output, for sentence embeddings; the scores of sentences do without it."""
 
 Ids = list[int]
 

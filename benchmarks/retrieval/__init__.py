@@ -1,0 +1,1 @@
+"""How good the bundled sentence embeddings are at finding passages."""

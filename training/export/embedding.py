@@ -1,0 +1,157 @@
+"""The embedding head of an artifact: one linear projection of the encoder's pooled states.
+
+It starts as the ridge regression to all-MiniLM-L6-v2's embeddings, rotated to their principal axes, and
+then learns to find the passage of a question among others (InfoNCE over a batch, both ways), while the
+similarities inside a batch of any texts are held near MiniLM's.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional
+from tqdm import tqdm
+
+from benchmarks.minilm import cached_embeddings, weights_folder
+from tersely.embedding import PROJECTION, Pooler
+from tersely.errors import MissingDependencyError
+from tersely.onnx.artifacts import load_artifact
+from training.selector.data import Group, GroupDocument
+
+DIMENSION = 192
+PAIRS = 6000
+"""Most questions, each with a passage and one of its sentences."""
+HELD_OUT = 200
+"""Most questions of the check."""
+LONGEST = 2000
+"""Characters of a passage; the encoder reads only the first window of a longer one."""
+RIDGE = 1e-3
+"""Of the mean squared feature."""
+EPOCHS = 6
+BATCH = 512
+LEARNING_RATE = 3e-4
+SCALE = 20.0
+"""Of cosines, before the softmax."""
+HOLD = 10.0
+"""Weight of the squared difference to MiniLM's similarities."""
+CHUNK = 256
+
+Floats = NDArray[np.float64]
+
+
+def write_projection(
+    folder: Path, training: Sequence[Group], heldout: Sequence[Group], seed: int
+) -> dict[str, Any] | None:
+    """Fit the projection of the sealed artifact in `folder` and write it there; how well it finds passages
+    of held-out questions, beside MiniLM itself. None, and no projection, without MiniLM's weights."""
+    try:
+        weights_folder()
+    except MissingDependencyError as error:
+        warnings.warn(f"the model gets no sentence embeddings: {error}", stacklevel=2)
+        return None
+    pooler = Pooler(load_artifact(folder))
+    rng = random.Random(seed)
+    questions, passages, sentences = zip(*_triples(training, rng), strict=True)
+    texts = [*questions, *passages, *sentences]
+    states, wanted = _pooled(pooler, texts), cached_embeddings(texts).astype(np.float64)
+    axes = np.linalg.svd(wanted, full_matrices=False)[2][:DIMENSION].T
+    projection = train(ridge(states, wanted @ axes), states, wanted, len(questions), seed)
+    # Most of the length into the first numbers: the dot products stay as they are.
+    projection = projection @ np.linalg.svd(_unit(states @ projection), full_matrices=False)[2].T
+    np.savez_compressed(folder / PROJECTION, projection=projection.astype(np.float16))
+    pool, gold, asked = _pool(rng.sample(heldout, len(heldout)))
+    own = [_unit(_pooled(pooler, part) @ projection) for part in (asked, pool)]
+    theirs = [cached_embeddings(part) for part in (asked, pool)]
+    return {
+        "dimension": projection.shape[1],
+        "questions": len(asked),
+        "passages": len(pool),
+        "mrr": reciprocal_rank(own[0] @ own[1].T, gold),
+        "mrr_minilm": reciprocal_rank(theirs[0] @ theirs[1].T, gold),
+    }
+
+
+def ridge(states: Floats, wanted: Floats) -> Floats:
+    """The projection (features, dimension) of `states` (n, features) that comes nearest to `wanted`."""
+    squares = states.T @ states
+    squares[np.diag_indices_from(squares)] += RIDGE * np.trace(squares) / len(squares)
+    return np.linalg.solve(squares, states.T @ wanted)
+
+
+def train(start: Floats, states: Floats, wanted: Floats, pairs: int, seed: int) -> Floats:
+    """The projection after the contrastive steps; rows i and pairs + i of `states` belong together."""
+    generator = torch.Generator().manual_seed(seed)
+    weight = torch.tensor(start, dtype=torch.float32, requires_grad=True)
+    x, t = (torch.tensor(values, dtype=torch.float32) for values in (states, wanted))
+    optimizer = torch.optim.Adam([weight], lr=LEARNING_RATE)
+    for _ in range(EPOCHS):
+        order = torch.randperm(pairs, generator=generator)
+        for rows in order.split(BATCH):
+            loss = contrast(x[rows] @ weight, x[pairs + rows] @ weight)
+            others = torch.randint(len(x), (2 * BATCH,), generator=generator)
+            mine = functional.normalize(x[others] @ weight, dim=1)
+            loss = loss + HOLD * (mine @ mine.T - t[others] @ t[others].T).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    return weight.detach().numpy().astype(np.float64)
+
+
+def contrast(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """InfoNCE both ways: row i of one belongs to row i of the other, both (n, dimension)."""
+    scores = SCALE * functional.normalize(left, dim=1) @ functional.normalize(right, dim=1).T
+    own = torch.arange(len(scores))
+    return (functional.cross_entropy(scores, own) + functional.cross_entropy(scores.T, own)) / 2
+
+
+def reciprocal_rank(scores: NDArray[Any], gold: Sequence[set[int]]) -> float:
+    """Mean of one over the rank of the best right passage, in percent; the last of equals counts."""
+    ranks = [min(int((row >= row[i]).sum()) for i in right) for row, right in zip(scores, gold, strict=True)]
+    return round(float(100 * np.mean([1 / rank for rank in ranks])), 1)
+
+
+def _triples(groups: Sequence[Group], rng: random.Random) -> list[tuple[str, str, str]]:
+    """Question, a passage that answers it, and a sentence of it."""
+    found: list[tuple[str, str, str]] = []
+    for group in rng.sample(groups, len(groups)):
+        right = _right(group)
+        if right:
+            document = rng.choice(right)
+            start, end = rng.choice(document.units)
+            found.append((group.question, _text(document), document.text[start:end]))
+    return found[:PAIRS]
+
+
+def _pool(groups: Sequence[Group]) -> tuple[list[str], list[set[int]], list[str]]:
+    """Passages, the right ones of each question, and the questions."""
+    asked = [g for g in groups if _right(g)][:HELD_OUT]
+    pool = sorted({_text(d) for g in asked for d in g.documents})
+    place = {text: i for i, text in enumerate(pool)}
+    gold = [{place[_text(d)] for d in _right(g)} for g in asked]
+    return pool, gold, [g.question for g in asked]
+
+
+def _right(group: Group) -> list[GroupDocument]:
+    return [d for d in group.documents if any(d.labels) and len(d.text) <= LONGEST]
+
+
+def _text(document: GroupDocument) -> str:
+    return f"{document.title}. {document.text}" if document.title else document.text
+
+
+def _pooled(pooler: Pooler, texts: Sequence[str]) -> Floats:
+    parts = [texts[at : at + CHUNK] for at in range(0, len(texts), CHUNK)]
+    return np.concatenate([pooler(part) for part in tqdm(parts, desc="embeddings", mininterval=10)]).astype(
+        np.float64
+    )
+
+
+def _unit(rows: Floats) -> Floats:
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
