@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, Unpack
+from dataclasses import replace
+from typing import Any, Protocol
 
 from tersely import Compressor
 from tersely.agent import AgentMemory
-from tersely.chat import ChatModel, Message, Options, Reply
+from tersely.agent.billing import Billed
+from tersely.chat import ChatModel, Message, Reply
 from tersely.chat.transcript import size
 
 Json = dict[str, Any]
@@ -103,23 +105,13 @@ class Tersely:
             self._memory.prepare(self._model)
 
 
-class Counted:
+class Counted(Billed):
     """A chat model whose tokens are counted as the benchmark counts all others."""
 
-    def __init__(self, model: ChatModel, count: Count) -> None:
-        self._model, self._count = model, count
-        self.name = model.name
-        self.tokens = (0, 0)
+    @property
+    def tokens(self) -> tuple[int, int]:
+        return self.tokens_in, self.tokens_out
 
-    def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
-        """See `ChatModel.complete`."""
-        return self._add(messages, self._model.complete(messages, **options))
-
-    async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
-        """See `ChatModel.acomplete`."""
-        return self._add(messages, await self._model.acomplete(messages, **options))
-
-    def _add(self, messages: Sequence[Message], reply: Reply) -> Reply:
-        read, written = self.tokens
-        self.tokens = read + size(messages, self._count), written + self._count(reply.text)
-        return reply
+    def add(self, messages: Sequence[Message], reply: Reply) -> Reply:
+        """See `Billed.add`."""
+        return super().add(messages, replace(reply, usage=None))

@@ -13,17 +13,21 @@ from tersely.agent.loop import State
 from tersely.chat import OpenAIChat
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
+from tersely.experience import ExperienceBank
 
 NO_ANSWER = 5
 """Exit code."""
+REPLY_TOKENS = 4096
+"""Most tokens of a turn, thoughts included: small models may otherwise never end."""
 
 
 def answer(args: argparse.Namespace) -> int:
     """Answer the question; the exit code."""
     tools = search_tools(FolderIndex(args.docs))
     agent = Agent(
-        OpenAIChat(args.chat_model, base_url=args.base_url),
+        OpenAIChat(args.chat_model, base_url=args.base_url, max_tokens=REPLY_TOKENS),
         tools,
+        experience=ExperienceBank(args.experience) if args.experience else None,
         policy=args.policy,
         max_turns=args.max_turns,
         compressor=Compressor(args.model, threads=args.threads),

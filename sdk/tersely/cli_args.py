@@ -64,6 +64,8 @@ def parser() -> argparse.ArgumentParser:
     policy = "what the model sees of earlier turns: its summary, a transcript that resets, or all"
     agent.add_argument("--policy", choices=("ziprl", "supo", "react"), default="ziprl", help=policy)
     agent.add_argument("--max-turns", type=int, default=20, metavar="N", help="give up after N turns")
+    lessons = "experience bank whose lessons the model may recall; made where it is missing"
+    agent.add_argument("--experience", metavar="FILE", help=lessons)
     agent.add_argument("--trace", metavar="FILE", help="append every turn to FILE as JSON lines")
     agent.add_argument("--json", action="store_true", help="print one JSON line")
     _add_model(agent)

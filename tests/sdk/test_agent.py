@@ -12,6 +12,7 @@ from tersely.agent import Agent, AgentMemory, FolderIndex, Tool, ToolError, sear
 from tersely.agent.tools import finish_tool
 from tersely.agent.ziprl import MalformedError, parse
 from tersely.chat import ChatError, Reply, ScriptedChat, ToolCall, Usage
+from tersely.chat.transcript import size
 from tersely.experience import Experience, ExperienceBank
 from tersely.levels import LEVELS
 from tests.sdk.fakes import FakeScorer
@@ -272,7 +273,21 @@ def test_turns_are_limited(folder: Path) -> None:
 def test_a_model_that_is_down_ends_the_task(folder: Path) -> None:
     state = agent(folder, ziprl_turn(SEARCH), ChatError("small cannot be reached")).run(QUESTION)
     assert (state.outcome, state.reason) == ("failed", "small cannot be reached")
-    assert len(state.trace) == 1
+    assert [(t.tool, t.error) for t in state.trace] == [("search", None), (None, "small cannot be reached")]
+
+
+@pytest.mark.parametrize("policy", ["supo", "react"])
+def test_a_model_that_says_nothing_is_asked_once_more(folder: Path, policy: Any) -> None:
+    state = agent(folder, "<think>Hm.</think>", "Ada has it.", policy=policy).run(QUESTION)
+    assert (state.outcome, state.answer) == ("answered", "Ada has it.")
+    able = agent(folder, "", Reply("", finish="length"), policy=policy)
+    state = able.run(QUESTION)
+    assert (state.outcome, state.answer) == ("failed", "")
+    assert state.reason == "scripted twice said nothing"
+    paid = sum(size(messages, COMPRESSOR.count_tokens) for messages, _ in asked(able))
+    assert state.trace[0].tokens_in == paid, "both calls are paid"
+    assert state.memory is not None
+    assert state.memory.messages[-1]["content"] == QUESTION, "the reminder is not kept"
 
 
 def test_steps_are_a_function_of_the_state(folder: Path) -> None:
@@ -388,6 +403,9 @@ def test_a_memory_that_resets_carries_a_long_task(folder: Path) -> None:
     assert (state.outcome, len(state.trace)) == ("answered", 26)
     assert state.memory is not None
     assert state.memory.summaries > 5
+    notes = [m for m, _ in asked(able) if "Write the notes only" in m[-1]["content"]]
+    paid = 26 * 100 + sum(size(messages, COMPRESSOR.count_tokens) for messages in notes)
+    assert sum(t.tokens_in for t in state.trace) == paid, "summaries are paid too"
     for messages, _ in asked(able):
         assert QUESTION in messages[1]["content"]
 
@@ -439,6 +457,9 @@ def test_traces_are_json_lines_and_a_table(folder: Path, tmp_path: Path) -> None
     assert "finish(Ada" in shown
     assert shown.splitlines()[-1].split()[0] == "all"
     assert all(len(line) <= 100 for line in shown.splitlines())
+    again = agent(folder, ziprl_turn(FINISH), trace_file=file).run(QUESTION)
+    assert [t.task for t in trace.read(file)] == [state.task, state.task, again.task]
+    assert "" in trace.table(trace.read(file)).splitlines()
     file.write_text("")
     assert trace.read(file) == []
     file.write_text('{"turn": 1}\n')

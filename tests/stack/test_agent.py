@@ -36,7 +36,10 @@ def test_the_command(
 ) -> None:
     url, trace = str(small_model._settings["base_url"]), str(tmp_path / "trace.jsonl")
     asked = ["agent", "--docs", str(folder), "-q", "Who holds the spare key?", "--base-url", url]
-    code = cli.main([*asked, "--chat-model", "smollm2", "--max-turns", "1", "--trace", trace, "--json"])
+    bank = tmp_path / "lessons.db"
+    asked += ["--chat-model", "smollm2", "--max-turns", "1", "--experience", str(bank)]
+    code = cli.main([*asked, "--trace", trace, "--json"])
+    assert bank.exists()
     told = json.loads(capsys.readouterr().out)
     assert code == (0 if told["outcome"] == "answered" else 5)
     assert cli.main(["trace", trace]) == 0

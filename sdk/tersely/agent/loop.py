@@ -12,20 +12,20 @@ A rollout in training is this loop with a chat model that records what it needs;
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from time import perf_counter
 from typing import Any, Literal, cast, get_args
 
 from tersely.agent import trace, ziprl
+from tersely.agent.billing import Billed
 from tersely.agent.memory import AgentMemory, OverlongError
 from tersely.agent.shortening import Shortener
 from tersely.agent.tools import Tool, ToolError, experience_tool, finish_tool, original_tool
 from tersely.agent.trace import TurnTrace
 from tersely.agent.ziprl import Call, MalformedError
 from tersely.chat.protocol import ChatError, ChatModel, Message, Reply, ToolCall, without_thought
-from tersely.chat.transcript import size
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.experience.bank import ExperienceBank
@@ -68,6 +68,8 @@ class State:
     confidence: str = ""
     reason: str | None = None
     """Why there is no answer, or why it is not the model's own."""
+    task: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
+    """Tells the turns of tasks apart that one file holds."""
 
 
 class Agent:
@@ -156,16 +158,17 @@ class Agent:
             return state
         if len(state.trace) >= self._max_turns:
             return replace(state, outcome="turns", reason=f"there is no answer after {self._max_turns} turns")
+        model = Billed(self.model, self.compressor.count_tokens)
         try:
             after = (
-                self._compressed_turn(state)
+                self._compressed_turn(state, model)
                 if state.memory is None
-                else self._transcript_turn(state, state.memory)
+                else self._transcript_turn(state, state.memory, model)
             )
-        except ChatError as error:
-            return replace(state, outcome="failed", reason=str(error))
-        except OverlongError as error:
-            return replace(state, outcome="overlong", reason=str(error))
+        except (ChatError, OverlongError) as error:
+            outcome = "failed" if isinstance(error, ChatError) else "overlong"
+            turn = self._note(state, model, None, {}, "", str(error))
+            after = replace(state, outcome=outcome, reason=str(error), trace=(*state.trace, turn))
         if self._trace_file is not None:
             trace.write(self._trace_file, after.trace[len(state.trace) :])
         return after
@@ -180,15 +183,13 @@ class Agent:
 
     # ZipRL
 
-    def _compressed_turn(self, state: State) -> State:
-        bill = _Bill(self.compressor.count_tokens)
+    def _compressed_turn(self, state: State, model: Billed) -> State:
         tools = self.tools(state)
         prompt = ziprl.messages(tools, state.question, state.summary, state.result)
         source = "\n\n".join(filter(None, (state.summary, state.result)))
         text, problem, retried = "", "", False
         for _ in range(2):
-            reply = bill.add(prompt, self.model.complete(prompt))
-            text = reply.text
+            text = model.complete(prompt).text
             try:
                 turn = ziprl.parse(text, tools, something_to_keep=bool(source))
                 break
@@ -201,12 +202,12 @@ class Agent:
                     {"role": "user", "content": correction},
                 ]
         else:
-            return self._fall_back(state, text, problem, tools, source, bill)
+            return self._fall_back(state, text, problem, tools, source, model)
         scored = quality(turn.summary, source, state.question, turn.level).total if source else None
         return self._act(
             replace(state, summary=turn.summary, reason=None),
             turn.call,
-            bill,
+            model,
             level=turn.level.number,
             quality=scored,
             summary=turn.summary,
@@ -214,7 +215,7 @@ class Agent:
         )
 
     def _fall_back(
-        self, state: State, text: str, problem: str, tools: Sequence[Tool], source: str, bill: _Bill
+        self, state: State, text: str, problem: str, tools: Sequence[Tool], source: str, model: Billed
     ) -> State:
         """A turn for a model that twice gave none: an extractive summary at the level that the material
         deserves, and the call that can still be read. Without one, the question is searched for; and if that
@@ -242,7 +243,7 @@ class Agent:
         return self._act(
             after,
             call,
-            bill,
+            model,
             level=level.number,
             quality=scored,
             summary=summary,
@@ -250,10 +251,10 @@ class Agent:
             fallback=problem,
         )
 
-    def _act(self, state: State, call: Call, bill: _Bill, **facts: Any) -> State:
+    def _act(self, state: State, call: Call, model: Billed, **facts: Any) -> State:
         """Run the tool and note the turn."""
         result, error = _run(call.tool, call.arguments)
-        turn = self._note(state, bill, call.tool.name, call.arguments, result, error, **facts)
+        turn = self._note(state, model, call.tool.name, call.arguments, result, error, **facts)
         state = replace(state, trace=(*state.trace, turn))
         if call.tool.name == "finish" and error is None:
             return _finished(state, call.arguments)
@@ -264,12 +265,9 @@ class Agent:
 
     # Transcripts
 
-    def _transcript_turn(self, state: State, memory: AgentMemory) -> State:
-        bill = _Bill(self.compressor.count_tokens)
+    def _transcript_turn(self, state: State, memory: AgentMemory, model: Billed) -> State:
         tools = self.tools(state)
-        schemas = [tool.schema() for tool in tools]
-        prompt = memory.prepare(self.model, tools=schemas)
-        reply = bill.add(prompt, self.model.complete(prompt, tools=schemas, tool_choice="auto"))
+        reply = _said(model, memory, [tool.schema() for tool in tools])
         reply = replace(reply, tool_calls=_with_ids(reply.tool_calls, len(state.trace)))
         calls = [
             {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
@@ -278,7 +276,7 @@ class Agent:
         if not calls:
             memory.append({"role": "assistant", "content": reply.text})
             memory.finish()
-            turn = self._note(state, bill, None, {}, "", None)
+            turn = self._note(state, model, None, {}, "", None)
             return _finished(
                 replace(state, trace=(*state.trace, turn)), {"answer": without_thought(reply.text)}
             )
@@ -290,7 +288,7 @@ class Agent:
             if call.name == "finish" and error is None:
                 finished = arguments
             memory.append({"role": "tool", "tool_call_id": call.id, "content": result})
-            spent = bill if not number else _Bill(self.compressor.count_tokens)
+            spent = Billed(self.model, self.compressor.count_tokens) if number else model
             turn = self._note(state, spent, call.name, arguments, result, error)
             state = replace(state, trace=(*state.trace, turn))
         if finished is not None:
@@ -303,7 +301,7 @@ class Agent:
     def _note(
         self,
         state: State,
-        bill: _Bill,
+        model: Billed,
         tool: str | None,
         arguments: Mapping[str, str],
         result: str,
@@ -312,9 +310,10 @@ class Agent:
     ) -> TurnTrace:
         return TurnTrace(
             turn=len(state.trace) + 1,
-            tokens_in=bill.tokens_in,
-            tokens_out=bill.tokens_out,
-            seconds=round(bill.seconds(), 3),
+            tokens_in=model.tokens_in,
+            tokens_out=model.tokens_out,
+            seconds=round(model.seconds(), 3),
+            task=state.task,
             tool=tool,
             arguments=dict(arguments),
             result_tokens=self.compressor.count_tokens(result),
@@ -323,28 +322,16 @@ class Agent:
         )
 
 
-class _Bill:
-    """Tokens and seconds of one turn."""
-
-    def __init__(self, count: Callable[[str], int]) -> None:
-        self._count = count
-        self._started = perf_counter()
-        self.tokens_in = 0
-        self.tokens_out = 0
-
-    def add(self, prompt: Sequence[Message], reply: Reply) -> Reply:
-        if reply.usage is not None:
-            self.tokens_in += reply.usage.input_tokens
-            self.tokens_out += reply.usage.output_tokens
-        else:
-            self.tokens_in += size(prompt, self._count)
-            self.tokens_out += self._count(reply.text) + sum(
-                self._count(c.arguments) for c in reply.tool_calls
-            )
-        return reply
-
-    def seconds(self) -> float:
-        return perf_counter() - self._started
+def _said(model: ChatModel, memory: AgentMemory, schemas: Sequence[Mapping[str, Any]]) -> Reply:
+    """The model's next turn. A turn that holds nothing is asked for once more. Raises ChatError where it
+    stays empty."""
+    prompt = memory.prepare(model, tools=schemas)
+    reminder: Message = {"role": "user", "content": "You said nothing. Call a tool, or give your answer."}
+    for messages in (prompt, [*prompt, reminder]):
+        reply = model.complete(messages, tools=schemas, tool_choice="auto")
+        if reply.tool_calls or without_thought(reply.text):
+            return reply
+    raise ChatError(f"{model.name} twice said nothing")
 
 
 def _run(tool: Tool, arguments: Mapping[str, str]) -> tuple[str, str | None]:

@@ -34,7 +34,9 @@ class TurnTrace:
     fallback: str | None = None
     """Why the turn is not the model's own; None where it is."""
     error: str | None = None
-    """What the tool complained about."""
+    """What the tool complained about, or why the model gave no turn."""
+    task: str = ""
+    """The task that the turn belongs to."""
 
 
 def write(path: Path, traces: Iterable[TurnTrace]) -> None:
@@ -58,9 +60,11 @@ def read(path: Path) -> list[TurnTrace]:
 
 
 def table(traces: Sequence[TurnTrace], width: int = 100) -> str:
-    """The turns as a table, with totals."""
+    """The turns as a table, task after task, with totals."""
     lines = [f"{'turn':>4} {'in':>7} {'out':>6} {'s':>6} {'level':>5} {'Q':>5}  action"]
-    for t in traces:
+    for number, t in enumerate(traces):
+        if number and t.task != traces[number - 1].task:
+            lines.append("")
         level = "" if t.level is None else str(t.level)
         score = "" if t.quality is None else f"{t.quality:.2f}"
         told = ", ".join(f"{value}" for value in t.arguments.values())
