@@ -19,6 +19,7 @@ import numpy as np
 
 from benchmarks.memory.policies import DropOldest, Everything, MaskObservations, Memory, Tersely
 from benchmarks.memory.replay import CACHED_PRICE, WRITTEN_PRICE, Account, replay
+from benchmarks.memory.stress import stress
 from benchmarks.memory.transcripts import Transcript, read_transcripts
 from benchmarks.progress import Progress
 from benchmarks.quality.statistics import Estimate, bootstrap, paired_difference
@@ -35,6 +36,7 @@ SETS = {
 }
 """Title, and tokens beyond the first prompt (twice the first prompt for tersely, which gives it half of the
 limit)."""
+STRESS_LIMIT = 4000
 WINDOWS = (1, 2, 3, 5)
 """Tool results that masking leaves."""
 
@@ -79,6 +81,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "chat_model": chat.name if chat else None,
         "seed": options.seed,
         "sets": found,
+        "stress": stress(compressor, STRESS_LIMIT, options.seed),
     }
 
 
@@ -209,6 +212,13 @@ def markdown(result: dict[str, Any]) -> str:
         ]
         counts = ", ".join(f"{found[key]} {key}" for key in ("transcripts", "messages", "facts"))
         parts.append(f"### {name}\n\n{counts}.\n\n{table(header, rows)}")
+    found = result["stress"]
+    quarters = ", ".join(f"{ms:g}" for ms in found["milliseconds"])
+    parts.append(
+        f"### A long task\n\n{found['turns']} turns with a scripted model and a file: {found['summaries']} "
+        f"resets, at most {found['longest']:,} tokens of {found['limit']:,}; median milliseconds of a turn "
+        f"in each quarter of the task: {quarters}; {found['file_bytes']:,} bytes on disk."
+    )
     return "\n\n".join(parts)
 
 

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.memory.__main__ import compare, markdown, systems
 from benchmarks.memory.policies import MASK, DropOldest, Everything, MaskObservations, Tersely
 from benchmarks.memory.replay import orphans, replay
+from benchmarks.memory.stress import stress
 from benchmarks.memory.transcripts import Transcript, needed, read_transcripts
 from tersely import Compressor
 from tersely.chat import ScriptedChat
@@ -196,6 +197,9 @@ def test_the_table_sets_tersely_against_each_other_memory() -> None:
         "date": "x",
     }
     run = {"environment": environment, "model": "m", "chat_model": None, "seed": 13}
-    text = markdown({**run, "sets": {"some": found}})
+    long = stress(COMPRESSOR, 2000, 13)
+    assert long["longest"] < 2000
+    assert long["summaries"] > 10
+    text = markdown({**run, "sets": {"some": found}, "stress": long})
     assert "| everything |" in text
     assert "| **tersely, 500 tokens** |" in text

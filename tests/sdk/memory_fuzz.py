@@ -12,15 +12,18 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from tersely import Compressor
-from tersely.agent import AgentMemory, OverlongError
+from tersely.agent import AgentMemory, MemoryStore, OverlongError
 from tersely.chat import ChatError, ScriptedChat
 from tersely.chat.transcript import call_ids, size
+from tersely.text.approximate import ApproximateCounter
 from tests.sdk.fakes import FakeScorer
 
-COMPRESSOR = Compressor(FakeScorer())
+COMPRESSOR = Compressor(FakeScorer(), token_counter=lru_cache(50_000)(ApproximateCounter().count))
+"""The built-in counter, with a memory, because every check counts the same messages again."""
 WORDS = [
     "lamp",
     "tower",
@@ -42,6 +45,7 @@ class Seen:
     """What a case went through."""
 
     resets: int = 0
+    reopened: int = 0
     parallel: int = 0
     images: int = 0
     shortened: int = 0
@@ -56,27 +60,34 @@ def run_case(number: int) -> Seen:
     first = [{"role": "user", "content": _text(r, 30) or "x"}]
     if r.random() < 0.7:
         first.insert(0, {"role": "system", "content": _text(r, 20)})
-    agent = AgentMemory(
-        first,
-        limit=limit,
-        max_summaries=r.choice([None, None, 1, 5]),
-        summary_tokens=r.choice([None, 20, limit // 4]),
-        compress_over=r.choice([None, None, 30, 200]),
-        compressor=COMPRESSOR,
-        replay=r.random() < 0.8,
-    )
+    store = MemoryStore(":memory:") if r.random() < 0.3 else None
+    settings: dict[str, Any] = {
+        "limit": limit,
+        "max_summaries": r.choice([None, None, 1, 5]),
+        "summary_tokens": r.choice([None, 20, limit // 4]),
+        "compress_over": r.choice([None, None, 30, 200]),
+        "compressor": COMPRESSOR,
+        "replay": r.random() < 0.8,
+        "store": store,
+    }
+    agent = AgentMemory(first, **settings)
     model = ScriptedChat(lambda _: _answer(r))
     pins: dict[str, str] = {}
     seen = Seen(limit=limit)
     sent: list[Any] = []
-    for turn in range(r.randint(1, 40)):
+    for turn in range(r.randint(1, 30)):
         if r.random() < 0.1 and len(pins) < 3:
             key = f"pin {turn}"
             pins[key] = _text(r, 12) or "keep"
             agent.pin(key, pins[key])
         _act(r, agent, turn, seen)
+        if store and r.random() < 0.2:
+            agent = _reopened(agent, settings)
+            seen.reopened += 1
         resets = agent.summaries
         try:
+            if r.random() < 0.05:
+                agent.reset(_text(r, 100))
             messages = agent.prepare(r.choice([model, None]))
         except OverlongError:
             assert agent.outcome == "overlong"
@@ -96,6 +107,16 @@ def run_case(number: int) -> Seen:
         seen.tokens = max(seen.tokens, agent.tokens)
     _check_trajectory(agent)
     return seen
+
+
+def _reopened(agent: AgentMemory, settings: dict[str, Any]) -> AgentMemory:
+    """The memory as another process would find it."""
+    other = AgentMemory(**settings)
+    assert other.full == agent.full
+    assert other.messages == agent.messages, "the store holds something else"
+    assert (other.tokens, other.steps, other.summaries) == (agent.tokens, agent.steps, agent.summaries)
+    assert list(other.trajectory()) == list(agent.trajectory())
+    return other
 
 
 def check_context(messages: Sequence[Any], agent: AgentMemory) -> None:
@@ -140,7 +161,7 @@ def _act(r: random.Random, agent: AgentMemory, turn: int, seen: Seen) -> None:
             {"role": "assistant", "content": r.choice([None, "", _text(r, 10)]), "tool_calls": calls}
         )
         for i in r.sample(ids, len(ids)):
-            content = _content(r, r.choice([5, 40, 400, 1500]), seen)
+            content = _content(r, r.choice([5, 5, 5, 40, 40, 40, 400, 1500]), seen)
             agent.append({"role": "tool", "tool_call_id": i, "content": content})
         last = agent.messages if not agent.full else []
         seen.shortened += "id of the original" in str(last[-len(ids) :])
@@ -165,7 +186,7 @@ def _text(r: random.Random, words: int) -> str:
 
 def _answer(r: random.Random) -> Any:
     return r.choice(
-        [_text(r, 30), _text(r, 2000), "", "<think>x</think>", ChatError("down"), "A fact. " * 300]
+        [_text(r, 30), _text(r, 800), "", "<think>x</think>", ChatError("down"), "A fact. " * 300]
     )
 
 

@@ -491,6 +491,7 @@ def test_the_fuzz_reaches_what_it_is_meant_to() -> None:
     assert sum(s.parallel for s in seen) > 10
     assert sum(s.images for s in seen) > 10
     assert sum(s.shortened for s in seen) > 10
+    assert sum(s.reopened for s in seen) > 10
     assert all(a.tokens <= a.limit for a in seen)
 
 
