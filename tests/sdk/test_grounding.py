@@ -86,6 +86,8 @@ def test_titles_count_as_said() -> None:
         ("Additionally it is free.", ()),  # any word may begin a sentence
         ("Ask for KB-77b.", ()),
         ("Ask for KB-78b.", ("KB-78b",)),
+        ("Ask for KB-77.", ("KB-77",)),
+        ("Ask for B-77b.", ("B-77b",)),
         ("Write to info@maren.example.", ("info@maren.example",)),
         ("See https://maren.example/ferry.", ("https://maren.example/ferry",)),
         ("Set max_docs in /etc/ferry.conf.", ("max_docs", "/etc/ferry.conf")),

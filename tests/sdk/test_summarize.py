@@ -189,6 +189,13 @@ def test_a_failing_selector_is_named() -> None:
     broken = Compressor(BrokenScorer(RuntimeError("no model")))
     summary = Summarizer(compressor=broken).summarize(QUERY, DOCS)
     assert summary.reason == "RuntimeError: no model"
+    assert summary.text.startswith("Ferry\nThe ferry leaves")
+    short = Summarizer(compressor=broken).summarize(QUERY, DOCS, budget=15)
+    assert 0 < short.tokens_after <= 15
+    assert short.reason == "RuntimeError: no model"
+    first = short.sentences[0].support[0]
+    assert first.doc == 0
+    assert DOCS[0].text[first.start : first.end] in short.text
 
 
 @pytest.mark.parametrize(

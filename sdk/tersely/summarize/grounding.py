@@ -109,7 +109,7 @@ class Sources:
         """Numbers, dates, identifiers and names of the sentence that occur in no document, in its order."""
         found: dict[str, int] = {}
         for text, at in _identifiers(sentence):
-            if text.casefold() not in self._folded:
+            if not self._holds(text):
                 found.setdefault(text, at)
         for match in _NUMBER.finditer(sentence):
             inside = any(at <= match.start() < at + len(text) for text, at in found.items())
@@ -121,6 +121,11 @@ class Sources:
             if not inside and any(w not in self._words and w.casefold() not in self._words for w in parts):
                 found.setdefault(name, at)
         return tuple(sorted(found, key=found.__getitem__))
+
+    def _holds(self, identifier: str) -> bool:
+        """Whether a document has exactly that, and not only a longer one that begins or ends like it."""
+        whole = rf"(?<!\w)(?<!\w[-@]){re.escape(identifier.casefold())}(?!\w)(?!-\w)"
+        return re.search(whole, self._folded) is not None
 
     def _weight(self, term: str) -> float:
         return math.log(1 + (len(self._units) + 1) / (self._spread[term] + 0.5))

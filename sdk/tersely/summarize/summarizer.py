@@ -12,8 +12,11 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from time import perf_counter
 from typing import Literal
+
+import numpy as np
 
 from tersely import inputs, render
 from tersely.chat.protocol import ChatError, ChatModel, Message, Reply, without_thought
@@ -21,6 +24,7 @@ from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike
 from tersely.prompts import load_prompt
+from tersely.selector.selector import DocumentScores, ScoredInput
 from tersely.summarize.grounding import Sources
 from tersely.summarize.types import ASPECTS, Aspect, Summary, SummarySentence, Support
 from tersely.text.sentences import split_units
@@ -221,16 +225,21 @@ class _Task:
     def extractive(self, reason: str | None) -> Summary:
         """The documents' own sentences, each its own support."""
         found = self.compressor.compress(self.query, self.documents, budget=self.budget)
+        if found.status == "failed_open":
+            reason = found.reason
+            # Without scores a summary is the documents' beginning, in so far as there is a budget.
+            in_order = Compressor(_InOrder(), token_counter=self.compressor.count_tokens)
+            found = in_order.compress(self.query, self.documents, budget=self.budget)
         self._lap("extract")
         return Summary(
             text=found.text,
             sentences=tuple(_own(found)),
             backend="extractive",
-            reason=reason if found.status != "failed_open" else found.reason,
+            reason=reason,
             dropped=(),
             tokens_before=found.tokens_before,
             tokens_after=found.tokens_after,
-            model=found.model,
+            model=self.compressor.model,
             timings=self._timings(),
         )
 
@@ -256,6 +265,19 @@ class _Task:
 
     def _timings(self) -> dict[str, float]:
         return {**self._laps, "total": perf_counter() - self._started}
+
+
+class _InOrder:
+    """Scores that fall from the first sentence to the last."""
+
+    threshold = 0.0
+    length_price = 0.0
+
+    def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
+        """See `Scorer.score`."""
+        counts = [len(d.units) for d in documents]
+        falling = iter(np.linspace(1.0, 0.0, max(1, sum(counts))))
+        return [DocumentScores(1.0, np.array(list(islice(falling, count)))) for count in counts]
 
 
 def _own(found: Compression) -> Iterable[SummarySentence]:
