@@ -22,10 +22,10 @@ def markdown(result: dict[str, Any]) -> str:
         + ", ".join(f"{n} {s['version']}" for n, s in systems.items() if s.get("version"))
         + ".",
         "Answers kept: some answer stands in the compressed text, titles included; with a Wilson interval of "
-        "95 %. Peers with a knob are searched for the budget; the rate achieved is in brackets. F1: a reader "
+        "95 %. Peers with a knob are brought near the budget; the rate achieved is in brackets. F1: a reader "
         "answers from the compressed text alone; one with a language model reads the first questions only, "
-        "as many as are named. Lead: answers kept by tersely minus the system's, over the "
-        "questions that both read, with a bootstrap interval.",
+        "as many as are named. Lead: answers kept by tersely in as many tokens, question by question, minus "
+        "the system's, with a bootstrap interval.",
     ]
     names = list(systems[OURS]["tasks"])
     for name in names:
@@ -43,7 +43,8 @@ def _quality(result: dict[str, Any], name: str) -> str:
     systems, readers = result["systems"], result["readers"]
     header = ["", "questions", "budget", "answers kept, %", "[rate]", "lead of tersely"]
     for reader in readers:
-        asked = max(len(c["f1"][reader]) for s in systems.values() for c in s["tasks"].get(name, {}).values())
+        cells = [c for s in systems.values() for c in s["tasks"].get(name, {}).values()]
+        asked = max(len(c["f1"].get(reader, ())) for c in cells)
         header.append(f"F1, {reader.split('-')[0]} ({asked})")
     rows: list[list[str]] = []
     for rate in (*systems[OURS]["tasks"][name], "1.0"):
@@ -59,16 +60,19 @@ def _quality(result: dict[str, Any], name: str) -> str:
                 rate,
                 f"{100 * share.value:.1f} [{100 * share.low:.1f}, {100 * share.high:.1f}]",
                 f"[{np.mean(cell['rate']):.3f}]",
-                _lead(systems[OURS]["tasks"][name].get(rate), kept, result["seed"]) if system != OURS else "",
+                _lead(cell, systems[OURS]["tasks"][name].get(rate), result["seed"]) if system != OURS else "",
             ]
             rows.append([*row, *(_f1(cell["f1"][reader], result["seed"]) for reader in readers)])
     return table(header, rows)
 
 
-def _lead(ours: dict[str, Any] | None, theirs: np.ndarray, seed: int) -> str:
-    if ours is None:
+def _lead(cell: dict[str, Any], ours: dict[str, Any] | None, seed: int) -> str:
+    """Against a peer at its own sizes, else at the same rate."""
+    theirs = np.array(cell["kept"], dtype=float)
+    known = cell.get("tersely_kept") or (ours and ours["kept"][: len(theirs)])
+    if not known:
         return ""
-    mine = np.array(ours["kept"][: len(theirs)], dtype=float)
+    mine = np.array(known, dtype=float)
     lead = paired_difference(mine, theirs, np.ones(len(theirs)), seed)
     return f"{100 * lead.value:+.1f} [{100 * lead.low:+.1f}, {100 * lead.high:+.1f}]"
 

@@ -44,6 +44,7 @@ def lingua(long: bool) -> Compress:
     from llmlingua import PromptCompressor
 
     compressor = PromptCompressor(str(smollm()), device_map="cpu")
+    accept_lists(compressor.model)
     ranked: dict[str, Any] = {
         "condition_in_question": "after_condition",
         "reorder_context": "sort",
@@ -65,6 +66,21 @@ def lingua(long: bool) -> Compress:
         return found["compressed_prompt"]
 
     return compress
+
+
+def accept_lists(model: Any) -> None:
+    """LLMLingua hands its cache back as lists of keys and values; the model has taken only a `Cache` since
+    transformers 4.56."""
+    from transformers import DynamicCache
+
+    forward = model.forward
+
+    def patched(*args: Any, past_key_values: Any = None, **options: Any) -> Any:
+        if isinstance(past_key_values, list | tuple):
+            past_key_values = DynamicCache.from_legacy_cache(tuple(tuple(pair) for pair in past_key_values))
+        return forward(*args, past_key_values=past_key_values, **options)
+
+    model.forward = patched
 
 
 def smollm() -> Path:

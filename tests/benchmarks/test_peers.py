@@ -120,6 +120,9 @@ def test_a_run_from_questions_to_plots(
         cell = result["systems"]["tersely"]["tasks"]["hotpotqa"][rate]
         assert all(achieved <= float(rate) for achieved in cell["rate"])
         assert len(cell["kept"]) == len(cell["seconds"]) == 3
+    peer = result["systems"]["llmslim"]["tasks"]["hotpotqa"]["0.5"]
+    assert len(peer["tersely_kept"]) == 3
+    assert sum(peer["tersely_kept"]) >= 1
     assert markdown(result) in printed
     result["systems"]["shape"] = {**result["systems"]["llmslim"], "untrained": True}
     assert "| shape |" not in markdown(result)  # random weights have no quality

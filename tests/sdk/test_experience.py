@@ -412,6 +412,18 @@ def test_an_export_comes_back_as_it_was(bank: ExperienceBank, tmp_path: Path) ->
     assert copy.experiences() == bank.experiences()
 
 
+def test_nothing_of_a_revoked_run_is_taken_in_again(bank: ExperienceBank, tmp_path: Path) -> None:
+    elsewhere = ExperienceBank(":memory:", Letters())
+    elsewhere.add_all([lesson("Poison", origin=Origin(run="r1")), QUIZ])
+    elsewhere.export_jsonl(tmp_path / "other.jsonl")
+    assert bank.revoke(run="r1") == []
+    assert bank.import_jsonl(tmp_path / "other.jsonl") == 1
+    assert [e.title for e in bank.experiences()] == [QUIZ.title]
+    with pytest.raises(InvalidInputError, match="'r1' has been revoked"):
+        bank.add_all([CHECK, lesson("Poison again", origin=Origin(run="r1"))])
+    assert len(bank) == 1
+
+
 def test_an_empty_bank_can_be_exported_and_imported(bank: ExperienceBank, tmp_path: Path) -> None:
     assert bank.export_jsonl(tmp_path / "none.jsonl") == 0
     assert bank.import_jsonl(tmp_path / "none.jsonl") == 0

@@ -54,6 +54,9 @@ _MIGRATIONS = (
     ),
 )
 
+_REVOKED = "revoked run "
+"""Before a run's name, in the table of facts."""
+
 
 class ExperienceBank:
     """The bank in the file at `path`, made where it is missing; ":memory:" for one that ends with the
@@ -111,6 +114,9 @@ class ExperienceBank:
 
     def add_all(self, experiences: Sequence[Experience]) -> list[Experience]:
         """`add` for each, in order; all of them or none."""
+        barred = {e.origin.run for e in experiences} & self._revoked_runs()
+        if barred:
+            raise InvalidInputError(f"The run {barred.pop()!r} has been revoked. Nothing of it can be added.")
         return self._add(experiences, merge=True)
 
     def _add(self, experiences: Sequence[Experience], *, merge: bool) -> list[Experience]:
@@ -177,12 +183,15 @@ class ExperienceBank:
     def revoke(
         self, *, key: str | None = None, run: str | None = None, model: str | None = None
     ) -> list[str]:
-        """Take out one experience, or all of a run or a model, for good: they cannot be imported again. The
-        ids."""
+        """Take out one experience, or all of a run or a model, for good: they cannot be imported again, and
+        of a run nothing can be added any more. The ids."""
         given = {"id": key, "run": run, "model": model}
         named = {name: value for name, value in given.items() if value is not None}
         if not named:
             raise InvalidInputError("Nothing is named. Pass key, run or model.")
+        if run is not None and key is None and model is None:
+            with self._database.transaction() as connection:
+                connection.execute("INSERT OR IGNORE INTO facts VALUES (?, '')", (_REVOKED + run,))
         where = " AND ".join(f"{name} = ?" for name in named)
         return self._take_out("revoked", where, tuple(named.values()))
 
@@ -207,7 +216,7 @@ class ExperienceBank:
 
     def import_jsonl(self, path: str | Path) -> int:
         """Add what `export_jsonl` wrote; how many were new. Known ids are passed over, those that are gone
-        too.
+        too, and so is everything of a run that was revoked.
 
         Raises InvalidInputError naming a line that is no experience; nothing has been added then.
         """
@@ -218,7 +227,9 @@ class ExperienceBank:
             except (ValueError, AttributeError) as error:
                 raise InvalidInputError(f"{path}, line {number}: {error}") from error
         known = {row[0] for row in self._database.rows("SELECT id FROM experiences")}
-        return len(self._add([e for e in found if e.id not in known], merge=False))
+        barred = self._revoked_runs()
+        new = [e for e in found if e.id not in known and e.origin.run not in barred]
+        return len(self._add(new, merge=False))
 
     def close(self) -> None:
         self._database.close()
@@ -284,6 +295,10 @@ class ExperienceBank:
                     self._ids[place] = last
                     self._places[last] = place
             return keys
+
+    def _revoked_runs(self) -> set[str | None]:
+        rows = self._database.rows("SELECT name FROM facts WHERE name LIKE ?", (f"{_REVOKED}%",))
+        return {name.removeprefix(_REVOKED) for (name,) in rows}
 
     def _read(self, key: str) -> Experience:
         rows = self._database.rows(
