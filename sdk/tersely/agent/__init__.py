@@ -13,8 +13,9 @@ The memory is of use by itself, in a loop of one's own:
 """
 
 from tersely.agent.loop import Agent, State
-from tersely.agent.memory import AgentMemory, OverlongError, SubTrajectory
+from tersely.agent.memory import AgentMemory, OverlongError
 from tersely.agent.retrieval import FolderIndex, Hit, Retriever
+from tersely.agent.segments import SubTrajectory
 from tersely.agent.store import ConflictError, MemoryStore, StoreError
 from tersely.agent.tools import Tool, ToolError, search_tools
 from tersely.agent.trace import TurnTrace

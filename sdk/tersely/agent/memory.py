@@ -14,10 +14,10 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
 from tersely.agent.redaction import redact_all
+from tersely.agent.segments import Segment, SubTrajectory
 from tersely.agent.shortening import Shortener
 from tersely.agent.store import MemoryStore, StoreError
 from tersely.chat.protocol import ChatError, ChatModel, Message, Options, without_thought
@@ -46,30 +46,6 @@ IDENTIFIER_SHARE = 0.025
 
 class OverlongError(TerselyError):
     """The memory would need more summaries than it may make."""
-
-
-@dataclass(frozen=True, slots=True)
-class SubTrajectory:
-    """What lies between two resets: an ordinary prompt and response to train on (SUPO, theorem 3.2)."""
-
-    prompt: tuple[Message, ...]
-    response: tuple[Message, ...]
-    mask: tuple[bool, ...]
-    """Per message of the response: whether the policy wrote it there, as action or as summary."""
-    steps: tuple[int | None, ...]
-    """Per message of the response: the number of the action that it is or follows; None for what belongs to a
-    summary."""
-
-
-@dataclass(slots=True)
-class _Segment:
-    """What was sent and written between two resets."""
-
-    base: list[Json]
-    steps: list[tuple[int, list[Json], bool]] = field(default_factory=list[tuple[int, list[Json], bool]])
-    """(number, messages, whether they were written here) of each step."""
-    summary: tuple[Json, Json, bool] | None = None
-    """Request, answer, and whether the policy wrote it."""
 
 
 class AgentMemory:
@@ -131,7 +107,7 @@ class AgentMemory:
         self._lock = threading.RLock()
         self._number = 0
         self._first: list[Json] = []
-        self._segments: list[_Segment] = []
+        self._segments: list[Segment] = []
         self._open: list[Json] = []
         self._held: list[Json] | None = None
         self._pins: dict[str, str] = {}
@@ -173,8 +149,7 @@ class AgentMemory:
                 raise InvalidInputError(
                     f"The tool calls {self.unanswered} have no result yet. Append them, or call interrupt()."
                 )
-            steps = [m for _, step, _ in self._segment.steps for m in step]
-            return copy.deepcopy([*self._segment.base, *steps])
+            return copy.deepcopy([*self._segment.base, *self._segment.written])
 
     def append(self, message: Message) -> None:
         """Take in the next message.
@@ -216,8 +191,7 @@ class AgentMemory:
         if given is not None and not isinstance(given, str):
             raise InvalidInputError(f"The pin {key!r} is a {type(given).__name__}. Pass text, or None.")
         with self._lock:
-            pins = {k: v for k, v in {**self._pins, key: text}.items() if v is not None}
-            self._check_pinned([*self._first, *self._spoken()], pins)
+            self._check_pinned([*self._first, *self._spoken()], _with_pin(self._pins, key, text))
             self._commit({"kind": "pin", "key": key, "text": text})
 
     def finish(self, outcome: Outcome = "finished") -> None:
@@ -296,26 +270,13 @@ class AgentMemory:
         """What was sent and written, from reset to reset. A step that is held back belongs to it once the
         task has an outcome: then it was the last."""
         for segment in self._segments:
-            response: list[Json] = []
-            mask: list[bool] = []
-            steps: list[int | None] = []
-            last = self._held if segment is self._segment and self.outcome is not None else None
-            for number, messages, here in (*segment.steps, *([(self.steps, last, True)] if last else [])):
-                for message in messages:
-                    response.append(message)
-                    mask.append(here and message["role"] == "assistant")
-                    steps.append(number)
-            if segment.summary is not None:
-                request, answer, by_policy = segment.summary
-                response += [request, answer]
-                mask += [False, by_policy]
-                steps += [None, None]
-            yield SubTrajectory(tuple(segment.base), tuple(response), tuple(mask), tuple(steps))
+            held = self._held if segment is self._segment and self.outcome is not None else None
+            yield segment.sub_trajectory([(self.steps, held, True)] if held else [])
 
     # The state and its events
 
     @property
-    def _segment(self) -> _Segment:
+    def _segment(self) -> Segment:
         return self._segments[-1]
 
     def _begin(self, first: Sequence[Message] | None) -> None:
@@ -362,19 +323,17 @@ class AgentMemory:
         kind = event["kind"]
         if kind == "first":
             self._first = event["messages"]
-            self._segments = [_Segment(self._first)]
+            self._segments = [Segment(self._first)]
             self.tokens = size(self._first, self._count)
         elif kind == "message":
             self._take(event["message"], event["full"])
         elif kind == "pin":
-            self._pins = {
-                k: v for k, v in {**self._pins, event["key"]: event["text"]}.items() if v is not None
-            }
+            self._pins = _with_pin(self._pins, event["key"], event["text"])
         elif kind == "outcome":
             self.outcome = event["outcome"]
         elif kind == "reset":
             self._segment.summary = (event["request"], event["answer"], event["by"] == "policy")
-            self._segments.append(_Segment(event["base"]))
+            self._segments.append(Segment(event["base"]))
             if event["replayed"]:
                 self._segment.steps.append((self.steps, event["replayed"], False))
             self._identifiers = event["identifiers"]
@@ -474,8 +433,7 @@ class AgentMemory:
         """Messages after the first prompt that neither the model nor a tool wrote, in order, notes left
         out."""
         base = self._segment.base[len(self._first) : -1] if self.summaries else []
-        steps = [m for _, step, _ in self._segment.steps for m in step]
-        return [m for m in (*base, *steps) if m["role"] in roles]
+        return [m for m in (*base, *self._segment.written) if m["role"] in roles]
 
     def _surviving(self) -> tuple[list[Json], list[Json]]:
         """Messages that stay word for word, in order, and those of the user's that do not."""
@@ -540,10 +498,14 @@ class AgentMemory:
         stable = 0
         while stable < min(len(messages), len(self._sent)) and messages[stable] == self._sent[stable]:
             stable += 1
-        self.stable_tokens = size(messages[:stable], self._count)
-        self.sent_tokens = size(messages, self._count)
+        self.sent_tokens = self.tokens
+        self.stable_tokens = self.tokens - size(messages[stable:], self._count)
         self._sent = messages
         return messages
+
+
+def _with_pin(pins: Mapping[str, str], key: str, text: str | None) -> dict[str, str]:
+    return {k: v for k, v in {**pins, key: text}.items() if v is not None}
 
 
 def _pinned(pins: Mapping[str, str]) -> str:
