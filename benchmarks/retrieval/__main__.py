@@ -1,7 +1,8 @@
 """`python -m benchmarks.retrieval`: the bundled embeddings against MiniLM's own, BM25 and chance.
 
 Of each set some questions are drawn, and the documents of all of them, hard negatives included, are one pool.
-A document is right for a question that it supports or whose answer was marked in it.
+A document is right for a question that it supports or whose answer was marked in it. An experience bank of
+100,000 entries with such vectors is then timed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from benchmarks.minilm import cached_embeddings, shared_minilm
 from benchmarks.quality.statistics import bootstrap
 from benchmarks.results import add_out, describe, environment, publish, table
+from benchmarks.retrieval.bank import INDICES, bank_times
 from benchmarks.tasks import Example, load
 from tersely.embedding import SentenceEmbedder
 from tersely.text.bm25 import BM25
@@ -26,6 +28,9 @@ TASKS = {"hotpotqa": "HotpotQA dev", "qed_nq_10": "Natural Questions (QED) dev",
 MEASURES = {"mrr": "MRR", "first": "first", "ten": "in ten"}
 TIMED = 40
 """Questions embedded one by one, in turns, for the times."""
+
+DRAWN = 2000
+"""Documents whose vectors the bank's are mixed from."""
 
 Scores = NDArray[np.floating[Any]]
 Score = Callable[[Sequence[str], Sequence[str]], Scores]
@@ -54,11 +59,13 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     }
     parts: dict[str, Any] = {}
     questions: list[str] = []
+    texts: list[str] = []
     for task, title in TASKS.items():
         drawn = load(task, "eval", data=options.data, limit=options.limit, seed=options.seed)
         examples = [e for e in drawn if _gold(e)]
         questions += [e.question for e in examples]
         pool = sorted({_text(d) for e in examples for d in e.documents})
+        texts += pool
         place = {text: i for i, text in enumerate(pool)}
         right = [{place[_text(e.documents[d])] for d in _gold(e)} for e in examples]
         found = {
@@ -74,6 +81,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "environment": environment(),
         "parts": parts,
         "milliseconds": _times(embedder, questions[:TIMED]),
+        "bank": bank_times(embedder.embed(texts[:DRAWN]), embedder.embed(questions), options.seed),
     }
 
 
@@ -132,8 +140,20 @@ def markdown(result: dict[str, Any]) -> str:
             f"Seed {result['seed']}. {pools}.",
             table(header, list(rows.values())),
             f"One question embedded alone, in turns: {times}.",
+            f"An experience bank of {result['bank']['entries']:,} entries, milliseconds of one call, without "
+            f"making its two vectors ({result['bank']['bytes'] / 1e6:.0f} MB on disk):",
+            _bank(result["bank"]),
         ]
     )
+
+
+def _bank(found: dict[str, Any]) -> str:
+    header = ["", "recall, p50", "p95", "insert with merge, p50", "p95", "opening, s"]
+    rows: list[list[str]] = []
+    for name in INDICES:
+        times = [found[name][call][share] for call in ("recall", "insert") for share in ("p50", "p95")]
+        rows.append([name, *(f"{value:g}" for value in (*times, found[name]["open_s"]))])
+    return table(header, rows)
 
 
 def _cell(values: Sequence[float], seed: int) -> str:
