@@ -16,9 +16,9 @@ from langchain_core.messages import (
 )
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from benchmarks.memory.policies import Count, Counted, Json
+from benchmarks.memory.policies import Count, Counted
 from tersely.chat import ChatModel
-from tersely.chat.transcript import size
+from tersely.chat.transcript import Json, size
 
 
 class LangChainSummaries:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from tersely import Compressor
 from tersely.agent import AgentMemory
 from tersely.agent.billing import Billed
 from tersely.chat import ChatModel, Message, Reply
-from tersely.chat.transcript import size
+from tersely.chat.transcript import Json, size
 
-Json = dict[str, Any]
 Count = Callable[[str], int]
 
 MASK = "[earlier tool result left out]"

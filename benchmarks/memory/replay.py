@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
 
 from benchmarks.memory.policies import Count, Memory
 from benchmarks.memory.transcripts import Transcript
-from tersely.chat.transcript import call_ids, size
-
-Json = dict[str, Any]
+from tersely.chat.transcript import Json, call_ids, size
 
 CACHED_PRICE = 0.1
 """Price of an input token that a prompt cache holds, against one that it does not."""

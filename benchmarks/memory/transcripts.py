@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.tasks import Example, load
 from benchmarks.tasks.rows import read_lines
-from tersely.chat.transcript import text_of
+from tersely.chat.transcript import Json, text_of
 from tersely.text.sentences import split_units
 
 SHORTEST = 3
@@ -30,8 +30,6 @@ FEWEST = 12
 
 _ACTION = re.compile(r"Action: *(\w+)\[(.*)\]\s*\Z", re.DOTALL)
 _NAME = re.compile(r"[A-Z0-9][\w.'-]*(?: [A-Z0-9][\w.'-]*)*")
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

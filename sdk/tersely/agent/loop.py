@@ -30,7 +30,7 @@ from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.experience.bank import ExperienceBank
 from tersely.inputs import check_count, check_query
-from tersely.levels import choose_level
+from tersely.levels import Level, choose_level
 from tersely.prompts import load_prompt
 from tersely.quality import quality
 
@@ -203,16 +203,8 @@ class Agent:
                 ]
         else:
             return self._fall_back(state, text, problem, tools, source, model)
-        scored = quality(turn.summary, source, state.question, turn.level).total if source else None
-        return self._act(
-            replace(state, summary=turn.summary, reason=None),
-            turn.call,
-            model,
-            level=turn.level.number,
-            quality=scored,
-            summary=turn.summary,
-            retried=retried,
-        )
+        after = replace(state, summary=turn.summary, reason=None)
+        return self._act(after, turn.call, model, turn.level, source, retried=retried)
 
     def _fall_back(
         self, state: State, text: str, problem: str, tools: Sequence[Tool], source: str, model: Billed
@@ -239,21 +231,13 @@ class Agent:
                     tools[-1], {"answer": answer, "explanation": "taken from the summary by the compressor"}
                 )
         after = replace(state, summary=summary, reason="the model's turns could not be read")
-        scored = quality(summary, source, state.question, level).total if source else None
-        return self._act(
-            after,
-            call,
-            model,
-            level=level.number,
-            quality=scored,
-            summary=summary,
-            retried=True,
-            fallback=problem,
-        )
+        return self._act(after, call, model, level, source, retried=True, fallback=problem)
 
-    def _act(self, state: State, call: Call, model: Billed, **facts: Any) -> State:
-        """Run the tool and note the turn."""
+    def _act(self, state: State, call: Call, model: Billed, level: Level, source: str, **facts: Any) -> State:
+        """Run the tool and note the turn, whose summary of `source` stands in the state."""
         result, error = _run(call.tool, call.arguments)
+        facts["quality"] = quality(state.summary, source, state.question, level).total if source else None
+        facts |= {"level": level.number, "summary": state.summary}
         turn = self._note(state, model, call.tool.name, call.arguments, result, error, **facts)
         state = replace(state, trace=(*state.trace, turn))
         if call.tool.name == "finish" and error is None:

@@ -94,10 +94,8 @@ class Summarizer:
             InvalidInputError: an argument cannot be used; the message says which and why.
         """
         task = _Task(self.compressor, query, docs, question, aspect, budget, self._preselect)
-        if self.model is None or not task.filled:
-            return task.extractive(None)
-        if not task.given:
-            return task.extractive(_failed("no sentence fits into preselect"))
+        if self.model is None or not task.askable:
+            return task.extractive(task.unasked)
         try:
             reply = self.model.complete(task.messages(), max_tokens=task.reply_limit, temperature=TEMPERATURE)
         except ChatError as error:
@@ -119,10 +117,8 @@ class Summarizer:
         task = await asyncio.to_thread(
             _Task, self.compressor, query, docs, question, aspect, budget, self._preselect
         )
-        if self.model is None or not task.filled:
-            return await asyncio.to_thread(task.extractive, None)
-        if not task.given:
-            return await asyncio.to_thread(task.extractive, _failed("no sentence fits into preselect"))
+        if self.model is None or not task.askable:
+            return await asyncio.to_thread(task.extractive, task.unasked)
         try:
             reply = await self.model.acomplete(
                 task.messages(), max_tokens=task.reply_limit, temperature=TEMPERATURE
@@ -155,12 +151,20 @@ class _Task:
         self.aspect: Aspect = aspect
         self.budget = None if budget is None else inputs.check_count(budget, "budget", "tokens")
         self.documents = inputs.read_documents(docs)
-        self.filled = any(d.text.strip() for d in self.documents)
-        self.given = self.documents
-        if preselect is not None and self.filled:
+        self.given = self.documents if any(d.text.strip() for d in self.documents) else []
+        self.unasked: str | None = None
+        """Why there is nothing to ask a model about, though there are documents."""
+        if preselect is not None and self.given:
             chosen = compressor.compress(self.query, self.documents, budget=preselect)
             self.given = [Document(d.text, d.title) for d in chosen.documents]
+            if not self.given:
+                self.unasked = _failed("no sentence fits into preselect")
             self._lap("select")
+
+    @property
+    def askable(self) -> bool:
+        """Whether there is something for a model to read."""
+        return bool(self.given)
 
     @property
     def reply_limit(self) -> int | None:
