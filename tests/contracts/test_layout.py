@@ -10,7 +10,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize(("package", "folder"), [("tersely", "sdk"), ("training", "."), ("benchmarks", ".")])
+@pytest.mark.parametrize(
+    ("package", "folder"),
+    [("tersely", "sdk"), ("tersely_langchain", "integrations"), ("training", "."), ("benchmarks", ".")],
+)
 def test_every_module_is_in_the_import_graph(package: str, folder: str) -> None:
     base = ROOT / folder
     files = [path.relative_to(base).with_suffix("") for path in (base / package).rglob("*.py")]

@@ -49,7 +49,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
     # From a copy, which leaves the checkout alone; without isolation, which leaves the network alone.
     source = out / "source"
-    for name in ("sdk", "models/tersely-mini"):
+    for name in ("sdk", "models/tersely-mini", "integrations"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
@@ -96,7 +96,10 @@ def test_wheel_carries_the_package_and_the_model_and_nothing_else(wheel: Path) -
             info for info in archive.infolist() if info.filename.startswith("tersely/models/tersely-mini/")
         ]
     tops = {name.split("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"tersely"}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {
+        "tersely",
+        "tersely_langchain",
+    }
     needed = ["py.typed", "demo/documents.jsonl", "models/tersely-mini/manifest.json"]
     assert {f"tersely/{name}" for name in needed} <= set(names)
     assert 1 < sum(info.file_size for info in model) / 1e6 <= MAX_MODEL_MB

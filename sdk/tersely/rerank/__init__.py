@@ -11,5 +11,6 @@ read at all.
 from tersely.rerank.cross_encoder import CrossEncoder
 from tersely.rerank.endpoint import RerankEndpoint
 from tersely.rerank.protocol import Reranker
+from tersely.rerank.relevance import Relevance
 
-__all__ = ["CrossEncoder", "RerankEndpoint", "Reranker"]
+__all__ = ["CrossEncoder", "Relevance", "RerankEndpoint", "Reranker"]

@@ -1,0 +1,22 @@
+"""tersely in LangChain: `pip install 'tersely[langchain]'`.
+
+TerselyCompressor     a document compressor for `ContextualCompressionRetriever` and chains
+TerselyReranker       a cross-encoder for `CrossEncoderReranker`
+TerselyMiddleware     for `create_agent`: tool results enter the history compressed
+TerselyContextEdit    for `ContextEditingMiddleware`: older tool results are shown compressed
+TerselySummary        for `SummarizationMiddleware(summarizer=...)`: a summary without a call
+"""
+
+from tersely_langchain.compressor import TerselyCompressor
+from tersely_langchain.editing import TerselyContextEdit, TerselySummary
+from tersely_langchain.middleware import TerselyMiddleware, TerselyState
+from tersely_langchain.reranker import TerselyReranker
+
+__all__ = [
+    "TerselyCompressor",
+    "TerselyContextEdit",
+    "TerselyMiddleware",
+    "TerselyReranker",
+    "TerselyState",
+    "TerselySummary",
+]

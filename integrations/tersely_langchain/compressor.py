@@ -1,0 +1,80 @@
+"""Retrieved documents -> the sentences of them that the query needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.callbacks import Callbacks
+from langchain_core.documents import BaseDocumentCompressor, Document
+from pydantic import ConfigDict, Field
+
+from tersely import Compression, Compressor
+from tersely import Document as Source
+from tersely.inputs import Detail, Order
+
+
+class TerselyCompressor(BaseDocumentCompressor):
+    """Compresses what a retriever found; `budget` and `rate` hold for all documents together.
+
+    The documents that come out are new. Each has the id and the metadata of the one it was taken from, and
+    under the key "tersely" its `relevance` and where every piece of its text stands in the original:
+    `page_content[at:at + end - start] == original.page_content[start:end]` for each of `spans`. Documents of
+    which nothing is needed are left out. If the model fails, the documents come back as they were, with a
+    logged warning.
+    """
+
+    compressor: Compressor = Field(default_factory=Compressor, exclude=True)
+    budget: int | None = None
+    rate: float | None = None
+    recall: float | None = None
+    level: Detail | None = None
+    max_docs: int | None = None
+    order: Order = "source"
+    title_key: str | None = "title"
+    """Key of the metadata that holds a document's title. It helps to choose, and is not put into the text."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> list[Document]:
+        """See `BaseDocumentCompressor`. Raises InvalidInputError for an empty query and options that
+        cannot be used."""
+        found = self.compressor.compress(query, self._sources(documents), **self._options())
+        return _back(documents, found)
+
+    async def acompress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> list[Document]:
+        """`compress_documents` without blocking the event loop."""
+        found = await self.compressor.acompress(query, self._sources(documents), **self._options())
+        return _back(documents, found)
+
+    def _sources(self, documents: Sequence[Document]) -> list[Source]:
+        titles = [d.metadata.get(self.title_key) if self.title_key else None for d in documents]
+        return [
+            Source(d.page_content, title if isinstance(title, str) else None)
+            for d, title in zip(documents, titles, strict=True)
+        ]
+
+    def _options(self) -> dict[str, Any]:
+        names = ("budget", "rate", "recall", "level", "max_docs", "order")
+        return {name: getattr(self, name) for name in names}
+
+
+def _back(documents: Sequence[Document], found: Compression) -> list[Document]:
+    if found.status == "failed_open":
+        return list(documents)
+    pieces = found.citations().pieces
+    kept: list[Document] = []
+    for part in found.documents:
+        own = [piece for piece in pieces if piece.doc == part.source]
+        first = own[0].text_start if own else 0
+        spans = [{"start": p.start, "end": p.end, "at": p.text_start - first} for p in own]
+        source = documents[part.source]
+        note = {"relevance": part.relevance, "spans": spans}
+        kept.append(
+            Document(page_content=part.text, metadata={**source.metadata, "tersely": note}, id=source.id)
+        )
+    return kept
