@@ -66,12 +66,10 @@ class TerselyCompressor(BaseDocumentCompressor):
 def _back(documents: Sequence[Document], found: Compression) -> list[Document]:
     if found.status == "failed_open":
         return list(documents)
-    pieces = found.citations().pieces
     kept: list[Document] = []
     for part in found.documents:
-        own = [piece for piece in pieces if piece.doc == part.source]
-        first = own[0].text_start if own else 0
-        spans = [{"start": p.start, "end": p.end, "at": p.text_start - first} for p in own]
+        pieces = found.citations().of(part.source).pieces
+        spans = [{"start": p.start, "end": p.end, "at": p.text_start} for p in pieces]
         source = documents[part.source]
         note = {"relevance": part.relevance, "spans": spans}
         kept.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 Status = Literal["compressed", "unchanged", "bypassed", "failed_open"]
@@ -83,6 +83,14 @@ class Citations:
             return None
         piece = self.pieces[index]
         return piece.doc, piece.start + offset - piece.text_start
+
+    def of(self, doc: int) -> Citations:
+        """Those of one document, with offsets in its own compressed text (`CompressedDocument.text`)."""
+        own = [piece for piece in self.pieces if piece.doc == doc]
+        first = own[0].text_start if own else 0
+        return Citations(
+            tuple(replace(p, text_start=p.text_start - first, text_end=p.text_end - first) for p in own)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.parametrize(
     ("package", "folder"),
-    [("tersely", "sdk"), ("tersely_langchain", "integrations"), ("training", "."), ("benchmarks", ".")],
+    [
+        ("tersely", "sdk"),
+        ("tersely_langchain", "integrations"),
+        ("tersely_llamaindex", "integrations"),
+        ("training", "."),
+        ("benchmarks", "."),
+    ],
 )
 def test_every_module_is_in_the_import_graph(package: str, folder: str) -> None:
     base = ROOT / folder

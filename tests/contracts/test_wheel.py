@@ -99,6 +99,7 @@ def test_wheel_carries_the_package_and_the_model_and_nothing_else(wheel: Path) -
     assert {top for top in tops if not top.endswith(".dist-info")} == {
         "tersely",
         "tersely_langchain",
+        "tersely_llamaindex",
     }
     needed = ["py.typed", "demo/documents.jsonl", "models/tersely-mini/manifest.json"]
     assert {f"tersely/{name}" for name in needed} <= set(names)

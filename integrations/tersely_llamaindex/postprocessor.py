@@ -1,0 +1,115 @@
+"""Retrieved nodes -> the sentences of them that the query needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llama_index.core.bridge.pydantic import Field
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import ImageNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
+
+from tersely import Compression, Compressor, Document, InvalidInputError
+from tersely.inputs import Detail, Order
+
+KEY = "tersely"
+
+
+class TerselyPostprocessor(BaseNodePostprocessor):
+    """Compresses what a retriever found; `budget` and `rate` hold for all nodes together.
+
+    The nodes that come out are copies with the same ids and relationships. Their metadata has, under the key
+    "tersely" and hidden from model and embedding, their `relevance` and where every piece of the text stands
+    in the node that it was taken from; `start_char_idx` and `end_char_idx` reach from the first piece to the
+    last. Nodes of which nothing is needed are left out; nodes without text, such as images, stay. If the
+    model fails, the nodes come back as they were, with a logged warning.
+    """
+
+    compressor: Compressor = Field(default_factory=Compressor, exclude=True)
+    budget: int | None = None
+    rate: float | None = None
+    recall: float | None = None
+    level: Detail | None = None
+    max_docs: int | None = None
+    order: Order = Field(default="source", description="'rerank' sorts by relevance, which becomes the score")
+    keep_top: bool = Field(
+        default=False, description="where nothing is needed: whether the first node comes back whole"
+    )
+    title_key: str | None = Field(default="title", description="key of the metadata that holds a title")
+
+    @classmethod
+    def class_name(cls) -> str:
+        """See `BaseComponent`."""
+        return "TerselyPostprocessor"
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        read = [n for n in nodes if _has_text(n)]
+        found = self.compressor.compress(_query(query_bundle), self._sources(read), **self._options())
+        return self._back(nodes, read, found)
+
+    async def _apostprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        read = [n for n in nodes if _has_text(n)]
+        found = await self.compressor.acompress(_query(query_bundle), self._sources(read), **self._options())
+        return self._back(nodes, read, found)
+
+    def _sources(self, nodes: Sequence[NodeWithScore]) -> list[Document]:
+        titles = [n.node.metadata.get(self.title_key) if self.title_key else None for n in nodes]
+        return [
+            Document(n.node.get_content(MetadataMode.NONE), title if isinstance(title, str) else None)
+            for n, title in zip(nodes, titles, strict=True)
+        ]
+
+    def _options(self) -> dict[str, Any]:
+        names = ("budget", "rate", "recall", "level", "max_docs", "order")
+        return {name: getattr(self, name) for name in names}
+
+    def _back(
+        self, nodes: Sequence[NodeWithScore], read: Sequence[NodeWithScore], found: Compression
+    ) -> list[NodeWithScore]:
+        if found.status == "failed_open":
+            return list(nodes)
+        kept = [
+            (part.source, _shortened(read[part.source], found, number, self.order))
+            for number, part in enumerate(found.documents)
+        ]
+        if not kept and self.keep_top and nodes:
+            return [nodes[0]]
+        if self.order == "rerank":
+            return [node for _, node in kept] + [n for n in nodes if not _has_text(n)]
+        places = {id(n): place for place, n in enumerate(nodes)}
+        placed = [(places[id(read[source])], node) for source, node in kept]
+        placed += [(place, n) for place, n in enumerate(nodes) if not _has_text(n)]
+        return [node for _, node in sorted(placed, key=lambda pair: pair[0])]
+
+
+def _query(bundle: QueryBundle | None) -> str:
+    if bundle is None:
+        raise InvalidInputError("There is no query. Pass query_bundle or query_str.")
+    return bundle.query_str
+
+
+def _has_text(node: NodeWithScore) -> bool:
+    return isinstance(node.node, TextNode) and not isinstance(node.node, ImageNode)
+
+
+def _shortened(given: NodeWithScore, found: Compression, number: int, order: Order) -> NodeWithScore:
+    part, node = found.documents[number], given.node
+    assert isinstance(node, TextNode)
+    pieces = found.citations().of(part.source).pieces
+    spans = [{"start": p.start, "end": p.end, "at": p.text_start} for p in pieces]
+    changes: dict[str, Any] = {
+        "text": part.text,
+        "embedding": None,
+        "metadata": {**node.metadata, KEY: {"relevance": part.relevance, "spans": spans}},
+        "excluded_llm_metadata_keys": [*node.excluded_llm_metadata_keys, KEY],
+        "excluded_embed_metadata_keys": [*node.excluded_embed_metadata_keys, KEY],
+    }
+    if node.start_char_idx is not None and pieces:
+        changes["start_char_idx"] = node.start_char_idx + min(p.start for p in pieces)
+        changes["end_char_idx"] = node.start_char_idx + max(p.end for p in pieces)
+    score = part.relevance if order == "rerank" else given.score
+    return NodeWithScore(node=node.model_copy(update=changes), score=score)
