@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
     ("package", "folder"),
     [
         ("tersely", "sdk"),
+        ("tersely_haystack", "integrations"),
         ("tersely_langchain", "integrations"),
         ("tersely_llamaindex", "integrations"),
         ("training", "."),

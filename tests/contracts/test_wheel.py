@@ -98,6 +98,7 @@ def test_wheel_carries_the_package_and_the_model_and_nothing_else(wheel: Path) -
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {
         "tersely",
+        "tersely_haystack",
         "tersely_langchain",
         "tersely_llamaindex",
     }
