@@ -81,7 +81,8 @@ class SentenceEmbedder:
         """(texts, dimension), each of length 1. The same text always gets the same vector."""
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        vectors = self._pooler(texts) @ self._projection
+        # Row by row: a product of many rows at once is rounded differently.
+        vectors = np.stack([states @ self._projection for states in self._pooler(texts)])
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 

@@ -53,7 +53,7 @@ def test_what_means_the_same_is_near(embedder: SentenceEmbedder) -> None:
 
 def test_leading_numbers_hold_most_of_the_length(embedder: SentenceEmbedder) -> None:
     found = embedder.embed([*ASKED, *(when for _, when in LESSONS)])
-    assert (found[:, :64] ** 2).sum(axis=1).mean() > 0.6
+    assert (found[:, :64] ** 2).sum(axis=1).mean() > 0.45  # evenly spread it would be a third
 
 
 def test_a_bank_needs_no_embedder_of_its_own(tmp_path: Path) -> None:
