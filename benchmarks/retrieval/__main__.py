@@ -20,6 +20,7 @@ from benchmarks.minilm import cached_embeddings, shared_minilm
 from benchmarks.quality.statistics import bootstrap
 from benchmarks.results import add_out, describe, environment, publish, table
 from benchmarks.retrieval.bank import INDICES, bank_times
+from benchmarks.retrieval.ranks import passage_text, ranks
 from benchmarks.tasks import Example, load
 from tersely.embedding import SentenceEmbedder
 from tersely.text.bm25 import BM25
@@ -41,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.retrieval", description=__doc__)
     parser.add_argument("--data", help="data folder; TERSELY_DATA by default")
     parser.add_argument("--model", help="artifact folder (default: the bundled model)")
-    parser.add_argument("--limit", type=int, default=200, help="questions of each set")
+    parser.add_argument("--limit", type=int, default=120, help="questions of each set")
     parser.add_argument("--seed", type=int, default=13)
     add_out(parser, "retrieval")
     options = parser.parse_args(arguments)
@@ -64,10 +65,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         drawn = load(task, "eval", data=options.data, limit=options.limit, seed=options.seed)
         examples = [e for e in drawn if _gold(e)]
         questions += [e.question for e in examples]
-        pool = sorted({_text(d) for e in examples for d in e.documents})
+        pool = sorted({passage_text(d) for e in examples for d in e.documents})
         texts += pool
         place = {text: i for i, text in enumerate(pool)}
-        right = [{place[_text(e.documents[d])] for d in _gold(e)} for e in examples]
+        right = [{place[passage_text(e.documents[d])] for d in _gold(e)} for e in examples]
         found = {
             name: _measures(score([e.question for e in examples], pool), right)
             for name, score in systems.items()
@@ -89,10 +90,6 @@ def _gold(example: Example) -> set[int]:
     return {doc for doc, _, _ in example.support or example.answer_spans or ()}
 
 
-def _text(document: Any) -> str:
-    return f"{document.title}. {document.text}" if document.title else document.text
-
-
 def _bm25(questions: Sequence[str], documents: Sequence[str]) -> Scores:
     index = BM25(documents)
     return np.array([index.scores(q) for q in questions])
@@ -101,11 +98,11 @@ def _bm25(questions: Sequence[str], documents: Sequence[str]) -> Scores:
 def _measures(scores: Scores, right: Sequence[set[int]]) -> dict[str, list[float]]:
     """Per question: one over the rank of the best right document, and whether it is the first, or in the
     first ten."""
-    ranks = [min(int((row >= row[i]).sum()) for i in gold) for row, gold in zip(scores, right, strict=True)]
+    places = ranks(scores, right)
     return {
-        "mrr": [round(1 / rank, 4) for rank in ranks],
-        "first": [float(rank == 1) for rank in ranks],
-        "ten": [float(rank <= 10) for rank in ranks],
+        "mrr": [round(1 / rank, 4) for rank in places],
+        "first": [float(rank == 1) for rank in places],
+        "ten": [float(rank <= 10) for rank in places],
     }
 
 

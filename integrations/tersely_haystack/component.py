@@ -7,7 +7,7 @@ from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
-from tersely import Compression, Compressor
+from tersely import Compression, Compressor, adapters
 from tersely import Document as Source
 from tersely.inputs import Detail, Order
 
@@ -89,11 +89,7 @@ class TerselyDocumentCompressor:
         return {"documents": _back(documents, read, found)}
 
     def _sources(self, documents: list[Document]) -> list[Source]:
-        titles = [d.meta.get(self.title_key) if self.title_key else None for d in documents]
-        return [
-            Source(d.content or "", title if isinstance(title, str) else None)
-            for d, title in zip(documents, titles, strict=True)
-        ]
+        return [adapters.source(d.content or "", d.meta, self.title_key) for d in documents]
 
 
 def _back(documents: list[Document], read: list[Document], found: Compression) -> list[Document]:
@@ -101,11 +97,8 @@ def _back(documents: list[Document], read: list[Document], found: Compression) -
         return list(documents)
     kept: list[Document] = []
     for part in found.documents:
-        pieces = found.citations().of(part.source).pieces
-        spans = [{"start": p.start, "end": p.end, "at": p.text_start} for p in pieces]
         source = read[part.source]
-        note = {"relevance": part.relevance, "spans": spans}
+        meta = {**source.meta, adapters.KEY: adapters.note(found, part)}
         # The embedding was that of the whole text.
-        changes: dict[str, Any] = {"content": part.text, "meta": {**source.meta, "tersely": note}}
-        kept.append(replace(source, **changes, embedding=None, sparse_embedding=None))
+        kept.append(replace(source, content=part.text, meta=meta, embedding=None, sparse_embedding=None))
     return kept + [d for d in documents if d.content is None]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import ConfigDict, Field
 
-from tersely import Compression, Compressor
+from tersely import Compression, Compressor, adapters
 from tersely import Document as Source
 from tersely.inputs import Detail, Order
 
@@ -41,26 +40,18 @@ class TerselyCompressor(BaseDocumentCompressor):
     ) -> list[Document]:
         """See `BaseDocumentCompressor`. Raises InvalidInputError for an empty query and options that
         cannot be used."""
-        found = self.compressor.compress(query, self._sources(documents), **self._options())
+        found = self.compressor.compress(query, self._sources(documents), **adapters.options(self))
         return _back(documents, found)
 
     async def acompress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
         """`compress_documents` without blocking the event loop."""
-        found = await self.compressor.acompress(query, self._sources(documents), **self._options())
+        found = await self.compressor.acompress(query, self._sources(documents), **adapters.options(self))
         return _back(documents, found)
 
     def _sources(self, documents: Sequence[Document]) -> list[Source]:
-        titles = [d.metadata.get(self.title_key) if self.title_key else None for d in documents]
-        return [
-            Source(d.page_content, title if isinstance(title, str) else None)
-            for d, title in zip(documents, titles, strict=True)
-        ]
-
-    def _options(self) -> dict[str, Any]:
-        names = ("budget", "rate", "recall", "level", "max_docs", "order")
-        return {name: getattr(self, name) for name in names}
+        return [adapters.source(d.page_content, d.metadata, self.title_key) for d in documents]
 
 
 def _back(documents: Sequence[Document], found: Compression) -> list[Document]:
@@ -68,11 +59,7 @@ def _back(documents: Sequence[Document], found: Compression) -> list[Document]:
         return list(documents)
     kept: list[Document] = []
     for part in found.documents:
-        pieces = found.citations().of(part.source).pieces
-        spans = [{"start": p.start, "end": p.end, "at": p.text_start} for p in pieces]
         source = documents[part.source]
-        note = {"relevance": part.relevance, "spans": spans}
-        kept.append(
-            Document(page_content=part.text, metadata={**source.metadata, "tersely": note}, id=source.id)
-        )
+        metadata = {**source.metadata, adapters.KEY: adapters.note(found, part)}
+        kept.append(Document(page_content=part.text, metadata=metadata, id=source.id))
     return kept

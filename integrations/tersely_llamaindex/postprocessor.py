@@ -9,10 +9,10 @@ from llama_index.core.bridge.pydantic import Field
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import ImageNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
 
-from tersely import Compression, Compressor, Document, InvalidInputError
+from tersely import Compression, Compressor, Document, InvalidInputError, adapters
+from tersely.adapters import KEY
 from tersely.inputs import Detail, Order
-
-KEY = "tersely"
+from tersely.types import CompressedDocument
 
 
 class TerselyPostprocessor(BaseNodePostprocessor):
@@ -46,26 +46,24 @@ class TerselyPostprocessor(BaseNodePostprocessor):
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         read = [n for n in nodes if _has_text(n)]
-        found = self.compressor.compress(_query(query_bundle), self._sources(read), **self._options())
+        found = self.compressor.compress(_query(query_bundle), self._sources(read), **adapters.options(self))
         return self._back(nodes, read, found)
 
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         read = [n for n in nodes if _has_text(n)]
-        found = await self.compressor.acompress(_query(query_bundle), self._sources(read), **self._options())
+        found = await self.compressor.acompress(
+            _query(query_bundle), self._sources(read), **adapters.options(self)
+        )
         return self._back(nodes, read, found)
 
     def _sources(self, nodes: Sequence[NodeWithScore]) -> list[Document]:
-        titles = [n.node.metadata.get(self.title_key) if self.title_key else None for n in nodes]
+        texts = [n.node.get_content(MetadataMode.NONE) for n in nodes]
         return [
-            Document(n.node.get_content(MetadataMode.NONE), title if isinstance(title, str) else None)
-            for n, title in zip(nodes, titles, strict=True)
+            adapters.source(text, n.node.metadata, self.title_key)
+            for text, n in zip(texts, nodes, strict=True)
         ]
-
-    def _options(self) -> dict[str, Any]:
-        names = ("budget", "rate", "recall", "level", "max_docs", "order")
-        return {name: getattr(self, name) for name in names}
 
     def _back(
         self, nodes: Sequence[NodeWithScore], read: Sequence[NodeWithScore], found: Compression
@@ -73,8 +71,8 @@ class TerselyPostprocessor(BaseNodePostprocessor):
         if found.status == "failed_open":
             return list(nodes)
         kept = [
-            (part.source, _shortened(read[part.source], found, number, self.order))
-            for number, part in enumerate(found.documents)
+            (part.source, _shortened(read[part.source], part, adapters.note(found, part), self.order))
+            for part in found.documents
         ]
         if not kept and self.keep_top and nodes:
             return [nodes[0]]
@@ -96,20 +94,20 @@ def _has_text(node: NodeWithScore) -> bool:
     return isinstance(node.node, TextNode) and not isinstance(node.node, ImageNode)
 
 
-def _shortened(given: NodeWithScore, found: Compression, number: int, order: Order) -> NodeWithScore:
-    part, node = found.documents[number], given.node
+def _shortened(
+    given: NodeWithScore, part: CompressedDocument, note: dict[str, Any], order: Order
+) -> NodeWithScore:
+    node, spans = given.node, note["spans"]
     assert isinstance(node, TextNode)
-    pieces = found.citations().of(part.source).pieces
-    spans = [{"start": p.start, "end": p.end, "at": p.text_start} for p in pieces]
     changes: dict[str, Any] = {
         "text": part.text,
         "embedding": None,
-        "metadata": {**node.metadata, KEY: {"relevance": part.relevance, "spans": spans}},
+        "metadata": {**node.metadata, KEY: note},
         "excluded_llm_metadata_keys": [*node.excluded_llm_metadata_keys, KEY],
         "excluded_embed_metadata_keys": [*node.excluded_embed_metadata_keys, KEY],
     }
-    if node.start_char_idx is not None and pieces:
-        changes["start_char_idx"] = node.start_char_idx + min(p.start for p in pieces)
-        changes["end_char_idx"] = node.start_char_idx + max(p.end for p in pieces)
+    if node.start_char_idx is not None and spans:
+        changes["start_char_idx"] = node.start_char_idx + min(span["start"] for span in spans)
+        changes["end_char_idx"] = node.start_char_idx + max(span["end"] for span in spans)
     score = part.relevance if order == "rerank" else given.score
     return NodeWithScore(node=node.model_copy(update=changes), score=score)

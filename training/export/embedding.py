@@ -20,6 +20,7 @@ from torch.nn import functional
 from tqdm import tqdm
 
 from benchmarks.minilm import cached_embeddings, weights_folder
+from benchmarks.retrieval.ranks import passage_text, ranks
 from tersely.embedding import PROJECTION, Pooler
 from tersely.errors import MissingDependencyError
 from tersely.onnx.artifacts import load_artifact
@@ -113,8 +114,7 @@ def contrast(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 
 def reciprocal_rank(scores: NDArray[Any], gold: Sequence[set[int]]) -> float:
     """Mean of one over the rank of the best right passage, in percent; the last of equals counts."""
-    ranks = [min(int((row >= row[i]).sum()) for i in right) for row, right in zip(scores, gold, strict=True)]
-    return round(float(100 * np.mean([1 / rank for rank in ranks])), 1)
+    return round(float(100 * np.mean([1 / rank for rank in ranks(scores, gold)])), 1)
 
 
 def _triples(groups: Sequence[Group], rng: random.Random) -> list[tuple[str, str, str]]:
@@ -125,25 +125,21 @@ def _triples(groups: Sequence[Group], rng: random.Random) -> list[tuple[str, str
         if right:
             document = rng.choice(right)
             start, end = rng.choice(document.units)
-            found.append((group.question, _text(document), document.text[start:end]))
+            found.append((group.question, passage_text(document), document.text[start:end]))
     return found[:PAIRS]
 
 
 def _pool(groups: Sequence[Group]) -> tuple[list[str], list[set[int]], list[str]]:
     """Passages, the right ones of each question, and the questions."""
     asked = [g for g in groups if _right(g)][:HELD_OUT]
-    pool = sorted({_text(d) for g in asked for d in g.documents})
+    pool = sorted({passage_text(d) for g in asked for d in g.documents})
     place = {text: i for i, text in enumerate(pool)}
-    gold = [{place[_text(d)] for d in _right(g)} for g in asked]
+    gold = [{place[passage_text(d)] for d in _right(g)} for g in asked]
     return pool, gold, [g.question for g in asked]
 
 
 def _right(group: Group) -> list[GroupDocument]:
     return [d for d in group.documents if any(d.labels) and len(d.text) <= LONGEST]
-
-
-def _text(document: GroupDocument) -> str:
-    return f"{document.title}. {document.text}" if document.title else document.text
 
 
 def _pooled(pooler: Pooler, texts: Sequence[str]) -> Floats:
