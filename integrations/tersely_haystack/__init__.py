@@ -4,6 +4,7 @@ TerselyDocumentCompressor     a component for pipelines, behind a retriever
 TerselyCompactor              for an agent's `CompactionHook`: older tool results become shorter
 """
 
+from tersely_haystack import _version as _version
 from tersely_haystack.compactor import TerselyCompactor
 from tersely_haystack.component import TerselyDocumentCompressor
 

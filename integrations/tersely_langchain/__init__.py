@@ -7,6 +7,7 @@ TerselyContextEdit    for `ContextEditingMiddleware`: older tool results are sho
 TerselySummary        for `SummarizationMiddleware(summarizer=...)`: a summary without a call
 """
 
+from tersely_langchain import _version as _version
 from tersely_langchain.compressor import TerselyCompressor
 from tersely_langchain.editing import TerselyContextEdit, TerselySummary
 from tersely_langchain.middleware import TerselyMiddleware, TerselyState

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from importlib import metadata
 from typing import Any
 
+from tersely.errors import MissingDependencyError
 from tersely.types import CompressedDocument, Compression, Document
 
 KEY = "tersely"
 """Key of the note in a framework's metadata."""
 OPTIONS = ("budget", "rate", "recall", "level", "max_docs", "order")
 """Options of `Compressor.compress` that an adapter has as attributes."""
+
+
+def require(package: str, extra: str, lowest: tuple[int, ...], below: tuple[int, ...]) -> None:
+    """Raises MissingDependencyError unless the package is there, in a version that the adapter was made
+    for."""
+    remedy = f"pip install 'tersely[{extra}]'"
+    try:
+        version = metadata.version(package)
+    except metadata.PackageNotFoundError as error:
+        raise MissingDependencyError(f"{package} is not installed: {remedy}") from error
+    if not lowest <= tuple(map(int, re.findall(r"\d+", version)))[:3] < below:
+        low, high = (".".join(map(str, bound)) for bound in (lowest, below))
+        raise MissingDependencyError(
+            f"{package} {version} is installed, and tersely needs {low} or newer, below {high}: {remedy}"
+        )
 
 
 def options(adapter: object) -> dict[str, Any]:

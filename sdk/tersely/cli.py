@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import logging
 import os
 import sys
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from tersely import cli_args, cli_input, cli_output
 from tersely.compressor import Compressor
-from tersely.errors import InvalidInputError, TerselyError
+from tersely.errors import InvalidInputError, MissingDependencyError, TerselyError
 from tersely.types import Compression, Document
 
 if TYPE_CHECKING:
@@ -110,6 +111,18 @@ def _agent(args: argparse.Namespace) -> int:
     return cli_agent.answer(args)
 
 
+def _mcp(args: argparse.Namespace) -> int:
+    try:
+        # By name: the SDK does not depend on its adapters.
+        serve = importlib.import_module("tersely_mcp.server").serve
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError(
+            "tersely mcp needs the mcp package: pip install 'tersely[mcp]'"
+        ) from error
+    serve(_compressor(args), folders=args.folder, experience=args.experience, port=args.http)
+    return OK
+
+
 def _trace(args: argparse.Namespace) -> int:
     from tersely import cli_agent
 
@@ -138,6 +151,7 @@ _COMMANDS = {
     "compress": _compress,
     "demo": _demo,
     "agent": _agent,
+    "mcp": _mcp,
     "trace": _trace,
     "calibrate": _calibrate,
     "inspect": _inspect,

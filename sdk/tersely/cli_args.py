@@ -24,6 +24,7 @@ exit codes:
   130  interrupted from the keyboard
   141  the reader of the output went away
 """
+_TOKENIZER = "what counts tokens: a tokenizer.json or tiktoken:NAME (default: a built-in estimate)"
 _MODEL = "folder or hub name (default: the bundled model)"
 
 
@@ -70,6 +71,16 @@ def parser() -> argparse.ArgumentParser:
     agent.add_argument("--json", action="store_true", help="print one JSON line")
     _add_model(agent)
 
+    mcp = _add(commands, "mcp", "serve compress, expand, recall and remember to agents over MCP")
+    allowed = "a folder whose files clients may name; repeat it for more (default: none)"
+    mcp.add_argument("--folder", action="append", default=[], metavar="FOLDER", help=allowed)
+    bank = "experience bank for recall and remember; made where it is missing (default: neither tool)"
+    mcp.add_argument("--experience", metavar="FILE", help=bank)
+    port = "streamable HTTP on this port of 127.0.0.1, path /mcp (default: standard input and output)"
+    mcp.add_argument("--http", type=int, metavar="PORT", help=port)
+    mcp.add_argument("--tokenizer", metavar="SPEC", help=_TOKENIZER)
+    _add_model(mcp)
+
     shown = _add(commands, "trace", "show the turns that an agent has written down")
     shown.add_argument("file", metavar="FILE", help="what --trace has written")
 
@@ -114,8 +125,7 @@ def _add_compression(command: argparse.ArgumentParser) -> None:
     command.add_argument("--max-docs", type=int, metavar="N", help="keep only the N most relevant documents")
     order = "documents as given, or the most relevant first (default: source)"
     command.add_argument("--order", choices=("source", "rerank"), default="source", help=order)
-    counter = "what counts tokens: a tokenizer.json or tiktoken:NAME (default: a built-in estimate)"
-    command.add_argument("--tokenizer", metavar="SPEC", help=counter)
+    command.add_argument("--tokenizer", metavar="SPEC", help=_TOKENIZER)
     _add_model(command)
     form = command.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the result and its receipt as one JSON line")

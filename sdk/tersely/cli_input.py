@@ -72,7 +72,7 @@ def demo_documents() -> list[Document]:
 
 
 def _read_one(name: str, form: Format) -> Iterator[Document]:
-    text = _decode(_read_bytes(name), name)
+    text = decode(_read_bytes(name), name)
     if form == "jsonl" or (form == "auto" and _is_jsonl(name, text)):
         yield from _json_documents(text, name)
     else:
@@ -134,7 +134,7 @@ def _lines(name: str) -> Iterator[tuple[int, str]]:
     try:
         with sys.stdin.buffer if name == STDIN else Path(name).open("rb") as stream:
             for number, raw in enumerate(stream, 1):
-                line = _decode(raw, f"{_label(name)}, line {number}")
+                line = decode(raw, f"{_label(name)}, line {number}")
                 if line.strip():
                     yield number, line
     except OSError as error:
@@ -148,7 +148,7 @@ def _read_bytes(name: str) -> bytes:
         raise InvalidInputError(f"{_label(name)}: cannot be read ({error.strerror}).") from error
 
 
-def _decode(raw: bytes, name: str) -> str:
+def decode(raw: bytes, name: str) -> str:
     # From bytes, so that CRLF stays and offsets hold for the file; only a byte order mark is taken off.
     try:
         text = raw.decode("utf-8-sig")

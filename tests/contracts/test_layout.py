@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("tersely_haystack", "integrations"),
         ("tersely_langchain", "integrations"),
         ("tersely_llamaindex", "integrations"),
+        ("tersely_mcp", "integrations"),
         ("training", "."),
         ("benchmarks", "."),
     ],

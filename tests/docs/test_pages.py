@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import json
 import os
 import re
@@ -83,6 +84,23 @@ def test_readme_commands_run(workplace: Path) -> None:
         assert (done.returncode, done.stderr) == (0, ""), command
     compressed = json.loads((workplace / "compressed.jsonl").read_text(encoding="utf-8"))
     assert compressed["query"] == "Who holds the spare key?"
+
+
+def test_readme_configuration_starts_the_server(workplace: Path) -> None:
+    mcp = pytest.importorskip("mcp")
+    (block,) = blocks("README.md", "json")
+    told = json.loads(block)["mcpServers"]["tersely"]
+    command = str(Path(sys.executable).parent / told["command"])
+    server = mcp.StdioServerParameters(
+        command=command, args=told["args"], cwd=workplace, env=dict(os.environ)
+    )
+
+    async def ask() -> str:
+        async with mcp.Client(server) as client:
+            query = {"query": "Who holds the spare key?", "paths": ["*.md"], "budget": 12}
+            return (await client.call_tool("compress", query)).structured_content["text"]
+
+    assert asyncio.run(ask()) == "house.md\nAda holds the spare key."
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -1,0 +1,5 @@
+"""Imported first, so that a version that cannot work is said before anything else fails."""
+
+from tersely.adapters import require
+
+require("mcp", "mcp", (2, 3), (3,))

@@ -1,0 +1,65 @@
+"""Frameworks in versions that an adapter does not work with are said by name."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from tersely import MissingDependencyError
+from tersely.adapters import require
+
+ROOT = Path(__file__).resolve().parents[2]
+ADAPTERS = {
+    "tersely_haystack": ("haystack-ai", "haystack"),
+    "tersely_langchain": ("langchain", "langchain"),
+    "tersely_llamaindex": ("llama-index-core", "llamaindex"),
+    "tersely_mcp": ("mcp", "mcp"),
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "fits"),
+    [
+        ("1.2.9", False),
+        ("1.3", True),
+        ("1.3.0rc1", True),
+        ("1.10.4", True),
+        ("2.0.0", False),
+        ("2.0a1", False),
+    ],
+)
+def test_versions_compare_as_numbers(monkeypatch: pytest.MonkeyPatch, version: str, fits: bool) -> None:
+    monkeypatch.setattr(metadata, "version", lambda name: version)
+    if fits:
+        require("framework", "extra", (1, 3), (2,))
+    else:
+        with pytest.raises(MissingDependencyError, match=rf"{version}.*1\.3.*below 2: pip install"):
+            require("framework", "extra", (1, 3), (2,))
+
+
+def test_a_framework_that_is_missing_is_named() -> None:
+    with pytest.raises(MissingDependencyError, match="no-such-framework is not installed: pip install"):
+        require("no-such-framework", "extra", (1,), (2,))
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_every_adapter_checks_its_framework_first(monkeypatch: pytest.MonkeyPatch, adapter: str) -> None:
+    package, extra = ADAPTERS[adapter]
+    for name in [n for n in sys.modules if n.split(".")[0] == adapter]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(metadata, "version", lambda name: "0.0.1" if name == package else "1")
+    with pytest.raises(MissingDependencyError) as refused:
+        importlib.import_module(adapter)
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    (specification,) = declared[extra]
+    name, low, high = re.fullmatch(r"([\w-]+)>=([\d.]+),<([\d.]+)", specification).groups()  # type: ignore[union-attr]
+    assert str(refused.value) == (
+        f"{name} 0.0.1 is installed, and tersely needs {low} or newer, below {high}: "
+        f"pip install 'tersely[{extra}]'"
+    ), "the range of the extra"
