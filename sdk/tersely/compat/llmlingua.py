@@ -1,0 +1,170 @@
+"""LLMLingua's `PromptCompressor`, with tersely inside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from tersely.compat.arguments import refuse
+from tersely.compressor import Compressor
+from tersely.errors import InvalidInputError
+from tersely.inputs import check_count
+from tersely.types import Compression
+
+PRICE = 0.06 / 1000
+"""Dollars a token, as LLMLingua reckons what was saved."""
+_INIT: MappingProxyType[str, Any] = MappingProxyType(
+    {
+        "device_map": "cpu",
+        "model_config": {},
+        "open_api_config": {},
+        "use_llmlingua2": False,
+        "use_slingua": False,
+        "llmlingua2_config": {},
+    }
+)
+_CALL: MappingProxyType[str, Any] = MappingProxyType(
+    {
+        "iterative_size": 200,
+        "force_context_ids": None,
+        "force_context_number": None,
+        "use_sentence_level_filter": False,
+        "use_context_level_filter": True,
+        "use_token_level_filter": True,
+        "keep_split": False,
+        "keep_first_sentence": 0,
+        "keep_last_sentence": 0,
+        "keep_sentence_number": 0,
+        "high_priority_bonus": 100,
+        "context_budget": "+100",
+        "token_budget_ratio": 1.4,
+        "dynamic_context_compression_ratio": 0.0,
+        "condition_compare": False,
+        "add_instruction": False,
+        "rank_method": "llmlingua",
+        "context_segs": None,
+        "context_segs_rate": None,
+        "context_segs_compress": None,
+        "context_level_rate": 1.0,
+        "context_level_target_token": -1,
+        "return_word_label": False,
+        "word_sep": "\t\t|\t\t",
+        "label_sep": " ",
+        "token_to_word": "mean",
+        "force_tokens": [],
+        "force_reserve_digit": False,
+        "drop_consecutive": False,
+        "chunk_end_tokens": [".", "\n"],
+        "strict_preserve_uncompressed": True,
+    }
+)
+_CONDITIONS = ("none", "before", "after", "before_condition", "after_condition")
+_ORDERS = {"original": "source", "sort": "rerank"}
+
+
+class PromptCompressor:
+    """`llmlingua.PromptCompressor` by tersely: whole sentences, chosen for the question, on a CPU.
+
+    Args:
+        model_name: a model of tersely's; None for the bundled one. LLMLingua's models cannot be used.
+        compressor: one of your own, for its token counter; instead of `model_name`.
+        others: LLMLingua's, where they have the value that they have here: `device_map="cpu"`.
+
+    Raises:
+        InvalidInputError: an argument has no meaning here.
+    """
+
+    def __init__(
+        self,
+        model_name: str | Path | None = None,
+        *,
+        compressor: Compressor | None = None,
+        **others: Any,
+    ) -> None:
+        refuse("PromptCompressor", others, _INIT)
+        if model_name is not None and compressor is not None:
+            raise InvalidInputError("Both model_name and compressor are given. Pass one of them.")
+        self._compressor = compressor or Compressor(model_name)
+
+    def compress_prompt(
+        self,
+        context: str | Sequence[str],
+        instruction: str = "",
+        question: str = "",
+        rate: float = 0.5,
+        target_token: int = -1,
+        *,
+        concate_question: bool = True,
+        condition_in_question: str = "none",
+        reorder_context: str = "original",
+        target_context: int = -1,
+        **others: Any,
+    ) -> dict[str, Any]:
+        """The sentences of `context` that the question needs, between the instruction and the question.
+
+        Args:
+            context: a text, or one for each document.
+            instruction: put in front, word for word; where there is no question, what sentences are chosen
+                for.
+            question: what sentences are chosen for, whatever `condition_in_question` says; put behind, word
+                for word, unless `concate_question` is False.
+            rate: most tokens of the context that are kept, as a share.
+            target_token: most tokens of the context that are kept; it wins over `rate`.
+            reorder_context: "original", or "sort" for the most relevant first.
+            target_context: most documents that are kept, the most relevant.
+            others: LLMLingua's, where they have its own default.
+
+        Returns:
+            "compressed_prompt", "compressed_prompt_list" (the kept text of each document of which there is
+            any), "origin_tokens" and "compressed_tokens" of the whole prompt, by tersely's counter, "ratio"
+            (origin / compressed), "rate" (its inverse) and "saving" in LLMLingua's format, and "compression",
+            tersely's result with the receipt.
+
+        Raises:
+            InvalidInputError: there is neither question nor instruction, or an argument has no meaning here.
+        """
+        refuse("compress_prompt", others, _CALL)
+        if condition_in_question not in _CONDITIONS:
+            raise InvalidInputError(
+                f"condition_in_question is {condition_in_question!r}. Leave it out; tersely always goes by "
+                "the question."
+            )
+        if reorder_context not in _ORDERS:
+            raise InvalidInputError(f"reorder_context is {reorder_context!r}. Pass 'original' or 'sort'.")
+        if not (question.strip() or instruction.strip()):
+            raise InvalidInputError("There is no question. Pass the one that the context should answer.")
+        texts = [context] if isinstance(context, str) else context
+        size: dict[str, Any] = {"rate": rate}
+        if target_token != -1:
+            size = {"budget": check_count(target_token, "target_token", "tokens")}
+        found = self._compressor.compress(
+            question if question.strip() else instruction,
+            texts,
+            **size,
+            max_docs=None if target_context == -1 else target_context,
+            order="source" if reorder_context == "original" else "rerank",
+        )
+        return self._result(found, texts, instruction, question, concate_question)
+
+    __call__ = compress_prompt
+
+    def _result(
+        self, found: Compression, texts: Sequence[str], instruction: str, question: str, shown: bool
+    ) -> dict[str, Any]:
+        last = question if shown else ""
+        prompt = "\n\n".join(part for part in (instruction, found.text, last) if part)
+        count = self._compressor.count_tokens
+        before, after = count("\n\n".join([instruction, *texts, question]).strip()), count(prompt)
+        ratio = before / after if after else 1.0
+        return {
+            "compressed_prompt": prompt,
+            "compressed_prompt_list": [document.text for document in found.documents],
+            "origin_tokens": before,
+            "compressed_tokens": after,
+            "ratio": f"{ratio:.1f}x",
+            "rate": f"{100 / ratio:.1f}%",
+            "saving": f", Saving ${(before - after) * PRICE:.1f} in GPT-4.",
+            "compression": found,
+        }
