@@ -2,4 +2,4 @@
 
 from tersely.adapters import require
 
-require("langchain", "langchain", (1, 0), (2,))
+require("langchain", "langchain", (1, 4, 5), (2,))
