@@ -3,6 +3,7 @@
 TerselyCompressor     a document compressor for `ContextualCompressionRetriever` and chains
 TerselyReranker       a cross-encoder for `CrossEncoderReranker`
 TerselyMiddleware     for `create_agent`: tool results enter the history compressed
+TerselyMemory         the same, and a history that never outgrows its limit
 TerselyContextEdit    for `ContextEditingMiddleware`: older tool results are shown compressed
 TerselySummary        for `SummarizationMiddleware(summarizer=...)`: a summary without a call
 """
@@ -10,12 +11,15 @@ TerselySummary        for `SummarizationMiddleware(summarizer=...)`: a summary w
 from tersely_langchain import _version as _version
 from tersely_langchain.compressor import TerselyCompressor
 from tersely_langchain.editing import TerselyContextEdit, TerselySummary
+from tersely_langchain.memory import TerselyMemory, TerselyMemoryState
 from tersely_langchain.middleware import TerselyMiddleware, TerselyState
 from tersely_langchain.reranker import TerselyReranker
 
 __all__ = [
     "TerselyCompressor",
     "TerselyContextEdit",
+    "TerselyMemory",
+    "TerselyMemoryState",
     "TerselyMiddleware",
     "TerselyReranker",
     "TerselyState",

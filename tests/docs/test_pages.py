@@ -117,7 +117,15 @@ def test_paths_exist(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "script", ["scripts/test", "scripts/check", "scripts/venv", "scripts/oldest", ".ci/run", "training/runs/phase2_vllm.sh"]
+    "script",
+    [
+        "scripts/test",
+        "scripts/check",
+        "scripts/venv",
+        "scripts/oldest",
+        ".ci/run",
+        "training/runs/phase2_vllm.sh",
+    ],
 )
 def test_scripts_can_be_run(script: str) -> None:
     assert os.access(ROOT / script, os.X_OK)

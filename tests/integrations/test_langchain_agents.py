@@ -11,7 +11,6 @@ import pytest
 pytest.importorskip("langchain")
 from langchain.agents import create_agent
 from langchain.agents.middleware import ContextEditingMiddleware, SummarizationMiddleware
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -19,34 +18,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tersely import Compressor, InvalidInputError
 from tersely.summarize import Summarizer
 from tersely_langchain import TerselyContextEdit, TerselyMiddleware, TerselySummary
+from tests.integrations.langchain_models import Recording, Scripted, calls, scripted
 
 QUESTION = "Who holds the spare key?"
 PAGES = {
     name: " ".join(f"The {name} has a lamp of the kind number {i}." for i in range(60)) + f" {fact}"
     for name, fact in {"tower": "Ada holds the spare key.", "pier": "The spare boat is Bertil's."}.items()
 }
-
-
-class Scripted(GenericFakeChatModel):
-    def bind_tools(self, tools: Any, **_: Any) -> Scripted:
-        return self
-
-
-class Recording(Scripted):
-    seen: list[Any] = []  # noqa: RUF012  # pydantic copies it
-
-    def _generate(self, messages: Any, *args: Any, **options: Any) -> Any:
-        self.seen.append(messages)
-        return super()._generate(messages, *args, **options)
-
-
-def scripted(*answers: AIMessage) -> Scripted:
-    return Scripted(messages=iter(answers))
-
-
-def calls(*names: str, **arguments: Any) -> AIMessage:
-    made = [{"name": n, "args": arguments, "id": f"{n}{i}", "type": "tool_call"} for i, n in enumerate(names)]
-    return AIMessage(content="", tool_calls=made)
 
 
 @tool

@@ -16,7 +16,7 @@ from tersely.agent.loop import Agent, State
 from tersely.agent.memory import AgentMemory, OverlongError
 from tersely.agent.retrieval import FolderIndex, Hit, Retriever
 from tersely.agent.segments import SubTrajectory
-from tersely.agent.store import ConflictError, MemoryStore, StoreError
+from tersely.agent.store import ConflictError, EventStore, MemoryStore, StoreError
 from tersely.agent.tools import Tool, ToolError, search_tools
 from tersely.agent.trace import TurnTrace
 
@@ -24,6 +24,7 @@ __all__ = [
     "Agent",
     "AgentMemory",
     "ConflictError",
+    "EventStore",
     "FolderIndex",
     "Hit",
     "MemoryStore",

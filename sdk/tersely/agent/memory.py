@@ -19,7 +19,7 @@ from typing import Any, Literal, cast, get_args
 from tersely.agent.redaction import redact_all
 from tersely.agent.segments import Segment, SubTrajectory
 from tersely.agent.shortening import Shortener
-from tersely.agent.store import MemoryStore, StoreError
+from tersely.agent.store import EventStore, StoreError
 from tersely.chat.protocol import ChatError, ChatModel, Message, Options, without_thought
 from tersely.chat.transcript import Json, call_ids, check_message, render, size, text_of
 from tersely.compressor import Compressor
@@ -83,7 +83,7 @@ class AgentMemory:
         compress_over: int | None = None,
         compressor: Compressor | None = None,
         replay: bool = True,
-        store: MemoryStore | None = None,
+        store: EventStore | None = None,
         session: str = "default",
     ) -> None:
         self.limit = check_count(limit, "limit", "tokens")

@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from tersely.agent.redaction import redact, redact_all
 from tersely.chat.transcript import Json
@@ -43,6 +44,24 @@ class ConflictError(StoreError):
     """Another process has written to the session since it was read."""
 
 
+class EventStore(Protocol):
+    """What an `AgentMemory` needs of the place where its sessions are kept."""
+
+    def events(self, session: str) -> list[Json]:
+        """All events of a session, in order; none for one that is new."""
+        ...
+
+    def append(
+        self, session: str, number: int, events: Sequence[Json], originals: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        """Keep events from place `number` on and the originals (id, text), all or nothing."""
+        ...
+
+    def original(self, session: str, key: str) -> str | None:
+        """The text that was shortened under this id; None for an id that is not known."""
+        ...
+
+
 class MemoryStore:
     """Many sessions in the file at `path`, which is made where it is missing.
 
@@ -58,7 +77,7 @@ class MemoryStore:
         self._database = Database(self.path, _MIGRATIONS, StoreError, _remedy)
 
     def events(self, session: str) -> list[Json]:
-        """All events of a session, in order; none for one that is new."""
+        """See `EventStore`."""
         rows = self._database.rows("SELECT event FROM events WHERE session = ? ORDER BY number", (session,))
         try:
             return [json.loads(row[0]) for row in rows]
@@ -94,7 +113,7 @@ class MemoryStore:
             connection.executemany("INSERT OR IGNORE INTO originals VALUES (?, ?, ?)", texts)
 
     def original(self, session: str, key: str) -> str | None:
-        """The text that was shortened under this id; None for an id that is not known."""
+        """See `EventStore`."""
         rows = self._database.rows("SELECT text FROM originals WHERE session = ? AND id = ?", (session, key))
         return json.loads(rows[0][0]) if rows else None
 
