@@ -1,11 +1,13 @@
 """tersely in LlamaIndex: `pip install 'tersely[llamaindex]'`.
 
-from tersely_llamaindex import TerselyPostprocessor
+from tersely_llamaindex import TerselyMemoryBlock, TerselyPostprocessor
 
 engine = index.as_query_engine(node_postprocessors=[TerselyPostprocessor(budget=800)])
+memory = Memory.from_defaults(memory_blocks=[TerselyMemoryBlock(budget=500)])
 """
 
 from tersely_llamaindex import _version as _version
+from tersely_llamaindex.memory import TerselyMemoryBlock
 from tersely_llamaindex.postprocessor import TerselyPostprocessor
 
-__all__ = ["TerselyPostprocessor"]
+__all__ = ["TerselyMemoryBlock", "TerselyPostprocessor"]

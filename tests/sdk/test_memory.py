@@ -61,6 +61,20 @@ def nearly_fill(agent: AgentMemory) -> None:
         number += 1
 
 
+def test_notes_of_notes_are_no_words_of_ours() -> None:
+    """Without a model, what surrounds earlier notes must not be taken for a part of the transcript."""
+    memory = AgentMemory([{"role": "user", "content": "What of the conversation so far?"}], limit=600)
+    for i in range(120):
+        memory.append({"role": "assistant", "content": f"The conversation so far reached harbour {i}."})
+        memory.prepare(None)
+    assert memory.summaries > 2
+    assert "harbour" in memory.notes
+    assert "longer than fits" not in memory.notes
+    assert "notes>" not in memory.notes
+    (note,) = [m for m in memory.messages if m not in memory.conversation]
+    assert memory.notes.splitlines()[0] in note["content"]
+
+
 def test_messages_are_those_appended_until_the_limit() -> None:
     agent = memory()
     agent.extend([call(0), result(0, "One was built in 1801.")])

@@ -121,6 +121,8 @@ class AgentMemory:
         """Assistant messages so far, those that a reset took out included."""
         self.summaries = 0
         """Resets so far."""
+        self.notes = ""
+        """The last summary, as it was written, without the words around it in the context."""
         self.outcome: Outcome | None = None
         self.stable_tokens = 0
         """Tokens at the start of the last `prepare` that were sent before, byte for byte: what a prompt cache
@@ -150,6 +152,14 @@ class AgentMemory:
                     f"The tool calls {self.unanswered} have no result yet. Append them, or call interrupt()."
                 )
             return copy.deepcopy([*self._segment.base, *self._segment.written])
+
+    @property
+    def conversation(self) -> list[Json]:
+        """`messages` without the notes."""
+        with self._lock:
+            messages = self.messages
+            place = len(self._segment.base) - 1
+            return [m for i, m in enumerate(messages) if i != place] if self.summaries else messages
 
     def append(self, message: Message) -> None:
         """Take in the next message.
@@ -337,6 +347,7 @@ class AgentMemory:
             if event["replayed"]:
                 self._segment.steps.append((self.steps, event["replayed"], False))
             self._identifiers = event["identifiers"]
+            self.notes = event["answer"]["content"]
             self._held = None
             self.summaries += 1
             self.tokens = size([*event["base"], *event["replayed"]], self._count)
@@ -399,8 +410,9 @@ class AgentMemory:
 
     def _extract(self) -> str:
         texts = [render(step) for _, step, _ in self._segment.steps]
-        notes = [text_of(m) for m in self._segment.base[len(self._first) :]]
-        return self._shortener.extract(self._task(), [*notes, *texts], self._summary_tokens)
+        # The notes themselves, because the words around them would be taken for a part of the transcript.
+        kept = [text_of(m) for m in (self._segment.base[len(self._first) : -1] if self.summaries else ())]
+        return self._shortener.extract(self._task(), [*kept, self.notes, *texts], self._summary_tokens)
 
     def _reset(self, summary: str, by: str) -> None:
         task = self._task()
