@@ -1,0 +1,1 @@
+"""What the adapters cost beside the call that they translate."""
