@@ -15,21 +15,25 @@ from tersely import Compressor, Document
 from tersely.agent import AgentMemory, MemoryStore
 from tersely.agent.memory import SMALLEST_LIMIT
 from tersely.agent.shortening import Shortener
+from tersely.chat.transcript import text_of
 from tersely.experience import ExperienceBank, format_experiences
 
 TASK_SHARE = 0.4
 """Most of the limit that the first message takes, which stays through every reset."""
+DEFAULT = "default"
+"""Session of messages that come without one."""
+BETWEEN = "\n\n"
 TITLES = {"user": "User", "assistant": "Assistant"}
 
 
 class TerselyMemoryBlock(BaseMemoryBlock[str]):
     """For `Memory.from_defaults(memory_blocks=[TerselyMemoryBlock()])`: of the messages that have left the
-    chat history, the sentences that the newest message needs, word for word, in at most `budget` tokens; and
-    the lessons of an experience bank, where there is one.
+    chat history, the sentences that the newest message needs, in at most `budget` tokens; and the lessons of
+    an experience bank, where there is one, in at most half of them.
 
-    The messages are held by an `AgentMemory` of `limit` tokens, so that a conversation of any length stays
-    small: what no longer fits is reduced to the sentences that its first message needs. With a `store` they
-    outlive the process, under `session`. Tokens are the compressor's.
+    The messages of each session are held by an `AgentMemory` of `limit` tokens: what no longer fits is
+    reduced to the sentences that the session's first message needs. With a `store` they outlive the process,
+    under the memory's `session_id`. Tokens are the compressor's.
     """
 
     name: str = "earlier_conversation"
@@ -40,68 +44,76 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
     compressor: Compressor = Field(default_factory=Compressor, exclude=True)
     experience: ExperienceBank | None = Field(default=None, exclude=True)
     store: MemoryStore | None = Field(default=None, exclude=True)
-    session: str = "default"
 
-    _memory: AgentMemory | None = PrivateAttr(default=None)
+    _memories: dict[str, AgentMemory] = PrivateAttr(default_factory=dict)
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
-    _query: str = PrivateAttr(default="")
-
-    def model_post_init(self, context: Any, /) -> None:
-        """Opens the session, where the store has it."""
-        super().model_post_init(context)
-        AgentMemory(
-            [{"role": "user", "content": ""}], limit=self.limit
-        )  # complains now, not at the first put
-        if self.store is not None and self.store.events(self.session):
-            self._memory = self._open(None)
+    _told: tuple[str, str] = PrivateAttr(default=("", ""))
+    """Session and query of the last content, to make it again, shorter."""
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         await asyncio.to_thread(self._put, messages)
 
-    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
-        return await asyncio.to_thread(self._get, messages or [])
+    async def _aget(
+        self, messages: list[ChatMessage] | None = None, session_id: str = DEFAULT, **block_kwargs: Any
+    ) -> str:
+        asked = [m.content for m in messages or () if m.role.value == "user" and m.content]
+        self._told = told = session_id, asked[-1] if asked else ""
+        return await asyncio.to_thread(self._tell, *told, self.budget)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """The sentences that matter most, in so much less; None where nothing would be left."""
+        """What matters most, in so much less; None where nothing would be left."""
         room = self.compressor.count_tokens(content) - tokens_to_truncate
-        if room <= 0:
-            return None
-        return await asyncio.to_thread(self._shortener().fit, content, room, self._query)
+        return await asyncio.to_thread(self._tell, *self._told, room) or None if room > 0 else None
 
     def _put(self, messages: Sequence[ChatMessage]) -> None:
         with self._lock:
             for message in messages:
+                session = message.additional_kwargs.get("session_id", DEFAULT)
                 given = _mapping(message)
-                if self._memory is None:
+                memory = self._memory(session)
+                if memory is None:
                     task = given["content"] if given["role"] == "user" else ""
                     short = self._shortener().fit(task, int(TASK_SHARE * self.limit), task)
-                    self._memory = self._open([{"role": "user", "content": short}])
+                    memory = self._open(session, [{"role": "user", "content": short}])
                     if task and short == task:
                         continue
-                self._memory.append(given)
-                self._memory.prepare(None)  # a step that is held back would not be found
+                memory.prepare(None)  # a process that was killed may have left it full
+                memory.append(given)
+                memory.prepare(None)  # a step that is held back would not be found
 
-    def _get(self, messages: Sequence[ChatMessage]) -> str:
-        held = [] if self._memory is None else self._memory.conversation
-        asked = [m.content for m in messages if m.role.value == "user" and m.content]
-        query = asked[-1] if asked else ""
-        if not query.strip():
-            query = held[0]["content"] if held else ""
-        self._query = query = query.strip() or "the task"
-        lessons = "" if self.experience is None else format_experiences(self.experience.recall(query))
-        room = self.budget - self.compressor.count_tokens(lessons)
+    def _tell(self, session: str, query: str, budget: int) -> str:
+        with self._lock:
+            memory = self._memory(session)
+            held = [] if memory is None else memory.conversation
+            notes = "" if memory is None else memory.notes
+        query = query.strip() or (held[0]["content"].strip() if held else "") or "the task"
+        lessons = self._lessons(query, budget // 2)
+        room = budget - self.compressor.count_tokens(f"{lessons}{BETWEEN}" if lessons else "")
         earlier = ""
         if held and room > 0:
-            documents = [Document(m["content"], title=TITLES[m["role"]]) for m in held]
-            notes = self._memory.notes if self._memory is not None else ""
+            documents = [Document(text_of(m), title=TITLES.get(m["role"], m["role"])) for m in held]
             documents.insert(1, Document(notes, title="Notes"))
             earlier = self.compressor.compress(query, documents, budget=room).text
-        return "\n\n".join(part for part in (earlier, lessons) if part)
+        return BETWEEN.join(part for part in (earlier, lessons) if part)
 
-    def _open(self, first: Sequence[Mapping[str, Any]] | None) -> AgentMemory:
-        return AgentMemory(
-            first, limit=self.limit, compressor=self.compressor, store=self.store, session=self.session
+    def _lessons(self, query: str, room: int) -> str:
+        """The best lessons that fit, whole."""
+        found = [] if self.experience is None else self.experience.recall(query)
+        while found and self.compressor.count_tokens(format_experiences(found)) > room:
+            found.pop()
+        return format_experiences(found)
+
+    def _memory(self, session: str) -> AgentMemory | None:
+        if session not in self._memories and self.store is not None and self.store.events(session):
+            self._open(session, None)
+        return self._memories.get(session)
+
+    def _open(self, session: str, first: Sequence[Mapping[str, Any]] | None) -> AgentMemory:
+        memory = AgentMemory(
+            first, limit=self.limit, compressor=self.compressor, store=self.store, session=session
         )
+        self._memories[session] = memory
+        return memory
 
     def _shortener(self) -> Shortener:
         return Shortener(self.compressor, self.compressor.count_tokens)

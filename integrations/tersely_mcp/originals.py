@@ -12,17 +12,14 @@ MOST_CHARACTERS = 64_000_000
 
 
 class Originals:
-    """Documents under short ids. Two servers never give the same id, so that an old one means no other
-    text."""
+    """Documents under short ids that nobody can guess, because clients of one server share it."""
 
     def __init__(self) -> None:
-        self._server = secrets.token_hex(2)
         self._lock = threading.Lock()
         self._held: dict[str, Document] = {}
         """By id, the one used last at the end."""
         self._ids: dict[tuple[str | None, str], str] = {}
         self._characters = 0
-        self._number = 0
 
     def keep(self, document: Document) -> str:
         """Its id; the same again for the same title and text."""
@@ -31,14 +28,13 @@ class Originals:
             if key in self._ids:
                 self._touch(self._ids[key])
                 return self._ids[key]
-            self._number += 1
-            name = self._ids[key] = f"{self._server}-{self._number}"
+            name = self._ids[key] = secrets.token_hex(4)
             self._held[name] = document
-            self._characters += len(document.text)
+            self._characters += _cost(document)
             while self._characters > MOST_CHARACTERS and len(self._held) > 1:
                 old = self._held.pop(next(iter(self._held)))
                 del self._ids[old.title, old.text]
-                self._characters -= len(old.text)
+                self._characters -= _cost(old)
             return name
 
     def get(self, name: str) -> Document | None:
@@ -49,3 +45,8 @@ class Originals:
     def _touch(self, name: str) -> Document:
         self._held[name] = self._held.pop(name)
         return self._held[name]
+
+
+def _cost(document: Document) -> int:
+    """Characters, and what the smallest document takes all the same."""
+    return len(document.text) + 500

@@ -26,8 +26,8 @@ BUDGET = 1000
 """Tokens that `compress` keeps where the client does not say."""
 SHOWN = 20_000
 """Characters that `expand` shows at once."""
-LESSON = 4000
-"""Characters that a text of a lesson may have."""
+LONGEST = 4000
+"""Characters that a question, or a text of a lesson, may have."""
 INSTRUCTIONS = """Compresses documents to the sentences that a question needs, word for word.
 compress: pass long documents, or paths of files, with the question; read its text instead of the documents.
 expand: shows any part of a document that compress has read.{lessons}
@@ -37,6 +37,12 @@ recall: before a task, asks what earlier runs have learned. remember: afterwards
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+
+
+@dataclass
+class Source:
+    id: str
+    source: str
 
 
 @dataclass
@@ -56,8 +62,8 @@ class Part:
 class Compressed:
     text: str
     documents: list[Part]
-    dropped: dict[str, str]
-    """Id to source of the documents of which nothing was kept."""
+    dropped: list[Source]
+    """Documents of which nothing was kept."""
     tokens_before: int
     tokens_after: int
     status: str
@@ -87,7 +93,7 @@ class Remembered:
     """Id of the lesson whose place it took, because the two were alike."""
 
 
-Short = Annotated[str, Field(max_length=LESSON)]
+Short = Annotated[str, Field(max_length=LONGEST)]
 
 
 def build_server(
@@ -130,12 +136,16 @@ def serve(
     loopback."""
     bank = None if experience is None else ExperienceBank(experience)
     server = build_server(folders=folders, experience=bank, compressor=compressor)
-    if port is None:
-        server.run("stdio")
-    else:
-        # Standard output belongs to the protocol, or to nobody.
-        print(f"tersely mcp: http://127.0.0.1:{port}/mcp", file=sys.stderr, flush=True)
-        server.run("streamable-http", host="127.0.0.1", port=port)
+    try:
+        if port is None:
+            server.run("stdio")
+        else:
+            # Standard output belongs to the protocol, or to nobody.
+            print(f"tersely mcp: http://127.0.0.1:{port}/mcp", file=sys.stderr, flush=True)
+            server.run("streamable-http", host="127.0.0.1", port=port)
+    finally:
+        if bank is not None:
+            bank.close()
 
 
 Tools = list[tuple[Callable[..., Any], ToolAnnotations]]
@@ -145,7 +155,7 @@ def _compression(folders: Folders, compressor: Compressor) -> Tools:
     originals = Originals()
 
     def compress(
-        query: Annotated[str, Field(description="the question that the text is to answer")],
+        query: Annotated[Short, Field(description="the question that the text is to answer")],
         documents: Annotated[list[str] | None, Field(description="texts")] = None,
         paths: Annotated[
             list[str] | None, Field(description='files in the allowed folders, or patterns as "docs/**/*.md"')
@@ -181,13 +191,13 @@ def _lessons(bank: ExperienceBank) -> Tools:
     run = f"mcp-{secrets.token_hex(6)}"
 
     def recall(
-        query: Annotated[str, Field(description="what you are about to do, or are stuck with")],
-        problem: Annotated[str | None, Field(description="the task that you work on")] = None,
+        query: Annotated[Short, Field(description="what you are about to do, or are stuck with")],
+        problem: Annotated[Short, Field(description="the task that you work on")] = "",
         k: Annotated[int, Field(description="most lessons", ge=1, le=50)] = 5,
     ) -> Lessons:
         """Finds what earlier runs have learned that may help now."""
         with _complaints():
-            found = bank.recall(query, problem, k=k)
+            found = bank.recall(query, problem or None, k=k)
         return Lessons(format_experiences(found) or "Nothing is known.", [r.experience.id for r in found])
 
     def remember(
@@ -220,7 +230,7 @@ def _compressed(found: Compression, read: Sequence[Document], originals: Origina
     ids = [originals.keep(document) for document in read]
     sources = [document.title or str(place) for place, document in enumerate(read, 1)]
     parts = [Part(ids[i], sources[i], len(read[i].text), kept[i]) for i in kept]
-    dropped = {ids[i]: sources[i] for i in range(len(read)) if i not in kept}
+    dropped = [Source(ids[i], sources[i]) for i in range(len(read)) if i not in kept]
     sizes = found.tokens_before, found.tokens_after
     result = asdict(Compressed(found.text, parts, dropped, *sizes, found.status, found.reason))
     # Written here, because the package would indent it, and models pay for every blank.

@@ -21,7 +21,7 @@ def require(package: str, extra: str, lowest: tuple[int, ...], below: tuple[int,
     for."""
     remedy = f"pip install 'tersely[{extra}]'"
     try:
-        version = metadata.version(package)
+        version = str(metadata.version(package))
     except metadata.PackageNotFoundError as error:
         raise MissingDependencyError(f"{package} is not installed: {remedy}") from error
     if not lowest <= tuple(map(int, re.findall(r"\d+", version)))[:3] < below:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from tersely import cli_args, cli_input, cli_output
 from tersely.compressor import Compressor
-from tersely.errors import InvalidInputError, MissingDependencyError, TerselyError
+from tersely.errors import InvalidInputError, TerselyError
 from tersely.types import Compression, Document
 
 if TYPE_CHECKING:
@@ -112,13 +112,8 @@ def _agent(args: argparse.Namespace) -> int:
 
 
 def _mcp(args: argparse.Namespace) -> int:
-    try:
-        # By name: the SDK does not depend on its adapters.
-        serve = importlib.import_module("tersely_mcp.server").serve
-    except ModuleNotFoundError as error:
-        raise MissingDependencyError(
-            "tersely mcp needs the mcp package: pip install 'tersely[mcp]'"
-        ) from error
+    # By name: the SDK does not depend on its adapters.
+    serve = importlib.import_module("tersely_mcp.server").serve
     serve(_compressor(args), folders=args.folder, experience=args.experience, port=args.http)
     return OK
 

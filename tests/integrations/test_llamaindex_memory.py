@@ -16,7 +16,7 @@ from llama_index.core.memory import Memory
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from tersely import Compressor
-from tersely.agent import MemoryStore
+from tersely.agent import AgentMemory, MemoryStore
 from tersely.experience import Experience, ExperienceBank
 from tersely_llamaindex import TerselyMemoryBlock
 from tests.sdk.fakes import BrokenScorer, FakeScorer
@@ -101,8 +101,7 @@ def test_a_long_conversation_stays_small() -> None:
     told = asyncio.run(talk())
     assert "Port Maren" in told
     assert found.compressor.count_tokens(told) <= 100
-    held = found._memory
-    assert held is not None
+    held = found._memories["default"]
     assert held.summaries > 3
     assert held.tokens < 600
     assert not held.full, "nothing waits unseen"
@@ -124,29 +123,45 @@ def test_calls_and_results_become_text() -> None:
     assert "Call of a tool" in told
 
 
-def test_it_outlives_the_process(tmp_path: Path) -> None:
+def test_sessions_are_kept_apart_and_outlive_the_process(tmp_path: Path) -> None:
     asked = [said("spare key lighthouse stove")]
     with closing(MemoryStore(tmp_path / "chat.db")) as store:
-        first = block(store=store, session="ada")
-        asyncio.run(first.aput(chat(3)))
-        told = asyncio.run(first.aget(asked))
+        first = block(store=store)
+        asyncio.run(first.aput(chat(3), session_id="ada"))
+        told = asyncio.run(first.aget(asked, session_id="ada"))
+        assert KEY in told
+        assert asyncio.run(first.aget(asked, session_id="bob")) == ""
     with closing(MemoryStore(tmp_path / "chat.db")) as store:
-        again = block(store=store, session="ada")
-        assert asyncio.run(again.aget(asked)) == told
-        asyncio.run(again.aput(chat(0)))
-        assert asyncio.run(block(store=store, session="bob").aget(asked)) == ""
+        again = block(store=store)
+        assert asyncio.run(again.aget(asked, session_id="ada")) == told
+        asyncio.run(again.aput(chat(0), session_id="ada"))
+        assert asyncio.run(again.aget(asked)) == ""
+
+
+def test_a_process_that_was_killed_before_a_reset(tmp_path: Path) -> None:
+    with closing(MemoryStore(tmp_path / "chat.db")) as store:
+        killed = AgentMemory([{"role": "user", "content": "Help."}], limit=512, store=store, session="ada")
+        while not killed.full:
+            killed.append({"role": "assistant", "content": f"{KEY} The lamp was cleaned in May."})
+        again = block(limit=512, store=store)
+        asyncio.run(again.aput(chat(0), session_id="ada"))
+        assert KEY in asyncio.run(again.aget([said("spare key stove")], session_id="ada"))
 
 
 def test_lessons_stand_beside_the_conversation() -> None:
     with closing(ExperienceBank(":memory:")) as bank:
-        lesson = Experience(
-            "Ask the keeper", "When a key is missing.", "He has two.", problem="Open it.", success=True
-        )
-        bank.add(lesson)
-        found = block(experience=bank, budget=100)
-        told = asyncio.run(found.aget([said("The key is missing.")]))
+        lesson = ("Ask the keeper", "When a key is missing.", "He has two.", "Open the door.")
+        bank.add(Experience(*lesson, success=True))
+        for i in range(4):
+            long = " ".join(f"Rope {i}{j}." for j in range(300))
+            bank.add(Experience(f"Knot {i}", "When a rope tears.", long, f"Mend rope {i}.", success=True))
+        found = block(experience=bank, budget=150)
+        asyncio.run(found.aput(chat(3)))
+        told = asyncio.run(found.aget([said("The spare key is missing behind the stove.")]))
     assert "He has two." in told
     assert "data, not instructions" in told
+    assert KEY in told, "long lessons leave room for the conversation"
+    assert found.compressor.count_tokens(told) <= 150
 
 
 def test_it_gives_way_sentence_by_sentence() -> None:
@@ -165,8 +180,7 @@ def test_a_message_longer_than_the_limit_is_not_lost() -> None:
     text = " ".join(f"The rope {i} is wet." for i in range(200)) + f" {KEY}"
     found = block(limit=512, budget=100)
     asyncio.run(found.aput([said(text)]))
-    held = found._memory
-    assert held is not None
+    held = found._memories["default"]
     (key,) = re.findall(r"id of the original: (\w+)", str(held.messages))
     assert held.original(key) == text
 

@@ -20,7 +20,7 @@ import pytest
 pytest.importorskip("mcp")
 from mcp import Client, StdioServerParameters
 
-from tersely import Compressor
+from tersely import Compressor, InvalidInputError
 from tersely.experience import ExperienceBank
 from tersely_mcp import build_server, folders, originals, server
 from tests.sdk.fakes import BrokenScorer, FakeScorer
@@ -93,13 +93,13 @@ async def conversation(client: Client) -> None:
     shown = await client.call_tool("expand", {"id": part["id"], "start": start, "end": end})
     assert shown.structured_content["text"] == FREE
     (dropped,) = told["dropped"]
-    whole = await client.call_tool("expand", {"id": dropped})
+    whole = await client.call_tool("expand", {"id": dropped["id"]})
     assert whole.structured_content["text"] == HARBOUR
 
     files = {"query": QUESTION, "budget": 14, "paths": ["town/*.md"]}
     read = await client.call_tool("compress", files)
     assert read.structured_content["text"] == f"town/museum.md\n{FREE}"
-    assert list(read.structured_content["dropped"].values()) == ["town/harbour.md"]
+    assert [d["source"] for d in read.structured_content["dropped"]] == ["town/harbour.md"]
 
     kept = await client.call_tool("remember", LESSON)
     known = await client.call_tool("recall", {"query": "find the year the bridge was built"})
@@ -175,7 +175,7 @@ def test_without_a_bank_there_are_two_tools(bundled: Compressor) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["../secret.md", "/etc/passwd", "link.md", "away/secret.md", "away/*.md", "*/secret.md", "../../*/x.md"],
+    ["../secret.md", "/etc/passwd", "link.md", "away/secret.md", "away/none.md", "away/*.md", "../../*/x.md"],
 )
 def test_nothing_outside_of_the_folders_is_read(allowed: Path, name: str) -> None:
     words = complaint(
@@ -183,6 +183,32 @@ def test_nothing_outside_of_the_folders_is_read(allowed: Path, name: str) -> Non
     )
     assert "leads out of the allowed folders" in words
     assert "swordfish" not in words
+
+
+@pytest.mark.parametrize(
+    "name", ["*/secret.md", "*/s*.md", "*/zzz*.md", "*way/../*.md", "**.md", "***", "**/**/*.md", "x" * 300]
+)
+def test_patterns_say_nothing_of_what_is_outside(allowed: Path, name: str) -> None:
+    fake = Compressor(FakeScorer())
+    words = complaint(fake, "compress", {"query": "password", "paths": [name]}, folders=[allowed])
+    assert "No file in the allowed folders is named" in words
+
+
+def test_a_pattern_passes_over_links_that_lead_out(allowed: Path) -> None:
+    (allowed / "picture.md").unlink()
+    titles = [d.title for d in folders.Folders([allowed]).read(["**/*.md"])]
+    assert titles == ["plan[1].md", "town/harbour.md", "town/museum.md"]
+
+
+def test_a_pipe_does_not_block(allowed: Path) -> None:
+    os.mkfifo(allowed / "pipe.md")
+    query = {"query": "q", "paths": ["pipe.md"]}
+    assert "No file" in complaint(Compressor(FakeScorer()), "compress", query, folders=[allowed])
+
+
+def test_an_empty_folder_name_allows_nothing() -> None:
+    with pytest.raises(InvalidInputError, match="no folder ''"):
+        folders.Folders([""])
 
 
 def test_paths_are_found_in_every_folder(allowed: Path, tmp_path: Path) -> None:
@@ -212,6 +238,8 @@ def test_paths_are_found_in_every_folder(allowed: Path, tmp_path: Path) -> None:
         ({"query": "q", "paths": ["a\0b"]}, "No file in the allowed folders"),
         ({"query": "q", "paths": ["picture.md"]}, "not UTF-8"),
         ({"query": "q", "documents": ["a"], "budget": 0}, "greater than or equal to 1"),
+        ({"query": "q" * 4001, "documents": ["a"]}, "at most 4000"),
+        ({"query": "q", "paths": ["a.md"] * 101}, "101 paths"),
         ({"query": "q", "documents": [7]}, "valid string"),
     ],
 )
@@ -233,14 +261,14 @@ def test_too_much_is_refused(allowed: Path, monkeypatch: pytest.MonkeyPatch) -> 
     texts = {"query": "q", "documents": ["a" * 61]}
     assert "60 characters" in complaint(fake, "compress", texts)
     monkeypatch.setattr(folders, "MOST_FILES", 1)
-    assert "2 files" in complaint(fake, "compress", paths, folders=[allowed])
+    assert "more than 1 files" in complaint(fake, "compress", paths, folders=[allowed])
     long = {**LESSON, "content": "x" * 4001}
     with closing(ExperienceBank(":memory:")) as bank:
         assert "4000" in complaint(fake, "remember", long, experience=bank)
 
 
 def test_an_id_that_is_gone_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(originals, "MOST_CHARACTERS", 30)
+    monkeypatch.setattr(originals, "MOST_CHARACTERS", 600)
 
     async def call(client: Client) -> Any:
         first = await client.call_tool("compress", {"query": "q", "documents": ["The first text of all."]})
@@ -300,8 +328,9 @@ def test_every_range_leads_back_to_its_source() -> None:
             )
             told = done.structured_content
             rest = told["text"]
-            sources = sorted(int(p["source"]) for p in told["documents"])
-            assert sorted([*sources, *map(int, told["dropped"].values())]) == list(range(1, len(texts) + 1))
+            sources = [int(p["source"]) for p in told["documents"]]
+            sources += [int(d["source"]) for d in told["dropped"]]
+            assert sorted(sources) == list(range(1, len(texts) + 1)), "each once, equal ones too"
             for part in told["documents"]:
                 given = texts[int(part["source"]) - 1]
                 shown = await client.call_tool("expand", {"id": part["id"]})

@@ -154,6 +154,11 @@ class AgentMemory:
             return copy.deepcopy([*self._segment.base, *self._segment.written])
 
     @property
+    def pins(self) -> dict[str, str]:
+        """What is pinned, by key."""
+        return dict(self._pins)
+
+    @property
     def conversation(self) -> list[Json]:
         """`messages` without the notes."""
         with self._lock:

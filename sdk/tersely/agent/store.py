@@ -48,7 +48,8 @@ class EventStore(Protocol):
     """What an `AgentMemory` needs of the place where its sessions are kept."""
 
     def events(self, session: str) -> list[Json]:
-        """All events of a session, in order; none for one that is new."""
+        """The events of a session, in order; none for one that is new. Those before its last reset may be
+        missing, except for the first prompt and the pins, where nobody asks for trajectories and counts."""
         ...
 
     def append(
