@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tersely import Compressor, InvalidInputError
@@ -21,7 +22,7 @@ HARBOUR = "The harbour was dug in 1871. Its crane still works."
 
 @pytest.fixture(scope="module")
 def lingua() -> PromptCompressor:
-    return PromptCompressor(device_map="cpu")
+    return PromptCompressor(None, "cpu")
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def test_a_compressor_can_be_called_and_takes_one_text(lingua: PromptCompressor)
 
 
 def test_the_size_asked_for_holds_for_the_context(lingua: PromptCompressor) -> None:
-    for target in (1, 8, 20):
+    for target in (1, 8, 20.0):
         found = lingua.compress_prompt([HARBOUR, MUSEUM], question=QUESTION, rate=0.9, target_token=target)
         assert found["compression"].tokens_after <= target, "target_token wins over rate"
 
@@ -101,6 +102,10 @@ def test_nothing_left_is_reported_as_llmlingua_does() -> None:
         ({"target_token": -2}, "target_token is -2"),
         ({"rate": 1.5}, "rate is 1.5"),
         ({"question": ""}, "There is no question"),
+        ({"question": None}, "question is a NoneType"),
+        ({"context": [{"text": "a"}]}, "no list of texts"),
+        ({"context": (t for t in ("a", "b"))}, "no list of texts"),
+        ({"force_tokens": np.array(["a"])}, "force_tokens"),
     ],
 )
 def test_what_means_nothing_is_refused(lingua: PromptCompressor, options: dict[str, Any], words: str) -> None:
@@ -111,7 +116,7 @@ def test_what_means_nothing_is_refused(lingua: PromptCompressor, options: dict[s
 def test_values_that_llmlingua_has_anyway_are_taken(lingua: PromptCompressor) -> None:
     plain = lingua.compress_prompt([MUSEUM], question=QUESTION, rate=0.4)
     same = lingua.compress_prompt(
-        [MUSEUM], question=QUESTION, rate=0.4, force_tokens=[], rank_method="llmlingua", iterative_size=200
+        [MUSEUM], question=QUESTION, rate=0.4, force_tokens=(), rank_method="llmlingua", iterative_size=200
     )
     assert same["compressed_prompt"] == plain["compressed_prompt"]
 
@@ -206,6 +211,14 @@ def test_titles_are_read_and_not_given_back() -> None:
 def test_the_first_sentence_stays_beside_others(pruner: OpenProvenceModel) -> None:
     found = pruner.process(WORDS, [MUSEUM, HARBOUR], always_select_title=True)
     assert found["pruned_context"] == [f"The museum is in Hill Street. {FREE}", ""]
+    untitled = pruner.process(WORDS, MUSEUM, title=None, always_select_title=True)
+    assert untitled["pruned_context"] == FREE, "there is no title to keep"
+
+
+def test_equal_texts_are_treated_alike(pruner: OpenProvenceModel) -> None:
+    found = pruner.process(WORDS, [MUSEUM, MUSEUM])
+    assert found["pruned_context"] == [FREE, FREE]
+    assert found["reranking_score"][0] == found["reranking_score"][1] > 0
 
 
 def test_a_failing_model_prunes_nothing() -> None:
@@ -231,6 +244,15 @@ def test_a_failing_model_prunes_nothing() -> None:
         ({"question": ["a", "b"], "context": [["c"], ["d"]], "title": ["T"]}, "1 titles"),
         ({"question": "a", "context": "c", "title": [3]}, "A title is no text"),
         ({"question": "a", "context": "c", "threshold": "low"}, "threshold"),
+        ({"question": "a", "context": "c", "threshold": float("nan")}, "threshold"),
+        ({"question": "a", "context": "c", "threshold": 5}, "threshold"),
+        ({"question": [], "context": []}, "There is no question"),
+        ({"question": None, "context": "c"}, "question is no list"),
+        ({"question": "a", "context": None}, "no list of texts"),
+        ({"question": ["a", "b"], "context": [["c"], None]}, "no list of texts"),
+        ({"question": ["a", "b"], "context": 3}, "The context is no list"),
+        ({"question": "a", "context": "c", "title": 3}, "The title is a int"),
+        ({"question": "a", "context": ["c"], "reorder": True, "top_k": "x"}, "top_k"),
     ],
 )
 def test_what_does_not_fit_is_refused(

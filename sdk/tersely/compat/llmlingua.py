@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
-from tersely.compat.arguments import refuse
+from tersely.compat.arguments import check_texts, refuse
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.inputs import check_count
@@ -70,7 +70,8 @@ class PromptCompressor:
     Args:
         model_name: a model of tersely's; None for the bundled one. LLMLingua's models cannot be used.
         compressor: one of your own, for its token counter; instead of `model_name`.
-        others: LLMLingua's, where they have the value that they have here: `device_map="cpu"`.
+        device_map: "cpu".
+        others: LLMLingua's, where they have its own default.
 
     Raises:
         InvalidInputError: an argument has no meaning here.
@@ -79,11 +80,12 @@ class PromptCompressor:
     def __init__(
         self,
         model_name: str | Path | None = None,
+        device_map: str = "cpu",
         *,
         compressor: Compressor | None = None,
         **others: Any,
     ) -> None:
-        refuse("PromptCompressor", others, _INIT)
+        refuse("PromptCompressor", {"device_map": device_map, **others}, _INIT)
         if model_name is not None and compressor is not None:
             raise InvalidInputError("Both model_name and compressor are given. Pass one of them.")
         self._compressor = compressor or Compressor(model_name)
@@ -94,7 +96,7 @@ class PromptCompressor:
         instruction: str = "",
         question: str = "",
         rate: float = 0.5,
-        target_token: int = -1,
+        target_token: float = -1,
         *,
         concate_question: bool = True,
         condition_in_question: str = "none",
@@ -133,30 +135,35 @@ class PromptCompressor:
             )
         if reorder_context not in _ORDERS:
             raise InvalidInputError(f"reorder_context is {reorder_context!r}. Pass 'original' or 'sort'.")
+        for name, value in (("question", question), ("instruction", instruction)):
+            if not isinstance(cast("object", value), str):
+                raise InvalidInputError(f"{name} is a {type(value).__name__}. Pass text.")
         if not (question.strip() or instruction.strip()):
             raise InvalidInputError("There is no question. Pass the one that the context should answer.")
-        texts = [context] if isinstance(context, str) else context
+        contexts = [context] if isinstance(context, str) else check_texts(context, "context")
         size: dict[str, Any] = {"rate": rate}
         if target_token != -1:
-            size = {"budget": check_count(target_token, "target_token", "tokens")}
+            whole = isinstance(target_token, float) and target_token.is_integer()
+            target = int(target_token) if whole else target_token
+            size = {"budget": check_count(target, "target_token", "tokens")}
         found = self._compressor.compress(
             question if question.strip() else instruction,
-            texts,
+            contexts,
             **size,
             max_docs=None if target_context == -1 else target_context,
             order="source" if reorder_context == "original" else "rerank",
         )
-        return self._result(found, texts, instruction, question, concate_question)
+        return self._result(found, contexts, instruction, question, concate_question)
 
     __call__ = compress_prompt
 
     def _result(
-        self, found: Compression, texts: Sequence[str], instruction: str, question: str, shown: bool
+        self, found: Compression, contexts: Sequence[str], instruction: str, question: str, shown: bool
     ) -> dict[str, Any]:
         last = question if shown else ""
         prompt = "\n\n".join(part for part in (instruction, found.text, last) if part)
         count = self._compressor.count_tokens
-        before, after = count("\n\n".join([instruction, *texts, question]).strip()), count(prompt)
+        before, after = count("\n\n".join([instruction, *contexts, question]).strip()), count(prompt)
         ratio = before / after if after else 1.0
         return {
             "compressed_prompt": prompt,

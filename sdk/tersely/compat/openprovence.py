@@ -10,8 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
-from tersely import render
-from tersely.compat.arguments import refuse
+from tersely import inputs, render
+from tersely.compat.arguments import check_texts, refuse
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.types import Compression, Document, Span
@@ -94,7 +94,7 @@ class OpenProvenceModel:
                 model reads it, and it is no part of what comes back.
             first_line_as_title: take the first line of every text out, as its title.
             threshold: keep what is needed with more than this probability; None for the model's own.
-            always_select_title: keep the first sentence too, where anything is kept.
+            always_select_title: keep the first sentence too, where anything is kept and it is the title.
             reorder: the most relevant texts first. `top_k` of them, where given.
             zero_score_when_empty: a text of which nothing is kept has the score 0.
             respect_sentence_boundaries: always the case here, so either value will do.
@@ -114,17 +114,20 @@ class OpenProvenceModel:
         started = time.perf_counter()
         refuse("process", {k: v for k, v in others.items() if k not in _NEVER_SHOWN}, _CALL)
         explicit = title is not None and title != FIRST_SENTENCE
-        if explicit and (first_line_as_title or always_select_title):
-            raise InvalidInputError(
-                "first_line_as_title and always_select_title go without a title of yours. Pass one."
-            )
-        if threshold is not None and (
-            isinstance(threshold, bool) or not isinstance(cast("object", threshold), Real)
+        if explicit and first_line_as_title:
+            raise InvalidInputError("Both first_line_as_title and a title of yours are given. Pass one.")
+        if threshold is not None and not (
+            isinstance(cast("object", threshold), Real) and 0 <= float(threshold) <= 1
         ):
             raise InvalidInputError(
                 f"threshold is {threshold!r}. Pass a probability, or None for the model's own."
             )
-        questions = [question] if isinstance(question, str) else list(question)
+        if top_k is not None:
+            top_k = inputs.check_count(top_k, "top_k", "texts")
+        first_sentence = always_select_title and title == FIRST_SENTENCE and not first_line_as_title
+        questions = [question] if isinstance(question, str) else check_texts(question, "question")
+        if not questions:
+            raise InvalidInputError("There is no question. Pass one, or several.")
         groups = _groups(questions, context)
         titles = _titles(title if explicit else None, groups)
         rows: list[list[Pruned]] = []
@@ -134,7 +137,7 @@ class OpenProvenceModel:
             ]
             found = self._compressor.compress(asked, documents)
             pruned = [
-                _pruned(found, place, document, threshold, always_select_title, zero_score_when_empty)
+                _pruned(found, place, document, threshold, first_sentence, zero_score_when_empty)
                 for place, document in enumerate(documents)
             ]
             if reorder:
@@ -158,24 +161,23 @@ def _groups(questions: Sequence[str], context: object) -> list[list[str]]:
         groups: list[object] = [[context]]
     elif len(questions) == 1:
         groups = [context]
-    else:
+    elif isinstance(context, Sequence):
         groups = list(cast("Sequence[object]", context))
+    else:
+        raise InvalidInputError("The context is no list. Pass a list of texts for each question.")
     if len(groups) != len(questions):
         raise InvalidInputError(
             f"There are {len(questions)} questions and {len(groups)} lists of texts. Pass a list for each."
         )
-    for group in groups:
-        if isinstance(group, str) or not all(isinstance(t, str) for t in cast("Sequence[object]", group)):
-            raise InvalidInputError(
-                "A context is no list of texts. Pass whole texts; tersely finds the sentences itself."
-            )
-    return [list(cast("Sequence[str]", group)) for group in groups]
+    return [check_texts(group, "A context") for group in groups]
 
 
 def _titles(title: Titles, groups: Sequence[Sequence[str]]) -> list[list[str | None]]:
     """The title of each text; a list that is too short leaves the last ones without."""
     if title is None or isinstance(title, str):
         return [[title] * len(group) for group in groups]
+    if not isinstance(cast("object", title), Sequence):
+        raise InvalidInputError(f"The title is a {type(title).__name__}. Pass text, or a list of texts.")
     given: list[object] = [title] if len(groups) == 1 else list(title)
     if len(given) != len(groups):
         raise InvalidInputError(
@@ -227,9 +229,10 @@ def _pruned(
 
 
 def _is_kept(span: Span, threshold: float | None) -> bool:
-    if span.reason == "duplicate":
-        return False
-    return span.reason in ("score", "unchanged") if threshold is None else span.score > threshold
+    if threshold is not None:
+        return span.score > threshold
+    # Every text counts by itself here, so what another one says too stays.
+    return span.reason in ("score", "unchanged", "duplicate")
 
 
 def _shaped(values: list[list[T]], questions: int, context: object) -> list[list[T]] | list[T] | T:
