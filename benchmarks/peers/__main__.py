@@ -204,6 +204,7 @@ def _peer(name: str, examples: dict[str, list[Example]], count: Count, limit: in
                 tries = SLOW_TRIES if name in SLOW else TRIES
             tasks: dict[str, Any] = {}
             wanted = (TIMED,) if peer.facts["untrained"] else RATES
+            failures: list[str] = []
             progress = Progress(sum(min(limit, len(q)) for q in examples.values()) * len(wanted))
             for task, questions in examples.items():
                 tasks[task] = {str(rate): [] for rate in wanted}
@@ -215,18 +216,32 @@ def _peer(name: str, examples: dict[str, list[Example]], count: Count, limit: in
                             bring_to(
                                 floor(rate * total),
                                 total,
-                                lambda share, e=example, d=documents: peer.compress(e.question, d, share),
+                                lambda share, e=example, d=documents: _or_whole(
+                                    lambda: peer.compress(e.question, d, share), e, failures
+                                ),
                                 count,
                                 tries,
                             )
                         )
                         progress.step(f"{name} {task}")
             progress.close()
+            if len(failures) >= sum(len(rows) for task in tasks.values() for rows in task.values()):
+                raise TerselyError(failures[0])
             first = next(iter(examples.values()))[0]
             peak = peer.peak_bytes(first.question, [(d.title, d.text) for d in first.documents])
-            return {"kind": "peer", "tasks": tasks, "peak_bytes": peak, **peer.facts}
+            return {"kind": "peer", "tasks": tasks, "peak_bytes": peak, "failures": failures, **peer.facts}
     except TerselyError as error:
         return {"kind": "peer", "tasks": {}, "failed": str(error)[:300]}
+
+
+def _or_whole(ask: Callable[[], Output], example: Example, failures: list[str]) -> Output:
+    """What a peer makes of a question; all documents where it fails, as its user would have to do."""
+    started = time.perf_counter()
+    try:
+        return ask()
+    except TerselyError as error:
+        failures.append(str(error)[:300])
+        return Output(_everything(example), time.perf_counter() - started)
 
 
 def _everything(example: Example) -> str:
@@ -263,7 +278,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--limit", type=int, default=100, help="questions of each set")
     parser.add_argument(
-        "--slow-limit", type=int, default=24, help="questions for peers and readers with a language model"
+        "--slow-limit", type=int, default=8, help="questions for peers and readers with a language model"
     )
     parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS), metavar="PEER")
     parser.add_argument("--no-minilm", dest="minilm", action="store_false", help="without that control")

@@ -30,9 +30,20 @@ def markdown(result: dict[str, Any]) -> str:
     names = list(systems[OURS]["tasks"])
     for name in names:
         parts += [f"### {TASKS[name].title}", _quality(result, name)]
+    parts += [
+        "### What compression does to the readers",
+        "F1 with tersely's output minus F1 with all documents, by question, with a bootstrap interval.",
+        _readers(result),
+    ]
     parts += ["![Answers kept against the share of tokens kept](baselines/peers_rate.png)"]
     parts += ["### Speed and size", _speed(systems)]
     parts += ["![Answers kept against time](baselines/peers_latency.png)"]
+    broken = {n: s["failures"] for n, s in systems.items() if s.get("failures")}
+    if broken:
+        parts += [
+            "Calls that failed, for which all documents are taken:",
+            "\n".join(f"- {n}: {len(found)}, first with {found[0]!r}" for n, found in broken.items()),
+        ]
     failed = [f"- {n}: {s['failed']}" for n, s in systems.items() if "failed" in s]
     if failed:
         parts += ["Peers that gave no result:", "\n".join(failed)]
@@ -66,15 +77,33 @@ def _quality(result: dict[str, Any], name: str) -> str:
     return table(header, rows)
 
 
+def _readers(result: dict[str, Any]) -> str:
+    systems, readers = result["systems"], result["readers"]
+    rows: list[list[str]] = []
+    for name, rates in systems[OURS]["tasks"].items():
+        whole = systems["all documents"]["tasks"][name]["1.0"]["f1"]
+        for rate, cell in rates.items():
+            row = [TASKS[name].title, rate]
+            for reader in readers:
+                pairs = zip(cell["f1"][reader], whole[reader], strict=False)
+                known = np.array([(a, b) for a, b in pairs if a is not None and b is not None], float)
+                row.append(_difference(known[:, 0], known[:, 1], result["seed"]) if len(known) else "")
+            rows.append(row)
+    return table(["", "budget", *(r.split("-")[0] for r in readers)], rows)
+
+
+def _difference(ours: Any, theirs: Any, seed: int) -> str:
+    lead = paired_difference(ours, theirs, np.ones(len(theirs)), seed)
+    return f"{100 * lead.value:+.1f} [{100 * lead.low:+.1f}, {100 * lead.high:+.1f}]"
+
+
 def _lead(cell: dict[str, Any], ours: dict[str, Any] | None, seed: int) -> str:
     """Against a peer at its own sizes, else at the same rate."""
     theirs = np.array(cell["kept"], dtype=float)
     known = cell.get("tersely_kept") or (ours and ours["kept"][: len(theirs)])
     if not known:
         return ""
-    mine = np.array(known, dtype=float)
-    lead = paired_difference(mine, theirs, np.ones(len(theirs)), seed)
-    return f"{100 * lead.value:+.1f} [{100 * lead.low:+.1f}, {100 * lead.high:+.1f}]"
+    return _difference(np.array(known, dtype=float), theirs, seed)
 
 
 def _f1(values: list[float | None], seed: int) -> str:

@@ -13,6 +13,7 @@ from benchmarks.peers import process
 from benchmarks.peers.plots import draw
 from benchmarks.peers.process import Output, Peer, bring_to
 from benchmarks.peers.report import markdown
+from benchmarks.tasks.example import Example, SourceDocument
 from tersely.errors import MissingDependencyError, TerselyError
 
 TEXT = "x" * 1000
@@ -81,6 +82,19 @@ def test_a_real_peer_compresses_in_its_own_process() -> None:
 def test_a_peer_that_cannot_be_loaded_says_so() -> None:
     with pytest.raises(TerselyError, match="headroom ended with code"), Peer("headroom"):
         pass
+
+
+def test_a_call_that_fails_counts_as_all_documents() -> None:
+    document = SourceDocument("Title", "A. B.", True)
+    example = Example("1", "Who?", ("A",), (document,), None, None, True)
+    failures: list[str] = []
+
+    def fail() -> Output:
+        raise TerselyError("out of words")
+
+    assert command._or_whole(fail, example, failures).text == "Title\nA. B."
+    assert command._or_whole(lambda: Output("A.", 1.0), example, failures) == Output("A.", 1.0)
+    assert failures == ["out of words"]
 
 
 def test_without_the_environment_the_command_is_named(
