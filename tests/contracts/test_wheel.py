@@ -101,6 +101,7 @@ def test_wheel_carries_the_package_and_the_model_and_nothing_else(wheel: Path) -
         "tersely_haystack",
         "tersely_langchain",
         "tersely_llamaindex",
+        "tersely_mcp",
     }
     needed = ["py.typed", "demo/documents.jsonl", "models/tersely-mini/manifest.json"]
     assert {f"tersely/{name}" for name in needed} <= set(names)
