@@ -69,8 +69,8 @@ class TerselyDocumentCompressor:
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document]) -> dict[str, list[Document]]:
-        """Compress `documents` for `query`. Raises InvalidInputError for an empty query and options that
-        cannot be used."""
+        """Compress `documents` for `query`. Raises InvalidInputError for an empty query, options that
+        cannot be used, and an id that stands for two texts."""
         self.warm_up()
         assert self._compressor is not None
         read = [d for d in documents if d.content is not None]
@@ -89,6 +89,7 @@ class TerselyDocumentCompressor:
         return {"documents": _back(documents, read, found)}
 
     def _sources(self, documents: list[Document]) -> list[Source]:
+        adapters.check_ids((d.id, d.content or "") for d in documents)
         return [adapters.source(d.content or "", d.meta, self.title_key) for d in documents]
 
 

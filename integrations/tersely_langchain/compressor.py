@@ -38,8 +38,8 @@ class TerselyCompressor(BaseDocumentCompressor):
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
-        """See `BaseDocumentCompressor`. Raises InvalidInputError for an empty query and options that
-        cannot be used."""
+        """See `BaseDocumentCompressor`. Raises InvalidInputError for an empty query, options that cannot
+        be used, and an id that stands for two texts."""
         found = self.compressor.compress(query, self._sources(documents), **adapters.options(self))
         return _back(documents, found)
 
@@ -51,6 +51,7 @@ class TerselyCompressor(BaseDocumentCompressor):
         return _back(documents, found)
 
     def _sources(self, documents: Sequence[Document]) -> list[Source]:
+        adapters.check_ids((d.id, d.page_content) for d in documents)
         return [adapters.source(d.page_content, d.metadata, self.title_key) for d in documents]
 
 

@@ -23,6 +23,8 @@ class TerselyPostprocessor(BaseNodePostprocessor):
     in the node that it was taken from; `start_char_idx` and `end_char_idx` reach from the first piece to the
     last. Nodes of which nothing is needed are left out; nodes without text, such as images, stay. If the
     model fails, the nodes come back as they were, with a logged warning.
+
+    Raises InvalidInputError for a missing or empty query, and for an id that stands for two texts.
     """
 
     compressor: Compressor = Field(default_factory=Compressor, exclude=True)
@@ -60,6 +62,7 @@ class TerselyPostprocessor(BaseNodePostprocessor):
 
     def _sources(self, nodes: Sequence[NodeWithScore]) -> list[Document]:
         texts = [n.node.get_content(MetadataMode.NONE) for n in nodes]
+        adapters.check_ids((n.node.node_id, text) for n, text in zip(nodes, texts, strict=True))
         return [
             adapters.source(text, n.node.metadata, self.title_key)
             for text, n in zip(texts, nodes, strict=True)

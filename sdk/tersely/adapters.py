@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from typing import Any
 
-from tersely.errors import MissingDependencyError
+from tersely.errors import InvalidInputError, MissingDependencyError
 from tersely.types import CompressedDocument, Compression, Document
 
 KEY = "tersely"
@@ -34,6 +34,17 @@ def require(package: str, extra: str, lowest: tuple[int, ...], below: tuple[int,
 def options(adapter: object) -> dict[str, Any]:
     """What `Compressor.compress` is to be called with."""
     return {name: getattr(adapter, name) for name in OPTIONS}
+
+
+def check_ids(documents: Iterable[tuple[str | None, str]]) -> None:
+    """Raises InvalidInputError where one id stands for two texts of (id, text); the same document found twice
+    is fine, and so are documents without ids."""
+    known: dict[str, str] = {}
+    for name, text in documents:
+        if name is not None and known.setdefault(name, text) != text:
+            raise InvalidInputError(
+                f"Two documents have the id {name!r} and different texts. Give each its own."
+            )
 
 
 def source(text: str, metadata: Mapping[str, Any], title_key: str | None) -> Document:

@@ -81,7 +81,7 @@ def test_every_character_leads_back_to_its_source() -> None:
     for _ in range(1000):
         given = [
             Document(
-                id=r.choice([f"d{number}", "the same"]),
+                id=f"d{number}",
                 content=" ".join(r.choices(words, k=r.randint(0, 30))),
                 meta={"number": number},
             )
@@ -144,3 +144,9 @@ def test_nothing_to_shorten_is_none() -> None:
     counter = CompactionHook(TerselyCompactor(), context_window=1000).token_counter
     assert TerselyCompactor().compact(history()[:2], 1, counter) is None
     assert TerselyCompactor(keep=9).compact(history(), 1, counter) is None
+
+
+def test_one_id_for_two_texts_is_refused() -> None:
+    found = [Document(id="a", content=text) for text in ("One text.", "Another text.")]
+    with pytest.raises(InvalidInputError, match="id 'a' and different texts"):
+        TerselyDocumentCompressor(rate=0.5).run(query="Which text?", documents=found)

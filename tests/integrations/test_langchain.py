@@ -90,7 +90,7 @@ def test_every_character_leads_back_to_its_source() -> None:
             Document(
                 page_content=" ".join(r.choices(words, k=r.randint(0, 30))),
                 metadata={"title": r.choice([None, "Towers", 7]), "number": number},
-                id=r.choice([None, f"d{number}", "the same"]),
+                id=r.choice([None, f"d{number}"]),
             )
             for number in range(r.randint(0, 4))
         ]
@@ -139,3 +139,11 @@ def test_scores_keep_the_order_of_their_pairs() -> None:
     assert scores[2] > scores[0]
     assert scores[1] > scores[3]
     assert scores[4:] == [0.0, 0.0]
+
+
+def test_one_id_for_two_texts_is_refused(bundled: Compressor) -> None:
+    adapter = TerselyCompressor(compressor=bundled, rate=0.5)
+    one = Document(page_content="The crane still works. It is old.", id="a")
+    with pytest.raises(InvalidInputError, match="id 'a' and different texts"):
+        adapter.compress_documents([one, Document(page_content="Another text.", id="a")], "What works?")
+    assert adapter.compress_documents([one, one, Document(page_content="No id.")], "What still works?")

@@ -114,7 +114,7 @@ def test_every_character_leads_back_to_its_source() -> None:
         given = [
             NodeWithScore(
                 node=TextNode(
-                    id_=r.choice([f"d{number}", "the same"]),
+                    id_=f"d{number}",
                     text=" ".join(r.choices(words, k=r.randint(0, 30))),
                     metadata={"number": number},
                     start_char_idx=r.choice([None, 50]),
@@ -146,3 +146,9 @@ def test_bad_input() -> None:
     broken = TerselyPostprocessor(compressor=Compressor(BrokenScorer(RuntimeError("no model"))), budget=5)
     given = nodes()
     assert broken.postprocess_nodes(given, query_str=QUESTION) == given
+
+
+def test_one_id_for_two_texts_is_refused(bundled: Compressor) -> None:
+    found = [NodeWithScore(node=TextNode(id_="a", text=text)) for text in ("One text.", "Another text.")]
+    with pytest.raises(InvalidInputError, match="id 'a' and different texts"):
+        TerselyPostprocessor(compressor=bundled).postprocess_nodes(found, query_str=QUESTION)
