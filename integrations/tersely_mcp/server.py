@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
 import tersely
-from tersely import Compression, Compressor, Document, InvalidInputError, TerselyError
+from tersely import Compressor, Document, InvalidInputError, TerselyError
 from tersely.experience import Experience, ExperienceBank, Origin, format_experiences
 from tersely_mcp.folders import MOST_BYTES, MOST_FILES, Folders
 from tersely_mcp.originals import Originals
+from tersely_mcp.replies import Compressed, Lessons, Passage, Remembered, compressed
 
 BUDGET = 1000
 """Tokens that `compress` keeps where the client does not say."""
@@ -37,60 +36,6 @@ recall: before a task, asks what earlier runs have learned. remember: afterwards
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
-
-
-@dataclass
-class Source:
-    id: str
-    source: str
-
-
-@dataclass
-class Part:
-    """A document of which something was kept."""
-
-    id: str
-    """For `expand`."""
-    source: str
-    """Its path, or its place among the documents, counted from 1."""
-    characters: int
-    kept: list[tuple[int, int]]
-    """Start and end of what was kept; everything else was dropped."""
-
-
-@dataclass
-class Compressed:
-    text: str
-    documents: list[Part]
-    dropped: list[Source]
-    """Documents of which nothing was kept."""
-    tokens_before: int
-    tokens_after: int
-    status: str
-    reason: str | None
-
-
-@dataclass
-class Passage:
-    source: str
-    start: int
-    end: int
-    characters: int
-    """Of the whole document."""
-    text: str
-
-
-@dataclass
-class Lessons:
-    text: str
-    ids: list[str]
-
-
-@dataclass
-class Remembered:
-    id: str
-    replaced: str | None
-    """Id of the lesson whose place it took, because the two were alike."""
 
 
 Short = Annotated[str, Field(max_length=LONGEST)]
@@ -167,7 +112,7 @@ def _compression(folders: Folders, compressor: Compressor) -> Tools:
             read = _sized(documents or []) + (folders.read(paths) if paths else [])
             if not read:
                 raise InvalidInputError("There is nothing to compress. Pass documents or paths.")
-            return _compressed(compressor.compress(query, read, budget=budget), read, originals)
+            return compressed(compressor.compress(query, read, budget=budget), read, originals)
 
     def expand(
         id: Annotated[str, Field(description="the document's id in a result of compress")],  # noqa: A002
@@ -221,21 +166,6 @@ def _sized(texts: Sequence[str]) -> list[Document]:
             f"That is more than {MOST_FILES} documents or {MOST_BYTES} characters. Pass less at once."
         )
     return [Document(text) for text in texts]
-
-
-def _compressed(found: Compression, read: Sequence[Document], originals: Originals) -> CallToolResult:
-    kept: dict[int, list[tuple[int, int]]] = {}
-    for piece in sorted(found.pieces.pieces, key=lambda p: (p.doc, p.start)):
-        kept.setdefault(piece.doc, []).append((piece.start, piece.end))
-    ids = [originals.keep(document) for document in read]
-    sources = [document.title or str(place) for place, document in enumerate(read, 1)]
-    parts = [Part(ids[i], sources[i], len(read[i].text), kept[i]) for i in kept]
-    dropped = [Source(ids[i], sources[i]) for i in range(len(read)) if i not in kept]
-    sizes = found.tokens_before, found.tokens_after
-    result = asdict(Compressed(found.text, parts, dropped, *sizes, found.status, found.reason))
-    # Written here, because the package would indent it, and models pay for every blank.
-    told = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
-    return CallToolResult(content=[TextContent(type="text", text=told)], structured_content=result)
 
 
 @contextmanager
