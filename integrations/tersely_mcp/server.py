@@ -36,8 +36,6 @@ recall: before a task, asks what earlier runs have learned. remember: afterwards
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
-
-
 Short = Annotated[str, Field(max_length=LONGEST)]
 
 
@@ -62,7 +60,7 @@ def build_server(
         instructions=INSTRUCTIONS.format(lessons=LESSONS if experience is not None else ""),
         log_level="WARNING",
     )
-    tools = [*_compression(Folders(folders), compressor or Compressor())]
+    tools = _compression(Folders(folders), compressor or Compressor())
     if experience is not None:
         tools += _lessons(experience)
     for tool, hints in tools:

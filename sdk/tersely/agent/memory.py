@@ -163,8 +163,9 @@ class AgentMemory:
         """`messages` without the notes."""
         with self._lock:
             messages = self.messages
-            place = len(self._segment.base) - 1
-            return [m for i, m in enumerate(messages) if i != place] if self.summaries else messages
+            if self.summaries:
+                del messages[len(self._segment.base) - 1]
+            return messages
 
     def append(self, message: Message) -> None:
         """Take in the next message.
@@ -416,7 +417,7 @@ class AgentMemory:
     def _extract(self) -> str:
         texts = [render(step) for _, step, _ in self._segment.steps]
         # The notes themselves, because the words around them would be taken for a part of the transcript.
-        kept = [text_of(m) for m in (self._segment.base[len(self._first) : -1] if self.summaries else ())]
+        kept = [text_of(m) for m in self._survivors]
         return self._shortener.extract(self._task(), [*kept, self.notes, *texts], self._summary_tokens)
 
     def _reset(self, summary: str, by: str) -> None:
@@ -446,11 +447,15 @@ class AgentMemory:
         }
         self._commit(event, originals)
 
+    @property
+    def _survivors(self) -> list[Json]:
+        """Messages that the last reset kept, between the first prompt and the notes."""
+        return self._segment.base[len(self._first) : -1] if self.summaries else []
+
     def _spoken(self, roles: Sequence[str] = ("system", "developer")) -> list[Json]:
         """Messages after the first prompt that neither the model nor a tool wrote, in order, notes left
         out."""
-        base = self._segment.base[len(self._first) : -1] if self.summaries else []
-        return [m for m in (*base, *self._segment.written) if m["role"] in roles]
+        return [m for m in (*self._survivors, *self._segment.written) if m["role"] in roles]
 
     def _surviving(self) -> tuple[list[Json], list[Json]]:
         """Messages that stay word for word, in order, and those of the user's that do not."""

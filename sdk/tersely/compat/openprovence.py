@@ -223,7 +223,7 @@ def _pruned(
         100 * (1 - len(text) / max(1, len(document.text))) if document.text else 0.0,
         document.title,
         [texts[i] for i in kept],
-        [t for i, t in enumerate(texts) if i not in set(kept)],
+        [texts[i] for i in sorted(set(range(len(texts))).difference(kept))],
         [span.score for span in spans],
     )
 
