@@ -106,9 +106,9 @@ def keep(selector: Selector, example: Example) -> dict[tuple[str, float], list[K
     sizes = [sum(c) + t for c, t in zip(costs, titles, strict=True)]
     items = rank(
         [
-            Item(doc, unit, value(float(score), costs[doc][unit], selector.length_price), costs[doc][unit])
+            Item(doc, unit, value(float(worth), costs[doc][unit], selector.length_price), costs[doc][unit])
             for doc, s in enumerate(scored)
-            for unit, score in enumerate(s.scores)
+            for unit, worth in enumerate(s.scores if s.worth is None else s.worth)
         ]
     )
     out: dict[tuple[str, float], list[KeptSpan]] = {}

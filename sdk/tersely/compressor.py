@@ -292,15 +292,16 @@ class Compressor:
             # What the reranker ranks lower is dropped whatever its sentences score, so it is not read.
             read = sorted(sorted(filter(job.units.__getitem__, read), key=lambda i: -relevance[i])[:max_docs])
         given = [ScoredInput(job.documents[i].title, job.documents[i].text, job.units[i]) for i in read]
-        found = [Scores(s.relevance, [float(x) for x in s.scores]) for s in self._scorer.score(query, given)]
-        if [len(s.units) for s in found] != [len(d.units) for d in given]:
+        found = [_plain(s) for s in self._scorer.score(query, given)]
+        counts = [len(d.units) for d in given]
+        if [len(s.units) for s in found] != counts or [len(s.worth) for s in found] != counts:
             raise ValueError("the model did not give one score per unit")
-        scores = [Scores(0.0, [0.0] * len(units), read=False) for units in job.units]
+        scores = [Scores(0.0, [0.0] * len(u), [0.0] * len(u), read=False) for u in job.units]
         for i, scored in zip(read, found, strict=True):
             scores[i] = scored
         if relevance is not None:
             scores = [replace(s, relevance=own) for own, s in zip(relevance, scores, strict=True)]
-        if not all(math.isfinite(x) for s in scores for x in (s.relevance, *s.units)):
+        if not all(math.isfinite(x) for s in scores for x in (s.relevance, *s.units, *s.worth)):
             raise ValueError("the model or the reranker gave scores that are not numbers")
         return scores
 
@@ -334,6 +335,13 @@ def _limit(before: int, tokens: int | None, share: float | None) -> int:
         return min(before, tokens)
     # The epsilon keeps a share such as 0.29 of 100 from losing a token to floating point.
     return before if share is None else min(before, math.floor(share * before + 1e-9))
+
+
+def _plain(scored: DocumentScores) -> Scores:
+    units = [float(x) for x in scored.scores]
+    # Scorers of one's own need no such attribute.
+    worth = getattr(scored, "worth", None)
+    return Scores(scored.relevance, units, units if worth is None else [float(x) for x in worth])
 
 
 def _is_failure(error: BaseException) -> bool:

@@ -23,6 +23,8 @@ class Scores:
 
     relevance: float
     units: Sequence[float]
+    worth: Sequence[float]
+    """What each unit is worth in its place; its score, as a rule."""
     read: bool = True
     """False for a document that the reranker ruled out before the model saw it."""
 
@@ -133,7 +135,7 @@ class Job:
             Item(
                 doc,
                 unit,
-                value(score, costs[doc][unit], length_price),
+                value(scores[doc].worth[unit], costs[doc][unit], length_price),
                 costs[doc][unit],
                 self._words(doc, unit) if len(allowed) > 1 else None,
             )
@@ -186,7 +188,7 @@ class Job:
     def everything(self, status: Status, reason: str) -> Compression:
         """All documents as they are, unscored."""
         self.units = self._uncut
-        scores = [Scores(0.0, [0.0] * len(units)) for units in self.units]
+        scores = [Scores(0.0, [0.0] * len(units), [0.0] * len(units)) for units in self.units]
         kept = [
             [Span(doc, unit.start, unit.end, 0.0, status) for unit in units]
             for doc, units in enumerate(self.units)

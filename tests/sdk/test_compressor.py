@@ -156,7 +156,9 @@ def test_text_without_punctuation_is_cut_rather_than_lost(compressor: Compressor
         (type("PanicException", (BaseException,), {})("rust"), "PanicException: rust"),
         ([], "one score per unit"),
         ([DocumentScores(0.5, np.array([0.1] * 9)) for _ in range(3)], "one score per unit"),
+        ([DocumentScores(0.5, np.full(n, 0.5), np.array([0.1])) for n in UNITS], "one score per unit"),
         ([DocumentScores(0.5, np.full(n, math.nan)) for n in UNITS], "not numbers"),
+        ([DocumentScores(0.5, np.full(n, 0.5), np.full(n, math.nan)) for n in UNITS], "not numbers"),
         ([DocumentScores(math.inf, np.full(n, 0.5)) for n in UNITS], "not numbers"),
     ],
 )
@@ -320,6 +322,21 @@ def test_under_a_limit_a_probability_is_weighed_against_its_tokens() -> None:
         kept[price] = Compressor(scorer, **words).compress("?", [text], budget=13).text
     assert kept[0.0].startswith("This one is long")
     assert kept[0.5] == "Short is good. Brief is best."
+
+
+def test_worth_decides_under_a_limit_and_scores_elsewhere() -> None:
+    class Worthy(FakeScorer):
+        threshold = 0.5
+
+        def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
+            return [DocumentScores(0.9, np.array([0.9, 0.1, 0.3]), np.array([0.9, 0.4, 0.3]))]
+
+    text = "One stands first. Two comes after. Three is apart."
+    compressor = Compressor(Worthy(), token_counter=words)
+    assert compressor.compress("?", [text]).text == "One stands first."
+    found = compressor.compress("?", [text], budget=6)
+    assert found.text == "One stands first. Two comes after."
+    assert [span.score for span in found.kept] == [0.9, 0.1]
 
 
 def test_a_batch_takes_documents_as_they_come(compressor: Compressor) -> None:

@@ -26,6 +26,8 @@ from tersely.selector.layout import Ids
 from tersely.selector.reader import BATCH_TOKENS, Reader
 from tersely.selector.selector import (
     HOP_WINDOWS,
+    MORE_WINDOWS,
+    NEIGHBOUR,
     DocumentScores,
     ScoredInput,
     Selector,
@@ -290,6 +292,44 @@ def test_what_was_not_read_has_a_lower_logit_than_anything_read(bundled: Selecto
     assert 7 not in unread
     read = np.array([d not in unread for d in document])
     assert keep[read].min() == pytest.approx(keep.min() + 1)
+
+
+def test_of_a_long_input_more_is_read_where_the_question_needs_another_hop(bundled: Selector) -> None:
+    documents = long_input(40, 30)
+    link = "The 417 silver spoons of the harbour master were forged by Marla Quint."
+    documents[5] = document(None, link)
+    documents[33] = document(None, "Marla Quint learned to forge in Ashgrove.")
+    question = "Where did the maker of the 417 silver spoons of the harbour master grow up?"
+    shut, once = recorded(bundled, opening=SHUT, max_windows=3)
+    before = shut.read(question, documents).logits.keep
+    shut.score(question, documents)
+    assert len(once.windows()) == 2 * 3
+    opened, twice = recorded(bundled, opening=OPEN, max_windows=3)
+    reading = opened.read(question, documents)
+    more = opened.read_more(reading, opened.fusion.first(first_features(reading.evidence, reading.logits)))
+    assert len(twice.windows()) == 3 + MORE_WINDOWS
+    assert len(more.unread) == 40 - 3 - MORE_WINDOWS
+    place = int(more.offsets[33])
+    assert before[place] == before.min()
+    assert more.logits.keep[place] > more.logits.keep.min()
+    twice.inputs.clear()
+    opened.score(question, documents)
+    assert len(twice.windows()) == 3 + MORE_WINDOWS + HOPS * HOP_WINDOWS
+
+
+def test_under_a_limit_a_sentence_gains_from_those_beside_it(bundled: Selector) -> None:
+    shut = recorded(bundled, opening=SHUT)[0].score("Who designed the lighthouse?", DOCUMENTS)
+    for scored in shut:
+        padded = [0.0, *scored.scores.tolist(), 0.0]
+        worth = [
+            own + NEIGHBOUR * max(before, after) * (1 - own)
+            for before, own, after in zip(padded, padded[1:], padded[2:], strict=False)
+        ]
+        assert scored.worth is not None
+        assert scored.worth.tolist() == pytest.approx(worth)
+        assert scored.relevance == max(padded)
+    opened = recorded(bundled, opening=OPEN)[0].score("Who designed the lighthouse?", DOCUMENTS)
+    assert all(np.allclose(cast("np.ndarray", s.worth), s.scores) for s in opened)
 
 
 def test_the_second_pass_and_its_batches_are_limited(bundled: Selector) -> None:

@@ -231,6 +231,18 @@ def bridge_features(e: Evidence, first: Floats) -> Floats:
     return np.stack(columns, axis=1)
 
 
+def linked(e: Evidence, first: Floats) -> Floats:
+    """(sentences,) weight of the terms that a sentence shares with one of the first stage's best sentences,
+    and that the query lacks."""
+    best = best_sentences(first)
+    out = np.zeros(len(first))
+    for bridge in best:
+        trust = 1.0 / (1.0 + np.exp(first[best[0]] - first[bridge]))
+        novel = np.setdiff1d(unique(e.sentence_ids[bridge]), e.terms)
+        out = np.maximum(out, trust * (e.index.presence(novel) @ e.index.weights(novel)))
+    return out
+
+
 def reread_features(e: Evidence, logits: Logits, hops: Sequence[Logits]) -> Floats:
     """(sentences, len(REREAD_FEATURES)) what the second pass found from each hop; zeros where it did not
     look."""

@@ -1,7 +1,8 @@
 """Scores every sentence of every document for one query: encoder, exact-match evidence, fusion.
 
-tokenise once -> read the windows -> first stage -> (where the question seems to need another hop) read the
-best documents again, after each of the two best sentences -> second stage -> a probability per sentence
+tokenise once -> read the windows -> first stage -> (where the question seems to need another hop) of a long
+input more windows, then the best documents again, after each of the two best sentences -> second stage -> a
+probability per sentence
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tersely.selector.evidence import (
     bridge_features,
     first_features,
     hop_sentences,
+    linked,
     per_document_max,
     query_features,
     reread_features,
@@ -30,11 +32,15 @@ from tersely.selector.evidence import (
 from tersely.selector.fusion import Fusion, sigmoid
 from tersely.selector.layout import EncodedDocument, Ids, Layout, LayoutConfig, Window
 from tersely.selector.lexical import Floats, share
-from tersely.selector.reader import Reader, collect
+from tersely.selector.reader import Reader, Verdict, collect
 from tersely.text.sentences import Unit
 
-MAX_WINDOWS = 160
+MAX_WINDOWS = 64
 """Windows the encoder reads for one query; of a longer input, those that match the query's terms best."""
+
+MORE_WINDOWS = 16
+"""Windows of a longer input that it reads after these, where the question seems to need another hop: those
+that share the rarest terms with what it has found."""
 
 LENGTH_PRICE = 0.5
 """Under a limit sentences are taken by probability per square root of tokens: the best compromise on held-out
@@ -42,6 +48,10 @@ questions between single answers (0) and many supporting sentences (1)."""
 
 HOP_WINDOWS = 4
 """Windows of the second pass for each hop."""
+
+NEIGHBOUR = 0.3
+"""Under a limit, how much of a sentence's probability goes over to the sentences beside it: a reader answers
+more from what stands together (training/LOG.md). Questions that need another hop need the room for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +69,9 @@ class DocumentScores:
     """Probability in [0, 1] that the document holds something worth keeping."""
     scores: NDArray[np.float64]
     """Probability in [0, 1] that each unit is needed, shape (units,)."""
+    worth: NDArray[np.float64] | None = None
+    """What each unit is worth in its place under a limit, in [0, 1], shape (units,); None where that is its
+    score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +83,19 @@ class Reading:
     encoded: Sequence[EncodedDocument]
     offsets: NDArray[np.int64]
     """First sentence of each document in the flat arrays, shape (documents + 1,)."""
+    verdicts: Sequence[Verdict]
+    unread: Sequence[Window]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStage:
+    """What the first stage makes of a reading."""
+
+    features: Floats
+    logits: Floats
+    """(sentences,)"""
+    gate: float
+    """How much the question seems to need another hop, in [0, 1]."""
 
 
 class Selector:
@@ -119,20 +145,29 @@ class Selector:
         if not any(d.units for d in documents):
             return [DocumentScores(0.0, np.zeros(0)) for _ in documents]
         reading = self.read(query, documents)
-        features = first_features(reading.evidence, reading.logits)
-        first = self.fusion.first(features)
-        gate = self.fusion.openness(query_features(reading.evidence, reading.logits, first))
-        if not gate:
-            return self._split(reading, sigmoid(first))
-        features = np.hstack([features, bridge_features(reading.evidence, first)])
-        second = self.read_again(reading, features, first)
+        first = self._first_stage(reading)
+        if first.gate and reading.unread:
+            reading = self.read_more(reading, first.logits)
+            first = self._first_stage(reading)
+        if not first.gate:
+            return self._split(reading, sigmoid(first.logits), NEIGHBOUR)
+        features = np.hstack([first.features, bridge_features(reading.evidence, first.logits)])
+        second = self.read_again(reading, features, first.logits)
         bridges = self.fusion.bridge(
             np.hstack([features, reread_features(reading.evidence, reading.logits, second)])
         )
-        return self._split(reading, sigmoid(first + gate * bridges))
+        return self._split(
+            reading, sigmoid(first.logits + first.gate * bridges), NEIGHBOUR * (1.0 - first.gate)
+        )
+
+    def _first_stage(self, reading: Reading) -> FirstStage:
+        features = first_features(reading.evidence, reading.logits)
+        logits = self.fusion.first(features)
+        query = query_features(reading.evidence, reading.logits, logits)
+        return FirstStage(features, logits, self.fusion.openness(query))
 
     def read(self, query: str, documents: Sequence[ScoredInput]) -> Reading:
-        """The first pass: every window once."""
+        """The first pass: every window once, or of more than `max_windows` the most promising."""
         query_ids, titles, sentences = self._tokenise(query, documents)
         encoded = _regroup(titles, sentences, documents)
         counts = [len(d.units) for d in documents]
@@ -147,11 +182,19 @@ class Selector:
             idf=self.idf,
         )
         windows = self.layout.windows(query_ids, encoded)
+        unread: list[Window] = []
         if len(windows) > self.max_windows:
             match = share(evidence.presence, evidence.weights)
-            windows = [windows[i] for i in sorted(_best(windows, match, offsets, self.max_windows))]
-        logits = collect(self.reader.read(windows), offsets, len(documents))
-        return Reading(evidence, Logits(_fill(logits.keep), _fill(logits.relevance)), encoded, offsets)
+            windows, unread = _divide(windows, match, offsets, self.max_windows)
+        return _reading(evidence, encoded, offsets, self.reader.read(windows), unread)
+
+    def read_more(self, reading: Reading, first: Floats) -> Reading:
+        """The first pass goes on with the unread windows that lead on from its best sentences."""
+        chosen, unread = _divide(
+            reading.unread, linked(reading.evidence, first), reading.offsets, MORE_WINDOWS
+        )
+        verdicts = [*reading.verdicts, *self.reader.read(chosen)]
+        return _reading(reading.evidence, reading.encoded, reading.offsets, verdicts, unread)
 
     def read_again(self, reading: Reading, features: Floats, first: Floats) -> list[Logits]:
         """The second pass: from the best sentence of each of the best documents, the most promising others
@@ -183,9 +226,14 @@ class Selector:
         count = len(documents)
         return ids[0], ids[1 : count + 1], ids[count + 1 :]
 
-    def _split(self, reading: Reading, scores: Floats) -> list[DocumentScores]:
-        parts = np.split(scores, reading.offsets[1:-1])
-        return [DocumentScores(float(part.max()) if len(part) else 0.0, part) for part in parts]
+    def _split(self, reading: Reading, scores: Floats, neighbour: float) -> list[DocumentScores]:
+        out: list[DocumentScores] = []
+        for own in np.split(scores, reading.offsets[1:-1]):
+            beside = np.pad(own, 1)
+            beside = np.maximum(beside[:-2], beside[2:])
+            worth = own + neighbour * beside * (1.0 - own)
+            out.append(DocumentScores(float(own.max(initial=0.0)), own, worth))
+        return out
 
 
 def _regroup(
@@ -198,6 +246,28 @@ def _regroup(
         out.append(EncodedDocument(title, sentences[start:end]))
         start = end
     return out
+
+
+def _reading(
+    evidence: Evidence,
+    encoded: Sequence[EncodedDocument],
+    offsets: NDArray[np.int64],
+    verdicts: Sequence[Verdict],
+    unread: Sequence[Window],
+) -> Reading:
+    logits = collect(verdicts, offsets, len(encoded))
+    logits = Logits(_fill(logits.keep), _fill(logits.relevance))
+    return Reading(evidence, logits, encoded, offsets, verdicts, unread)
+
+
+def _divide(
+    windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64], count: int
+) -> tuple[list[Window], list[Window]]:
+    """The `count` windows that hold the sentences of highest value, and the others, both in their order."""
+    best = set(_best(windows, values, offsets, count))
+    return [w for i, w in enumerate(windows) if i in best], [
+        w for i, w in enumerate(windows) if i not in best
+    ]
 
 
 def _best(windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64], count: int) -> list[int]:
