@@ -144,7 +144,7 @@ def _ours(
             rows = [_at_rates(compressor, e) for e in questions]
             tasks[task] = {str(rate): [row[rate] for row in rows] for rate in RATES}
         out.append((name, {"kind": "ours", "tasks": tasks}))
-    whole = {task: {"1.0": [Output(_everything(e), 0.0) for e in qs]} for task, qs in examples.items()}
+    whole = {task: {"1.0": [Output(e.whole, 0.0) for e in qs]} for task, qs in examples.items()}
     return [*out, (WHOLE, {"kind": "whole", "tasks": whole})]
 
 
@@ -210,7 +210,7 @@ def _peer(name: str, examples: dict[str, list[Example]], count: Count, limit: in
                 tasks[task] = {str(rate): [] for rate in wanted}
                 for example in questions[:limit]:
                     documents = [(d.title, d.text) for d in example.documents]
-                    total = count(_everything(example))
+                    total = count(example.whole)
                     for rate in wanted:
                         tasks[task][str(rate)].append(
                             bring_to(
@@ -241,11 +241,7 @@ def _or_whole(ask: Callable[[], Output], example: Example, failures: list[str]) 
         return ask()
     except TerselyError as error:
         failures.append(str(error)[:300])
-        return Output(_everything(example), time.perf_counter() - started)
-
-
-def _everything(example: Example) -> str:
-    return "\n\n".join(f"{d.title}\n{d.text}" if d.title else d.text for d in example.documents)
+        return Output(example.whole, time.perf_counter() - started)
 
 
 def _score(rows: Sequence[Output], examples: Sequence[Example], count: Count) -> dict[str, Any]:
@@ -253,7 +249,7 @@ def _score(rows: Sequence[Output], examples: Sequence[Example], count: Count) ->
     pairs = list(zip(rows, examples, strict=False))
     return {
         "kept": [int(contains_answer(o.text, e.answers)) for o, e in pairs],
-        "rate": [round(count(o.text) / max(1, count(_everything(e))), 4) for o, e in pairs],
+        "rate": [round(count(o.text) / max(1, count(e.whole)), 4) for o, e in pairs],
         "seconds": [round(o.seconds, 5) for o, _ in pairs],
         "f1": {},
     }

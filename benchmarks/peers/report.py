@@ -30,11 +30,6 @@ def markdown(result: dict[str, Any]) -> str:
     names = list(systems[OURS]["tasks"])
     for name in names:
         parts += [f"### {TASKS[name].title}", _quality(result, name)]
-    parts += [
-        "### What compression does to the readers",
-        "F1 with tersely's output minus F1 with all documents, by question, with a bootstrap interval.",
-        _readers(result),
-    ]
     parts += ["![Answers kept against the share of tokens kept](baselines/peers_rate.png)"]
     parts += ["### Speed and size", _speed(systems)]
     parts += ["![Answers kept against time](baselines/peers_latency.png)"]
@@ -75,21 +70,6 @@ def _quality(result: dict[str, Any], name: str) -> str:
             ]
             rows.append([*row, *(_f1(cell["f1"][reader], result["seed"]) for reader in readers)])
     return table(header, rows)
-
-
-def _readers(result: dict[str, Any]) -> str:
-    systems, readers = result["systems"], result["readers"]
-    rows: list[list[str]] = []
-    for name, rates in systems[OURS]["tasks"].items():
-        whole = systems["all documents"]["tasks"][name]["1.0"]["f1"]
-        for rate, cell in rates.items():
-            row = [TASKS[name].title, rate]
-            for reader in readers:
-                pairs = zip(cell["f1"][reader], whole[reader], strict=False)
-                known = np.array([(a, b) for a, b in pairs if a is not None and b is not None], float)
-                row.append(_difference(known[:, 0], known[:, 1], result["seed"]) if len(known) else "")
-            rows.append(row)
-    return table(["", "budget", *(r.split("-")[0] for r in readers)], rows)
 
 
 def _difference(ours: Any, theirs: Any, seed: int) -> str:

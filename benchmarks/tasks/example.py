@@ -45,6 +45,11 @@ class Example:
     findable: bool
     """Whether some answer occurs in some document, so that keeping it is possible."""
 
+    @property
+    def whole(self) -> str:
+        """All documents with their titles, as a reader gets them without compression."""
+        return "\n\n".join(f"{d.title}\n{d.text}" if d.title else d.text for d in self.documents)
+
 
 @dataclass(frozen=True, slots=True)
 class Score:
