@@ -296,7 +296,10 @@ class Compressor:
         counts = [len(d.units) for d in given]
         if [len(s.units) for s in found] != counts or [len(s.worth) for s in found] != counts:
             raise ValueError("the model did not give one score per unit")
-        scores = [Scores(0.0, [0.0] * len(u), [0.0] * len(u), read=False) for u in job.units]
+        scores = [
+            Scores(0.0, [0.0] * len(units), [0.0] * len(units), frozenset(range(len(units))))
+            for units in job.units
+        ]
         for i, scored in zip(read, found, strict=True):
             scores[i] = scored
         if relevance is not None:
@@ -339,9 +342,9 @@ def _limit(before: int, tokens: int | None, share: float | None) -> int:
 
 def _plain(scored: DocumentScores) -> Scores:
     units = [float(x) for x in scored.scores]
-    # Scorers of one's own need no such attribute.
-    worth = getattr(scored, "worth", None)
-    return Scores(scored.relevance, units, units if worth is None else [float(x) for x in worth])
+    worth = units if scored.worth is None else [float(x) for x in scored.worth]
+    unread = () if scored.read is None else (i for i, read in enumerate(scored.read) if not read)
+    return Scores(scored.relevance, units, worth, frozenset(unread))
 
 
 def _is_failure(error: BaseException) -> bool:

@@ -25,8 +25,8 @@ class Scores:
     units: Sequence[float]
     worth: Sequence[float]
     """What each unit is worth in its place; its score, as a rule."""
-    read: bool = True
-    """False for a document that the reranker ruled out before the model saw it."""
+    unread: Set[int] = frozenset()
+    """Units that the model did not see: of a very long input, or of a document that a reranker ruled out."""
 
 
 class Clock:
@@ -222,8 +222,11 @@ class Job:
                     kept[doc].append(Span(doc, unit.start, unit.end, score, reason))
                     continue
                 too_low = threshold is not None and score < threshold
+                unread = index in scores[doc].unread
                 if doc not in allowed:
                     reason = "max_docs"
+                elif unread:
+                    reason = "unread"
                 elif too_low:
                     reason = "threshold"
                 elif (doc, index) not in fitting:
@@ -233,8 +236,8 @@ class Job:
                 else:
                     reason = "truncated" if truncated else "budget"
                 dropped.append(Span(doc, unit.start, unit.end, score, reason))
-                # Calibration knows whole units of documents that were read; others may be needed.
-                known = scores[doc].read and not self._is_piece(doc, index)
+                # Calibration knows whole units that were read; others may be needed.
+                known = not unread and not self._is_piece(doc, index)
                 promise_kept &= reason == "duplicate" or (known and too_low)
         chosen = self._by_document(choice)
         status: tuple[Status, str | None] = ("unchanged", "nothing was scored too low")

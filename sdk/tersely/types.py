@@ -36,7 +36,8 @@ class Span:
     exceeds the budget), "failed_open". Dropped: "threshold" (scored too low), "budget" (no room left),
     "truncated" (the rest of a unit that was cut), "max_docs" (its document is not among the most relevant),
     "level" (no room left at its document's level of detail), "duplicate" (a better sentence of another
-    document says the same, word for word).
+    document says the same, word for word), "unread" (the input is too long for the model to read all of it,
+    and this shares least with the query).
     """
 
 

@@ -11,6 +11,7 @@ from typing import cast
 import numpy as np
 import pytest
 
+from tersely import Compressor, Document
 from tersely.errors import ArtifactError
 from tersely.onnx.artifacts import Artifact, load_artifact
 from tersely.onnx.session import EncoderSession, Workers, usable_cores
@@ -292,6 +293,21 @@ def test_what_was_not_read_has_a_lower_logit_than_anything_read(bundled: Selecto
     assert 7 not in unread
     read = np.array([d not in unread for d in document])
     assert keep[read].min() == pytest.approx(keep.min() + 1)
+    assert reading.read.tolist() == read.tolist()
+
+
+def test_a_receipt_says_what_was_not_read_and_promises_nothing_then(bundled: Selector) -> None:
+    selector = recorded(bundled, opening=SHUT, max_windows=5)[0]
+    selector.calibration = bundled.calibration
+    given = [Document(d.text, d.title) for d in long_input(24, 7)]
+    question = "Where are the 417 silver spoons of the harbour master of Orvelle?"
+    found = Compressor(selector).compress(question, given, recall=0.9)
+    assert NEEDLE in found.text
+    assert len({s.doc for s in found.dropped if s.reason == "unread"}) == 24 - 5
+    assert found.recall_met is False
+    read = Compressor(bundled).compress(question, given, recall=0.9)
+    assert {s.reason for s in read.dropped} == {"threshold"}
+    assert read.recall_met is True
 
 
 def test_of_a_long_input_more_is_read_where_the_question_needs_another_hop(bundled: Selector) -> None:

@@ -72,6 +72,8 @@ class DocumentScores:
     worth: NDArray[np.float64] | None = None
     """What each unit is worth in its place under a limit, in [0, 1], shape (units,); None where that is its
     score."""
+    read: NDArray[np.bool_] | None = None
+    """Whether the model has read each unit, shape (units,); None where it has read all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ class Reading:
     encoded: Sequence[EncodedDocument]
     offsets: NDArray[np.int64]
     """First sentence of each document in the flat arrays, shape (documents + 1,)."""
+    read: NDArray[np.bool_]
+    """(sentences,)"""
     verdicts: Sequence[Verdict]
     unread: Sequence[Window]
 
@@ -228,11 +232,12 @@ class Selector:
 
     def _split(self, reading: Reading, scores: Floats, neighbour: float) -> list[DocumentScores]:
         out: list[DocumentScores] = []
-        for own in np.split(scores, reading.offsets[1:-1]):
+        cuts = reading.offsets[1:-1]
+        for own, read in zip(np.split(scores, cuts), np.split(reading.read, cuts), strict=True):
             beside = np.pad(own, 1)
             beside = np.maximum(beside[:-2], beside[2:])
             worth = own + neighbour * beside * (1.0 - own)
-            out.append(DocumentScores(float(own.max(initial=0.0)), own, worth))
+            out.append(DocumentScores(float(own.max(initial=0.0)), own, worth, read))
         return out
 
 
@@ -256,8 +261,9 @@ def _reading(
     unread: Sequence[Window],
 ) -> Reading:
     logits = collect(verdicts, offsets, len(encoded))
+    read = ~np.isnan(logits.keep)
     logits = Logits(_fill(logits.keep), _fill(logits.relevance))
-    return Reading(evidence, logits, encoded, offsets, verdicts, unread)
+    return Reading(evidence, logits, encoded, offsets, read, verdicts, unread)
 
 
 def _divide(
