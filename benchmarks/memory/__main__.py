@@ -31,7 +31,7 @@ from tersely.chat.transcript import size
 
 SETS = {
     "taubench": ("tau-bench, airline and retail", (500, 1000, 1500, 2500)),
-    "fireact": ("FireAct, search runs of twelve messages and more", (250, 500, 750, 1000)),
+    "fireact": ("FireAct, search runs of twelve messages and more", (500, 750, 1000, 1500)),
     "qmsum": ("QMSum, meetings", (1000, 2000, 4000, 6000)),
 }
 """Title, and tokens beyond the first prompt (twice the first prompt for tersely, which gives it half of the
