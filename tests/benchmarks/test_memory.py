@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.memory.__main__ import compare, markdown, systems
+from benchmarks.memory.__main__ import SETS, compare, markdown, systems
 from benchmarks.memory.policies import MASK, DropOldest, Everything, MaskObservations, Tersely
 from benchmarks.memory.replay import orphans, replay
 from benchmarks.memory.stress import stress
@@ -23,6 +23,13 @@ FIRST = [
     {"role": "system", "content": "You book boats."},
     {"role": "user", "content": "I am Ada. Book me a boat."},
 ]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_room_is_enough_for_a_short_first_prompt(name: str) -> None:
+    run = Transcript("a", FIRST, [], {})
+    for make in systems(COMPRESSOR, SETS[name][1]).values():
+        assert make(run).context() == FIRST
 
 
 def call(key: str, **arguments: Any) -> dict[str, Any]:
