@@ -52,15 +52,20 @@ class DropOldest(Everything):
     def __init__(self, first: Sequence[Json], limit: int, count: Count) -> None:
         super().__init__(first)
         self._limit, self._count = limit, count
+        self._start = 0
 
     def context(self) -> list[Json]:
         """See `Memory.context`."""
-        start = 0
-        while start < len(self.rest) and size([*self.first, *self.rest[start:]], self._count) >= self._limit:
-            start += 1
-            while start < len(self.rest) and self.rest[start]["role"] == "tool":
-                start += 1
-        return [*self.first, *self.rest[start:]]
+
+        # What did not fit once never fits again, so the search goes on where it ended.
+        def passed() -> bool:
+            window = self.rest[self._start :]
+            orphan = window[0]["role"] == "tool"
+            return orphan or size([*self.first, *window], self._count) >= self._limit
+
+        while self._start < len(self.rest) and passed():
+            self._start += 1
+        return [*self.first, *self.rest[self._start :]]
 
 
 class MaskObservations(Everything):
