@@ -11,6 +11,7 @@ import random
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -19,6 +20,7 @@ from tersely import Compressor
 from tersely.agent import AgentMemory, MemoryStore, OverlongError
 from tersely.chat import ChatError, ScriptedChat
 from tersely.chat.transcript import call_ids, size
+from tersely.errors import InvalidInputError
 from tersely.text.approximate import ApproximateCounter
 from tests.sdk.fakes import FakeScorer
 
@@ -78,8 +80,11 @@ def run_case(number: int) -> Seen:
     for turn in range(r.randint(1, 30)):
         if r.random() < 0.1 and len(pins) < 3:
             key = f"pin {turn}"
-            pins[key] = _text(r, 12) or "keep"
-            agent.pin(key, pins[key])
+            text = _text(r, 12) or "keep"
+            # Pins that would take more than their share of the limit are refused.
+            with suppress(InvalidInputError):
+                agent.pin(key, text)
+                pins[key] = text
         _act(r, agent, turn, seen)
         if store and r.random() < 0.2:
             agent = _reopened(agent, settings)
