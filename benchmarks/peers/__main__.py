@@ -21,18 +21,11 @@ from benchmarks.peers.plots import draw
 from benchmarks.peers.process import Output, Peer, bring_to
 from benchmarks.peers.report import markdown
 from benchmarks.progress import Progress
-from benchmarks.quality.controls import (
-    BM25Scorer,
-    DocumentScorer,
-    HeadScorer,
-    MiniLMScorer,
-    RandomScorer,
-    Scorer,
-)
+from benchmarks.quality.controls import beside
 from benchmarks.quality.runner import Remembering
 from benchmarks.readers import CachedReader, Prompt, Reader, open_reader
 from benchmarks.results import add_out, environment, publish
-from benchmarks.tasks import Example, load
+from benchmarks.tasks import Example, findable
 from tersely import Compressor, Document
 from tersely.errors import TerselyError
 from tersely.metrics import contains_answer, token_f1
@@ -85,7 +78,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     quick = {
         r.name for r, spec in zip(readers, options.reader, strict=True) if spec.startswith("extractive:")
     }
-    examples = {name: _examples(name, options) for name in NAMES}
+    examples = {
+        name: findable(name, "eval", data=options.data, seed=options.seed, limit=options.limit)
+        for name in NAMES
+    }
     count = resolve_counter(None).count
     systems: dict[str, Any] = {}
     for name, found in _ours(examples, options.threads, options.minilm):
@@ -117,27 +113,13 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _examples(name: str, options: argparse.Namespace) -> list[Example]:
-    """The first findable questions of a draw that is a little larger."""
-    drawn = load(name, "eval", data=options.data, seed=options.seed, limit=options.limit * 5 // 4)
-    return [e for e in drawn if e.findable][: options.limit]
-
-
 def _ours(
     examples: dict[str, list[Example]], threads: int | None, minilm: bool
 ) -> list[tuple[str, dict[str, Any]]]:
     """tersely, the controls in its own packer, and no compression at all."""
     selector = Selector.load(load_artifact(None), threads)
-    scorers: dict[str, Scorer] = {
-        "tersely": selector,
-        "plain reranker": DocumentScorer(selector),
-        **({"MiniLM sentences": MiniLMScorer()} if minilm else {}),
-        "BM25 sentences": BM25Scorer(),
-        "head": HeadScorer(),
-        "random": RandomScorer(13),
-    }
     out: list[tuple[str, dict[str, Any]]] = []
-    for name, scorer in scorers.items():
+    for name, scorer in beside(selector, minilm=minilm, seed=13).items():
         compressor = Compressor(Remembering(scorer), threads=threads)
         tasks: dict[str, Any] = {}
         for task, questions in examples.items():

@@ -94,6 +94,18 @@ class DocumentScorer(_Ranking):
         return [_scores(v) for v in values]
 
 
+def beside(ours: Scorer, *, minilm: bool, seed: int) -> dict[str, Scorer]:
+    """tersely and its controls by the names that tables of readers and peers give them."""
+    return {
+        "tersely": ours,
+        "plain reranker": DocumentScorer(ours),
+        **({"MiniLM sentences": MiniLMScorer()} if minilm else {}),
+        "BM25 sentences": BM25Scorer(),
+        "head": HeadScorer(),
+        "random": RandomScorer(seed),
+    }
+
+
 def unit_texts(documents: Sequence[ScoredInput]) -> list[str]:
     """Every unit of every document, in order, each behind its document's title."""
     return [

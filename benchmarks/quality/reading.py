@@ -17,19 +17,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.progress import Progress
-from benchmarks.quality.controls import (
-    BM25Scorer,
-    DocumentScorer,
-    HeadScorer,
-    MiniLMScorer,
-    RandomScorer,
-    Scorer,
-)
+from benchmarks.quality.controls import Scorer, beside
 from benchmarks.quality.runner import OURS, Remembering
 from benchmarks.quality.statistics import bootstrap, paired_difference
 from benchmarks.readers import CachedReader, Prompt, Reader, open_reader
 from benchmarks.results import add_out, describe, environment, publish, table
-from benchmarks.tasks import TASKS, Example, load
+from benchmarks.tasks import TASKS, Example, findable
 from tersely import Compressor, Document
 from tersely.metrics import token_f1
 from tersely.onnx.artifacts import load_artifact
@@ -69,18 +62,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     quick = [CachedReader(open_reader(spec)) for spec in options.reader]
     costly = [CachedReader(open_reader(spec)) for spec in options.model_reader]
     selector = Selector.load(artifact, options.threads)
-    scorers: dict[str, Scorer] = {
-        OURS: selector,
-        "plain reranker": DocumentScorer(selector),
-        **({"MiniLM sentences": MiniLMScorer()} if options.minilm else {}),
-        "BM25 sentences": BM25Scorer(),
-        "head": HeadScorer(),
-        RANDOM: RandomScorer(options.seed),
-    }
+    scorers = beside(selector, minilm=options.minilm, seed=options.seed)
     tasks: dict[str, Any] = {}
     for name in NAMES:
-        drawn = load(name, "eval", data=options.data, seed=options.seed, limit=options.limit * 5 // 4)
-        examples = [e for e in drawn if e.findable][: options.limit]
+        examples = findable(name, "eval", data=options.data, seed=options.seed, limit=options.limit)
         texts, rate = _compressed(scorers, examples, options.threads, name)
         texts[WHOLE] = {"1.0": [e.whole for e in examples]}
         tasks[name] = {"questions": len(examples), "rate": rate, "f1": {}}

@@ -13,7 +13,7 @@ is reported; a test asserts that it never names the other split.
 from __future__ import annotations
 
 from benchmarks.tasks.example import Example, KeptSpan, Score, SourceDocument, runs, score_kept
-from benchmarks.tasks.registry import TASKS, Split, Task, load
+from benchmarks.tasks.registry import TASKS, Split, Task, findable, load
 
 __all__ = [
     "TASKS",
@@ -23,6 +23,7 @@ __all__ = [
     "SourceDocument",
     "Split",
     "Task",
+    "findable",
     "load",
     "runs",
     "score_kept",

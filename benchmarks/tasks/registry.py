@@ -91,6 +91,13 @@ def load(
     return task.load(split, data=data, limit=limit, seed=seed, neighbours=neighbours)
 
 
+def findable(name: str, split: Split, *, data: str | Path | None, limit: int, seed: int) -> list[Example]:
+    """The first `limit` examples some answer of which occurs in a document, of a draw that is a little
+    larger."""
+    drawn = load(name, split, data=data, seed=seed, limit=limit * 5 // 4)
+    return [e for e in drawn if e.findable][:limit]
+
+
 def _draw(rows: list[Row], limit: int | None, seed: int) -> list[Row]:
     if limit is None or limit >= len(rows):
         return rows

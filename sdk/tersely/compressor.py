@@ -296,10 +296,7 @@ class Compressor:
         counts = [len(d.units) for d in given]
         if [len(s.units) for s in found] != counts or [len(s.worth) for s in found] != counts:
             raise ValueError("the model did not give one score per unit")
-        scores = [
-            Scores(0.0, [0.0] * len(units), [0.0] * len(units), frozenset(range(len(units))))
-            for units in job.units
-        ]
+        scores = [Scores.unscored(len(units)) for units in job.units]
         for i, scored in zip(read, found, strict=True):
             scores[i] = scored
         if relevance is not None:

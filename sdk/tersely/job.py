@@ -28,6 +28,11 @@ class Scores:
     unread: Set[int] = frozenset()
     """Units that the model did not see: of a very long input, or of a document that a reranker ruled out."""
 
+    @classmethod
+    def unscored(cls, count: int) -> Scores:
+        """Those of a document of which the model has seen none of `count` units."""
+        return cls(0.0, [0.0] * count, [0.0] * count, frozenset(range(count)))
+
 
 class Clock:
     """Seconds per stage of one call."""
@@ -188,7 +193,7 @@ class Job:
     def everything(self, status: Status, reason: str) -> Compression:
         """All documents as they are, unscored."""
         self.units = self._uncut
-        scores = [Scores(0.0, [0.0] * len(units), [0.0] * len(units)) for units in self.units]
+        scores = [Scores.unscored(len(units)) for units in self.units]
         kept = [
             [Span(doc, unit.start, unit.end, 0.0, status) for unit in units]
             for doc, units in enumerate(self.units)

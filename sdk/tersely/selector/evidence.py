@@ -204,7 +204,7 @@ def bridge_features(e: Evidence, first: Floats) -> Floats:
     shares = np.zeros(size)
     same = np.zeros(size)
     for bridge in best:
-        trust = 1.0 / (1.0 + np.exp(first[best[0]] - first[bridge]))
+        trust = _trust(first, best[0], bridge)
         home = int(e.document[bridge])
         elsewhere = e.document != home
         terms = unique(e.sentence_ids[bridge])
@@ -213,9 +213,7 @@ def bridge_features(e: Evidence, first: Floats) -> Floats:
         title_in_best = np.maximum(title_in_best, trust * mentioned)
         own_title = np.setdiff1d(unique(e.title_ids[home]), e.terms)
         names_title = np.maximum(names_title, trust * elsewhere * e.index.coverage(own_title))
-        novel = np.setdiff1d(terms, e.terms)
-        held = e.index.presence(novel) @ e.index.weights(novel)
-        shares = np.maximum(shares, trust * elsewhere * np.log1p(held))
+        shares = np.maximum(shares, trust * elsewhere * np.log1p(_novel(e, terms)))
         same = np.maximum(same, trust * ~elsewhere)
     rank = np.empty(size)
     rank[np.argsort(-first, kind="stable")] = np.arange(size)
@@ -237,10 +235,20 @@ def linked(e: Evidence, first: Floats) -> Floats:
     best = best_sentences(first)
     out = np.zeros(len(first))
     for bridge in best:
-        trust = 1.0 / (1.0 + np.exp(first[best[0]] - first[bridge]))
-        novel = np.setdiff1d(unique(e.sentence_ids[bridge]), e.terms)
-        out = np.maximum(out, trust * (e.index.presence(novel) @ e.index.weights(novel)))
+        held = _novel(e, unique(e.sentence_ids[bridge]))
+        out = np.maximum(out, _trust(first, best[0], bridge) * held)
     return out
+
+
+def _trust(first: Floats, best: int, bridge: int) -> float:
+    """How far a sentence may be built on, beside the best one: at most a half, which the best one has."""
+    return float(1.0 / (1.0 + np.exp(first[best] - first[bridge])))
+
+
+def _novel(e: Evidence, terms: NDArray[np.int64]) -> Floats:
+    """(sentences,) weight of those of `terms` that a sentence holds and the query lacks."""
+    novel = np.setdiff1d(terms, e.terms)
+    return e.index.presence(novel) @ e.index.weights(novel)
 
 
 def reread_features(e: Evidence, logits: Logits, hops: Sequence[Logits]) -> Floats:
