@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, cast, get_args
 
 from tersely.agent.redaction import redact_all
+from tersely.agent.reset import Before, Resetter
 from tersely.agent.segments import Segment, SubTrajectory
 from tersely.agent.shortening import Shortener
 from tersely.agent.store import EventStore, StoreError
@@ -25,23 +26,15 @@ from tersely.chat.transcript import Json, call_ids, check_message, render, size,
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.inputs import check_count
-from tersely.prompts import escaped, load_prompt
-from tersely.summarize.grounding import identifiers
+from tersely.prompts import load_prompt
 from tersely.text.approximate import ApproximateCounter
 
 Outcome = Literal["finished", "overlong"]
 
 SMALLEST_LIMIT = 512
 """Tokens, so that notes and a held step find room in what the shares below leave."""
-PINNED_SHARE = 0.5
-"""Share of the limit that the first prompt, later system messages and the pins may take."""
 SUMMARY_SHARE = 0.25
 """Share of the limit that a summary may take at most."""
-USER_SHARE = 0.1
-"""Share of the limit up to which the user's later messages survive a reset word for word, newest first; of
-others their identifiers do."""
-IDENTIFIER_SHARE = 0.025
-"""Share of the limit for those, newest first."""
 
 
 class OverlongError(TerselyError):
@@ -103,6 +96,7 @@ class AgentMemory:
             compressor.count_tokens if compressor is not None else ApproximateCounter().count
         )
         self._shortener = Shortener(compressor, self._count)
+        self._resetter = Resetter(limit, self._summary_tokens, self._count, self._shortener)
         self._store, self._session = store, session
         self._lock = threading.RLock()
         self._number = 0
@@ -178,7 +172,7 @@ class AgentMemory:
                 raise InvalidInputError("The context is full. Call prepare(), or reset() with a summary.")
             checked = check_message(message, self.unanswered)
             if checked["role"] in ("system", "developer"):
-                self._check_pinned([*self._first, *self._spoken(), checked], self._pins)
+                self._resetter.check_pinned([*self._first, *self._spoken(), checked], self._pins)
             originals: list[tuple[str, str]] = []
             if checked["role"] == "tool" and self._compress_over is not None:
                 checked, originals = self._shortener.shorten(
@@ -207,7 +201,7 @@ class AgentMemory:
         if given is not None and not isinstance(given, str):
             raise InvalidInputError(f"The pin {key!r} is a {type(given).__name__}. Pass text, or None.")
         with self._lock:
-            self._check_pinned([*self._first, *self._spoken()], _with_pin(self._pins, key, text))
+            self._resetter.check_pinned([*self._first, *self._spoken()], _with_pin(self._pins, key, text))
             self._commit({"kind": "pin", "key": key, "text": text})
 
     def finish(self, outcome: Outcome = "finished") -> None:
@@ -307,7 +301,7 @@ class AgentMemory:
                     f"The session {self._session!r} cannot be read: an event lacks {error}. Restore a copy."
                 ) from error
             self._number = len(events)
-            self._check_pinned([*self._first, *self._spoken()], self._pins)
+            self._resetter.check_pinned([*self._first, *self._spoken()], self._pins)
             if self.tokens >= self.limit:
                 raise InvalidInputError(
                     f"The session {self._session!r} holds {self.tokens} tokens. Open it with a higher limit."
@@ -324,7 +318,7 @@ class AgentMemory:
             )
         if any(m["role"] not in ("system", "developer", "user") for m in given):
             raise InvalidInputError("The first prompt holds system, developer and user messages only.")
-        self._check_pinned(given, {})
+        self._resetter.check_pinned(given, {})
         self._commit({"kind": "first", "messages": given})
 
     def _commit(self, event: Json, originals: Sequence[tuple[str, str]] = ()) -> None:
@@ -421,31 +415,22 @@ class AgentMemory:
         return self._shortener.extract(self._task(), [*kept, self.notes, *texts], self._summary_tokens)
 
     def _reset(self, summary: str, by: str) -> None:
-        task = self._task()
-        kept, left = self._surviving()
         held = self._held or []
-        if held and held[0]["role"] in ("system", "developer"):
-            kept, held = [*kept, *held], []
-        known = self._known([*held, *left] if held and held[0]["role"] == "user" else left)
-        room = self._summary_tokens
-        base = [*self._first, *kept, self._note(self._shortener.fit(summary, room, task), known)]
-        while size(base, self._count) >= self.limit and room:  # counters need not add up
-            room //= 2
-            base[-1] = self._note(self._shortener.fit(summary, room, task) if room else "", [])
-        left_over = self.limit - size(base, self._count) - 1
         if held and held[0]["role"] == "assistant" and not self._replay:
             held = []
-        replayed, originals = self._shortener.fit_step(held, left_over, task) if held else ([], [])
+        spoken = self._spoken(("system", "developer", "user"))
+        before = Before(self._task(), self._first, spoken, held, self._identifiers, self._pins)
+        after = self._resetter.reset(before, summary)
         event = {
             "kind": "reset",
             "request": self._request(),
             "answer": {"role": "assistant", "content": summary},
             "by": by,
-            "base": base,
-            "replayed": replayed,
-            "identifiers": known,
+            "base": after.base,
+            "replayed": after.replayed,
+            "identifiers": after.identifiers,
         }
-        self._commit(event, originals)
+        self._commit(event, after.originals)
 
     @property
     def _survivors(self) -> list[Json]:
@@ -456,42 +441,6 @@ class AgentMemory:
         """Messages after the first prompt that neither the model nor a tool wrote, in order, notes left
         out."""
         return [m for m in (*self._survivors, *self._segment.written) if m["role"] in roles]
-
-    def _surviving(self) -> tuple[list[Json], list[Json]]:
-        """Messages that stay word for word, in order, and those of the user's that do not."""
-        messages = self._spoken(("system", "developer", "user"))
-        room = int(USER_SHARE * self.limit)
-        kept: list[Json] = []
-        left: list[Json] = []
-        for message in reversed(messages):
-            cost = size([message], self._count) if message["role"] == "user" else 0
-            if cost <= room:
-                kept.append(message)
-                room -= cost
-            else:
-                left.append(message)
-                room = 0  # an older one must not outlive a newer one
-        return kept[::-1], left
-
-    def _known(self, left: Sequence[Json]) -> list[str]:
-        """Identifiers that the user gave in messages that are gone, newest first, as far as there is room."""
-        found = [i for message in left for i in identifiers(text_of(message))]
-        room = int(IDENTIFIER_SHARE * self.limit)
-        known: list[str] = []
-        for identifier in dict.fromkeys([*found, *self._identifiers]):
-            cost = self._count(identifier) + 2
-            if cost <= room:
-                room -= cost
-                known.append(identifier)
-        return known
-
-    def _note(self, summary: str, known: Sequence[str]) -> Json:
-        # Tags of ours inside the text would end the notes early.
-        pins = _pinned(self._pins)
-        if known:
-            pins += f"\nIdentifiers that the user gave: {', '.join(known)}\n"
-        text = load_prompt("memory_note").render(summary=escaped(summary, "notes"), pins=pins)
-        return {"role": "user", "content": text}
 
     def _task(self) -> str:
         """What the user wants, as a query."""
@@ -504,16 +453,6 @@ class AgentMemory:
             if given["id"] == call:
                 return f"{given.get('function', {}).get('arguments', '')} {self._task()}".strip()
         return self._task()
-
-    def _check_pinned(self, first: Sequence[Json], pins: Mapping[str, str]) -> None:
-        text = load_prompt("memory_note").render(summary="", pins=_pinned(pins))
-        used = size([*first, {"role": "user", "content": text}], self._count)
-        allowed = int(PINNED_SHARE * self.limit)
-        if used > allowed:
-            raise InvalidInputError(
-                f"The first prompt and the pins take {used} tokens, and may take {allowed} of the limit of "
-                f"{self.limit}. Raise the limit, or pin less."
-            )
 
     def _send(self) -> list[Json]:
         messages = self.messages
@@ -528,10 +467,6 @@ class AgentMemory:
 
 def _with_pin(pins: Mapping[str, str], key: str, text: str | None) -> dict[str, str]:
     return {k: v for k, v in {**pins, key: text}.items() if v is not None}
-
-
-def _pinned(pins: Mapping[str, str]) -> str:
-    return "".join(f"\nPinned, {key}:\n{text}\n" for key, text in pins.items())
 
 
 def _optional(value: int | None, name: str, unit: str) -> int | None:
