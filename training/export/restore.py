@@ -1,0 +1,106 @@
+"""`python -m training.export.restore --config training/configs/selector_mini.toml --out RUN`: the weights of
+an artifact, to train on from there.
+
+Writes RUN/final, which `--start-from` takes. The weights are those of the int8 graph, so they have been
+rounded once; exported again as they are, they give that graph.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from numpy.typing import NDArray
+
+from tersely.onnx.artifacts import load_artifact
+from training.selector.config import SelectorConfig, load_config
+from training.selector.model import build
+from training.selector.train import save
+
+OUTPUTS = ("keep_logits", "relevance_logits")
+PREFIX = "model."
+"""Of the selector's parameters in an exported graph."""
+
+
+def restore(config: SelectorConfig, folder: Path | None, out: Path) -> None:
+    """Write the weights of the artifact in `folder`, the bundled one for None, to `out`.
+
+    Raises ValueError where the artifact is not one that `config` describes.
+    """
+    artifact = load_artifact(folder)
+    model, tokenizer, layout = build(config)
+    if layout.to_dict() != artifact.config["layout"]:
+        raise ValueError(f"{artifact.name} has another layout than the one of {config.name}")
+    found = weights(onnx.load(artifact.model_path).graph)
+    lost = model.load_state_dict(found, strict=False)
+    left = [name for name in lost.missing_keys if not name.startswith("encoder.pooler.")]
+    if left or lost.unexpected_keys:
+        raise ValueError(f"{artifact.name} is no {config.base_model}: {left or lost.unexpected_keys}")
+    save(model, tokenizer, layout, out)
+    (out / "runs.json").write_text(json.dumps(artifact.manifest["runs"], indent=2))
+
+
+def weights(graph: Any) -> dict[str, torch.Tensor]:
+    """The parameters in a graph that `training.export` wrote, by their names in the model."""
+    values = {i.name: onnx.numpy_helper.to_array(i) for i in graph.initializer}
+    producers = {name: node for node in graph.node for name in node.output}
+    readers = {name: node for node in graph.node for name in node.input}
+    found: dict[str, NDArray[Any]] = {}
+    for name, value in values.items():
+        if name.startswith(PREFIX) and name.endswith("_quantized"):  # embeddings
+            found[name.removesuffix("_quantized")] = _dequantised(values, name)
+        elif name.startswith(PREFIX) and name.endswith((".weight", ".bias")):
+            found[name] = value
+    for node in graph.node:
+        if node.op_type == "MatMulInteger":
+            # The graph names a linear layer's bias, but not its weight.
+            after = node
+            while after.op_type != "Add":
+                after = readers[after.output[0]]
+            bias = next(name for name in after.input if name.startswith(PREFIX))
+            found[f"{bias.removesuffix('bias')}weight"] = _dequantised(values, node.input[1]).T
+    scales = [_factor(producers, values, name) for name in OUTPUTS]
+    found[f"{PREFIX}scale"] = np.array(scales, dtype=np.float32)
+    return {
+        name.removeprefix(PREFIX): torch.from_numpy(np.array(value, dtype=np.float32))
+        for name, value in found.items()
+    }
+
+
+def _dequantised(values: dict[str, NDArray[Any]], name: str) -> NDArray[np.float32]:
+    """An int8 matrix as float32; scales and zero points are those of the columns, or one for all."""
+    stem = name.removesuffix("_quantized")
+    zero = values[f"{stem}_zero_point"].astype(np.float32)
+    return (values[name].astype(np.float32) - zero) * values[f"{stem}_scale"]
+
+
+def _factor(producers: dict[str, Any], values: dict[str, NDArray[Any]], output: str) -> float:
+    """The number that a head multiplies its cosine by: logit = head + factor * cosine."""
+    products = [producers[name] for name in producers[output].input if name in producers]
+    return next(
+        float(values[name])
+        for node in products
+        if node.op_type == "Mul"
+        for name in node.input
+        if name in values
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.export.restore", description=__doc__)
+    parser.add_argument(
+        "--config", type=Path, required=True, help="the settings that the artifact was trained with"
+    )
+    parser.add_argument("--artifact", type=Path, help="its folder; the bundled model by default")
+    parser.add_argument("--out", type=Path, required=True, help="run folder; the weights go to its `final`")
+    args = parser.parse_args()
+    restore(load_config(args.config), args.artifact, args.out / "final")
+
+
+if __name__ == "__main__":
+    main()
