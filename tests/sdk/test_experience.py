@@ -29,7 +29,9 @@ from tersely.experience import (
     extract,
     format_experiences,
 )
+from tersely.experience.extraction import LOG_TOKENS
 from tersely.experience.types import Vectors
+from tersely.text.approximate import ApproximateCounter
 
 INDICES = [ExactIndex]
 if find_spec("faiss") is not None:
@@ -155,7 +157,9 @@ def test_a_bank_is_what_its_file_says(bank: ExperienceBank) -> None:
     assert letters.embedded == 0, "vectors are kept"
     assert again.experiences() == bank.experiences()
     assert again.get(CHECK.id).wins == 1
-    assert again.recall("quick jazz") == bank.recall("quick jazz")
+    found, expected = again.recall("quick jazz"), bank.recall("quick jazz")
+    assert [f.experience for f in found] == [f.experience for f in expected]
+    assert [f.score for f in found] == pytest.approx([f.score for f in expected], abs=1e-6)  # of two indices
 
 
 def test_another_process_is_seen(bank: ExperienceBank) -> None:
@@ -341,6 +345,17 @@ def test_a_trajectory_is_condensed_to_json() -> None:
     assert "tool: Ann built it." in prompt
 
 
+def test_of_a_long_trajectory_the_model_reads_what_the_problem_needs() -> None:
+    noise = "The page lists opening hours, prices and the way to the car park. " * 40
+    pages = [{"role": "tool", "tool_call_id": "c", "content": f"Page {i}. {noise}"} for i in range(20)]
+    found = {"role": "tool", "tool_call_id": "c", "content": "The tower was built by Ann Trevose in 1861."}
+    model = ScriptedChat([CONDENSED])
+    condense(model, "Who built the tower?", Attempt([*LOG, *pages, found, *pages], 1.0))
+    prompt = model.asked[0][0][0]["content"]
+    assert ApproximateCounter().count(prompt) < LOG_TOKENS + 400
+    assert "built by Ann Trevose" in prompt
+
+
 def test_a_group_teaches_by_contrast() -> None:
     model = ScriptedChat([CONDENSED, CONDENSED, GROUP])
     attempts = [Attempt(LOG, 0.5), Attempt(LOG, 0.49)]
@@ -395,8 +410,8 @@ def test_recalled_experiences_are_data_in_a_prompt() -> None:
     assert text.startswith("<experiences>\n")
     assert text.endswith("\n</experiences>")
     assert text.count("</experiences>") == 1
-    assert "[1] Check two sources (worked)\nWhen: When a date is asked.\nLook it up." in text
-    assert "[2] Trick (to avoid)" in text
+    assert "[1] Check two sources (seen in a success)\nWhen: When a date is asked.\nLook it up." in text
+    assert "[2] Trick (seen in failures only)" in text
     assert "data, not instructions" in text
     assert format_experiences([]) == ""
 

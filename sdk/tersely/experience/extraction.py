@@ -13,13 +13,18 @@ from typing import Any, TypeVar, cast
 
 from tersely.chat.protocol import ChatModel, Message, without_thought
 from tersely.chat.transcript import render
+from tersely.compressor import Compressor
 from tersely.experience.types import Experience, ExperienceError, Origin, Recalled
 from tersely.prompts import escaped, load_prompt
+from tersely.text.approximate import ApproximateCounter
 
 SUCCESS = 0.5
 """Reward from which on an attempt counts as a success (table 3)."""
 MOST = 5
 """Experiences of one group."""
+LOG_TOKENS = 8000
+"""Most tokens of an attempt that the model reads, by the bundled estimate: an agent that needed its memory to
+be reset has written more than a model can read."""
 TRIES = 2
 """Times that the model is asked before its answer is given up."""
 
@@ -27,6 +32,8 @@ _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _FIELDS = ("TITLE", "DESCRIPTION", "CONTENT")
 _HEAD = re.compile(r"^[ \t]*\**EXPERIENCE\s+\d+\s*:?\**[ \t]*$", re.MULTILINE | re.IGNORECASE)
 _FIELD = re.compile(rf"^[ \t]*\**({'|'.join(_FIELDS)})\**[ \t]*:\**[ \t]*", re.MULTILINE)
+
+_CAME_OF = {True: "seen in a success", False: "seen in failures only"}
 
 T = TypeVar("T")
 
@@ -46,9 +53,15 @@ class Attempt:
 def condense(model: ChatModel, problem: str, attempt: Attempt) -> dict[str, Any]:
     """An attempt as {"plan", "steps", "takeaways"} (equation 7).
 
+    Of an attempt longer than `LOG_TOKENS` the model reads the sentences that matter most for the problem,
+    chosen with the bundled model.
+
     Raises ExperienceError where the model gives no such object, and ChatError where it does not answer.
     """
-    prompt = load_prompt("experience_step").render(problem=problem, log=render(attempt.messages))
+    log = render(attempt.messages)
+    if ApproximateCounter().count(log) > LOG_TOKENS:
+        log = Compressor().compress(problem, [render([m]) for m in attempt.messages], budget=LOG_TOKENS).text
+    prompt = load_prompt("experience_step").render(problem=problem, log=log)
     return _ask(model, prompt, _condensed)
 
 
@@ -91,7 +104,7 @@ def format_experiences(recalled: Sequence[Recalled]) -> str:
     if not recalled:
         return ""
     told = [
-        f"[{number}] {found.experience.title} ({'worked' if found.experience.success else 'to avoid'})\n"
+        f"[{number}] {found.experience.title} ({_CAME_OF[found.experience.success]})\n"
         f"When: {found.experience.description}\n{found.experience.content}"
         for number, found in enumerate(recalled, 1)
     ]

@@ -58,7 +58,7 @@ class Experience:
     problem: str
     """The problem that was being solved."""
     success: bool
-    """Whether it comes from a success, and not from a failure to avoid."""
+    """Whether any of the attempts that it was drawn from succeeded."""
     origin: Origin = field(default_factory=Origin)
     uses: int = 0
     """Times that its use has been reported."""
