@@ -64,7 +64,7 @@ class CausalReader:
 
     def _encode(self, prompt: Prompt) -> list[int]:
         """Token ids of a prompt; of a context that is too long, its beginning."""
-        ids = self._template(prompt)
+        ids = self.tokenizer(prompt.render())["input_ids"]
         if len(ids) <= self._longest:
             return ids
         context = self.tokenizer(prompt.context, add_special_tokens=False, return_offsets_mapping=True)
@@ -72,16 +72,8 @@ class CausalReader:
         if room <= 0:
             raise InvalidInputError(f"the question alone is longer than {self.name} can read")
         end = context["offset_mapping"][room][0]
-        return self._template(Prompt(prompt.question, prompt.context[:end]))[: self._longest]
-
-    def _template(self, prompt: Prompt) -> list[int]:
-        text = prompt.render()
-        if self.tokenizer.chat_template:
-            text = self.tokenizer.apply_chat_template(
-                [{"role": "user", "content": text}], add_generation_prompt=True, tokenize=False
-            )
-            return self.tokenizer(text, add_special_tokens=False)["input_ids"]
-        return self.tokenizer(text)["input_ids"]
+        cut = Prompt(prompt.question, prompt.context[:end])
+        return self.tokenizer(cut.render())["input_ids"][: self._longest]
 
     def _generate(self, ids: list[list[int]]) -> list[str]:
         import torch

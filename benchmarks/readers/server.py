@@ -52,7 +52,7 @@ class ServerReader:
                     try:
                         reply = await client.chat.completions.create(
                             model=self._model,
-                            messages=[{"role": "user", "content": prompt.render()}],
+                            messages=prompt.messages(),
                             max_tokens=NEW_TOKENS,
                             temperature=0.0,
                         )
