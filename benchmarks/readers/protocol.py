@@ -14,8 +14,8 @@ INSTRUCTION = "Answer the question in one to five words, from the context alone.
 
 EXAMPLES = (
     (
-        "Pellow Lighthouse\nThe lighthouse on Pellow Head was built in 1861 by the engineer Anna Trevose. It is "
-        "42 metres high and was lit with rape oil at first. The keepers left it in 1986.",
+        "Pellow Lighthouse\nThe lighthouse on Pellow Head was built in 1861 by the engineer Anna Trevose. It "
+        "is 42 metres high and was lit with rape oil at first. The keepers left it in 1986.",
         "Who built the lighthouse on Pellow Head?",
         "Anna Trevose",
     ),
