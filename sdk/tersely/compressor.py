@@ -30,6 +30,8 @@ from tersely.text.tokens import TokenCounter, encodable, resolve_counter
 from tersely.types import Compression
 
 if TYPE_CHECKING:
+    from tersely.chat.protocol import Message
+    from tersely.messages import CompressedMessages
     from tersely.rerank.protocol import Reranker
     from tersely.selector.calibration import Calibration
     from tersely.selector.selector import DocumentScores, ScoredInput
@@ -166,7 +168,7 @@ class Compressor:
             return job.everything("bypassed", "there is no text in the documents")
 
         limited = tokens is not None or share is not None
-        limit = _limit(job.tokens_before, tokens, share)
+        limit = inputs.limit_of(job.tokens_before, tokens, share)
         crowded = max_docs is not None and max_docs < job.filled
         roomy = limit == job.tokens_before and not crowded and detail is None
         if limited and roomy and order == "source":
@@ -263,6 +265,34 @@ class Compressor:
             order=order,
         )
 
+    def compress_messages(
+        self,
+        messages: Sequence[Message],
+        *,
+        query: str | None = None,
+        budget: int | None = None,
+        rate: float | None = None,
+    ) -> CompressedMessages:
+        """A chat transcript with shorter tool results; all other messages, roles, ids and calls stay.
+
+        The results compete for the room with each other: what the query needs stays, wherever it came from.
+
+        Args:
+            messages: in OpenAI's format.
+            query: what the results are needed for. None for the last message of the user's.
+            budget: most tokens of all messages, by the compressor's counter, with what roles and calls add.
+            rate: most tokens of them, as a share of before. With neither, the results keep what scores above
+                the model's own threshold.
+
+        Raises:
+            InvalidInputError: a message is malformed or out of place, or what is not a tool result takes more
+                than the limit by itself.
+        """
+        # Imported here: `import tersely` needs nothing of chats.
+        from tersely.messages import compress_messages
+
+        return compress_messages(self, messages, query=query, budget=budget, rate=rate)
+
     def _dial(self, recall: float | None) -> float | None:
         """The threshold that keeps the promise; None where nothing is promised."""
         if recall is None:
@@ -327,14 +357,6 @@ class Compressor:
                 f"token_counter returned {count!r}. It has to return a whole number of tokens."
             )
         return int(count)
-
-
-def _limit(before: int, tokens: int | None, share: float | None) -> int:
-    """Most tokens of the result; never more than there were."""
-    if tokens is not None:
-        return min(before, tokens)
-    # The epsilon keeps a share such as 0.29 of 100 from losing a token to floating point.
-    return before if share is None else min(before, math.floor(share * before + 1e-9))
 
 
 def _plain(scored: DocumentScores) -> Scores:

@@ -80,6 +80,14 @@ def check_budget(budget: object, rate: object) -> tuple[int | None, float | None
     )
 
 
+def limit_of(before: int, tokens: int | None, share: float | None) -> int:
+    """Most tokens of the result; never more than there were."""
+    if tokens is not None:
+        return min(before, tokens)
+    # The epsilon keeps a share such as 0.29 of 100 from losing a token to floating point.
+    return before if share is None else min(before, math.floor(share * before + 1e-9))
+
+
 def check_recall(recall: object) -> float | None:
     remedy = "Pass the share of questions that are to keep their answer sentence, above 0 and below 1."
     if recall is None:
