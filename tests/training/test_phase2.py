@@ -17,6 +17,7 @@ from tersely.metrics import contains_answer
 from tersely.selector.layout import Layout
 from tests.training.test_road import config_for
 from training.export.artifact import export, load_trained
+from training.selector.ablations import draw_questions
 from training.selector.bandit import Phase2, Phase2Config
 from training.selector.batching import Encoder, make_batch
 from training.selector.config import SelectorConfig
@@ -143,6 +144,18 @@ def test_each_half_of_the_hybrid_alone(
     entry = json.loads((tmp_path / "phase2.jsonl").read_text().splitlines()[1])
     assert ("kl" in entry) == (strategy == "rl")
     assert ("learned" in entry) == (strategy == "sl")
+
+
+def test_ablations_draw_their_questions_as_a_run_does(
+    phase1: tuple[SelectorConfig, Path], groups: list[Group]
+) -> None:
+    half, again = (draw_questions(CONFIG, phase1[1], StringMatch(groups), 4, 2) for _ in range(2))
+    assert half == again
+    trained = read_groups(phase1[1] / "prepared" / "train.jsonl")
+    read = len(half["train"]) + sum(half["left_out"].values())
+    assert 0 < len(half["train"]) <= 4
+    assert read <= round(len(trained) * 4 / CONFIG.questions)
+    assert len(half["heldout"]) == 2
 
 
 def test_the_trunk_gives_the_logits_of_the_whole_model(

@@ -1,8 +1,8 @@
-"""Phase II's ablations (EFFCOMP appendices D.8 and D.11), on a random part of a finished run's questions.
+"""Phase II's ablations (EFFCOMP appendices D.8 and D.11), on few questions.
 
-`python -m training.selector.ablations --config training/configs/phase2_mini.toml --run RUN2 --start-from RUN
---reader READER --out DIR` trains each variant from RUN's weights and prints one row an epoch. Variants that
-are finished in DIR are not trained again.
+`python -m training.selector.ablations --config training/configs/phase2_mini.toml --start-from RUN
+--reader READER --out DIR` draws and filters questions as a whole run would, trains each variant from RUN's
+weights and prints one row an epoch. Variants that are finished in DIR are not trained again.
 """
 
 from __future__ import annotations
@@ -10,14 +10,21 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.readers import CachedReader, open_reader
+from tokenizers import Tokenizer
+
+from benchmarks.readers import CachedReader, Reader, open_reader
+from tersely.selector.layout import Layout
+from training.export.artifact import load_trained
 from training.selector.bandit import Phase2Config, load_phase2_config
-from training.selector.phase2 import run
+from training.selector.batching import Encoder
+from training.selector.data import read_groups
+from training.selector.phase2 import draw, run
 
 ALPHAS = (0.65, 0.75, 0.85)
 
@@ -31,14 +38,18 @@ def variants(config: Phase2Config) -> Iterator[tuple[str, Phase2Config]]:
         yield f"alpha-{alpha}", replace(config, alpha=alpha)
 
 
-def sample_questions(known: dict[str, Any], questions: int, validation: int, seed: int) -> dict[str, Any]:
-    """A random part of what a run chose, for training and for validation."""
-    rng = random.Random(seed)
-    return {
-        "train": rng.sample(known["train"], min(questions, len(known["train"]))),
-        "heldout": rng.sample(known["heldout"], min(validation, len(known["heldout"]))),
-        "left_out": known["left_out"],
-    }
+def draw_questions(
+    config: Phase2Config, phase1: Path, reader: Reader, questions: int, validation: int
+) -> dict[str, Any]:
+    """Questions from a random part of all groups, as large as their share of a whole run's questions."""
+    groups = {p: read_groups(phase1 / "prepared" / f"{p}.jsonl") for p in ("train", "heldout")}
+    part = round(len(groups["train"]) * min(1.0, questions / config.questions))
+    groups["train"] = random.Random(config.seed).sample(groups["train"], part)
+    layout = Layout(
+        Tokenizer.from_file(str(phase1 / "final" / "tokenizer.json")), load_trained(phase1 / "final")[1]
+    )
+    few = replace(config, questions=questions, validation=validation)
+    return draw(few, Encoder(layout, groups["train"]), groups, reader)
 
 
 def rows(name: str, log: Path) -> Iterator[str]:
@@ -53,23 +64,28 @@ def rows(name: str, log: Path) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.selector.ablations", description=__doc__)
     parser.add_argument("--config", type=Path, required=True)
-    parser.add_argument("--run", type=Path, required=True, help="run folder of Phase II, for its questions")
     parser.add_argument("--start-from", type=Path, required=True, help="run folder of Phase I")
     parser.add_argument("--reader", required=True, help="as for training.selector.phase2")
     parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--validation", type=int, default=300)
     parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--only", action="append", help="variants to train, all by default; repeatable")
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     config = replace(load_phase2_config(args.config), epochs=args.epochs)
     reader = CachedReader(open_reader(args.reader))
-    known = json.loads((args.run / "questions.json").read_text(encoding="utf-8"))
-    chosen = sample_questions(known, args.questions, args.validation, config.seed)
+    file = args.out / "questions.json"
+    if not file.exists():
+        drawn = draw_questions(config, args.start_from, reader, args.questions, args.validation)
+        args.out.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(drawn), encoding="utf-8")
     table = ["| variant | epoch | reward | Acc | rate | support |", "|---|---|---|---|---|---|"]
     for name, variant in variants(config):
+        if args.only and name not in args.only:
+            continue
         out = args.out / name
         out.mkdir(parents=True, exist_ok=True)
-        (out / "questions.json").write_text(json.dumps(chosen))
+        shutil.copy(file, out)
         run(variant, args.start_from, reader, out)
         table += rows(name, out / "phase2.jsonl")
     print("\n".join(table))

@@ -13,7 +13,7 @@ import random
 import shutil
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,24 +79,32 @@ def _questions(
     """
     groups = {part: read_groups(prepared / f"{part}.jsonl") for part in ("train", "heldout")}
     encoders = {part: Encoder(layout, found) for part, found in groups.items()}
-    rng = random.Random(config.seed)
     file = out / "questions.json"
     if not file.exists():
-        chosen, left_out = choose(encoders["train"], groups["train"], config.questions, reader, rng)
-        if not chosen:
-            raise ValueError(f"{reader.name} leaves no question to learn from: {dict(left_out)}")
-        findable = [
-            g for g in groups["heldout"] if any(contains_answer(d.text, g.answers) for d in g.documents)
-        ]
-        drawn = rng.sample(findable, min(config.validation, len(findable)))
-        names = {"train": [_name(s.group) for s in chosen], "heldout": [_name(g) for g in drawn]}
-        file.write_text(json.dumps({**names, "left_out": left_out}))
+        file.write_text(json.dumps(draw(config, encoders["train"], groups, reader)))
     known = json.loads(file.read_text())
     states: list[list[State]] = []
     for part, found in groups.items():
         by_name = {_name(g): g for g in found}
         states.append([make_state(encoders[part], by_name[name]) for name in known[part]])
     return states[0], states[1], known["left_out"]
+
+
+def draw(
+    config: Phase2Config, encoder: Encoder, groups: Mapping[str, Sequence[Group]], reader: Reader
+) -> dict[str, Any]:
+    """Names of the questions to train on and of those to validate on, and why others are left out."""
+    rng = random.Random(config.seed)
+    chosen, left_out = choose(encoder, groups["train"], config.questions, reader, rng)
+    if not chosen:
+        raise ValueError(f"{reader.name} leaves no question to learn from: {dict(left_out)}")
+    findable = [g for g in groups["heldout"] if any(contains_answer(d.text, g.answers) for d in g.documents)]
+    drawn = rng.sample(findable, min(config.validation, len(findable)))
+    return {
+        "train": [_name(s.group) for s in chosen],
+        "heldout": [_name(g) for g in drawn],
+        "left_out": left_out,
+    }
 
 
 def choose(
