@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from pathlib import Path
@@ -127,3 +128,9 @@ def test_a_window_that_cuts_the_answer_is_left_out(reader_folder: Path) -> None:
     found = command.example(reader.tokenizer, layout, shifted, random.Random(1))
     assert found is not None
     assert found[1:] == (head + 2, head + 3)
+
+
+def test_the_card_says_what_the_reader_was_made_of(reader_folder: Path) -> None:
+    card = (reader_folder / "README.md").read_text()
+    assert "| squad_train44 | SQuAD 1.1" in card
+    assert f"F1 {json.loads((reader_folder / 'reader.json').read_text())['heldout']['f1']}" in card

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from training.selector.config import SelectorConfig
@@ -20,7 +21,6 @@ SOURCES = {
 
 def card(config: SelectorConfig, facts: dict[str, Any]) -> str:
     """Markdown with a Hugging Face header."""
-    data = "\n".join(f"| {name} | {' | '.join(SOURCES[name])} |" for name in facts["data"])
     return f"""---
 library_name: tersely
 license: apache-2.0
@@ -43,9 +43,7 @@ can be given the few sentences that matter. `tersely.Compressor()` runs it; it n
 
 ## Training data
 
-| set | what | licence |
-|---|---|---|
-{data}
+{sources(facts["data"])}
 
 The texts are not part of this repository. Command: `{facts["training_command"]}`, {_runs(facts["runs"])}.
 What each run changed and what that gave is in `training/LOG.md`.
@@ -70,6 +68,12 @@ It selects text and does not check that text: a wrong document yields wrong sent
 document that pretends to be an instruction is kept like any other. Long questions are cut at
 {config.query_length} tokens.
 """
+
+
+def sources(names: Iterable[str]) -> str:
+    """The table of the data sets of a model."""
+    rows = "\n".join(f"| {name} | {' | '.join(SOURCES[name])} |" for name in names)
+    return f"| set | what | licence |\n|---|---|---|\n{rows}"
 
 
 def _runs(runs: list[dict[str, Any]]) -> str:

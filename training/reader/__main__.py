@@ -37,6 +37,7 @@ from benchmarks.readers.extractive import (
 from benchmarks.tasks.rows import data_folder
 from tersely.metrics import exact_match, token_f1
 from training.optimisation import adamw, keep_freed_memory, triangle
+from training.reader.card import card
 from training.reader.data import Marked, Source, draw, read_sources
 from training.reader.model import SpanModel, export_span, span_loss
 from training.selector.data import read_groups
@@ -75,10 +76,11 @@ def main() -> None:
     torch.save(model.state_dict(), args.out / "reader.pt")
     export_span(model, args.out / "model.onnx", layout.max_length)
     quantise(args.out / "model.onnx", args.out / GRAPH)
-    config = {"layout": asdict(layout), "base_model": BASE, **facts}
+    config = {"layout": asdict(layout), "base_model": BASE, "seed": args.seed, **facts}
     (args.out / CONFIG).write_text(json.dumps(config, indent=2), encoding="utf-8")
     config["heldout"] = evaluate(ExtractiveReader(args.out), held, rng)
     (args.out / CONFIG).write_text(json.dumps(config, indent=2), encoding="utf-8")
+    (args.out / "README.md").write_text(card(config), encoding="utf-8")
     print(json.dumps(config["heldout"]))
 
 
