@@ -21,8 +21,8 @@ tags: [extractive-question-answering, onnx]
 # A span reader
 
 Answers a question with a span of a context, or with nothing, on a CPU. It rewards Phase II of the selector
-and measures what compression does to answers (`--reader extractive:FOLDER`). It is a measuring instrument: the
-runtime and the wheel do not hold it.
+and measures what compression does to answers (`--reader extractive:FOLDER`). It is a measuring instrument:
+neither the runtime nor the wheel holds it.
 
 - **Input**: `[CLS] question [SEP] context [SEP]`, windows of at most {config["layout"]["max_length"]} tokens.
 - **Output**: logits of an answer's first and last token; position 0 stands for "no answer".
@@ -38,6 +38,6 @@ are left out, except the training questions of multi-hop sets.
 
 ## Held-out questions
 
-{held["questions"]} contexts that hold the answer: exact match {held["exact_match"]}, F1 {held["f1"]}. Of those
-that do not, {held["unanswerable_left_empty"]} % are left unanswered. English only.
+Of {held["questions"]} contexts that hold the answer: exact match {held["exact_match"]}, F1 {held["f1"]}.
+Of those that do not, {held["unanswerable_left_empty"]} % are left unanswered. English only.
 """
