@@ -27,7 +27,8 @@ from tersely.selector.layout import Ids
 from tersely.selector.reader import BATCH_TOKENS, Reader
 from tersely.selector.selector import (
     HOP_WINDOWS,
-    MORE_WINDOWS,
+    MAX_TOKENS,
+    MORE_TOKENS,
     NEIGHBOUR,
     DocumentScores,
     ScoredInput,
@@ -69,7 +70,7 @@ def bundled(artifact: Artifact) -> Selector:
 
 
 def recorded(
-    bundled: Selector, *, opening: float | None = None, max_windows: int | None = None
+    bundled: Selector, *, opening: float | None = None, max_tokens: int = MAX_TOKENS
 ) -> tuple[Selector, Recorder]:
     """A copy that records its runs, one after the other; `opening` is the logit of a gate that is the same
     for every question."""
@@ -93,7 +94,7 @@ def recorded(
         fusion,
         bundled.idf,
         bundled.threshold,
-        max_windows=max_windows or bundled.max_windows,
+        max_tokens=max_tokens,
     )
     return selector, recorder
 
@@ -261,6 +262,9 @@ def test_a_second_pass_over_a_single_document_reads_nothing(bundled: Selector) -
     assert np.isfinite(scored[0].scores).all()
 
 
+FEW = 400
+"""Tokens: five or six of the windows below."""
+
 NEEDLE = "The harbour master of Orvelle hid 417 silver spoons under the pier."
 FILLER = (
     "The {0} committee met again. Its report was long. Nobody in room {0} asked about it. "
@@ -276,20 +280,21 @@ def long_input(count: int, needle: int) -> list[ScoredInput]:
 
 @pytest.mark.parametrize("needle", [0, 13, 23])
 def test_the_prefilter_still_finds_an_exact_match(bundled: Selector, needle: int) -> None:
-    selector, recorder = recorded(bundled, opening=SHUT, max_windows=5)
+    selector, recorder = recorded(bundled, opening=SHUT, max_tokens=FEW)
     documents = long_input(24, needle)
     scored = selector.score("Where are the 417 silver spoons of the harbour master of Orvelle?", documents)
-    assert len(recorder.windows()) == 5
+    lengths = [len(window) for window in recorder.windows()]
+    assert FEW - max(lengths) < sum(lengths) <= FEW
     assert ranked(documents, scored)[0] == NEEDLE
     assert [len(s.scores) for s in scored] == [len(d.units) for d in documents]
 
 
 def test_what_was_not_read_has_a_lower_logit_than_anything_read(bundled: Selector) -> None:
-    selector = recorded(bundled, max_windows=5)[0]
+    selector = recorded(bundled, max_tokens=FEW)[0]
     reading = selector.read("Where are the 417 silver spoons?", long_input(12, 7))
     keep, document = reading.logits.keep, reading.evidence.document
     unread = set(document[keep == keep.min()].tolist())
-    assert len(unread) == 7
+    assert 0 < len(unread) < 12
     assert 7 not in unread
     read = np.array([d not in unread for d in document])
     assert keep[read].min() == pytest.approx(keep.min() + 1)
@@ -297,40 +302,53 @@ def test_what_was_not_read_has_a_lower_logit_than_anything_read(bundled: Selecto
 
 
 def test_a_receipt_says_what_was_not_read_and_promises_nothing_then(bundled: Selector) -> None:
-    selector = recorded(bundled, opening=SHUT, max_windows=5)[0]
+    selector, recorder = recorded(bundled, opening=SHUT, max_tokens=FEW)
     selector.calibration = bundled.calibration
     given = [Document(d.text, d.title) for d in long_input(24, 7)]
     question = "Where are the 417 silver spoons of the harbour master of Orvelle?"
     found = Compressor(selector).compress(question, given, recall=0.9)
     assert NEEDLE in found.text
-    assert len({s.doc for s in found.dropped if s.reason == "unread"}) == 24 - 5
+    assert len({s.doc for s in found.dropped if s.reason == "unread"}) == 24 - len(recorder.windows())
     assert found.recall_met is False
     read = Compressor(bundled).compress(question, given, recall=0.9)
     assert {s.reason for s in read.dropped} == {"threshold"}
     assert read.recall_met is True
 
 
+def test_many_short_documents_are_all_read(bundled: Selector) -> None:
+    """What is read is limited by its tokens, however many windows these are spread over."""
+    documents = [document(None, f"Room {number} is empty.") for number in range(200)]
+    documents[150] = document(None, "Marie Curie discovered polonium.")
+    selector, recorder = recorded(bundled, opening=SHUT)
+    scored = selector.score("Which chemical element was found by a Polish physicist?", documents)
+    assert len(recorder.windows()) == 200
+    assert all(s.read is not None and s.read.all() for s in scored)
+    assert max(range(200), key=lambda i: scored[i].relevance) == 150
+
+
 def test_of_a_long_input_more_is_read_where_the_question_needs_another_hop(bundled: Selector) -> None:
-    documents = long_input(40, 30)
+    documents = long_input(120, 30)
     link = "The 417 silver spoons of the harbour master were forged by Marla Quint."
     documents[5] = document(None, link)
     documents[33] = document(None, "Marla Quint learned to forge in Ashgrove.")
     question = "Where did the maker of the 417 silver spoons of the harbour master grow up?"
-    shut, once = recorded(bundled, opening=SHUT, max_windows=3)
+    shut, once = recorded(bundled, opening=SHUT, max_tokens=FEW)
     before = shut.read(question, documents).logits.keep
+    first = len(once.windows())
     shut.score(question, documents)
-    assert len(once.windows()) == 2 * 3
-    opened, twice = recorded(bundled, opening=OPEN, max_windows=3)
+    assert len(once.windows()) == 2 * first
+    opened, twice = recorded(bundled, opening=OPEN, max_tokens=FEW)
     reading = opened.read(question, documents)
     more = opened.read_more(reading, opened.fusion.first(first_features(reading.evidence, reading.logits)))
-    assert len(twice.windows()) == 3 + MORE_WINDOWS
-    assert len(more.unread) == 40 - 3 - MORE_WINDOWS
+    added = [len(window) for window in twice.windows()[first:]]
+    assert MORE_TOKENS - max(added) < sum(added) <= MORE_TOKENS
+    assert len(more.unread) == 120 - first - len(added)
     place = int(more.offsets[33])
     assert before[place] == before.min()
     assert more.logits.keep[place] > more.logits.keep.min()
     twice.inputs.clear()
     opened.score(question, documents)
-    assert len(twice.windows()) == 3 + MORE_WINDOWS + HOPS * HOP_WINDOWS
+    assert len(twice.windows()) == first + len(added) + HOPS * HOP_WINDOWS
 
 
 def test_under_a_limit_a_sentence_gains_from_those_beside_it(bundled: Selector) -> None:

@@ -35,11 +35,12 @@ from tersely.selector.lexical import Floats, share
 from tersely.selector.reader import Reader, Verdict, collect
 from tersely.text.sentences import Unit
 
-MAX_WINDOWS = 64
-"""Windows the encoder reads for one query; of a longer input, those that match the query's terms best."""
+MAX_TOKENS = 16_384
+"""Tokens the encoder reads for one query, 64 full windows; of a longer input, the windows that match the
+query's terms best."""
 
-MORE_WINDOWS = 16
-"""Windows of a longer input that it reads after these, where the question seems to need another hop: those
+MORE_TOKENS = 4_096
+"""Tokens of a longer input that it reads after these, where the question seems to need another hop: windows
 that share the rarest terms with what it has found."""
 
 LENGTH_PRICE = 0.5
@@ -115,7 +116,7 @@ class Selector:
         idf: NDArray[np.float32],
         threshold: float,
         calibration: Calibration | None = None,
-        max_windows: int = MAX_WINDOWS,
+        max_tokens: int = MAX_TOKENS,
     ) -> None:
         self.reader = reader
         self.layout = layout
@@ -123,7 +124,7 @@ class Selector:
         self.idf = idf
         self.threshold = threshold
         self.calibration = calibration
-        self.max_windows = max_windows
+        self.max_tokens = max_tokens
 
     @classmethod
     def load(cls, artifact: Artifact, threads: int | None = None) -> Selector:
@@ -171,7 +172,7 @@ class Selector:
         return FirstStage(features, logits, self.fusion.openness(query))
 
     def read(self, query: str, documents: Sequence[ScoredInput]) -> Reading:
-        """The first pass: every window once, or of more than `max_windows` the most promising."""
+        """The first pass: every window once, or as many of the most promising as have `max_tokens`."""
         query_ids, titles, sentences = self._tokenise(query, documents)
         encoded = _regroup(titles, sentences, documents)
         counts = [len(d.units) for d in documents]
@@ -187,15 +188,15 @@ class Selector:
         )
         windows = self.layout.windows(query_ids, encoded)
         unread: list[Window] = []
-        if len(windows) > self.max_windows:
+        if sum(len(w.input_ids) for w in windows) > self.max_tokens:
             match = share(evidence.presence, evidence.weights)
-            windows, unread = _divide(windows, match, offsets, self.max_windows)
+            windows, unread = _divide(windows, match, offsets, self.max_tokens)
         return _reading(evidence, encoded, offsets, self.reader.read(windows), unread)
 
     def read_more(self, reading: Reading, first: Floats) -> Reading:
         """The first pass goes on with the unread windows that lead on from its best sentences."""
         chosen, unread = _divide(
-            reading.unread, linked(reading.evidence, first), reading.offsets, MORE_WINDOWS
+            reading.unread, linked(reading.evidence, first), reading.offsets, MORE_TOKENS
         )
         verdicts = [*reading.verdicts, *self.reader.read(chosen)]
         return _reading(reading.evidence, reading.encoded, reading.offsets, verdicts, unread)
@@ -267,10 +268,13 @@ def _reading(
 
 
 def _divide(
-    windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64], count: int
+    windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64], tokens: int
 ) -> tuple[list[Window], list[Window]]:
-    """The `count` windows that hold the sentences of highest value, and the others, both in their order."""
-    best = set(_best(windows, values, offsets, count))
+    """As many of the windows as have `tokens` tokens, those that hold the sentences of highest value, and the
+    others; both in their order."""
+    ranked = _best(windows, values, offsets, len(windows))
+    ends = np.cumsum([len(windows[i].input_ids) for i in ranked])
+    best = set(ranked[: int(np.searchsorted(ends, tokens, side="right"))])
     return [w for i, w in enumerate(windows) if i in best], [
         w for i, w in enumerate(windows) if i not in best
     ]
