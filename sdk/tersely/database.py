@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ class Database:
             )
         try:
             with self._translated():
-                self.connection.execute("PRAGMA journal_mode = WAL")
+                self._write_ahead()
                 self.connection.execute("PRAGMA synchronous = FULL")
             self._migrate(migrations)
         except BaseException:
@@ -69,6 +70,18 @@ class Database:
     def close(self) -> None:
         with self._lock:
             self.connection.close()
+
+    def _write_ahead(self) -> None:
+        # SQLite does not wait by itself where two processes open a new file at once.
+        patience = time.monotonic() + BUSY_S
+        while True:
+            try:
+                self.connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > patience:
+                    raise
+                time.sleep(0.01)
 
     def _migrate(self, migrations: Sequence[Sequence[str]]) -> None:
         newest = len(migrations)

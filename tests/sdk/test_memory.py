@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from tersely import Compressor, InvalidInputError
 from tersely.agent import AgentMemory, ConflictError, MemoryStore, OverlongError, StoreError
 from tersely.chat import ChatError, ScriptedChat
-from tersely.chat.transcript import size
+from tersely.chat.transcript import size, with_text
 from tests.sdk import memory_kill
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 from tests.sdk.memory_fuzz import check_context, run_case
@@ -212,14 +214,64 @@ def test_later_user_messages_survive_or_leave_their_identifiers() -> None:
     fill(agent)
     agent.prepare(None)
     texts = [m["content"] for m in agent.messages]
-    assert texts[2:4] == ["Only towers above 30 m count.", "The archive is closed today."]
-    assert "Identifiers that the user gave: /data/coast.csv" in texts[4]
+    assert "tokens left out; id of the original" in texts[2]
+    assert texts[3:5] == ["Only towers above 30 m count.", "The archive is closed today."]
+    assert "Identifiers that the user gave: /data/coast.csv" in texts[5]
     number = fill(agent, 100)
     agent.prepare(None)
     texts = [m["content"] for m in agent.messages]
-    assert texts[2:4] == ["Only towers above 30 m count.", "The archive is closed today."]
-    assert "/data/coast.csv" in texts[4], "identifiers outlive every reset"
+    assert "tokens left out; id of the original" in texts[2]
+    assert texts[3:5] == ["Only towers above 30 m count.", "The archive is closed today."]
+    assert "/data/coast.csv" in texts[5], "identifiers outlive every reset"
     assert number > 100
+
+
+def test_the_current_request_survives_a_reset_however_long() -> None:
+    """Too long for its share, it is shortened, and its original can be had back."""
+    agent = memory(limit=1000)
+    request = "Cancel the order 112-3456789-1234567 and pay it to a gift card. " + facts(7, 30)
+    agent.append({"role": "user", "content": request})
+    fill(agent)
+    agent.reset("Looked up some parcels.")
+    (kept,) = [m["content"] for m in agent.messages if "id of the original: " in str(m["content"])]
+    key = kept.split("id of the original: ")[1].split("]")[0]
+    assert agent.original(key) == request
+    assert "Lighthouse 7-" in kept
+    assert "112-3456789-1234567" in str(agent.messages)
+    fill(agent, 50)
+    agent.reset("Looked up more.")
+    assert kept in [m["content"] for m in agent.messages], "a second reset keeps it as it is"
+
+
+def test_results_are_compressed_for_the_current_request() -> None:
+    agent = memory(limit=2000, compress_over=80)
+    page = f"{facts(3, 12)} Ada Penrose holds the key of the harbour office. {facts(4, 12)}"
+    agent.append({"role": "user", "content": "Who holds the key of the harbour office?"})
+    agent.extend([call(0, arguments="{}"), result(0, page)])
+    assert "Ada Penrose holds the key" in agent.messages[-1]["content"]
+
+
+def test_what_would_be_no_shorter_stays() -> None:
+    agent = memory(compress_over=3)
+    agent.extend([call(0), result(0, "Nothing was found there.")])
+    assert agent.messages[-1] == result(0, "Nothing was found there.")
+
+
+def test_messages_of_other_kinds_stand() -> None:
+    agent = memory()
+    agent.append({"role": "assistant", "content": None, "refusal": "I will not."})
+    assert agent.messages[-1]["refusal"] == "I will not."
+
+
+def test_a_shortened_part_stays_in_its_place() -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    text = {"type": "text", "text": "long", "cache_control": {"type": "ephemeral"}}
+    message = {"role": "user", "content": [image, text, {"type": "text", "text": "more"}]}
+    assert with_text(message, "short")["content"] == [image, {**text, "text": "short"}]
+    assert with_text({"role": "user", "content": [image]}, "x")["content"] == [
+        {"type": "text", "text": "x"},
+        image,
+    ]
 
 
 def test_large_results_are_compressed_at_birth_and_can_be_had_back() -> None:
@@ -425,6 +477,14 @@ def test_two_writers_of_one_session_are_told(tmp_path: Path) -> None:
     again = AgentMemory(limit=600, store=MemoryStore(tmp_path / "agent.db"))
     again.append({"role": "user", "content": "Second."})
     assert [m["content"] for m in again.messages[2:]] == ["First.", "Second."]
+
+
+def test_processes_that_open_a_new_file_at_once_wait_for_each_other(tmp_path: Path) -> None:
+    """SQLite answers at once, without waiting, where two of them switch to write-ahead logging."""
+    code = "import sys; from tersely.agent import MemoryStore\nfor p in sys.argv[1:]: MemoryStore(p).close()"
+    files = [str(tmp_path / f"{i}.db") for i in range(25)]
+    started = [subprocess.Popen([sys.executable, "-c", code, *files]) for _ in range(4)]
+    assert [process.wait(120) for process in started] == [0] * 4
 
 
 def test_a_failed_write_changes_nothing(tmp_path: Path) -> None:

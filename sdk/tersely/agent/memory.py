@@ -443,9 +443,11 @@ class AgentMemory:
         return [m for m in (*self._survivors, *self._segment.written) if m["role"] in roles]
 
     def _task(self) -> str:
-        """What the user wants, as a query."""
-        texts = [text_of(m) for m in self._first if m["role"] == "user"] or [text_of(m) for m in self._first]
-        return texts[-1].strip() or "the task"
+        """What the user wants, as a query: the last request, then the first."""
+        given = [m for m in self._first if m["role"] == "user"] or self._first
+        later = [*self._spoken(("user",)), *(m for m in self._held or () if m["role"] == "user")]
+        texts = [text_of(m).strip() for m in (*later[-1:], given[-1])]
+        return "\n".join(filter(None, texts)) or "the task"
 
     def _query(self, call: str) -> str:
         """What a tool result is to be compressed for: the call's arguments, then the task."""

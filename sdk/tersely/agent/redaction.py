@@ -22,10 +22,12 @@ _PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in _KEYS)
 
 _ASSIGNED = re.compile(
     r"""(?ix)
-    (?<![a-z0-9_])
-    ( (?: pass(?:word|wd|phrase) | pwd
-        | (?:api|access|auth|private|secret)[_-]?key
-        | (?:(?:access|api|auth|bearer|client|id|refresh)[_-]?)?(?:secret|token) )
+    ( (?: (?: (?<![a-z0-9]) | (?-i:(?<=[a-z])(?=[A-Z])) )  # also behind a prefix: DB_PASSWORD, dbPassword
+          (?: pass(?:word|wd|phrase) | pwd
+            | (?:api|access|auth|private|secret)[_-]?key
+            | (?:(?:access|api|auth|bearer|client|id|refresh)[_-]?)?secret
+            | (?:access|api|auth|bearer|client|id|refresh)[_-]?token )
+        | (?: (?<![a-z0-9_]) | (?-i:(?<=[A-Z0-9]_)(?=TOKEN)) ) token )  # next_page_token is none
       \\?["']? \s{0,4} [:=] \s{0,4} \\?["']? )
     ( (?=[^\s"'\\]{0,200}\d) [^\s"'\\&,;]{6,} )
     """

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tersely.agent.shortening import Originals, Shortener
-from tersely.chat.transcript import Json, size, text_of
+from tersely.chat.transcript import PER_MESSAGE, Json, size, text_of
 from tersely.errors import InvalidInputError
 from tersely.prompts import escaped, load_prompt
 from tersely.summarize.grounding import identifiers
@@ -14,9 +14,9 @@ from tersely.summarize.grounding import identifiers
 PINNED_SHARE = 0.5
 """Share of the limit that the first prompt, later system messages and the pins may take."""
 USER_SHARE = 0.1
-"""Share of the limit up to which the user's later messages survive a reset word for word, newest first; of
-others their identifiers do."""
-IDENTIFIER_SHARE = 0.025
+"""Share of the limit up to which the user's later messages survive a reset word for word, newest first. The
+first that does not fit is shortened, and of it and of older ones the identifiers survive."""
+IDENTIFIER_SHARE = 0.05
 """Share of the limit for those, newest first."""
 
 
@@ -58,7 +58,7 @@ class Resetter:
 
     def reset(self, before: Before, summary: str) -> After:
         """The context with `summary` in its notes; a longer one than allowed is shortened."""
-        kept, left = self._surviving(before.spoken)
+        kept, left, originals = self._surviving(before)
         held = list(before.held)
         if held and held[0]["role"] in ("system", "developer"):
             kept, held = [*kept, *held], []
@@ -73,8 +73,8 @@ class Resetter:
             short = self._shortener.fit(summary, room, before.task) if room else ""
             base[-1] = _note(short, before.pins, [])
         left_over = self._limit - size(base, self._count) - 1
-        replayed, originals = self._shortener.fit_step(held, left_over, before.task) if held else ([], [])
-        return After(base, replayed, known, originals)
+        replayed, more = self._shortener.fit_step(held, left_over, before.task) if held else ([], [])
+        return After(base, replayed, known, [*originals, *more])
 
     def check_pinned(self, messages: Sequence[Json], pins: Mapping[str, str]) -> None:
         """Raises InvalidInputError where the messages and the pins would take more than their share."""
@@ -86,20 +86,28 @@ class Resetter:
                 f"{self._limit}. Raise the limit, or pin less."
             )
 
-    def _surviving(self, spoken: Sequence[Json]) -> tuple[list[Json], list[Json]]:
-        """Messages that stay word for word, in order, and those of the user's that do not, newest first."""
+    def _surviving(self, before: Before) -> tuple[list[Json], list[Json], Originals]:
+        """Messages that stay, in order; those of the user's that do not stay word for word, newest first; and
+        the originals of what was shortened."""
         room = int(USER_SHARE * self._limit)
         kept: list[Json] = []
         left: list[Json] = []
-        for message in reversed(spoken):
-            cost = size([message], self._count) if message["role"] == "user" else 0
-            if cost <= room:
+        originals: Originals = []
+        for message in reversed(before.spoken):
+            cost = size([message], self._count)
+            if message["role"] != "user":
+                kept.append(message)
+            elif cost <= room:
                 kept.append(message)
                 room -= cost
             else:
                 left.append(message)
+                short, own = self._shortener.shorten(message, room - PER_MESSAGE, before.task)
+                if size([short], self._count) <= room:
+                    kept.append(short)
+                    originals += own
                 room = 0  # an older one must not outlive a newer one
-        return kept[::-1], left
+        return kept[::-1], left, originals
 
     def _known(self, left: Sequence[Json], before: Sequence[str]) -> list[str]:
         """Identifiers that the user gave in messages that are gone, newest first, as far as there is room."""

@@ -28,7 +28,10 @@ class Shortener:
         return self._given or Compressor()
 
     def shorten(self, message: Json, room: int, query: str) -> tuple[Json, Originals]:
-        """The message with a text of at most `room` tokens or so little that it is a mere reference."""
+        """The message with a text of at most `room` tokens, or so little that it is a mere reference.
+
+        Where that would be no shorter, the message as it is.
+        """
         text = text_of(message)
         before = self._count(text)
         if before <= room:
@@ -38,6 +41,8 @@ class Shortener:
         left = room - self._count(head)
         body = self.fit(text, left, query) if left >= SHORTEST else ""
         short = head + body if body else f"[{before} tokens left out; id of the original: {key}]"
+        if self._count(short) >= before:
+            return message, []
         return with_text(message, short), [(key, text)]
 
     def fit(self, text: str, room: int, query: str) -> str:

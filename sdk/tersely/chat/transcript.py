@@ -48,7 +48,8 @@ def check_message(message: object, expected: Iterable[str] = ()) -> Json:
         raise InvalidInputError(
             f"A message with the role {role!r} has tool_calls, which only assistants have."
         )
-    _check_content(role, checked.get("content"), bool(checked.get("tool_calls")))
+    instead = any(checked.get(key) for key in ("tool_calls", "refusal", "audio"))
+    _check_content(role, checked.get("content"), instead)
     waiting = list(expected)
     if role == "tool":
         _check_result(checked.get("tool_call_id"), waiting)
@@ -62,9 +63,9 @@ def check_message(message: object, expected: Iterable[str] = ()) -> Json:
     return checked
 
 
-def _check_content(role: str, content: object, calls: bool) -> None:
+def _check_content(role: str, content: object, instead: bool) -> None:
     if isinstance(content, str) or (content is None and role == "assistant"):
-        if content is None and not calls:
+        if content is None and not instead:
             raise InvalidInputError("An assistant message has neither content nor tool calls.")
         return
     parts = cast("list[object]", content) if isinstance(content, list) else [None]
@@ -114,12 +115,17 @@ def text_of(message: Message) -> str:
 
 
 def with_text(message: Message, text: str) -> Json:
-    """A copy of the message with `text` for its own; parts that are no text stay, behind it."""
+    """A copy of the message with `text` for its own, where its first text stood; other parts stay."""
     changed = copy.deepcopy(dict(message))
     content = changed.get("content")
     if isinstance(content, list):
-        others = [part for part in cast("list[Json]", content) if part["type"] != "text"]
-        changed["content"] = [{"type": "text", "text": text}, *others]
+        parts = cast("list[Json]", content)
+        places = [place for place, part in enumerate(parts) if part["type"] == "text"]
+        first = places[0] if places else 0
+        own: Json = {**parts[first], "text": text} if places else {"type": "text", "text": text}
+        before = [part for part in parts[:first] if part["type"] != "text"]
+        after = [part for part in parts[first:] if part["type"] != "text"]
+        changed["content"] = [*before, own, *after]
     else:
         changed["content"] = text
     return changed

@@ -36,12 +36,19 @@ _SHORT_STOPWORDS = """
     no nor not of off on or our out own per she so the to too two up us via was we who why you
 """
 _SHORT = frozenset(_SHORT_STOPWORDS.split())
-_LONG_NUMBER = re.compile(r"(?<![\w-])\d{5,32}(?![\w-])")
+_CODE = re.compile(
+    r"(?<![\w.-])\d{5,32}(?![\w-])"
+    r"|(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?![\w-])"  # network addresses
+    r"|(?<![\w.-])\d{1,16}(?:[-./:]\d{1,16}){2,4}(?![\w-])"  # orders, telephones, dates
+    r"|(?<![\w.-])\d{4}(?: \d{4}){2,3}(?![\w-])"  # cards
+)
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _IDENTIFIER = re.compile(
     r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64}"  # addresses
     r"|https?://[^\s)>\]]+"
-    r"|(?:/[\w.-]{1,128}){2,}"  # paths
+    r"|(?<![\w.~-])[A-Za-z]:\\[^\s\"'<>|]{1,255}"  # paths
+    r"|(?<![\w.~/-])[\w.~-]{0,128}(?:/[\w.-]{1,128}){2,}"
+    r"|(?<![\w.~/-])[\w.~-]{1,128}/[\w-]{1,128}\.\w{1,8}(?!\w)"
     # digits and letters; the length is bounded, because a long run would be looked through again and again
     r"|(?<![\w-])(?!\d+(?:[a-z]{1,3}|(?:-[a-z]+)+)\b)(?=[\w-]{0,63}\d)(?=[\w-]{0,63}[A-Za-z])"
     r"[\w-]{0,63}\w(?![\w-])"
@@ -140,7 +147,7 @@ class Sources:
 def identifiers(text: str) -> list[str]:
     """Addresses, paths, names with digits or underscores, and what else is useless unless copied exactly,
     each once, in order."""
-    numbers = [(match[0], match.start()) for match in _LONG_NUMBER.finditer(text)]
+    numbers = [(match[0], match.start()) for match in _CODE.finditer(text)]
     found = sorted([*_identifiers(text), *numbers], key=lambda f: f[1])
     return list(dict.fromkeys(name for name, _ in found))
 
