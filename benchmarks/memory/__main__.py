@@ -51,6 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--meetings", type=int, default=15, help="meetings, at most")
     parser.add_argument("--chat-model-url", help="an OpenAI-compatible server, for memories with a model")
     parser.add_argument("--chat-limit", type=int, default=12, help="transcripts for memories with a model")
+    parser.add_argument("--chat-meetings", type=int, default=3, help="meetings for memories with a model")
     parser.add_argument("--seed", type=int, default=13)
     add_out(parser, "memory")
     options = parser.parse_args(arguments)
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         drawn = random.Random(options.seed).sample(transcripts, limit)
         found[title] = compare(drawn, systems(compressor, rooms), compressor, options.seed)
         if chat:
-            few = drawn[: options.chat_limit]
+            few = drawn[: options.chat_meetings if name == "qmsum" else options.chat_limit]
             made = with_model(compressor, rooms, chat)
             found[f"{title}, with a model"] = compare(few, made, compressor, options.seed)
     return {

@@ -276,6 +276,8 @@ class Compressor:
         """A chat transcript with shorter tool results; all other messages, roles, ids and calls stay.
 
         The results compete for the room with each other: what the query needs stays, wherever it came from.
+        One that is not whole begins with "[shortened]". If the model fails, everything comes back, over the
+        limit as it may be, and the receipt says "failed_open".
 
         Args:
             messages: in OpenAI's format.

@@ -19,9 +19,11 @@ from tersely.types import Compression
 if TYPE_CHECKING:
     from tersely.compressor import Compressor
 
+SHORTENED = "[shortened]\n"
+"""In front of a tool result of which something is missing."""
 LEFT_OUT = "[left out]"
-"""In place of a tool result of which nothing is kept, because servers refuse an empty one. Results that are
-no longer than this stay as they are."""
+"""In place of one of which nothing is kept, because servers refuse an empty one. Results that are no longer
+than these stay as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class CompressedMessages:
     messages: list[Json]
     """As many as before, in the same order."""
     results: tuple[int, ...]
-    """Positions of the tool results that were compressed: document i of the receipt is message results[i]."""
+    """Positions of the tool results that were compressed, the newest first: document i of the receipt is
+    message results[i]."""
     receipt: Compression
     tokens_before: int
     """Of all messages, with what roles and calls add."""
@@ -51,8 +54,9 @@ def compress_messages(
     query = inputs.check_query(_last_question(before) if query is None else query)
     tokens, share = inputs.check_budget(budget, rate)
     count = compressor.count_tokens
-    least = count(LEFT_OUT)
-    results = [i for i, m in enumerate(before) if m["role"] == "tool" and count(text_of(m)) > least]
+    least = max(LEFT_OUT, SHORTENED, key=count)
+    long = [i for i, m in enumerate(before) if m["role"] == "tool" and count(text_of(m)) > count(least)]
+    results = long[::-1]  # of two that say the same, the newer one is kept
     texts = [text_of(before[i]) for i in results]
     tokens_before = size(before, count)
     limit = inputs.limit_of(tokens_before, tokens, share)
@@ -63,8 +67,9 @@ def compress_messages(
         kept = {document.source: document.text for document in receipt.documents}
         after = list(before)
         for number, place in enumerate(results):
-            text = kept.get(number) or LEFT_OUT
-            if text != texts[number]:
+            text = SHORTENED + kept[number] if number in kept else LEFT_OUT
+            whole = number in kept and kept[number].strip() == texts[number].strip()
+            if not whole and count(text) < count(texts[number]):
                 after[place] = with_text(before[place], text)
         return CompressedMessages(after, tuple(results), receipt, tokens_before, size(after, count))
 
@@ -72,7 +77,7 @@ def compress_messages(
         return done(compressor.compress(query, texts))
     if limit >= tokens_before:
         return done(compressor.compress(query, texts, rate=1.0))
-    bare = size([with_text(m, LEFT_OUT) if i in set(results) else m for i, m in enumerate(before)], count)
+    bare = size([with_text(m, least) if i in set(results) else m for i, m in enumerate(before)], count)
     if bare > limit:
         raise InvalidInputError(
             f"Only tool results become shorter; without them the messages take {bare} tokens, and the limit "

@@ -172,6 +172,28 @@ def test_a_model_that_never_speaks_the_format_still_leads_to_an_answer(folder: P
     assert state.reason == "the model's turns could not be read"
 
 
+def test_a_complaint_of_a_tool_is_no_answer(folder: Path) -> None:
+    missing = function("open_page", docid="x")
+    state = agent(folder, ziprl_turn(missing), *["Ada"] * 4).run(QUESTION)
+    assert [t.tool for t in state.trace] == ["open_page", "search", "finish"]
+    assert "spare key of the lighthouse is with Ada" in state.answer
+    broken = function("search", query="spare key", topk="many")
+    state = agent(folder, ziprl_turn(broken), *["Ada"] * 2).run(QUESTION)
+    assert (state.outcome, state.answer) == ("failed", "")
+    assert state.reason is not None
+    assert "nothing was found to answer from" in state.reason
+
+
+def test_a_summary_that_only_grows_is_bounded(folder: Path) -> None:
+    turns = [ziprl_turn(SEARCH, "The key of the lighthouse is with Ada. " * 60 * i, 1) for i in range(1, 9)]
+    able = agent(folder, *turns, ziprl_turn(FINISH, FOUND))
+    able.run(QUESTION)
+    longest = LEVELS[-1].characters[1]
+    sizes = [len(request[1]["content"]) for request, _ in asked(able)]
+    assert max(sizes) < longest + 2000
+    assert len(turns[-1]) > 2 * longest
+
+
 def test_of_a_malformed_turn_the_call_is_used_where_it_can_be_read(folder: Path) -> None:
     state = agent(folder, *[f"Let me look. {SEARCH}"] * 2, ziprl_turn(FINISH, FOUND)).run(QUESTION)
     assert state.trace[0].arguments == {"query": "spare key lighthouse"}
@@ -315,6 +337,10 @@ def test_experience_is_recalled_by_a_tool(folder: Path) -> None:
     assert state.outcome == "answered"
     assert "retrieve_experience: recalls" in asked(able)[0][0][0]["content"]
     assert "Search for the object first." in asked(able)[1][0][1]["content"]
+    (lesson,) = bank.experiences()
+    assert state.recalled == (lesson.id,)
+    bank.record_use(state.recalled, True)
+    assert bank.get(lesson.id).wins == 1
 
 
 # Policies with a transcript
@@ -326,6 +352,25 @@ def calls(*named: tuple[str, Any], text: str = "") -> Reply:
         for i, (name, a) in enumerate(named)
     )
     return Reply(text, made, "tool_calls", Usage(100, 10))
+
+
+def test_calls_of_one_reply_are_one_turn(folder: Path) -> None:
+    five = [("search", {"query": word}) for word in ("spare", "key", "lighthouse", "Ada", "lock")]
+    able = agent(folder, calls(*five), calls(("finish", {"answer": "Ada"})), policy="react", max_turns=2)
+    state = able.run(QUESTION)
+    assert (state.outcome, state.turns) == ("answered", 2)
+    assert [t.turn for t in state.trace] == [1] * 5 + [2]
+
+
+def test_a_step_that_broke_between_call_and_result_can_be_repeated(folder: Path) -> None:
+    able = agent(folder, calls(("finish", {"answer": "Ada"})), policy="react")
+    state = able.start(QUESTION)
+    assert state.memory is not None
+    state.memory.append({"role": "assistant", "content": None, "tool_calls": [TOOL_CALL]})
+    assert able.step(state).answer == "Ada"
+
+
+TOOL_CALL = {"id": "a", "type": "function", "function": {"name": "search", "arguments": "{}"}}
 
 
 @pytest.mark.parametrize("policy", ["react", "supo"])
@@ -426,6 +471,7 @@ def test_an_overlong_memory_ends_the_task(folder: Path) -> None:
         ({"policy": "magic"}, "Pass one of 'ziprl', 'supo', 'react'"),
         ({"memory": lambda first: AgentMemory(first, limit=600)}, "Pass policy='supo'"),
         ({"max_turns": 0}, "1 or more"),
+        ({"memory": "my memory", "policy": "supo"}, "Pass a function that makes one"),
     ],
 )
 def test_bad_settings(folder: Path, options: dict[str, Any], complaint: str) -> None:

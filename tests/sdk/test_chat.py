@@ -72,9 +72,10 @@ def test_options_of_the_model_hold_where_a_call_does_not_say_otherwise(serve: Se
 def test_without_a_name_the_server_is_asked_for_its_first(serve: Serve) -> None:
     server = serve(lambda _: (200, completion()))
     assert OpenAIChat(base_url=server.url + "/v1").name == "small"
-    server.listed = {"object": "list", "data": []}
-    with pytest.raises(ChatError, match="lists no model"):
-        OpenAIChat(base_url=server.url + "/v1")
+    for nonsense in ({"object": "list", "data": []}, {"data": [{"object": "model"}]}, "<html>", ["small"]):
+        server.listed = nonsense
+        with pytest.raises(ChatError, match="lists no model"):
+            OpenAIChat(base_url=server.url + "/v1")
     with pytest.raises(ChatError, match="cannot be reached"):
         OpenAIChat(base_url="http://127.0.0.1:9/v1", retries=0)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tersely import Compressor, InvalidInputError
 from tersely.chat.transcript import size, text_of
-from tersely.messages import LEFT_OUT
+from tersely.messages import LEFT_OUT, SHORTENED
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
 TASK = "Which lighthouse is the oldest?"
@@ -48,7 +48,8 @@ HISTORY = [
 
 def least(messages: list[dict[str, Any]], count: Callable[[str], int]) -> int:
     """Tokens of the messages where all that can be left out is left out."""
-    saved = [count(text_of(m)) - count(LEFT_OUT) for m in messages if m["role"] == "tool"]
+    stays = max(count(LEFT_OUT), count(SHORTENED))
+    saved = [count(text_of(m)) - stays for m in messages if m["role"] == "tool"]
     return size(messages, count) - sum(s for s in saved if s > 0)
 
 
@@ -101,7 +102,8 @@ def test_what_the_task_needs_stays_wherever_it_was_found() -> None:
     assert found.tokens_after <= 220 < found.tokens_before
     assert "The oldest lighthouse stands on Pellow Head." in found.messages[3]["content"]
     assert found.messages[7] == HISTORY[7], "what is too short to shorten stays"
-    assert found.results == (3, 4)
+    assert found.results == (4, 3)
+    assert found.messages[3]["content"].startswith(SHORTENED)
     assert found == compressor.compress_messages(HISTORY, budget=220)
     postcards = compressor.compress_messages(HISTORY, query="What does the gift shop sell?", budget=220)
     assert "postcards" in str(postcards.messages)
@@ -116,6 +118,14 @@ def test_without_a_limit_the_threshold_decides_and_with_a_wide_one_nothing_chang
     assert whole.messages == HISTORY
     assert whole.receipt.status == "unchanged"
     assert compressor.compress_messages(HISTORY[:2]).receipt.status == "bypassed"
+
+
+def test_of_two_results_that_say_the_same_the_newer_one_stays() -> None:
+    page = "The oldest lighthouse stands on Pellow Head. " + NOISE
+    messages = [*HISTORY[:2], call("a"), result("a", page), call("b"), result("b", page)]
+    found = Compressor().compress_messages(messages, budget=150)
+    assert found.messages[3]["content"] == LEFT_OUT
+    assert "Pellow Head" in found.messages[5]["content"]
 
 
 def test_the_callers_messages_are_not_touched() -> None:

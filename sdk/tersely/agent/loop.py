@@ -11,7 +11,6 @@ A rollout in training is this loop with a chat model that records what it needs;
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,17 +19,18 @@ from typing import Any, Literal, cast, get_args
 
 from tersely.agent import trace, ziprl
 from tersely.agent.billing import Billed
+from tersely.agent.calls import read_call, run_tool, said, with_ids
 from tersely.agent.memory import AgentMemory, OverlongError
 from tersely.agent.shortening import Shortener
-from tersely.agent.tools import Tool, ToolError, experience_tool, finish_tool, original_tool
+from tersely.agent.tools import Tool, experience_tool, finish_tool, original_tool
 from tersely.agent.trace import TurnTrace
 from tersely.agent.ziprl import Call, MalformedError
-from tersely.chat.protocol import ChatError, ChatModel, Message, Reply, ToolCall, without_thought
+from tersely.chat.protocol import ChatError, ChatModel, Message, without_thought
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.experience.bank import ExperienceBank
 from tersely.inputs import check_count, check_query
-from tersely.levels import Level, choose_level
+from tersely.levels import LEVELS, choose_level
 from tersely.prompts import load_prompt
 from tersely.quality import quality
 
@@ -70,6 +70,14 @@ class State:
     """Why there is no answer, or why it is not the model's own."""
     task: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
     """Tells the turns of tasks apart that one file holds."""
+    recalled: tuple[str, ...] = ()
+    """Ids of the lessons that the model recalled. Once it is known whether the answer is right, the bank
+    wants to know: `bank.record_use(state.recalled, success)`."""
+
+    @property
+    def turns(self) -> int:
+        """Turns so far; one turn may call several tools."""
+        return self.trace[-1].turn if self.trace else 0
 
 
 class Agent:
@@ -109,6 +117,11 @@ class Agent:
         if memory is not None and policy != "supo":
             raise InvalidInputError(
                 f"A memory is given, and the policy {policy!r} has none. Pass policy='supo'."
+            )
+        if memory is not None and not callable(memory):
+            kind = type(cast("object", memory)).__name__
+            raise InvalidInputError(
+                f"memory is a {kind}. Pass a function that makes one: lambda first: AgentMemory(first, ...)."
             )
         self.model = model
         self.compressor = compressor or Compressor()
@@ -156,7 +169,7 @@ class Agent:
         """One turn: the model decides, its tool runs. A state that has an outcome stays as it is."""
         if state.outcome is not None:
             return state
-        if len(state.trace) >= self._max_turns:
+        if state.turns >= self._max_turns:
             return replace(state, outcome="turns", reason=f"there is no answer after {self._max_turns} turns")
         model = Billed(self.model, self.compressor.count_tokens)
         try:
@@ -173,18 +186,21 @@ class Agent:
             trace.write(self._trace_file, after.trace[len(state.trace) :])
         return after
 
-    def tools(self, state: State) -> list[Tool]:
-        """What the model may use for a task, the same in every turn."""
+    def tools(self, state: State, recalled: list[str] | None = None) -> list[Tool]:
+        """What the model may use for a task, the same in every turn. Ids of lessons that are recalled then go
+        to `recalled`."""
         lookup = state.originals.get if state.memory is None else state.memory.original
         own = [original_tool(lookup, _CHARACTERS * self._result_tokens)]
         if self._experience is not None:
-            own.append(experience_tool(self._experience, state.question))
+            noted = [] if recalled is None else recalled
+            own.append(experience_tool(self._experience, state.question, noted))
         return [*self._tools[:-1], *own, self._tools[-1]]
 
     # ZipRL
 
     def _compressed_turn(self, state: State, model: Billed) -> State:
-        tools = self.tools(state)
+        recalled: list[str] = []
+        tools = self.tools(state, recalled)
         prompt = ziprl.messages(tools, state.question, state.summary, state.result)
         source = "\n\n".join(filter(None, (state.summary, state.result)))
         text, problem, retried = "", "", False
@@ -202,43 +218,63 @@ class Agent:
                     {"role": "user", "content": correction},
                 ]
         else:
-            return self._fall_back(state, text, problem, tools, source, model)
-        after = replace(state, summary=turn.summary, reason=None)
-        return self._act(after, turn.call, model, turn.level, source, retried=retried)
+            after = self._fall_back(state, text, problem, tools, model)
+            return replace(after, recalled=(*state.recalled, *recalled))
+        score = quality(turn.summary, source, state.question, turn.level).total if source else None
+        after = replace(state, summary=self._bounded(turn.summary, state.question), reason=None)
+        facts = {"level": turn.level.number, "quality": score, "retried": retried}
+        after = self._act(after, turn.call, model, **facts)
+        return replace(after, recalled=(*state.recalled, *recalled))
+
+    def _bounded(self, summary: str, question: str) -> str:
+        """A summary no longer than the highest level allows: with a model that only adds to it, the prompt
+        would grow from turn to turn."""
+        most = LEVELS[-1].characters[1]
+        if len(summary) <= most:
+            return summary
+        short = self.compressor.compress(question, [summary], level=5).text
+        return short if 0 < len(short) <= most else summary[:most]
 
     def _fall_back(
-        self, state: State, text: str, problem: str, tools: Sequence[Tool], source: str, model: Billed
+        self, state: State, text: str, problem: str, tools: Sequence[Tool], model: Billed
     ) -> State:
         """A turn for a model that twice gave none: an extractive summary at the level that the material
         deserves, and the call that can still be read. Without one, the question is searched for; and if that
         has been done, the answer is taken from the summary."""
-        summary, level = "", choose_level(0.0)
+        failed = bool(state.trace) and state.trace[-1].error is not None
+        source = "\n\n".join(filter(None, (state.summary, "" if failed else state.result)))
+        summary, level, score = "", choose_level(0.0), None
         if source:
             found = self.compressor.compress(state.question, [source], level="auto")
             summary = found.text if found.status != "failed_open" else source[: level.characters[1]]
-            level = choose_level(max((s.score for s in found.kept), default=0.0))
+            level = choose_level(min(1.0, max(0.0, *(s.score for s in found.kept), 0.0)))
+            score = quality(summary, source, state.question, level).total
+        facts: dict[str, Any] = {"level": level.number, "quality": score}
+        facts |= {"retried": True, "fallback": problem}
+        after = replace(state, summary=summary, reason="the model's turns could not be read")
         try:
             call = ziprl.parse_call(text, tools)
         except MalformedError:
             search = next((tool for tool in tools if tool.name == "search"), None)
-            if search is not None and not state.trace:
+            if search is not None and all(turn.tool != search.name for turn in state.trace):
                 call = Call(search, {"query": state.question})
+            elif source:
+                material = [summary or source]
+                answer = self.compressor.compress(state.question, material, budget=ANSWER_TOKENS).text
+                told = "taken from the summary by the compressor"
+                call = Call(tools[-1], {"answer": answer, "explanation": told})
             else:
-                answer = self.compressor.compress(
-                    state.question, [summary or source], budget=ANSWER_TOKENS
-                ).text
-                call = Call(
-                    tools[-1], {"answer": answer, "explanation": "taken from the summary by the compressor"}
-                )
-        after = replace(state, summary=summary, reason="the model's turns could not be read")
-        return self._act(after, call, model, level, source, retried=True, fallback=problem)
+                turn = self._note(after, model, None, {}, "", None, **facts)
+                reason = f"{after.reason}, and nothing was found to answer from"
+                return replace(after, trace=(*after.trace, turn), outcome="failed", reason=reason)
+        return self._act(after, call, model, **facts)
 
-    def _act(self, state: State, call: Call, model: Billed, level: Level, source: str, **facts: Any) -> State:
-        """Run the tool and note the turn, whose summary of `source` stands in the state."""
-        result, error = _run(call.tool, call.arguments)
-        facts["quality"] = quality(state.summary, source, state.question, level).total if source else None
-        facts |= {"level": level.number, "summary": state.summary}
-        turn = self._note(state, model, call.tool.name, call.arguments, result, error, **facts)
+    def _act(self, state: State, call: Call, model: Billed, **facts: Any) -> State:
+        """Run the tool and note the turn, whose summary stands in the state."""
+        result, error = run_tool(call.tool, call.arguments)
+        turn = self._note(
+            state, model, call.tool.name, call.arguments, result, error, summary=state.summary, **facts
+        )
         state = replace(state, trace=(*state.trace, turn))
         if call.tool.name == "finish" and error is None:
             return _finished(state, call.arguments)
@@ -250,9 +286,12 @@ class Agent:
     # Transcripts
 
     def _transcript_turn(self, state: State, memory: AgentMemory, model: Billed) -> State:
-        tools = self.tools(state)
-        reply = _said(model, memory, [tool.schema() for tool in tools])
-        reply = replace(reply, tool_calls=_with_ids(reply.tool_calls, len(state.trace)))
+        memory.interrupt()  # where an earlier step ended between a call and its result
+        recalled: list[str] = []
+        tools = self.tools(state, recalled)
+        number_of_turn = state.turns + 1
+        reply = said(model, memory, [tool.schema() for tool in tools])
+        reply = replace(reply, tool_calls=with_ids(reply.tool_calls, len(state.trace)))
         calls = [
             {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
             for c in reply.tool_calls
@@ -267,14 +306,15 @@ class Agent:
         memory.append({"role": "assistant", "content": reply.text or None, "tool_calls": calls})
         finished: Mapping[str, str] | None = None
         for number, call in enumerate(reply.tool_calls):
-            tool, arguments, problem = _read_call(call, tools)
-            result, error = (problem, problem) if tool is None else _run(tool, arguments)
+            tool, arguments, problem = read_call(call, tools)
+            result, error = (problem, problem) if tool is None else run_tool(tool, arguments)
             if call.name == "finish" and error is None:
                 finished = arguments
             memory.append({"role": "tool", "tool_call_id": call.id, "content": result})
             spent = Billed(self.model, self.compressor.count_tokens) if number else model
-            turn = self._note(state, spent, call.name, arguments, result, error)
+            turn = self._note(state, spent, call.name, arguments, result, error, turn=number_of_turn)
             state = replace(state, trace=(*state.trace, turn))
+        state = replace(state, recalled=(*state.recalled, *recalled))
         if finished is not None:
             memory.finish()
             return _finished(state, finished)
@@ -292,8 +332,8 @@ class Agent:
         error: str | None,
         **facts: Any,
     ) -> TurnTrace:
+        facts.setdefault("turn", state.turns + 1)
         return TurnTrace(
-            turn=len(state.trace) + 1,
             tokens_in=model.tokens_in,
             tokens_out=model.tokens_out,
             seconds=round(model.seconds(), 3),
@@ -304,61 +344,6 @@ class Agent:
             error=error,
             **facts,
         )
-
-
-def _said(model: ChatModel, memory: AgentMemory, schemas: Sequence[Mapping[str, Any]]) -> Reply:
-    """The model's next turn. A turn that holds nothing is asked for once more. Raises ChatError where it
-    stays empty."""
-    prompt = memory.prepare(model, tools=schemas)
-    reminder: Message = {"role": "user", "content": "You said nothing. Call a tool, or give your answer."}
-    for messages in (prompt, [*prompt, reminder]):
-        reply = model.complete(messages, tools=schemas, tool_choice="auto")
-        if reply.tool_calls or without_thought(reply.text):
-            return reply
-    raise ChatError(f"{model.name} twice said nothing")
-
-
-def _run(tool: Tool, arguments: Mapping[str, str]) -> tuple[str, str | None]:
-    """What the tool gives, and what it complains about. A tool that breaks is data for the model, not the
-    end."""
-    try:
-        tool.check(arguments)
-        result = cast("object", tool.run(arguments))
-        if not isinstance(result, str):
-            raise TypeError(f"{tool.name} gave a {type(result).__name__} and not a text")
-        return result, None
-    except ToolError as error:
-        return f"[error: {error}]", str(error)
-    except Exception as error:  # noqa: BLE001 - tools are the user's, and the model may know another way
-        told = f"{type(error).__name__}: {error}"
-        return f"[error: {told}]", told
-
-
-def _with_ids(calls: Sequence[ToolCall], turn: int) -> tuple[ToolCall, ...]:
-    """The calls with an id each, which some servers leave out or repeat."""
-    seen: set[str] = set()
-    found: list[ToolCall] = []
-    for number, call in enumerate(calls):
-        own = replace(call, id=f"call_{turn}_{number}") if not call.id or call.id in seen else call
-        seen.add(own.id)
-        found.append(own)
-    return tuple(found)
-
-
-def _read_call(call: ToolCall, tools: Sequence[Tool]) -> tuple[Tool | None, dict[str, str], str]:
-    """The tool and its arguments as texts; without a tool, the complaint."""
-    tool = next((tool for tool in tools if tool.name == call.name), None)
-    if tool is None:
-        return None, {}, f"[error: there is no tool {call.name!r}, only {', '.join(t.name for t in tools)}]"
-    try:
-        values: object = json.loads(call.arguments or "{}")
-    except (ValueError, TypeError) as error:
-        return None, {}, f"[error: the arguments are no JSON: {error}]"
-    if not isinstance(values, dict):
-        return None, {}, "[error: the arguments are no JSON object]"
-    given = cast("dict[str, object]", values)
-    told = {k: v if isinstance(v, str) else json.dumps(v) for k, v in given.items() if v is not None}
-    return tool, told, ""
 
 
 def _finished(state: State, arguments: Mapping[str, str]) -> State:

@@ -139,11 +139,12 @@ def original_tool(lookup: Callable[[str], str | None], part: int) -> Tool:
     )
 
 
-def experience_tool(bank: ExperienceBank, problem: str) -> Tool:
-    """`retrieve_experience` for one task."""
+def experience_tool(bank: ExperienceBank, problem: str, recalled: list[str]) -> Tool:
+    """`retrieve_experience` for one task; the ids of what it gives go to `recalled`."""
 
     def retrieve(arguments: Mapping[str, str]) -> str:
         found = bank.recall(arguments["query"], problem)
+        recalled.extend(each.experience.id for each in found)
         return format_experiences(found) or "There is no experience yet."
 
     return Tool(

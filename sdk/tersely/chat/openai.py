@@ -106,12 +106,14 @@ class OpenAIChat:
 
     def _first_model(self) -> str:
         try:
-            found = list(self._client.models.list())
+            names = [model.id for model in self._client.models.list()]
         except self._openai.OpenAIError as error:
             raise self._translated(error) from error
-        if not found:
+        except _NONSENSE:
+            names = []
+        if not names or not isinstance(cast("object", names[0]), str):
             raise ChatError(f"{self._settings['base_url']} lists no model. Pass the name of one.")
-        return found[0].id
+        return names[0]
 
     def _request(self, messages: Sequence[Message], options: Options) -> dict[str, Any]:
         wanted = {**self._sampling, **{key: value for key, value in options.items() if value is not None}}
@@ -165,4 +167,5 @@ def _usage(usage: Any) -> Usage | None:
         return None
     details = getattr(usage, "prompt_tokens_details", None)
     cached = getattr(details, "cached_tokens", None)
-    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached or 0)
+    counts = (usage.prompt_tokens, usage.completion_tokens, cached)
+    return Usage(*(count if isinstance(count, int) else 0 for count in counts))

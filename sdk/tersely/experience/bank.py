@@ -152,10 +152,10 @@ class ExperienceBank:
         k = check_count(k, "k", "experiences")
         if not 0 <= alpha <= 1:
             raise InvalidInputError(f"alpha is {alpha}. Pass a weight from 0 to 1.")
-        wanted = self._embedder.embed([query, problem or query])
+        wanted = self._embedder.embed([query] if problem is None else [query, problem])
         with self._lock:
             self._refresh()
-            found = self._index.search(wanted[0], wanted[1], alpha, k)
+            found = self._index.search(wanted[0], wanted[-1], alpha, k)
             recalled: list[Recalled] = []
             for place, score in found:
                 with contextlib.suppress(KeyError):  # taken out by another process since
