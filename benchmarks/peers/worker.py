@@ -123,6 +123,7 @@ def lingua2() -> Compress:
 
 
 def headroom() -> Compress:
+    """Without its learned compressor of prose, whose weights a hub has."""
     from headroom import compress as shrink
 
     def compress(question: str, documents: Documents, share: float) -> str:
@@ -170,7 +171,9 @@ def claw() -> Compress:
 
 
 def llamaindex() -> Compress:
-    """SentenceEmbeddingOptimizer with MiniLM, each document a node, as its documentation shows it."""
+    """SentenceEmbeddingOptimizer with MiniLM. All documents are one node and no neighbours are added: with a
+    node a document its share of few sentences rounds to none, which it takes for all of them, and each
+    sentence comes back with both neighbours."""
     import torch
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.postprocessor import SentenceEmbeddingOptimizer
@@ -202,8 +205,10 @@ def llamaindex() -> Compress:
     embedding = MiniLM()
 
     def compress(question: str, documents: Documents, share: float) -> str:
-        optimizer = SentenceEmbeddingOptimizer(embed_model=embedding, percentile_cutoff=max(share, 1e-3))
-        nodes = [NodeWithScore(node=TextNode(text=text)) for text in titled(documents)]
+        optimizer = SentenceEmbeddingOptimizer(
+            embed_model=embedding, percentile_cutoff=max(share, 1e-3), context_before=0, context_after=0
+        )
+        nodes = [NodeWithScore(node=TextNode(text="\n\n".join(titled(documents))))]
         found = optimizer.postprocess_nodes(nodes, query_bundle=QueryBundle(question))
         return "\n\n".join(node.node.get_content() for node in found)
 

@@ -74,15 +74,28 @@ class MiniLMScorer(_Ranking):
         return _split(documents, (vectors[1:] @ vectors[0] + 1) / 2)
 
 
-class DocumentScorer(_Ranking):
-    """A plain reranker: whole documents by the relevance that tersely's own model gives them, cut at the
-    budget."""
-
-    def __init__(self, selector: Scorer) -> None:
-        self._selector = selector
+class MiniLMDocuments(_Ranking):
+    """Cosine of all-MiniLM-L6-v2 embeddings of the query and each whole document, for its relevance."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        relevance = [scored.relevance for scored in self._selector.score(query, documents)]
+        from benchmarks.minilm import cached_embeddings
+
+        texts = [f"{d.title}. {d.text}" if d.title else d.text for d in documents]
+        vectors = cached_embeddings([query, *texts])
+        return [
+            DocumentScores(float(own @ vectors[0] + 1) / 2, np.zeros(len(d.units)))
+            for own, d in zip(vectors[1:], documents, strict=True)
+        ]
+
+
+class DocumentScorer(_Ranking):
+    """A plain reranker: whole documents by the relevance that a scorer gives them, cut at the budget."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+
+    def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
+        relevance = [scored.relevance for scored in self._scorer.score(query, documents)]
         order = sorted(range(len(documents)), key=lambda i: (-relevance[i], i))
         total = max(1, sum(len(d.units) for d in documents))
         values: list[np.ndarray] = [np.zeros(0)] * len(documents)
@@ -98,7 +111,8 @@ def beside(ours: Scorer, *, minilm: bool, seed: int) -> dict[str, Scorer]:
     """tersely and its controls by the names that tables of readers and peers give them."""
     return {
         "tersely": ours,
-        "plain reranker": DocumentScorer(ours),
+        "tersely's whole documents": DocumentScorer(ours),
+        **({"MiniLM documents": DocumentScorer(MiniLMDocuments())} if minilm else {}),
         **({"MiniLM sentences": MiniLMScorer()} if minilm else {}),
         "BM25 sentences": BM25Scorer(),
         "head": HeadScorer(),

@@ -54,6 +54,7 @@ OTHER = (
     Part("wikiqa", "WikiQA"),
     Part("xquad_en", "XQuAD, English"),
     Part("xquad_de", "XQuAD, German"),
+    Part("xquad_zh", "XQuAD, Chinese"),
 )
 
 

