@@ -16,6 +16,9 @@ from tersely.selector.redundancy import Words, significant
 from tersely.text.sentences import Unit, split_units
 from tersely.types import Citation, Citations, CompressedDocument, Compression, Document, Span, Status
 
+CHARACTERS_PER_TOKEN = 4
+"""About as many in English prose, where lengths stand in for tokens."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scores:
@@ -136,11 +139,12 @@ class Job:
         sequence = allowed if order == "rerank" else sorted(allowed)
         # Without a limit to fill, lengths rank as well as tokens do, and cost nothing to count.
         costs = self._costs or [[unit.end - unit.start for unit in units] for units in self.units]
+        to_a_token = 1 if self._costs else CHARACTERS_PER_TOKEN
         items = [
             Item(
                 doc,
                 unit,
-                value(scores[doc].worth[unit], costs[doc][unit], length_price),
+                value(scores[doc].worth[unit], costs[doc][unit] / to_a_token, length_price),
                 costs[doc][unit],
                 self._words(doc, unit) if len(allowed) > 1 else None,
             )

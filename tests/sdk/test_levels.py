@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from tersely import Compressor, Document, InvalidInputError
 from tersely.inputs import Detail
 from tersely.levels import LEVELS, Level, choose_level
 from tersely.selector.calibration import Calibration
+from tersely.selector.selector import DocumentScores, ScoredInput
 from tests.sdk import checks
 from tests.sdk.fakes import FakeScorer
 
@@ -89,6 +92,29 @@ def test_dropped_spans_say_what_stood_in_the_way() -> None:
     result = Compressor(FakeScorer()).compress(QUERY, [FAR, NEAR], level=1)
     assert {s.reason for s in result.dropped if s.doc == 0} == {"threshold"}
     assert {s.reason for s in result.dropped if s.doc == 1} >= {"level"}
+
+
+def test_length_counts_alike_with_and_without_a_limit() -> None:
+    """Without a limit, characters stand in for tokens; a long sentence must not win by that."""
+
+    class Priced(FakeScorer):
+        length_price = 0.5
+
+        def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
+            own = [[0.98 if len(unit) > 200 else 0.8 for unit in _units(d)] for d in documents]
+            return [DocumentScores(0.9, np.array(scores)) for scores in own]
+
+    long = f"The committee {'of the harbour and the lighthouse ' * 12}met."
+    text = " ".join([long, *(f"Short sentence number {i} stands here for itself." for i in range(12))])
+    compressor = Compressor(Priced())
+    free = compressor.compress("?", [text], level=1)
+    limited = compressor.compress("?", [text], level=1, budget=10**6)
+    assert free.text == limited.text
+    assert long not in free.text
+
+
+def _units(document: ScoredInput) -> list[str]:
+    return [document.text[u.start : u.end] for u in document.units]
 
 
 def test_a_limit_beside_it_holds_too() -> None:

@@ -33,9 +33,9 @@ class Item:
     """What it says, for sentences that another document may say too."""
 
 
-def value(score: float, cost: int, length_price: float) -> float:
-    """What a unit is worth in its place: score / cost ** length_price, where a long unit costs no more than a
-    long sentence does."""
+def value(score: float, cost: float, length_price: float) -> float:
+    """What a unit of `cost` tokens is worth in its place: score / cost ** length_price, where a long unit
+    costs no more than a long sentence does."""
     return score / min(max(cost, 1), _PRICED) ** length_price
 
 
