@@ -94,6 +94,10 @@ def test_titles_count_as_said() -> None:
         ("In May 1904 it opened.", ("May",)),
         ("Он идёт вечером, и łódka też.", ()),
         ("It takes the 25-minute boat, the 7th.", ("7",)),
+        ("The ferry leaves Port Maren at nine.", ("nine",)),
+        ("The crossing takes twenty minutes.", ("twenty",)),
+        ("The crossing takes twenty-five minutes.", ()),
+        ("It has shelf mark seven, and no one takes Bicycles.", ("seven",)),
     ],
 )
 def test_facts_that_occur_nowhere_are_named(sentence: str, unknown: tuple[str, ...]) -> None:

@@ -54,6 +54,35 @@ _IDENTIFIER = re.compile(
     r"[\w-]{0,63}\w(?![\w-])"
     r"|(?<!\w)\w{1,64}_\w{1,64}(?!\w)|(?<!\w)[a-z]{1,64}[A-Z]\w{0,64}(?!\w)"
 )
+_SMALL = [
+    "zero",
+    ".",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
+"""Without "one", which is a pronoun more often than a number."""
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_SPELT = re.compile(
+    rf"\b(?:(?P<tens>{'|'.join(_TENS)})(?:[- ](?P<ones>one|{'|'.join(_SMALL[2:10])}))?"
+    rf"|(?P<small>{'|'.join(filter(str.isalpha, _SMALL))}))\b",
+    re.IGNORECASE,
+)
 _CAPITALISED = re.compile(r"\b[^\W\d_a-z][\w'’]*(?:-\w+)*")
 
 Agreement = Callable[[str, Sequence[str]], Sequence[float]]
@@ -88,6 +117,7 @@ class Sources:
         everything = "\n".join(f"{d.title or ''}\n{d.text}" for d in documents)
         self._folded = everything.casefold()
         self._numbers = {_plain(n) for n in _NUMBER.findall(everything)}
+        self._numbers |= {value for _, value, _ in _spelt(everything)}
         words = _WORD.findall(everything)
         self._words = {*words, *(w.casefold() for w in words if not _common(w))}
 
@@ -113,7 +143,11 @@ class Sources:
         return tuple(Support(u.doc, u.start, u.end, round(gain, 4)) for u, gain in chosen)
 
     def unknown(self, sentence: str) -> tuple[str, ...]:
-        """Numbers, dates, identifiers and names of the sentence that occur in no document, in its order."""
+        """Numbers, dates, identifiers and names of the sentence that occur in no document, in its order.
+
+        Names are told by their capitals: one that begins the sentence counts only where another follows.
+        Numbers below a hundred may be written as English words, "one" excepted.
+        """
         found: dict[str, int] = {}
         for text, at in _identifiers(sentence):
             if not self._holds(text):
@@ -122,6 +156,9 @@ class Sources:
             inside = any(at <= match.start() < at + len(text) for text, at in found.items())
             if not inside and _plain(match[0]) not in self._numbers:
                 found.setdefault(match[0], match.start())
+        for text, value, at in _spelt(sentence):
+            if value not in self._numbers:
+                found.setdefault(text, at)
         for name, at in _names(sentence):
             inside = any(start <= at < start + len(text) for text, start in found.items())
             parts = _WORD.findall(name)
@@ -171,6 +208,19 @@ def _common(word: str) -> bool:
 def _plain(number: str) -> str:
     """A number without thousands separators and trailing marks: 1,000 is 1000."""
     return re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", number)
+
+
+def _spelt(text: str) -> Iterable[tuple[str, str, int]]:
+    """English numbers below a hundred that are written as words, in digits, and where they stand."""
+    for match in _SPELT.finditer(text):
+        if match["small"]:
+            value = _SMALL.index(match["small"].lower())
+        else:
+            ones = (match["ones"] or "zero").lower()
+            value = (
+                20 + 10 * _TENS.index(match["tens"].lower()) + (1 if ones == "one" else _SMALL.index(ones))
+            )
+        yield match[0], str(value), match.start()
 
 
 def _names(sentence: str) -> Iterable[tuple[str, int]]:
