@@ -31,6 +31,8 @@ from tersely.selector.selector import Selector
 NAMES = ("hotpotqa", "qed_nq_10", "squad")
 RATES = (0.1, 0.25, 0.5)
 WHOLE, RANDOM = "all documents", "random"
+OWN = "own"
+"""In place of a rate: as much as tersely keeps by itself."""
 FEW = (OURS, RANDOM, WHOLE)
 """What a costly reader reads."""
 
@@ -92,14 +94,17 @@ def _compressed(
     progress = Progress(len(scorers) * len(examples))
     for system, scorer in scorers.items():
         compressor = Compressor(Remembering(scorer), threads=threads)
-        texts[system] = {str(rate): [] for rate in RATES}
-        kept: dict[str, list[float]] = {str(rate): [] for rate in RATES}
+        limits: dict[str, float | None] = {str(rate): rate for rate in RATES}
+        if system == OURS:
+            limits[OWN] = None
+        texts[system] = {name: [] for name in limits}
+        kept: dict[str, list[float]] = {name: [] for name in limits}
         for example in examples:
             documents = [Document(d.text, d.title) for d in example.documents]
-            for rate in RATES:
+            for limit, rate in limits.items():
                 found = compressor.compress(example.question, documents, rate=rate)
-                texts[system][str(rate)].append(found.text)
-                kept[str(rate)].append(found.rate)
+                texts[system][limit].append(found.text)
+                kept[limit].append(found.rate)
             progress.step(f"{name}, {system}")
         shares[system] = {rate: round(float(np.mean(values)), 4) for rate, values in kept.items()}
     progress.close()
@@ -142,12 +147,13 @@ def _table(result: dict[str, Any], reader: str) -> str:
     for name, task in result["tasks"].items():
         found = task["f1"][reader]
         whole = found[WHOLE]["1.0"]
-        for rate in (*map(str, RATES), "1.0"):
+        for rate in (*map(str, RATES), OWN, "1.0"):
             for system, rates in found.items():
                 if rate not in rates:
                     continue
                 share = "1.000" if system == WHOLE else f"{task['rate'][system][rate]:.3f}"
                 label = f"**{system}**" if system == OURS else system
+                label += ", own threshold" if rate == OWN else ""
                 title = f"{TASKS[name].title} ({len(whole)})"
                 against = None if system == WHOLE else whole
                 rows.append([title, label, share, _cell(rates[rate], against, result["seed"])])

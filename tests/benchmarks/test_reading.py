@@ -51,6 +51,7 @@ def test_a_run_reads_everything_quickly_and_little_slowly(
     assert set(task["f1"]["slow"]) == set(FEW) < set(task["f1"]["quick"])
     assert len(task["f1"]["quick"]["tersely"]["0.1"]) == 4
     assert len(task["f1"]["slow"]["tersely"]["0.1"]) == 2
+    assert len(task["f1"]["quick"]["tersely"]["own"]) == 4
     assert task["f1"]["quick"][WHOLE]["1.0"][2] is None
     assert all(task["rate"]["tersely"][rate] <= float(rate) for rate in ("0.1", "0.25", "0.5"))
     longest = max(readers["slow"].read, key=lambda p: len(p.context))
@@ -58,4 +59,5 @@ def test_a_run_reads_everything_quickly_and_little_slowly(
     assert len(shortest.context) < len(longest.context) / 2
     printed = capsys.readouterr().out
     assert "### quick" in printed
+    assert "**tersely**, own threshold" in printed
     assert "| **tersely** | 0." in printed
