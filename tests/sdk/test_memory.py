@@ -4,15 +4,19 @@ import asyncio
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tersely import Compressor, InvalidInputError
 from tersely.agent import AgentMemory, ConflictError, MemoryStore, OverlongError, StoreError
 from tersely.chat import ChatError, ScriptedChat
 from tersely.chat.transcript import size, with_text
+from tersely.database import Database
 from tests.sdk import memory_kill
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 from tests.sdk.memory_fuzz import check_context, run_case
@@ -109,6 +113,21 @@ def test_the_paper_drops_the_step_instead() -> None:
     agent = memory(replay=False)
     fill(agent)
     assert len(agent.prepare(ScriptedChat(["Notes."]))) == 3
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=40), st.sampled_from([512, 800]), st.booleans())
+def test_the_working_length_is_bounded(words: list[int], limit: int, replay: bool) -> None:
+    """SUPO, proposition 3.1: with the last step held back, what the model reads never exceeds L + |v_sum|."""
+    agent = memory(limit, replay=replay)
+    for number, count in enumerate(words):
+        agent.extend([call(number), result(number, "stone " * count)])
+        if agent.full:
+            request = agent.summary_request()
+            instruction = size(request[-1:], COMPRESSOR.count_tokens)
+            assert size(request, COMPRESSOR.count_tokens) <= limit + instruction
+            agent.reset("Stones were counted. " * (count % 90))
+        assert size(agent.messages, COMPRESSOR.count_tokens) < limit
 
 
 def test_a_second_reset_replaces_the_first_notes() -> None:
@@ -515,6 +534,31 @@ def test_files_that_are_no_store_are_refused(tmp_path: Path) -> None:
         MemoryStore(tmp_path / "text")
     with pytest.raises(StoreError, match="Check that the folder exists"):
         MemoryStore(tmp_path / "missing" / "agent.db")
+
+
+def test_a_file_of_an_older_version_is_brought_up_to_date(tmp_path: Path) -> None:
+    first = ("CREATE TABLE notes (text TEXT)",)
+    second = ("ALTER TABLE notes ADD COLUMN day TEXT", "UPDATE notes SET day = 'Monday'")
+
+    def opened(*migrations: Sequence[str]) -> Database:
+        return Database(tmp_path / "old.db", migrations, StoreError, str)
+
+    old = opened(first)
+    with old.transaction() as connection:
+        connection.execute("INSERT INTO notes VALUES ('kept')")
+    old.close()
+    for _ in range(2):  # what has been applied is not applied again
+        new = opened(first, second)
+        assert new.rows("SELECT text, day FROM notes") == [("kept", "Monday")]
+        new.close()
+    with pytest.raises(StoreError, match="has version 2, and this tersely knows 1"):
+        opened(first)
+    broken = ("ALTER TABLE notes ADD COLUMN hour TEXT", "ALTER TABLE missing ADD COLUMN x TEXT")
+    with pytest.raises(StoreError, match="no such table"):
+        opened(first, second, broken)
+    again = opened(first, second)
+    assert again.rows("SELECT * FROM notes") == [("kept", "Monday")], "all of a step or nothing"
+    again.close()
 
 
 def test_a_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
