@@ -64,6 +64,7 @@ def lesson(title: str, problem: str = "Who built the tower?", **more: Any) -> Ex
 
 
 CHECK = lesson("Check two sources")
+QUIZ2 = lesson("Big fjords vex", problem="Who grabbed the fabled jackpot?")
 QUIZ = lesson("Guzzle quick jazz", problem="Which fjord has waxy quartz?")
 
 
@@ -100,6 +101,30 @@ def test_the_newer_takes_the_place_of_what_says_the_same(bank: ExperienceBank) -
     assert bank.recall("Check two sources", "When was the bridge opened?")[0].experience == newer
     with pytest.raises(KeyError):
         bank.get(CHECK.id)
+
+
+def test_only_other_vectors_are_read_again(tmp_path: Path) -> None:
+    made: list[ExactIndex] = []
+
+    def index(dimension: int) -> ExactIndex:
+        made.append(ExactIndex(dimension))
+        return made[-1]
+
+    ours = ExperienceBank(tmp_path / "bank.db", Letters(), index=index)
+    theirs = ExperienceBank(tmp_path / "bank.db", Letters())
+    theirs.add_all([CHECK, QUIZ])
+    assert len(ours) == 2
+    before = len(made)
+    theirs.record_use([CHECK.id], True)
+    assert ours.get(CHECK.id).wins == 1
+    assert [f.experience.wins for f in ours.recall("check two sources", k=1)] == [1]
+    assert len(made) == before
+    theirs.revoke(key=QUIZ.id)
+    assert [f.experience.id for f in ours.recall("quick jazz")] == [CHECK.id]
+    assert len(made) == before + 1
+    ours.add(QUIZ2)
+    assert len(theirs) == len(ours) == 2
+    assert len(made) == before + 1, "its own changes are in the index already"
 
 
 def test_the_threshold_itself_does_not_merge(tmp_path: Path) -> None:

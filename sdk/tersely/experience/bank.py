@@ -11,9 +11,11 @@ import contextlib
 import json
 import sqlite3
 import threading
+import uuid
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -54,6 +56,8 @@ _MIGRATIONS = (
     ),
 )
 
+_CONTENTS = "contents"
+"""Name, in the table of facts, of what changes with the vectors."""
 _REVOKED = "revoked run "
 """Before a run's name, in the table of facts."""
 
@@ -91,6 +95,8 @@ class ExperienceBank:
         self._lock = threading.RLock()
         self._seen: int | None = None
         """The file's data version that the index holds; SQLite raises it for other connections' changes."""
+        self._contents: list[Any] = []
+        """The mark of the vectors that the index holds."""
         self._index: Index = index(self._embedder.dimension)
         self._ids: list[str] = []
         self._places: dict[str, int] = {}
@@ -313,7 +319,11 @@ class ExperienceBank:
         version = self._data_version()
         if self._seen == version:
             return
+        if self._seen is not None and self._marked() == self._contents != []:  # uses were counted, no more
+            self._seen = version
+            return
         self._embed_again()
+        self._contents = self._marked()
         rows = self._database.rows("SELECT id, vectors FROM experiences WHERE gone IS NULL ORDER BY number")
         index = self._make_index(self._embedder.dimension)
         if rows:
@@ -324,6 +334,10 @@ class ExperienceBank:
         self._ids = [row[0] for row in rows]
         self._places = {key: place for place, key in enumerate(self._ids)}
         self._seen = version
+
+    def _marked(self) -> list[Any]:
+        """What `_mark` has left in the file."""
+        return self._database.rows("SELECT value FROM facts WHERE name = ?", (_CONTENTS,))
 
     def _embed_again(self) -> None:
         """Make the vectors of a bank that another embedder filled, or whose vectors are missing."""
@@ -343,6 +357,7 @@ class ExperienceBank:
         with self._database.transaction() as connection:
             connection.executemany("UPDATE experiences SET vectors = ? WHERE id = ?", changes)
             connection.execute("INSERT OR REPLACE INTO facts VALUES ('embedder', ?)", (name,))
+            _mark(connection)
 
     @contextlib.contextmanager
     def _changing(self) -> Generator[sqlite3.Connection]:
@@ -352,10 +367,18 @@ class ExperienceBank:
             with self._database.transaction() as connection:
                 if self._data_version() == self._seen:
                     yield connection
+                    self._contents = _mark(connection)
                     return
 
     def _data_version(self) -> int:
         return self._database.rows("PRAGMA data_version")[0][0]
+
+
+def _mark(connection: sqlite3.Connection) -> list[Any]:
+    """Say in the file that there are other vectors now; what it says then."""
+    value = uuid.uuid4().hex
+    connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (_CONTENTS, value))
+    return [(value,)]
 
 
 def _remedy(_: sqlite3.Error) -> str:
