@@ -3,14 +3,17 @@ tested is that the task comes to an answer all the same, and says how."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tersely import cli
 from tersely.agent import Agent, AgentMemory, FolderIndex, search_tools
 from tersely.chat import OpenAIChat
+from tersely.experience import Attempt, ExperienceError, extract
 
 
 @pytest.fixture
@@ -28,6 +31,40 @@ def test_a_task_with_a_real_model(small_model: OpenAIChat, folder: Path) -> None
     assert state.trace[0].level in (1, 2, 3, 4, 5)
     if state.outcome == "answered" and state.reason:
         assert "Ada" in state.answer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["supo", "react"])
+def test_transcripts_with_tools_go_to_a_real_server(
+    policy: Any, small_model: OpenAIChat, folder: Path
+) -> None:
+    able = Agent(small_model, search_tools(FolderIndex(folder)), policy=policy, max_turns=2)
+    state = able.run("Who holds the spare key?")
+    assert state.outcome in ("answered", "turns")
+    assert state.memory is not None
+    assert state.memory.steps == state.turns > 0
+    assert state.trace[0].tokens_in > 20
+
+
+@pytest.mark.slow
+def test_async_says_the_same(small_model: OpenAIChat) -> None:
+    asked = [{"role": "user", "content": "Name the capital of France."}]
+
+    async def ask() -> str:
+        try:
+            return (await small_model.acomplete(asked)).text
+        finally:
+            await small_model.aclose()
+
+    assert asyncio.run(ask()) == small_model.complete(asked).text
+
+
+@pytest.mark.slow
+def test_lessons_of_a_model_that_cannot_write_them(small_model: OpenAIChat) -> None:
+    """It is too small for the form: it is asked twice, and what cannot be read is an error, not a lesson."""
+    log = [{"role": "user", "content": "Who holds the key?"}, {"role": "assistant", "content": "Ada."}]
+    with pytest.raises(ExperienceError, match="gave no answer that can be read"):
+        extract(small_model, "Who holds the key?", [Attempt(log, 1.0)])
 
 
 @pytest.mark.slow

@@ -104,6 +104,13 @@ class OpenAIChat:
         except (self._openai.OpenAIError, *_NONSENSE) as error:
             raise self._translated(error) from error
 
+    async def aclose(self) -> None:
+        """Close the connections that `acomplete` has opened in the running event loop; it may go on with new
+        ones."""
+        client = self._async_clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
     def _first_model(self) -> str:
         try:
             names = [model.id for model in self._client.models.list()]
