@@ -13,6 +13,7 @@ import argparse
 import random
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "environment": environment(),
         "model": compressor.model,
-        "chat_model": chat.name if chat else None,
+        "chat_model": Path(chat.name).name if chat else None,  # llama.cpp gives a path
         "seed": options.seed,
         "sets": found,
         "stress": stress(compressor, STRESS_LIMIT, options.seed),
