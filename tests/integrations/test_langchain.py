@@ -129,7 +129,7 @@ def test_bad_input(options: dict[str, Any], query: str, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         adapter.compress_documents(DOCUMENTS, query)
     with pytest.raises(ValueError, match="Extra inputs"):
-        TerselyCompressor(compressor=Compressor(FakeScorer()), ratio=0.3)  # type: ignore[call-arg]
+        TerselyCompressor(compressor=Compressor(FakeScorer()), ratio=0.3)
 
 
 def test_scores_keep_the_order_of_their_pairs() -> None:

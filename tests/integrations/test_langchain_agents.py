@@ -82,7 +82,7 @@ def test_an_original_can_be_opened_also_after_a_restart(compressor: Compressor) 
     saver, thread = InMemorySaver(), {"configurable": {"thread_id": "t"}}
     first = agent(scripted(calls("tower"), AIMessage(content="Hm.")), compressor, checkpointer=saver)
     state = first.invoke({"messages": [HumanMessage(QUESTION)]}, thread)
-    key = re.search(r"id of the original: (\w+)", results(state)[0])[1]  # type: ignore[index]
+    key = re.search(r"id of the original: (\w+)", results(state)[0])[1]
     opened = calls("open_original", id=key)
     again = agent(
         scripted(opened, calls("open_original", id="x"), AIMessage(content="Ada.")),

@@ -58,7 +58,7 @@ def test_every_adapter_checks_its_framework_first(monkeypatch: pytest.MonkeyPatc
         importlib.import_module(adapter)
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     (specification,) = declared[extra]
-    name, low, high = re.fullmatch(r"([\w-]+)>=([\d.]+),<([\d.]+)", specification).groups()  # type: ignore[union-attr]
+    name, low, high = re.fullmatch(r"([\w-]+)>=([\d.]+),<([\d.]+)", specification).groups()
     assert str(refused.value) == (
         f"{name} 0.0.1 is installed, and tersely needs {low} or newer, below {high}: "
         f"pip install 'tersely[{extra}]'"

@@ -520,7 +520,7 @@ def test_prompts_show_levels_and_tools(folder: Path) -> None:
 
 
 def test_servers_and_tools_that_are_careless_do_not_stop_the_task(folder: Path) -> None:
-    tools = [Tool("clock", "tells the time", {}, lambda _: None), *search_tools(FolderIndex(folder))]  # type: ignore[arg-type, return-value]
+    tools = [Tool("clock", "tells the time", {}, lambda _: None), *search_tools(FolderIndex(folder))]
     made = (ToolCall("", "clock", ""), ToolCall("", "open_page", '{"docid": null, "url": "notes/keys.md"}'))
     script = [Reply("", made), Reply("<think>Hm.</think>Ada")]
     able = Agent(ScriptedChat(script), tools, policy="react", compressor=COMPRESSOR)

@@ -163,7 +163,7 @@ def test_what_is_passed_through_keeps_its_promise(dialled: Compressor) -> None:
 )
 def test_recalls_that_cannot_be(dialled: Compressor, recall: object, complaint: str) -> None:
     with pytest.raises(InvalidInputError, match=complaint):
-        dialled.compress(QUERY, DOCS, recall=recall)  # pyright: ignore[reportArgumentType]
+        dialled.compress(QUERY, DOCS, recall=recall)
 
 
 def test_a_model_without_calibration_says_how_to_get_one() -> None:

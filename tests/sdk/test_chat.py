@@ -139,7 +139,7 @@ def test_nonsense_is_an_error(serve: Serve, body: Any) -> None:
 def test_parts_and_objects_become_text(serve: Serve) -> None:
     parts = [{"type": "text", "text": "Thurs"}, {"type": "text", "text": "day."}]
     call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": {"query": "x"}}}
-    server = serve(lambda _: (200, completion(parts, tool_calls=[call])))  # type: ignore[arg-type]
+    server = serve(lambda _: (200, completion(parts, tool_calls=[call])))
     reply = OpenAIChat("small", base_url=server.url).complete(ASK)
     assert (reply.text, reply.tool_calls[0].arguments) == ("Thursday.", '{"query": "x"}')
 

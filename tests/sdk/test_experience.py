@@ -35,7 +35,7 @@ from tersely.text.approximate import ApproximateCounter
 
 INDICES = [ExactIndex]
 if find_spec("faiss") is not None:
-    INDICES.append(FaissIndex)  # type: ignore[arg-type]
+    INDICES.append(FaissIndex)
 
 
 class Letters:

@@ -63,7 +63,7 @@ QUERY = "red light"
 
 @pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.name)
 def test_every_document_keeps_what_the_level_allows(level: Level) -> None:
-    result = Compressor(FakeScorer()).compress(QUERY, [FAR, NEAR], level=level.number)  # type: ignore[arg-type]
+    result = Compressor(FakeScorer()).compress(QUERY, [FAR, NEAR], level=level.number)
     low, high = level.characters
     assert [d.source for d in result.documents] == [0, 1]
     for document in result.documents:
@@ -139,7 +139,7 @@ def test_a_table_longer_than_its_level_is_cut_at_its_rows(level: Detail) -> None
 
 def test_recall_says_whether_the_level_stood_in_the_way() -> None:
     scorer = FakeScorer()
-    scorer.calibration = Calibration(tuple(i / 100 for i in range(100)))  # type: ignore[attr-defined]
+    scorer.calibration = Calibration(tuple(i / 100 for i in range(100)))
     compressor = Compressor(scorer)
     assert compressor.compress(QUERY, [NEAR], recall=0.9, level=1).recall_met is False
     assert compressor.compress(QUERY, [NEAR], recall=0.9).recall_met is True

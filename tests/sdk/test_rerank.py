@@ -97,7 +97,7 @@ def test_a_reranker_that_fails_gives_the_documents_back(scores: tuple[float, ...
 
 def test_something_else_is_no_reranker() -> None:
     with pytest.raises(InvalidInputError, match=r"rank\(\)"):
-        Compressor(FakeScorer(), reranker="bge-reranker")  # pyright: ignore[reportArgumentType]
+        Compressor(FakeScorer(), reranker="bge-reranker")
 
 
 @pytest.fixture
@@ -209,7 +209,7 @@ def test_addresses_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(InvalidInputError, match="HTTP address"):
             RerankEndpoint(url)
     with pytest.raises(InvalidInputError, match="style"):
-        RerankEndpoint("http://127.0.0.1/rerank", style="cohere")  # pyright: ignore[reportArgumentType]
+        RerankEndpoint("http://127.0.0.1/rerank", style="cohere")
     monkeypatch.setenv("TERSELY_OFFLINE", "1")
     RerankEndpoint("http://127.0.0.1:8080/rerank")
     with pytest.raises(OfflineError, match="TERSELY_OFFLINE"):

@@ -216,7 +216,7 @@ def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
 
 def test_bad_settings() -> None:
     with pytest.raises(InvalidInputError, match=r"tersely\.chat"):
-        Summarizer("gpt", compressor=COMPRESSOR)  # type: ignore[arg-type]
+        Summarizer("gpt", compressor=COMPRESSOR)
     with pytest.raises(InvalidInputError, match="'flag' or 'drop'"):
         summarizer(unsupported="hide")
     with pytest.raises(InvalidInputError, match="preselect"):
