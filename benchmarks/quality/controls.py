@@ -80,8 +80,7 @@ class MiniLMDocuments(_Ranking):
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         from benchmarks.minilm import cached_embeddings
 
-        texts = [f"{d.title}. {d.text}" if d.title else d.text for d in documents]
-        vectors = cached_embeddings([query, *texts])
+        vectors = cached_embeddings([query, *(_titled(d, d.text) for d in documents)])
         return [
             DocumentScores(float(own @ vectors[0] + 1) / 2, np.zeros(len(d.units)))
             for own, d in zip(vectors[1:], documents, strict=True)
@@ -122,11 +121,11 @@ def beside(ours: Scorer, *, minilm: bool, seed: int) -> dict[str, Scorer]:
 
 def unit_texts(documents: Sequence[ScoredInput]) -> list[str]:
     """Every unit of every document, in order, each behind its document's title."""
-    return [
-        f"{d.title}. {d.text[unit.start : unit.end]}" if d.title else d.text[unit.start : unit.end]
-        for d in documents
-        for unit in d.units
-    ]
+    return [_titled(d, d.text[unit.start : unit.end]) for d in documents for unit in d.units]
+
+
+def _titled(document: ScoredInput, text: str) -> str:
+    return f"{document.title}. {text}" if document.title else text
 
 
 def _split(documents: Sequence[ScoredInput], values: np.ndarray) -> list[DocumentScores]:

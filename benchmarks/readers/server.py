@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from benchmarks.cache import digest
 from benchmarks.readers.protocol import NEW_TOKENS, Prompt, first_line, prompt_version
+from tersely.chat.openai import NONSENSE
 from tersely.errors import MissingDependencyError
 
 CONCURRENT = 64
@@ -58,8 +59,7 @@ class ServerReader:
                         )
                         content = reply.choices[0].message.content
                         return None if content is None else first_line(content)
-                    # A proxy's page, half a body or an error with status 200 come as one of the others.
-                    except (self._openai.OpenAIError, ValueError, AttributeError, TypeError, IndexError):
+                    except (self._openai.OpenAIError, *NONSENSE):
                         return None
 
             return list(await asyncio.gather(*map(one, prompts)))

@@ -25,7 +25,7 @@ from tersely import inputs
 from tersely.errors import InvalidInputError
 from tersely.inputs import Detail, DocumentLike, Order
 from tersely.job import Clock, Job, Scores
-from tersely.levels import LEVELS, choose_level
+from tersely.levels import LEVELS, level_of
 from tersely.text.tokens import TokenCounter, encodable, resolve_counter
 from tersely.types import Compression
 
@@ -181,7 +181,7 @@ class Compressor:
         try:
             scores = self._score(query, job, max_docs, order)
             if detail == "auto":
-                levels = [choose_level(min(1.0, max(0.0, *s.units, 0.0))) for s in scores]
+                levels = [level_of(s.units) for s in scores]
                 if job.cut_to(levels):
                     if limited:
                         job.prepare(limit)

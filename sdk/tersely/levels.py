@@ -8,6 +8,7 @@ of 60 characters or more. The longest level thus ends at 1,200 words, where appe
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -42,3 +43,9 @@ def choose_level(relevance: float) -> Level:
     if not 0 <= relevance <= 1:
         raise ValueError(f"relevance is {relevance}; pass a share in [0, 1]")
     return max((level for level in LEVELS if level.relevance <= relevance), key=lambda level: level.number)
+
+
+def level_of(scores: Iterable[float]) -> Level:
+    """The level that the best of some scores deserves; the lowest without any. Other models' scores need not
+    be probabilities."""
+    return choose_level(min(1.0, max(0.0, max(scores, default=0.0))))

@@ -77,7 +77,7 @@ def compress_messages(
         return done(compressor.compress(query, texts))
     if limit >= tokens_before:
         return done(compressor.compress(query, texts, rate=1.0))
-    bare = size([with_text(m, least) if i in set(results) else m for i, m in enumerate(before)], count)
+    bare = tokens_before - sum(count(text) - count(least) for text in texts)
     if bare > limit:
         raise InvalidInputError(
             f"Only tool results become shorter; without them the messages take {bare} tokens, and the limit "

@@ -52,6 +52,12 @@ def load_trained(folder: Path) -> tuple[SelectorModel, LayoutConfig]:
     return model.eval(), layout
 
 
+def load_layout(folder: Path) -> Layout:
+    """The layout of a finished run, with its tokenizer."""
+    config = LayoutConfig.from_dict(json.loads((folder / "layout.json").read_text()))
+    return Layout(Tokenizer.from_file(str(folder / "tokenizer.json")), config)
+
+
 def export(config: SelectorConfig, run: Path, target: Path, command: str) -> Path:
     """Write the artifact to `target` and return it; the card names `command` as the one that made it.
 
@@ -64,7 +70,7 @@ def export(config: SelectorConfig, run: Path, target: Path, command: str) -> Pat
     graphs = run / "onnx"
     export_float(model, graphs / "model.onnx", layout_config.max_length)
     quantise(graphs / "model.onnx", graphs / "model_quantized.onnx")
-    layout = Layout(Tokenizer.from_file(str(trained / "tokenizer.json")), layout_config)
+    layout = load_layout(trained)
     gaps = check_parity(model, layout, heldout, graphs)
 
     staging = run / "artifact"

@@ -16,11 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer
-
 from benchmarks.readers import CachedReader, Reader, open_reader
-from tersely.selector.layout import Layout
-from training.export.artifact import load_trained
+from training.export.artifact import load_layout
 from training.selector.bandit import Phase2Config, load_phase2_config
 from training.selector.batching import Encoder
 from training.selector.data import read_groups
@@ -45,11 +42,8 @@ def draw_questions(
     groups = {p: read_groups(phase1 / "prepared" / f"{p}.jsonl") for p in ("train", "heldout")}
     part = round(len(groups["train"]) * min(1.0, questions / config.questions))
     groups["train"] = random.Random(config.seed).sample(groups["train"], part)
-    layout = Layout(
-        Tokenizer.from_file(str(phase1 / "final" / "tokenizer.json")), load_trained(phase1 / "final")[1]
-    )
     few = replace(config, questions=questions, validation=validation)
-    return draw(few, Encoder(layout, groups["train"]), groups, reader)
+    return draw(few, Encoder(load_layout(phase1 / "final"), groups["train"]), groups, reader)
 
 
 def rows(name: str, log: Path) -> Iterator[str]:

@@ -18,14 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer
 from tqdm import tqdm
 from transformers import AutoTokenizer
 
 from benchmarks.readers import CachedReader, Reader, open_reader
 from tersely.metrics import contains_answer
 from tersely.selector.layout import Layout, LayoutConfig
-from training.export.artifact import load_trained
+from training.export.artifact import load_layout, load_trained
 from training.optimisation import keep_freed_memory
 from training.selector.bandit import Phase2, Phase2Config, load_phase2_config
 from training.selector.batching import Encoder
@@ -47,7 +46,7 @@ def run(config: Phase2Config, phase1: Path, reader: Reader, out: Path) -> dict[s
     keep_freed_memory()
     torch.manual_seed(config.seed)
     model, layout_config = load_trained(phase1 / "final")
-    layout = Layout(Tokenizer.from_file(str(phase1 / "final" / "tokenizer.json")), layout_config)
+    layout = load_layout(phase1 / "final")
     log = Log(out, model, AutoTokenizer.from_pretrained(phase1 / "final"), layout_config, reader.name)
     log.resume({"reader": reader.name, "alpha": config.alpha, "seed": config.seed})
     train, validation, left_out = _questions(config, phase1 / "prepared", layout, reader, out)

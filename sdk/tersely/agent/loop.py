@@ -30,7 +30,7 @@ from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.experience.bank import ExperienceBank
 from tersely.inputs import check_count, check_query
-from tersely.levels import LEVELS, choose_level
+from tersely.levels import LEVELS, level_of
 from tersely.prompts import load_prompt
 from tersely.quality import quality
 
@@ -172,12 +172,15 @@ class Agent:
         if state.turns >= self._max_turns:
             return replace(state, outcome="turns", reason=f"there is no answer after {self._max_turns} turns")
         model = Billed(self.model, self.compressor.count_tokens)
+        recalled: list[str] = []
+        tools = self.tools(state, recalled)
         try:
             after = (
-                self._compressed_turn(state, model)
+                self._compressed_turn(state, model, tools)
                 if state.memory is None
-                else self._transcript_turn(state, state.memory, model)
+                else self._transcript_turn(state, state.memory, model, tools)
             )
+            after = replace(after, recalled=(*state.recalled, *recalled))
         except (ChatError, OverlongError) as error:
             outcome = "failed" if isinstance(error, ChatError) else "overlong"
             turn = self._note(state, model, None, {}, "", str(error))
@@ -198,9 +201,7 @@ class Agent:
 
     # ZipRL
 
-    def _compressed_turn(self, state: State, model: Billed) -> State:
-        recalled: list[str] = []
-        tools = self.tools(state, recalled)
+    def _compressed_turn(self, state: State, model: Billed, tools: Sequence[Tool]) -> State:
         prompt = ziprl.messages(tools, state.question, state.summary, state.result)
         source = "\n\n".join(filter(None, (state.summary, state.result)))
         text, problem, retried = "", "", False
@@ -218,13 +219,11 @@ class Agent:
                     {"role": "user", "content": correction},
                 ]
         else:
-            after = self._fall_back(state, text, problem, tools, model)
-            return replace(after, recalled=(*state.recalled, *recalled))
+            return self._fall_back(state, text, problem, tools, model)
         score = quality(turn.summary, source, state.question, turn.level).total if source else None
         after = replace(state, summary=self._bounded(turn.summary, state.question), reason=None)
         facts = {"level": turn.level.number, "quality": score, "retried": retried}
-        after = self._act(after, turn.call, model, **facts)
-        return replace(after, recalled=(*state.recalled, *recalled))
+        return self._act(after, turn.call, model, **facts)
 
     def _bounded(self, summary: str, question: str) -> str:
         """A summary no longer than the highest level allows: with a model that only adds to it, the prompt
@@ -243,11 +242,11 @@ class Agent:
         has been done, the answer is taken from the summary."""
         failed = bool(state.trace) and state.trace[-1].error is not None
         source = "\n\n".join(filter(None, (state.summary, "" if failed else state.result)))
-        summary, level, score = "", choose_level(0.0), None
+        summary, level, score = "", LEVELS[0], None
         if source:
             found = self.compressor.compress(state.question, [source], level="auto")
             summary = found.text if found.status != "failed_open" else source[: level.characters[1]]
-            level = choose_level(min(1.0, max(0.0, *(s.score for s in found.kept), 0.0)))
+            level = level_of(s.score for s in found.kept)
             score = quality(summary, source, state.question, level).total
         facts: dict[str, Any] = {"level": level.number, "quality": score}
         facts |= {"retried": True, "fallback": problem}
@@ -285,10 +284,10 @@ class Agent:
 
     # Transcripts
 
-    def _transcript_turn(self, state: State, memory: AgentMemory, model: Billed) -> State:
+    def _transcript_turn(
+        self, state: State, memory: AgentMemory, model: Billed, tools: Sequence[Tool]
+    ) -> State:
         memory.interrupt()  # where an earlier step ended between a call and its result
-        recalled: list[str] = []
-        tools = self.tools(state, recalled)
         number_of_turn = state.turns + 1
         reply = said(model, memory, [tool.schema() for tool in tools])
         reply = replace(reply, tool_calls=with_ids(reply.tool_calls, len(state.trace)))
@@ -314,7 +313,6 @@ class Agent:
             spent = Billed(self.model, self.compressor.count_tokens) if number else model
             turn = self._note(state, spent, call.name, arguments, result, error, turn=number_of_turn)
             state = replace(state, trace=(*state.trace, turn))
-        state = replace(state, recalled=(*state.recalled, *recalled))
         if finished is not None:
             memory.finish()
             return _finished(state, finished)

@@ -16,7 +16,7 @@ from tersely.errors import InvalidInputError, MissingDependencyError, OfflineErr
 from tersely.offline import LOOPBACK, network_forbidden
 
 _OPENAI = "https://api.openai.com/v1"
-_NONSENSE = (ValueError, AttributeError, TypeError, KeyError, IndexError)
+NONSENSE = (ValueError, AttributeError, TypeError, KeyError, IndexError)
 """What reading raises where a server answers something else than a chat completion."""
 
 
@@ -89,7 +89,7 @@ class OpenAIChat:
         request = self._request(messages, options)
         try:
             return _read(self._client.chat.completions.create(**request))
-        except (self._openai.OpenAIError, *_NONSENSE) as error:
+        except (self._openai.OpenAIError, *NONSENSE) as error:
             raise self._translated(error) from error
 
     async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
@@ -101,7 +101,7 @@ class OpenAIChat:
             client = self._async_clients[loop] = self._openai.AsyncOpenAI(**self._settings)
         try:
             return _read(await client.chat.completions.create(**request))
-        except (self._openai.OpenAIError, *_NONSENSE) as error:
+        except (self._openai.OpenAIError, *NONSENSE) as error:
             raise self._translated(error) from error
 
     async def aclose(self) -> None:
@@ -116,7 +116,7 @@ class OpenAIChat:
             names = [model.id for model in self._client.models.list()]
         except self._openai.OpenAIError as error:
             raise self._translated(error) from error
-        except _NONSENSE:
+        except NONSENSE:
             names = []
         if not names or not isinstance(cast("object", names[0]), str):
             raise ChatError(f"{self._settings['base_url']} lists no model. Pass the name of one.")

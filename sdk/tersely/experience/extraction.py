@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar, cast
 
 from tersely.chat.protocol import ChatModel, Message, without_thought
@@ -60,7 +61,7 @@ def condense(model: ChatModel, problem: str, attempt: Attempt) -> dict[str, Any]
     """
     log = render(attempt.messages)
     if ApproximateCounter().count(log) > LOG_TOKENS:
-        log = Compressor().compress(problem, [render([m]) for m in attempt.messages], budget=LOG_TOKENS).text
+        log = _compressor().compress(problem, [render([m]) for m in attempt.messages], budget=LOG_TOKENS).text
     prompt = load_prompt("experience_step").render(problem=problem, log=log)
     return _ask(model, prompt, _condensed)
 
@@ -111,6 +112,11 @@ def format_experiences(recalled: Sequence[Recalled]) -> str:
     # Tags of ours inside an entry would end the block early.
     text = escaped("\n\n".join(told), "experiences")
     return load_prompt("experience_recalled").render(experiences=text)
+
+
+@cache
+def _compressor() -> Compressor:
+    return Compressor()
 
 
 def _ask(model: ChatModel, prompt: str, read: Callable[[str], T]) -> T:

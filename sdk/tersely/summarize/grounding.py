@@ -54,33 +54,15 @@ _IDENTIFIER = re.compile(
     r"[\w-]{0,63}\w(?![\w-])"
     r"|(?<!\w)\w{1,64}_\w{1,64}(?!\w)|(?<!\w)[a-z]{1,64}[A-Z]\w{0,64}(?!\w)"
 )
-_SMALL = [
-    "zero",
-    ".",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-"""Without "one", which is a pronoun more often than a number."""
+_SPELT_NUMBERS = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen
+"""
+_ONES: Sequence[str] = _SPELT_NUMBERS.split()
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_SPELT = re.compile(
-    rf"\b(?:(?P<tens>{'|'.join(_TENS)})(?:[- ](?P<ones>one|{'|'.join(_SMALL[2:10])}))?"
-    rf"|(?P<small>{'|'.join(filter(str.isalpha, _SMALL))}))\b",
+_SPELT = re.compile(  # "one" alone is a pronoun more often than a number
+    rf"\b(?:(?P<tens>{'|'.join(_TENS)})(?:[- ](?P<ones>{'|'.join(_ONES[1:10])}))?"
+    rf"|(?P<small>{'|'.join([_ONES[0], *_ONES[2:]])}))\b",
     re.IGNORECASE,
 )
 _CAPITALISED = re.compile(r"\b[^\W\d_a-z][\w'’]*(?:-\w+)*")
@@ -213,13 +195,9 @@ def _plain(number: str) -> str:
 def _spelt(text: str) -> Iterable[tuple[str, str, int]]:
     """English numbers below a hundred that are written as words, in digits, and where they stand."""
     for match in _SPELT.finditer(text):
-        if match["small"]:
-            value = _SMALL.index(match["small"].lower())
-        else:
-            ones = (match["ones"] or "zero").lower()
-            value = (
-                20 + 10 * _TENS.index(match["tens"].lower()) + (1 if ones == "one" else _SMALL.index(ones))
-            )
+        value = _ONES.index((match["small"] or match["ones"] or "zero").lower())
+        if match["tens"]:
+            value += 20 + 10 * _TENS.index(match["tens"].lower())
         yield match[0], str(value), match.start()
 
 
