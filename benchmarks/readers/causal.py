@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Sequence
 from importlib.util import find_spec
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,9 @@ class CausalReader:
         model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **where, **extra)
         self._model: Any = model.to(self._device).eval()
         self._longest = int(model.config.max_position_embeddings) - NEW_TOKENS
+        self._shown = self._beginning()
+        self._seen: Any = None
+        """The model's keys and values of that beginning, once it was read."""
         weights = digest(*map(_checksum, _files(path))).hex()[:6]
         precision = str(dtype).rpartition(".")[2]
         self.name = f"causal-{path.name}-{weights}-{precision}-{prompt_version()}"
@@ -62,6 +67,10 @@ class CausalReader:
             at += size
         return answers
 
+    def _beginning(self) -> list[int]:
+        """The ids with which every prompt begins: the instruction and the worked examples."""
+        return commonprefix([self.tokenizer(Prompt("q", c).render())["input_ids"] for c in ("", "a", "1")])
+
     def _encode(self, prompt: Prompt) -> list[int]:
         """Token ids of a prompt; of a context that is too long, its beginning."""
         ids = self.tokenizer(prompt.render())["input_ids"]
@@ -76,17 +85,28 @@ class CausalReader:
         return self.tokenizer(cut.render())["input_ids"][: self._longest]
 
     def _generate(self, ids: list[list[int]]) -> list[str]:
+        """What the model writes after each prompt. Their common beginning is read once for all calls."""
         import torch
 
-        batch = self.tokenizer.pad({"input_ids": ids}, return_tensors="pt").to(self._device)
+        shown = self._shown
+        batch = self.tokenizer.pad({"input_ids": [row[len(shown) :] for row in ids]}, return_tensors="pt")
+        before = torch.tensor([shown] * len(ids))
+        whole = torch.cat([before, batch["input_ids"]], dim=1).to(self._device)
+        mask = torch.cat([torch.ones_like(before), batch["attention_mask"]], dim=1).to(self._device)
         with torch.inference_mode():
+            if self._seen is None:
+                self._seen = self._model(input_ids=whole[:1, : len(shown)], use_cache=True).past_key_values
+            cache = copy.deepcopy(self._seen)
+            cache.batch_repeat_interleave(len(ids))
             out = self._model.generate(
-                **batch,
+                input_ids=whole,
+                attention_mask=mask,
+                past_key_values=cache,
                 do_sample=False,
                 max_new_tokens=NEW_TOKENS,
                 pad_token_id=self.tokenizer.pad_token_id,
             )
-        return self.tokenizer.batch_decode(out[:, batch["input_ids"].shape[1] :], skip_special_tokens=True)
+        return self.tokenizer.batch_decode(out[:, whole.shape[1] :], skip_special_tokens=True)
 
 
 def _checksum(path: Path) -> str:

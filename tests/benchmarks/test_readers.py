@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from benchmarks.readers import CachedReader, Prompt, Reader, open_reader
 from benchmarks.readers.causal import CausalReader
@@ -160,6 +161,24 @@ def test_a_real_language_model_reads(small: Reader) -> None:
     assert is_correct(together[1] or "", ["1871"])
     assert is_correct(together[2] or "", ["Paris"])  # it knows: such a question is no use for Phase II
     assert all("\n" not in (a or "") for a in together)
+
+
+@needs_small_model
+@pytest.mark.slow
+def test_the_common_beginning_is_read_once_and_changes_nothing(small: Any) -> None:
+    rows = [small._encode(p) for p in FACTS]
+    assert len(small._shown) > 100
+    assert all(row[: len(small._shown)] == small._shown for row in rows)
+    for _ in range(2):  # what is kept of it survives a call
+        together = small._generate(rows)
+    for row, text in zip(rows, together, strict=True):
+        alone = small._model.generate(
+            input_ids=torch.tensor([row]),
+            attention_mask=torch.ones(1, len(row)),
+            do_sample=False,
+            max_new_tokens=10,
+        )
+        assert small.tokenizer.decode(alone[0, len(row) :], skip_special_tokens=True) == text
 
 
 @needs_small_model
