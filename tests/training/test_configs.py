@@ -32,6 +32,7 @@ def test_the_papers_values_are_the_defaults() -> None:
 def test_phase2_configuration_parses(tmp_path: Path) -> None:
     text = (FOLDER / "phase2_mini.toml").read_text(encoding="utf-8")
     assert load_phase2_config(FOLDER / "phase2_mini.toml").questions >= 3000
+    assert load_phase2_config(FOLDER / "phase2_mini_causal.toml").trained_layers == 1
     (tmp_path / "bad.toml").write_text(text.replace("epochs", "epoch"))
     with pytest.raises(ValueError, match="unknown key 'epoch'"):
         load_phase2_config(tmp_path / "bad.toml")

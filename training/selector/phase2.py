@@ -34,7 +34,8 @@ from training.selector.model import SelectorModel
 from training.selector.train import runs_of, save
 
 CHUNK = 256
-"""Questions that the reader is asked about at once while they are filtered."""
+"""Questions that the reader is asked about at once while they are filtered, at most; where few are wanted, twice
+as many as that."""
 
 
 def run(config: Phase2Config, phase1: Path, reader: Reader, out: Path) -> dict[str, Any]:
@@ -114,10 +115,11 @@ def choose(
     usable = [g for g in order if g.answers]
     chosen: list[State] = []
     left_out: Counter[str] = Counter()
-    for at in tqdm(range(0, len(usable), CHUNK), desc="filter", mininterval=10):
+    size = min(CHUNK, 2 * count)
+    for at in tqdm(range(0, len(usable), size), desc="filter", mininterval=10):
         if len(chosen) >= count:
             break
-        kept, reasons = answerable(reader, [make_state(encoder, g) for g in usable[at : at + CHUNK]])
+        kept, reasons = answerable(reader, [make_state(encoder, g) for g in usable[at : at + size]])
         chosen += kept
         left_out += reasons
     return chosen[:count], left_out
