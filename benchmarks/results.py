@@ -19,6 +19,8 @@ from tersely.onnx.session import usable_cores
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 BASELINES = Path(__file__).parent / "baselines"
+_INT8 = {"amx_int8": "AMX", "avx512_vnni": "AVX-512 VNNI", "avx_vnni": "AVX VNNI", "avx2": "AVX2"}
+"""Instructions for int8 as Linux names them, and as people do; widest first."""
 _PACKAGES = ("tersely", "onnxruntime", "tokenizers", "numpy", "sentencex", "llmslim", "torch", "transformers")
 
 
@@ -26,7 +28,7 @@ def environment() -> dict[str, Any]:
     """Hardware and versions, for the JSON of a run."""
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "cpu": _cpu(),
+        "cpu": processor(),
         "cores": usable_cores(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
         "system": f"{platform.system()} {platform.machine()}",
@@ -109,10 +111,16 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _cpu() -> str:
-    info = Path("/proc/cpuinfo")
-    if info.is_file():
-        match = re.search(r"^model name\s*:\s*(.+)$", info.read_text(encoding="utf-8"), re.MULTILINE)
-        if match:
-            return match[1].strip()
-    return platform.processor() or platform.machine()
+def processor(info: Path = Path("/proc/cpuinfo")) -> str:
+    """The processor's name and the widest of its instructions for int8, on which the model's speed hangs and
+    which virtual machines of one name do not share."""
+    name = platform.processor() or platform.machine()
+    if not info.is_file():
+        return name
+    fields = dict(
+        re.findall(r"^(model name|flags)\s*:\s*(.+)$", info.read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    name = fields.get("model name", name).strip()
+    flags = fields.get("flags", "").split()
+    widest = next((title for flag, title in _INT8.items() if flag in flags), None)
+    return f"{name} with {widest}" if widest else name

@@ -6,7 +6,7 @@ import copy
 import hashlib
 from collections.abc import Sequence
 from importlib.util import find_spec
-from os.path import commonprefix
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,9 @@ class CausalReader:
 
     def _beginning(self) -> list[int]:
         """The ids with which every prompt begins: the instruction and the worked examples."""
-        return commonprefix([self.tokenizer(Prompt("q", c).render())["input_ids"] for c in ("", "a", "1")])
+        rows = [self.tokenizer(Prompt("q", c).render())["input_ids"] for c in ("", "a", "1")]
+        same = takewhile(lambda ids: len(set(ids)) == 1, zip(*rows, strict=False))
+        return [ids[0] for ids in same]
 
     def _encode(self, prompt: Prompt) -> list[int]:
         """Token ids of a prompt; of a context that is too long, its beginning."""

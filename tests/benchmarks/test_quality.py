@@ -11,7 +11,7 @@ from benchmarks.quality import report
 from benchmarks.quality.controls import BM25Scorer, DocumentScorer, HeadScorer, RandomScorer, Scorer
 from benchmarks.quality.runner import OURS, OWN, Cells, Remembering, run_task, settings
 from benchmarks.quality.slim import locate_pieces, measure, slim_keep
-from benchmarks.results import fill_section
+from benchmarks.results import fill_section, processor
 from benchmarks.tasks import Example, load
 from tersely.compressor import Compressor
 from tersely.selector.selector import DocumentScores, ScoredInput
@@ -194,3 +194,14 @@ def test_only_the_marked_section_is_replaced(tmp_path: Path) -> None:
     )
     with pytest.raises(ValueError, match="latency:begin"):
         fill_section("latency", "text", page)
+
+
+def test_a_processor_is_named_with_its_widest_instructions(tmp_path: Path) -> None:
+    info = tmp_path / "cpuinfo"
+    core = "processor\t: {}\nmodel name\t: AMD EPYC\nflags\t\t: fpu avx2 avx512_vnni bf16\n\n"
+    info.write_text("".join(map(core.format, range(2))), encoding="utf-8")
+    assert processor(info) == "AMD EPYC with AVX-512 VNNI"
+    info.write_text("model name : Old\nflags : fpu sse2\n", encoding="utf-8")
+    assert processor(info) == "Old"
+    info.write_text("BogoMIPS : 50\n", encoding="utf-8")  # not every architecture names a model
+    assert processor(info) == processor(tmp_path / "missing")
