@@ -44,6 +44,8 @@ def lingua(long: bool) -> Compress:
     from llmlingua import PromptCompressor
 
     compressor = PromptCompressor(str(smollm()), device_map="cpu")
+    # The converted tokenizer would write "cat ," as "cat,", and LLMLingua wants its own text back.
+    compressor.tokenizer.clean_up_tokenization_spaces = False
     accept_lists(compressor.model)
     ranked: dict[str, Any] = {
         "condition_in_question": "after_condition",

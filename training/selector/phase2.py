@@ -34,8 +34,8 @@ from training.selector.model import SelectorModel
 from training.selector.train import runs_of, save
 
 CHUNK = 256
-"""Questions that the reader is asked about at once while they are filtered, at most; where few are wanted, twice
-as many as that."""
+"""Questions that the reader is asked about at once while they are filtered, at most; where few are wanted,
+twice as many as that."""
 
 
 def run(config: Phase2Config, phase1: Path, reader: Reader, out: Path) -> dict[str, Any]:
