@@ -31,7 +31,7 @@ def draw(result: dict[str, Any], folder: Path) -> None:
     names = list(systems[OURS]["tasks"])
     colours = {n: plt.get_cmap("tab20")(i) for i, n in enumerate(systems)}
 
-    figure, rows = plt.subplots(1, len(names), figsize=(5 * len(names), 4.2), sharey=True, squeeze=False)
+    figure, rows = plt.subplots(1, len(names), figsize=(5 * len(names), 4.5), sharey=True, squeeze=False)
     axes = rows[0]
     for axis, name in zip(axes, names, strict=True):
         for system, found in systems.items():
@@ -45,8 +45,8 @@ def draw(result: dict[str, Any], folder: Path) -> None:
         axis.set_xlabel("share of tokens kept")
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("answers kept, %")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncol=7, fontsize=8)
-    figure.tight_layout(rect=(0, 0.1, 1, 1))
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncol=5, fontsize=8)
+    figure.tight_layout(rect=(0, 0.15, 1, 1))
     figure.savefig(folder / "peers_rate.png", dpi=110)
 
     figure, axis = plt.subplots(figsize=(7, 4.5))
@@ -63,6 +63,7 @@ def draw(result: dict[str, Any], folder: Path) -> None:
         axis.plot(1000 * seconds, kept, "o", color=colours[system], ms=9 if system == OURS else 6)
         axis.annotate(system, (1000 * seconds, kept), xytext=(5, 4), textcoords="offset points", fontsize=8)
     axis.set_xscale("log")
+    axis.margins(x=0.15)
     axis.set_xlabel(f"one question, p50 ms ({result['environment']['cores']} cores)")
     axis.set_ylabel("answers kept at a quarter of the tokens, %")
     if larger:
