@@ -190,13 +190,13 @@ def test_only_the_top_learns_and_it_learns_what_is_rewarded(
     encoder = Encoder(layout, groups)
     reader = StringMatch(groups)
     states, _ = answerable(reader, [make_state(encoder, g) for g in groups])
-    config = replace(CONFIG, alpha=0.5, learning_rate=3e-3, target_kl=0.5)
+    config = replace(CONFIG, alpha=0.5, target_kl=0.5)
     trainer = Phase2(config, model, layout.config.pad_id, reader, states)
     trainer.seed_memory()
     start = trainer.validate(states)["all"]
     assert (start["rate"], start["reward"]) == (100.0, 0.5)
-    rewards = [trainer.epoch()["train"]["reward"] for _ in range(8)]
-    assert sum(rewards[-2:]) / 2 > rewards[0] + 0.02
+    rewards = [trainer.epoch()["train"]["reward"] for _ in range(12)]
+    assert sum(rewards[-4:]) / 4 > rewards[0] + 0.02
     moved = {name for name, p in model.named_parameters() if not torch.equal(p, before[name])}
     assert moved
     assert not any(".0." in name or "embeddings" in name for name in moved)
