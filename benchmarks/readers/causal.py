@@ -90,16 +90,17 @@ class CausalReader:
         """What the model writes after each prompt. Their common beginning is read once for all calls."""
         import torch
 
-        shown = self._shown
+        shown = self._shown if all(row[: len(self._shown)] == self._shown for row in ids) else []
         batch = self.tokenizer.pad({"input_ids": [row[len(shown) :] for row in ids]}, return_tensors="pt")
-        before = torch.tensor([shown] * len(ids))
+        before = torch.tensor([shown] * len(ids), dtype=torch.long)
         whole = torch.cat([before, batch["input_ids"]], dim=1).to(self._device)
         mask = torch.cat([torch.ones_like(before), batch["attention_mask"]], dim=1).to(self._device)
         with torch.inference_mode():
-            if self._seen is None:
+            if shown and self._seen is None:
                 self._seen = self._model(input_ids=whole[:1, : len(shown)], use_cache=True).past_key_values
-            cache = copy.deepcopy(self._seen)
-            cache.batch_repeat_interleave(len(ids))
+            cache = copy.deepcopy(self._seen) if shown else None
+            if cache:
+                cache.batch_repeat_interleave(len(ids))
             out = self._model.generate(
                 input_ids=whole,
                 attention_mask=mask,
