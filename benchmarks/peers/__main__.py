@@ -29,7 +29,7 @@ from benchmarks.tasks import Example, findable
 from tersely import Compressor, Document
 from tersely.errors import TerselyError
 from tersely.metrics import contains_answer, token_f1
-from tersely.onnx.artifacts import load_artifact
+from tersely.runtime.artifacts import load_artifact
 from tersely.selector.selector import Selector
 from tersely.text.tokens import resolve_counter
 

@@ -25,7 +25,7 @@ from benchmarks.results import BASELINES, environment, fill_section, write_json
 from benchmarks.tasks import TASKS, Example, Split
 from benchmarks.tasks.negatives import Neighbours
 from tersely.errors import TerselyError
-from tersely.onnx.artifacts import load_artifact
+from tersely.runtime.artifacts import load_artifact
 from tersely.selector.selector import Selector
 
 RECORD = BASELINES / "quality.json"

@@ -25,8 +25,8 @@ from benchmarks.quality.statistics import bootstrap, paired_difference
 from benchmarks.results import add_out, describe, environment, publish, table
 from benchmarks.tasks import TASKS, Example, KeptSpan, load, score_kept
 from tersely.levels import choose_level
-from tersely.onnx.artifacts import load_artifact
-from tersely.selector.packing import Choice, Item, pack, rank, value
+from tersely.packing.fill import Choice, Item, pack, rank, value
+from tersely.runtime.artifacts import load_artifact
 from tersely.selector.selector import DocumentScores, ScoredInput, Selector
 from tersely.text.sentences import split_units
 from tersely.text.tokens import resolve_counter

@@ -24,7 +24,7 @@ from benchmarks.tasks import Example, load, score_kept
 from tersely import Compressor, Document
 from tersely.errors import TerselyError
 from tersely.metrics import contains_answer
-from tersely.onnx.artifacts import load_artifact
+from tersely.runtime.artifacts import load_artifact
 from tersely.selector.calibration import Calibration
 from tersely.selector.selector import Selector
 from tersely.text.sentences import split_units

@@ -25,7 +25,7 @@ from benchmarks.results import add_out, describe, environment, publish, table
 from benchmarks.tasks import TASKS, Example, findable
 from tersely import Compressor, Document
 from tersely.metrics import token_f1
-from tersely.onnx.artifacts import load_artifact
+from tersely.runtime.artifacts import load_artifact
 from tersely.selector.selector import Selector
 
 NAMES = ("hotpotqa", "qed_nq_10", "squad")

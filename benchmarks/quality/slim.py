@@ -16,8 +16,8 @@ from itertools import pairwise
 from benchmarks import cache
 from benchmarks.tasks.example import Example, KeptSpan, runs
 from benchmarks.tasks.rows import locate
-from tersely import render
 from tersely.errors import MissingDependencyError
+from tersely.packing import render
 from tersely.types import Citation, Document
 
 PACKAGE = "llmslim"

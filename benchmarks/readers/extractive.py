@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 
 from benchmarks.cache import digest
 from benchmarks.readers.protocol import Prompt
-from tersely.onnx.session import EncoderSession, Workers, allowed_threads
+from tersely.runtime.session import EncoderSession, Workers, allowed_threads
 from tersely.selector.layout import batches
 
 GRAPH, TOKENIZER, CONFIG = "model_quantized.onnx", "tokenizer.json", "reader.json"

@@ -11,7 +11,7 @@ from tersely.cli_input import Request, read_requests
 from tersely.cli_output import Progress
 from tersely.cli_report import Report
 from tersely.errors import InvalidInputError
-from tersely.onnx.artifacts import load_artifact, write_manifest
+from tersely.runtime.artifacts import load_artifact, write_manifest
 from tersely.selector.calibration import Calibration, Case, Measured, measure, write_calibration
 from tersely.selector.selector import Selector
 

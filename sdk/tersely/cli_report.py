@@ -15,8 +15,8 @@ from tersely.cli_args import DEMO_QUERY
 from tersely.cli_input import demo_documents
 from tersely.compressor import Compressor
 from tersely.errors import ArtifactError, MissingDependencyError, OfflineError
-from tersely.onnx.artifacts import Artifact, load_artifact
-from tersely.onnx.session import usable_cores
+from tersely.runtime.artifacts import Artifact, load_artifact
+from tersely.runtime.session import usable_cores
 
 _PACKAGES = ("tersely", "onnxruntime", "tokenizers", "sentencex", "numpy")
 _TIMED_RUNS = 5

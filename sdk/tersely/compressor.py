@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tersely import inputs
 from tersely.errors import InvalidInputError
 from tersely.inputs import Detail, DocumentLike, Order
-from tersely.job import Clock, Job, Scores
 from tersely.levels import LEVELS, level_of
+from tersely.packing.job import Clock, Job, Scores
 from tersely.text.tokens import TokenCounter, encodable, resolve_counter
 from tersely.types import Compression
 
@@ -93,7 +93,7 @@ class Compressor:
                 "tersely.rerank."
             )
         # Imported here: `import tersely` needs not wait for numpy.
-        from tersely.onnx.session import Workers, allowed_threads
+        from tersely.runtime.session import Workers, allowed_threads
 
         self._reranker = reranker
         self._requests = Workers(allowed_threads(threads))
@@ -377,7 +377,7 @@ def _load(model: str | Path | Scorer | None, threads: int | None) -> tuple[Score
     """The scorer, and the name that receipts give it."""
     if isinstance(model, str | Path | None):
         # Imported here: `import tersely` needs neither numpy nor tokenizers.
-        from tersely.onnx.artifacts import load_artifact
+        from tersely.runtime.artifacts import load_artifact
         from tersely.selector.selector import Selector
 
         artifact = load_artifact(model)

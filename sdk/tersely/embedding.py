@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from tersely.errors import ArtifactError
-from tersely.onnx.artifacts import Artifact, load_artifact
-from tersely.onnx.session import EncoderSession, Workers, allowed_threads
+from tersely.runtime.artifacts import Artifact, load_artifact
+from tersely.runtime.session import EncoderSession, Workers, allowed_threads
 from tersely.selector.layout import POOLED_NAME, Layout, LayoutConfig, Window, collate
 
 PROJECTION = "embedding.npz"

@@ -10,8 +10,8 @@ import pytest
 from benchmarks.quality import allocation, dial
 from benchmarks.quality.dial import Part, mixed
 from tersely.cli import main as cli
+from tersely.packing.fill import Item
 from tersely.selector.calibration import Calibration
-from tersely.selector.packing import Item
 
 
 def test_mixture_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:

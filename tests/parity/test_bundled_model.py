@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from tersely import Compressor, Document
-from tersely.onnx.session import EncoderSession
+from tersely.runtime.session import EncoderSession
 from tersely.selector.calibration import read_calibration
 from tersely.selector.fusion import Fusion
 from tersely.selector.layout import (

@@ -11,7 +11,7 @@ import pytest
 from tersely.embedding import PROJECTION, SentenceEmbedder
 from tersely.errors import ArtifactError
 from tersely.experience import Experience, ExperienceBank
-from tersely.onnx.artifacts import load_artifact, write_manifest
+from tersely.runtime.artifacts import load_artifact, write_manifest
 
 LESSONS = (
     ("Search by the object's name", "When a question asks who built something."),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from tersely import Compression, Document
-from tersely.selector.cutting import LONGEST_SENTENCE
+from tersely.packing.cutting import LONGEST_SENTENCE
 from tersely.text.sentences import split_units
 from tersely.types import Citation
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tersely.errors import ArtifactError, OfflineError
-from tersely.onnx.artifacts import MANIFEST, load_artifact, write_manifest
+from tersely.runtime.artifacts import MANIFEST, load_artifact, write_manifest
 from tersely.selector.layout import LAYOUT_VERSION
 
 GRAPH = "onnx/model.onnx"

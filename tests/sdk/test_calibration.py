@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tersely import ArtifactError, Compressor, Document, InvalidInputError
 from tersely.cli import main
-from tersely.onnx.artifacts import load_artifact, write_manifest
+from tersely.runtime.artifacts import load_artifact, write_manifest
 from tersely.selector.calibration import Calibration, Case, measure
 from tests.sdk.fakes import FakeScorer
 

@@ -21,8 +21,8 @@ from tersely import Compressor
 from tersely.cli import main
 from tersely.cli_args import DEMO_QUERY
 from tersely.cli_input import demo_documents
-from tersely.onnx.artifacts import load_artifact
-from tersely.onnx.session import EncoderSession
+from tersely.runtime.artifacts import load_artifact
+from tersely.runtime.session import EncoderSession
 
 COMMAND = [sys.executable, "-m", "tersely.cli"]
 QUERY = "Where is the spare key?"

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from tersely.selector.cutting import LONGEST_SENTENCE, SMALLEST_PIECE, cut, may_cut
+from tersely.packing.cutting import LONGEST_SENTENCE, SMALLEST_PIECE, cut, may_cut
 from tersely.text.sentences import Unit, split_units
 
 TABLE = "| year | place | note |\n|---|---|---|\n" + "".join(

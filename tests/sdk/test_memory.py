@@ -16,7 +16,7 @@ from tersely import Compressor, InvalidInputError
 from tersely.agent import AgentMemory, ConflictError, MemoryStore, OverlongError, StoreError
 from tersely.chat import ChatError, ScriptedChat
 from tersely.chat.transcript import size, with_text
-from tersely.database import Database
+from tersely.runtime.database import Database
 from tests.sdk import memory_kill
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 from tests.sdk.memory_fuzz import check_context, run_case

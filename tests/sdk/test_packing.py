@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tersely.selector.packing import Choice, Item, fit, pack, rank, value
+from tersely.packing.fill import Choice, Item, fit, pack, rank, value
 
 
 def items(*rows: tuple[float, int]) -> list[Item]:

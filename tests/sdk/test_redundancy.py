@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tersely import Compressor, Document
-from tersely.selector.packing import Item, pack
-from tersely.selector.redundancy import significant
+from tersely.packing.fill import Item, pack
+from tersely.packing.redundancy import significant
 from tests.sdk.checks import check_all
 from tests.sdk.fakes import FakeScorer
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tersely import Document
-from tersely.render import body, join
+from tersely.packing.render import body, join
 from tersely.text.sentences import split_units
 
 Ranges = list[tuple[int, int]]

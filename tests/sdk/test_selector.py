@@ -13,8 +13,8 @@ import pytest
 
 from tersely import Compressor, Document
 from tersely.errors import ArtifactError
-from tersely.onnx.artifacts import Artifact, load_artifact
-from tersely.onnx.session import EncoderSession, Workers, usable_cores
+from tersely.runtime.artifacts import Artifact, load_artifact
+from tersely.runtime.session import EncoderSession, Workers, usable_cores
 from tersely.selector.evidence import (
     HOPS,
     QUERY_FEATURES,

@@ -12,7 +12,7 @@ import pytest
 from onnxruntime.datasets import get_example
 
 from tersely.errors import ArtifactError
-from tersely.onnx.session import EncoderSession, Workers, usable_cores
+from tersely.runtime.session import EncoderSession, Workers, usable_cores
 
 ONES = np.ones((3, 2), dtype=np.float32)
 EXPECTED = np.array([[1, 2], [3, 4], [5, 6]], dtype=np.float32)  # mul_1.onnx multiplies by this constant
@@ -122,7 +122,7 @@ def test_survives_a_fork(graph: Path) -> None:
 
 
 def test_onnxruntime_neither_reports_nor_leaves_files_at_home(graph: Path, tmp_path: Path) -> None:
-    code = "import sys; from tersely.onnx.session import EncoderSession; EncoderSession(sys.argv[1])"
+    code = "import sys; from tersely.runtime.session import EncoderSession; EncoderSession(sys.argv[1])"
     variables = {k: v for k, v in os.environ.items() if k != "ORT_DISABLE_TELEMETRY" and "XDG" not in k}
     variables |= {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     subprocess.run([sys.executable, "-c", code, graph], env=variables, check=True)
@@ -132,7 +132,7 @@ def test_onnxruntime_neither_reports_nor_leaves_files_at_home(graph: Path, tmp_p
 def test_workers_still_work_while_the_interpreter_ends() -> None:
     code = (
         "import atexit\n"
-        "from tersely.onnx.session import Workers\n"
+        "from tersely.runtime.session import Workers\n"
         "workers = Workers(2)\n"
         "atexit.register(lambda: print(workers.map(abs, [-3, 1])))\n"
         "workers.map(abs, [-3, 1])\n"

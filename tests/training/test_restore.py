@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from benchmarks.export import quantise
-from tersely.onnx.artifacts import load_artifact
-from tersely.onnx.session import EncoderSession
+from tersely.runtime.artifacts import load_artifact
+from tersely.runtime.session import EncoderSession
 from tersely.selector.layout import OUTPUT_NAMES, POOLED_NAME
 from training.export.artifact import load_trained
 from training.export.onnx import export_float

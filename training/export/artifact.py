@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModel
 
 from benchmarks.export import quantise
-from tersely.onnx.artifacts import load_artifact, write_manifest
+from tersely.runtime.artifacts import load_artifact, write_manifest
 from tersely.selector.calibration import write_calibration
 from tersely.selector.layout import LAYOUT_VERSION, Layout, LayoutConfig
 from tersely.selector.selector import Selector

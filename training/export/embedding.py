@@ -23,7 +23,7 @@ from benchmarks.minilm import cached_embeddings, weights_folder
 from benchmarks.retrieval.ranks import passage_text, ranks
 from tersely.embedding import PROJECTION, Pooler
 from tersely.errors import MissingDependencyError
-from tersely.onnx.artifacts import load_artifact
+from tersely.runtime.artifacts import load_artifact
 from training.selector.data import Group, GroupDocument
 
 DIMENSION = 192

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from benchmarks.export import dimension, export_graph
-from tersely.onnx.session import EncoderSession
+from tersely.runtime.session import EncoderSession
 from tersely.selector.layout import INPUT_NAMES, OUTPUT_NAMES, POOLED_NAME, Window, collate
 from training.selector.model import SelectorModel, mean_state
 

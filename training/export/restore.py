@@ -17,7 +17,7 @@ import onnx
 import torch
 from numpy.typing import NDArray
 
-from tersely.onnx.artifacts import load_artifact
+from tersely.runtime.artifacts import load_artifact
 from training.selector.config import SelectorConfig, load_config
 from training.selector.model import build
 from training.selector.train import save

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.tasks.negatives import Passage, PassagePool
 from benchmarks.tasks.rows import read_rows
 from tersely.metrics import Range
-from tersely.render import body, join
+from tersely.packing.render import body, join
 from tersely.text.sentences import split_units
 from tersely.types import Document
 from training.selector.data import MULTI_HOP, Labelled, Question, question

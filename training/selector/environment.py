@@ -16,7 +16,7 @@ from torch import Tensor
 
 from benchmarks.readers import Prompt, Reader
 from tersely.metrics import is_correct
-from tersely.render import body, join
+from tersely.packing.render import body, join
 from tersely.selector.layout import Window
 from tersely.types import Document
 from training.selector.batching import Encoder

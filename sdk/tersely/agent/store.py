@@ -15,8 +15,8 @@ from typing import Protocol
 
 from tersely.agent.redaction import redact, redact_all
 from tersely.chat.transcript import Json
-from tersely.database import BUSY_S, Database
 from tersely.errors import TerselyError
+from tersely.runtime.database import BUSY_S, Database
 
 _MIGRATIONS = (
     (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tersely.errors import InvalidInputError
-from tersely.jsonl import numbered_lines
+from tersely.runtime.jsonl import numbered_lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from tersely.chat.protocol import ChatError, Message, Options, Reply, Sampling, ToolCall, Usage
 from tersely.errors import InvalidInputError, MissingDependencyError, OfflineError
-from tersely.offline import LOOPBACK, network_forbidden
+from tersely.runtime.offline import LOOPBACK, network_forbidden
 
 _OPENAI = "https://api.openai.com/v1"
 NONSENSE = (ValueError, AttributeError, TypeError, KeyError, IndexError)

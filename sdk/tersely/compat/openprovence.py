@@ -10,10 +10,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
-from tersely import inputs, render
+from tersely import inputs
 from tersely.compat.arguments import check_texts, refuse
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
+from tersely.packing import render
 from tersely.types import Compression, Document, Span
 
 FIRST_SENTENCE = "first_sentence"

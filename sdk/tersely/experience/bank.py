@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from tersely.database import Database
 from tersely.embedding import SentenceEmbedder
 from tersely.errors import InvalidInputError
 from tersely.experience.index import ExactIndex, Index
 from tersely.experience.types import Embedder, Experience, ExperienceError, Recalled, Vectors
 from tersely.inputs import check_count, check_query
-from tersely.jsonl import numbered_lines
+from tersely.runtime.database import Database
+from tersely.runtime.jsonl import numbered_lines
 
 ALPHA = 0.5
 """Weight of the query against the problem (table 3)."""

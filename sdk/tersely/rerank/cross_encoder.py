@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from tersely.errors import ArtifactError
-from tersely.onnx.session import EncoderSession, Workers, allowed_threads
 from tersely.rerank.protocol import passage
+from tersely.runtime.session import EncoderSession, Workers, allowed_threads
 from tersely.selector.layout import batches
 from tersely.text.tokens import encodable
 from tersely.types import Document

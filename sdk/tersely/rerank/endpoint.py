@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 from tersely.errors import InvalidInputError, OfflineError, TerselyError
-from tersely.offline import LOOPBACK, network_forbidden
 from tersely.rerank.protocol import passage
+from tersely.runtime.offline import LOOPBACK, network_forbidden
 from tersely.types import Document
 
 _BUSY = frozenset({408, 429, 500, 502, 503, 504})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tersely.onnx.artifacts import load_artifact
+from tersely.runtime.artifacts import load_artifact
 from tersely.selector.selector import ScoredInput, Selector
 from tersely.text.sentences import split_units
 from tersely.types import Document

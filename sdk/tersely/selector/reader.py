@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tersely.onnx.artifacts import Artifact
-from tersely.onnx.session import EncoderSession, Workers, allowed_threads
+from tersely.runtime.artifacts import Artifact
+from tersely.runtime.session import EncoderSession, Workers, allowed_threads
 from tersely.selector.evidence import Logits
 from tersely.selector.layout import OUTPUT_NAMES, LayoutConfig, Window, batches, collate
 

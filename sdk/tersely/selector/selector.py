@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from tersely.errors import ArtifactError
-from tersely.onnx.artifacts import Artifact
+from tersely.runtime.artifacts import Artifact
 from tersely.selector.calibration import Calibration, read_calibration
 from tersely.selector.evidence import (
     Evidence,

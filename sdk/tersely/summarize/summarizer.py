@@ -18,11 +18,12 @@ from typing import Literal
 
 import numpy as np
 
-from tersely import inputs, render
+from tersely import inputs
 from tersely.chat.protocol import ChatError, ChatModel, Message, Reply, without_thought
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike
+from tersely.packing import render
 from tersely.prompts import load_prompt
 from tersely.selector.selector import DocumentScores, ScoredInput
 from tersely.summarize.grounding import Sources

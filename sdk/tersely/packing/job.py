@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from time import perf_counter
 
-from tersely import render
 from tersely.inputs import Order
 from tersely.levels import Level
-from tersely.selector.cutting import cut, may_cut
-from tersely.selector.packing import Choice, Item, fit, rank, value, within
-from tersely.selector.redundancy import Words, significant
+from tersely.packing import render
+from tersely.packing.cutting import cut, may_cut
+from tersely.packing.fill import Choice, Item, fit, rank, value, within
+from tersely.packing.redundancy import Words, significant
 from tersely.text.sentences import Unit, split_units
 from tersely.types import Citation, Citations, CompressedDocument, Compression, Document, Span, Status
 

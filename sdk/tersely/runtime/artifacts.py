@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from tersely.errors import ArtifactError, MissingDependencyError, OfflineError
-from tersely.offline import network_forbidden
+from tersely.runtime.offline import network_forbidden
 from tersely.selector.layout import LAYOUT_VERSION
 
 MANIFEST = "manifest.json"

@@ -1,1 +1,0 @@
-"""Artifacts on disk and the ONNX session that runs them."""

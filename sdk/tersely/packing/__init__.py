@@ -1,0 +1,1 @@
+"""The budget: units and their costs, the choice, the receipt, the text."""
