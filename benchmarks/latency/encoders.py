@@ -15,8 +15,8 @@ import numpy as np
 from benchmarks.cache import cache_folder
 from tersely.errors import MissingDependencyError
 from tersely.runtime.session import EncoderSession, Workers, allowed_threads
+from tersely.selector.encoder import BATCH_TOKENS
 from tersely.selector.layout import batches
-from tersely.selector.reader import BATCH_TOKENS
 
 VOCABULARY = 30_000
 """Look-ups cost nothing, so XLM-RoBERTa's 250,000 rows would only fill memory."""

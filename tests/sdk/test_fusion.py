@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tersely.selector.evidence import (
+from tersely.selector.features import (
     BRIDGE_FEATURES,
     FIRST_FEATURES,
     QUERY_FEATURES,
@@ -26,7 +26,7 @@ from tersely.selector.evidence import (
     reread_features,
 )
 from tersely.selector.fusion import MIN_GATE, Fusion, Perceptron
-from tersely.selector.lexical import (
+from tersely.selector.matching import (
     TermIndex,
     any_per_document,
     names,

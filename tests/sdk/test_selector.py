@@ -15,7 +15,8 @@ from tersely import Compressor, Document
 from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import Artifact, load_artifact
 from tersely.runtime.session import EncoderSession, Workers, usable_cores
-from tersely.selector.evidence import (
+from tersely.selector.encoder import BATCH_TOKENS, Reader
+from tersely.selector.features import (
     HOPS,
     QUERY_FEATURES,
     bridge_features,
@@ -24,7 +25,6 @@ from tersely.selector.evidence import (
 )
 from tersely.selector.fusion import Perceptron
 from tersely.selector.layout import Ids
-from tersely.selector.reader import BATCH_TOKENS, Reader
 from tersely.selector.selector import (
     HOP_WINDOWS,
     MAX_TOKENS,

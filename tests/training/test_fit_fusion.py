@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from tersely.selector.evidence import FIRST_FEATURES, QUERY_FEATURES
-from tersely.selector.lexical import Floats
+from tersely.selector.features import FIRST_FEATURES, QUERY_FEATURES
+from tersely.selector.matching import Floats
 from training.selector.data import Group, GroupDocument
 from training.selector.fit_fusion import (
     Case,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from tersely.selector.evidence import (
+from tersely.selector.features import (
     ENCODER_FEATURES,
     FIRST_FEATURES,
     QUERY_FEATURES,
@@ -32,7 +32,7 @@ from tersely.selector.evidence import (
     reread_features,
 )
 from tersely.selector.fusion import Fusion, Perceptron
-from tersely.selector.lexical import Floats
+from tersely.selector.matching import Floats
 from tersely.selector.selector import ScoredInput, Selector
 from tersely.text.sentences import Unit
 from training.selector.data import MULTI_HOP, Group

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tersely.selector.evidence import FIRST_FEATURES, QUERY_FEATURES, SECOND_FEATURES
-from tersely.selector.lexical import Floats
+from tersely.selector.features import FIRST_FEATURES, QUERY_FEATURES, SECOND_FEATURES
+from tersely.selector.matching import Floats
 
 MIN_GATE = 0.1
 """Below this share the second stage could hardly matter and is left out, with its pass of the encoder."""

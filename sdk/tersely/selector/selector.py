@@ -18,7 +18,8 @@ from tokenizers import Tokenizer
 from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import Artifact
 from tersely.selector.calibration import Calibration, read_calibration
-from tersely.selector.evidence import (
+from tersely.selector.encoder import Reader, Verdict, collect
+from tersely.selector.features import (
     Evidence,
     Logits,
     bridge_features,
@@ -31,8 +32,7 @@ from tersely.selector.evidence import (
 )
 from tersely.selector.fusion import Fusion, sigmoid
 from tersely.selector.layout import EncodedDocument, Ids, Layout, LayoutConfig, Window
-from tersely.selector.lexical import Floats, share
-from tersely.selector.reader import Reader, Verdict, collect
+from tersely.selector.matching import Floats, share
 from tersely.text.sentences import Unit
 
 MAX_TOKENS = 16_384

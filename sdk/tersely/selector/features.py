@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tersely.selector.lexical import (
+from tersely.selector.matching import (
     Floats,
     TermIndex,
     any_per_document,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tersely.runtime.artifacts import Artifact
 from tersely.runtime.session import EncoderSession, Workers, allowed_threads
-from tersely.selector.evidence import Logits
+from tersely.selector.features import Logits
 from tersely.selector.layout import OUTPUT_NAMES, LayoutConfig, Window, batches, collate
 
 BATCH_TOKENS = 256
