@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from tersely import Document, InvalidInputError
-from tersely.cli_input import decode
+from tersely.cli.documents import decode
 
 MOST_NAMES = 100
 MOST_FILES = 1000

@@ -19,8 +19,8 @@ import pytest
 
 from tersely import Compressor
 from tersely.cli import main
-from tersely.cli_args import DEMO_QUERY
-from tersely.cli_input import demo_documents
+from tersely.cli.arguments import DEMO_QUERY
+from tersely.cli.documents import demo_documents
 from tersely.runtime.artifacts import load_artifact
 from tersely.runtime.session import EncoderSession
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tersely.cli_input import Request, demo_documents, read_documents, read_requests
+from tersely.cli.documents import Request, demo_documents, read_documents, read_requests
 from tersely.errors import InvalidInputError
 from tersely.types import Document
 

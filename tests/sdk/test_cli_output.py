@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tersely.cli_output import Progress, Style, label, receipt, show, summary, table, to_json
+from tersely.cli.output import Progress, Style, label, receipt, show, summary, table, to_json
 from tersely.types import Citations, CompressedDocument, Compression, Document, Span
 
 TEXT = "Kept one. Dropped two.\n\nKept three."

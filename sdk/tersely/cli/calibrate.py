@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
-from tersely.cli_input import Request, read_requests
-from tersely.cli_output import Progress
-from tersely.cli_report import Report
+from tersely.cli.documents import Request, read_requests
+from tersely.cli.output import Progress
+from tersely.cli.reports import Report
 from tersely.errors import InvalidInputError
 from tersely.runtime.artifacts import load_artifact, write_manifest
 from tersely.selector.calibration import Calibration, Case, Measured, measure, write_calibration

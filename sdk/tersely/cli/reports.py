@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, cast
 
-from tersely.cli_args import DEMO_QUERY
-from tersely.cli_input import demo_documents
+from tersely.cli.arguments import DEMO_QUERY
+from tersely.cli.documents import demo_documents
 from tersely.compressor import Compressor
 from tersely.errors import ArtifactError, MissingDependencyError, OfflineError
 from tersely.runtime.artifacts import Artifact, load_artifact

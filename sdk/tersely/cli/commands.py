@@ -1,6 +1,6 @@
 """The `tersely` command: arguments in, exit code out. The work is done elsewhere.
 
-Options are in `cli_args`, reading in `cli_input`, printing in `cli_output`, reports in `cli_report`.
+Options are in `arguments`, reading in `documents`, printing in `output`, reports in `reports`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
-from tersely import cli_args, cli_input, cli_output
+from tersely.cli import arguments, output
+from tersely.cli.documents import STDIN, demo_documents, read_documents, read_requests
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.types import Compression, Document
 
 if TYPE_CHECKING:
-    from tersely.cli_report import Report
+    from tersely.cli.reports import Report
 
-OK, INTERNAL, USAGE, MODEL, FAILED_OPEN, INTERRUPTED, BROKEN_PIPE = 0, 1, cli_args.USAGE, 3, 4, 130, 141
+OK, INTERNAL, USAGE, MODEL, FAILED_OPEN, INTERRUPTED, BROKEN_PIPE = 0, 1, arguments.USAGE, 3, 4, 130, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # The command reports failures itself, in one line; the library's log would say them twice.
     logging.getLogger("tersely").addHandler(logging.NullHandler())
     try:
-        args = cli_args.parser().parse_args(argv)
+        args = arguments.parser().parse_args(argv)
         code = _COMMANDS[args.command](args)
         sys.stdout.flush()
     except InvalidInputError as error:
@@ -61,20 +62,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _compress(args: argparse.Namespace) -> int:
     if args.batch is not None:
         return _batch(args)
-    if sys.stdin.isatty() and cli_input.STDIN in (args.files or [cli_input.STDIN]):
+    if sys.stdin.isatty() and STDIN in (args.files or [STDIN]):
         print("reading documents from the terminal; end with Ctrl-D", file=sys.stderr)
-    documents = cli_input.read_documents(args.files, args.format)
+    documents = read_documents(args.files, args.format)
     result, seconds = _timed(args, documents)
     if not args.json and not args.show:
         print(result.text)
         if sys.stderr.isatty():
-            print(cli_output.summary(result, documents, seconds), file=sys.stderr)
+            print(output.summary(result, documents, seconds), file=sys.stderr)
         return _verdict(result)
     return _print(args, result, documents, seconds)
 
 
 def _demo(args: argparse.Namespace) -> int:
-    documents = cli_input.demo_documents()
+    documents = demo_documents()
     result, seconds = _timed(args, documents)
     if not args.json:
         print(f"Question: {args.query}\n")
@@ -84,31 +85,31 @@ def _demo(args: argparse.Namespace) -> int:
 def _batch(args: argparse.Namespace) -> int:
     if args.files or args.show:
         raise InvalidInputError("--batch goes with neither FILE arguments nor --show. Leave them out.")
-    requests = cli_input.read_requests(args.batch)
+    requests = read_requests(args.batch)
     total = None
-    if args.batch != cli_input.STDIN:
+    if args.batch != STDIN:
         # A file is read whole first: the bar knows its end, and a bad line is found before any work is done.
         requests = list(requests)
         total = len(requests)
     compressor = _compressor(args)
     code = OK
-    with cli_output.Progress(total) as progress:
+    with output.Progress(total) as progress:
         for request in requests:
             try:
                 result = _run(compressor, args, request.query, request.documents)
             except InvalidInputError as error:
                 raise InvalidInputError(f"line {request.line}: {error}") from error
             head = {} if request.id is None else {"id": request.id}
-            print(cli_output.to_json({**head, "query": request.query, **result.to_dict()}), flush=True)
+            print(output.to_json({**head, "query": request.query, **result.to_dict()}), flush=True)
             code = _verdict(result, f"line {request.line}: ") or code
             progress.step()
     return code
 
 
 def _agent(args: argparse.Namespace) -> int:
-    from tersely import cli_agent
+    from tersely.cli import agent
 
-    return cli_agent.answer(args)
+    return agent.answer(args)
 
 
 def _mcp(args: argparse.Namespace) -> int:
@@ -119,27 +120,27 @@ def _mcp(args: argparse.Namespace) -> int:
 
 
 def _trace(args: argparse.Namespace) -> int:
-    from tersely import cli_agent
+    from tersely.cli import agent
 
-    return cli_agent.show(args)
+    return agent.show(args)
 
 
 def _calibrate(args: argparse.Namespace) -> int:
-    from tersely import cli_calibrate
+    from tersely.cli import calibrate
 
-    return _print_report(args, cli_calibrate.calibrate(args.model, args.threads, args.data, args.out))
+    return _print_report(args, calibrate.calibrate(args.model, args.threads, args.data, args.out))
 
 
 def _inspect(args: argparse.Namespace) -> int:
-    from tersely import cli_report  # here, because the other commands need not wait for its imports
+    from tersely.cli import reports  # here, because the other commands need not wait for its imports
 
-    return _print_report(args, cli_report.inspect(args.model))
+    return _print_report(args, reports.inspect(args.model))
 
 
 def _doctor(args: argparse.Namespace) -> int:
-    from tersely import cli_report
+    from tersely.cli import reports
 
-    return _print_report(args, cli_report.doctor(args.model, args.threads))
+    return _print_report(args, reports.doctor(args.model, args.threads))
 
 
 _COMMANDS = {
@@ -182,21 +183,21 @@ def _run(
 
 
 def _print(args: argparse.Namespace, result: Compression, documents: list[Document], seconds: float) -> int:
-    style = cli_output.Style.choose(args.color, sys.stdout)
+    style = output.Style.choose(args.color, sys.stdout)
     if args.json:
-        print(cli_output.to_json(result.to_dict()))
+        print(output.to_json(result.to_dict()))
     else:
-        view = cli_output.show if args.show else cli_output.receipt
-        print(view(result, documents, style), cli_output.summary(result, documents, seconds), sep="\n\n")
+        view = output.show if args.show else output.receipt
+        print(view(result, documents, style), output.summary(result, documents, seconds), sep="\n\n")
     return _verdict(result)
 
 
 def _print_report(args: argparse.Namespace, report: Report) -> int:
-    style = cli_output.Style.choose(args.color, sys.stdout)
+    style = output.Style.choose(args.color, sys.stdout)
     if args.json:
-        print(cli_output.to_json(report.facts))
+        print(output.to_json(report.facts))
     else:
-        print(*filter(None, [report.heading, cli_output.table(report.rows(), style)]), sep="\n\n")
+        print(*filter(None, [report.heading, output.table(report.rows(), style)]), sep="\n\n")
     return OK if report.problem is None else _complain(report.problem, MODEL)
 
 
@@ -213,7 +214,3 @@ def _complain(message: object, code: int) -> int:
     with contextlib.suppress(OSError):  # nobody may be left to read it; the exit code still says it
         print(f"tersely: {line}", file=sys.stderr)
     return code
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,5 @@
+"""The `tersely` command."""
+
+from tersely.cli.commands import main
+
+__all__ = ["main"]
