@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Protocol
 
 from tersely import Compressor
-from tersely.agent import AgentMemory
-from tersely.agent.billing import Billed
 from tersely.chat import ChatModel, Message, Reply
+from tersely.chat.billing import Billed
 from tersely.chat.transcript import Json, size
+from tersely.memory import AgentMemory
 
 Count = Callable[[str], int]
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from tersely import Compressor
-from tersely.agent import AgentMemory, MemoryStore
 from tersely.chat import ScriptedChat
+from tersely.memory import AgentMemory, MemoryStore
 
 TURNS = 256
 QUARTERS = 4

@@ -9,7 +9,7 @@ from haystack.dataclasses import ChatMessage
 from haystack.token_counters.types import TokenCounter
 
 from tersely import Compressor
-from tersely.agent.shortening import Shortener
+from tersely.memory.shortening import Shortener
 
 STEPS = (800, 400, 200, 100, 50)
 """Most tokens of a tool result, tried one after the other until the history is small enough."""

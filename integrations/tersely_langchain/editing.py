@@ -8,8 +8,8 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from tersely import Compressor, Document
-from tersely.agent.shortening import Shortener
 from tersely.inputs import check_count
+from tersely.memory.shortening import Shortener
 from tersely.summarize import Summarizer
 
 

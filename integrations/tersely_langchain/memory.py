@@ -15,7 +15,7 @@ from langchain_core.messages import AnyMessage, convert_to_messages
 from langgraph.runtime import Runtime
 
 from tersely import Compressor, InvalidInputError
-from tersely.agent import AgentMemory
+from tersely.memory import AgentMemory
 from tersely_langchain.bridge import Chat, Kept, StateLog, as_text
 from tersely_langchain.middleware import TerselyMiddleware, TerselyState
 

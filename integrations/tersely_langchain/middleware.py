@@ -13,9 +13,9 @@ from langchain_core.tools import StructuredTool
 from langgraph.types import Command
 
 from tersely import Compressor
-from tersely.agent.shortening import Shortener
 from tersely.agent.tools import ToolError, original_tool
 from tersely.inputs import check_count
+from tersely.memory.shortening import Shortener
 from tersely_langchain.editing import asked
 
 OPEN = "open_original"

@@ -12,11 +12,11 @@ from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.memory.memory import BaseMemoryBlock
 
 from tersely import Compressor, Document
-from tersely.agent import AgentMemory, MemoryStore
-from tersely.agent.memory import SMALLEST_LIMIT
-from tersely.agent.shortening import Shortener
 from tersely.chat.transcript import text_of
 from tersely.experience import ExperienceBank, format_experiences
+from tersely.memory import AgentMemory, MemoryStore
+from tersely.memory.memory import SMALLEST_LIMIT
+from tersely.memory.shortening import Shortener
 
 TASK_SHARE = 0.4
 """Most of the limit that the first message takes, which stays through every reset."""

@@ -30,8 +30,8 @@ from tersely.text.tokens import TokenCounter, encodable, resolve_counter
 from tersely.types import Compression
 
 if TYPE_CHECKING:
+    from tersely.chat.compression import CompressedMessages
     from tersely.chat.protocol import Message
-    from tersely.messages import CompressedMessages
     from tersely.rerank.protocol import Reranker
     from tersely.selector.calibration import Calibration
     from tersely.selector.selector import DocumentScores, ScoredInput
@@ -291,7 +291,7 @@ class Compressor:
                 than the limit by itself.
         """
         # Imported here: `import tersely` needs nothing of chats.
-        from tersely.messages import compress_messages
+        from tersely.chat.compression import compress_messages
 
         return compress_messages(self, messages, query=query, budget=budget, rate=rate)
 

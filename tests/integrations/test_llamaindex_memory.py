@@ -16,8 +16,8 @@ from llama_index.core.memory import Memory
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from tersely import Compressor
-from tersely.agent import AgentMemory, MemoryStore
 from tersely.experience import Experience, ExperienceBank
+from tersely.memory import AgentMemory, MemoryStore
 from tersely_llamaindex import TerselyMemoryBlock
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 

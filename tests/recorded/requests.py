@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tersely import Compressor, Document
-from tersely.agent import AgentMemory
 from tersely.chat import ScriptedChat
+from tersely.memory import AgentMemory
 from tersely.rerank import Relevance
 from tersely.summarize import Summarizer
 from tests.sdk import inputs

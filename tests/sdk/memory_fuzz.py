@@ -17,10 +17,10 @@ from functools import lru_cache
 from typing import Any
 
 from tersely import Compressor
-from tersely.agent import AgentMemory, MemoryStore, OverlongError
 from tersely.chat import ChatError, ScriptedChat
 from tersely.chat.transcript import call_ids, size
 from tersely.errors import InvalidInputError
+from tersely.memory import AgentMemory, MemoryStore, OverlongError
 from tersely.text.approximate import ApproximateCounter
 from tests.sdk.fakes import FakeScorer
 

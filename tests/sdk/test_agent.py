@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from tersely import Compressor, InvalidInputError
-from tersely.agent import Agent, AgentMemory, FolderIndex, Tool, ToolError, search_tools, trace, ziprl
+from tersely.agent import Agent, FolderIndex, Tool, ToolError, search_tools, trace, ziprl
 from tersely.agent.tools import finish_tool
 from tersely.agent.ziprl import MalformedError, parse
 from tersely.chat import ChatError, Reply, ScriptedChat, ToolCall, Usage
 from tersely.chat.transcript import size
 from tersely.experience import Experience, ExperienceBank
 from tersely.levels import LEVELS
+from tersely.memory import AgentMemory
 from tests.sdk.fakes import FakeScorer
 from tests.sdk.test_experience import Letters
 

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tersely import Compressor, InvalidInputError
-from tersely.agent import AgentMemory, ConflictError, MemoryStore, OverlongError, StoreError
 from tersely.chat import ChatError, ScriptedChat
 from tersely.chat.transcript import size, with_text
+from tersely.memory import AgentMemory, ConflictError, MemoryStore, OverlongError, StoreError
 from tersely.runtime.database import Database
 from tests.sdk import memory_kill
 from tests.sdk.fakes import BrokenScorer, FakeScorer
@@ -500,7 +500,7 @@ def test_two_writers_of_one_session_are_told(tmp_path: Path) -> None:
 
 def test_processes_that_open_a_new_file_at_once_wait_for_each_other(tmp_path: Path) -> None:
     """SQLite answers at once, without waiting, where two of them switch to write-ahead logging."""
-    code = "import sys; from tersely.agent import MemoryStore\nfor p in sys.argv[1:]: MemoryStore(p).close()"
+    code = "import sys; from tersely.memory import MemoryStore\nfor p in sys.argv[1:]: MemoryStore(p).close()"
     files = [str(tmp_path / f"{i}.db") for i in range(25)]
     started = [subprocess.Popen([sys.executable, "-c", code, *files]) for _ in range(4)]
     assert [process.wait(120) for process in started] == [0] * 4

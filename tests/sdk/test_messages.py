@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tersely import Compressor, InvalidInputError
+from tersely.chat.compression import LEFT_OUT, SHORTENED
 from tersely.chat.transcript import size, text_of
-from tersely.messages import LEFT_OUT, SHORTENED
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
 TASK = "Which lighthouse is the oldest?"

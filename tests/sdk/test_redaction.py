@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tersely.agent.redaction import redact, redact_all
+from tersely.memory.redaction import redact, redact_all
 
 
 @pytest.mark.parametrize(

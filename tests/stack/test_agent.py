@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from tersely import cli
-from tersely.agent import Agent, AgentMemory, FolderIndex, search_tools
+from tersely.agent import Agent, FolderIndex, search_tools
 from tersely.chat import OpenAIChat
 from tersely.experience import Attempt, ExperienceError, extract
+from tersely.memory import AgentMemory
 
 
 @pytest.fixture

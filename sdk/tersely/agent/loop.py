@@ -18,19 +18,19 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from tersely.agent import trace, ziprl
-from tersely.agent.billing import Billed
 from tersely.agent.calls import read_call, run_tool, said, with_ids
-from tersely.agent.memory import AgentMemory, OverlongError
-from tersely.agent.shortening import Shortener
 from tersely.agent.tools import Tool, experience_tool, finish_tool, original_tool
 from tersely.agent.trace import TurnTrace
 from tersely.agent.ziprl import Call, MalformedError
+from tersely.chat.billing import Billed
 from tersely.chat.protocol import ChatError, ChatModel, Message, without_thought
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.experience.bank import ExperienceBank
 from tersely.inputs import check_count, check_query
 from tersely.levels import LEVELS, level_of
+from tersely.memory.memory import AgentMemory, OverlongError
+from tersely.memory.shortening import Shortener
 from tersely.prompts import load_prompt
 from tersely.quality import quality
 

@@ -16,16 +16,16 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, cast, get_args
 
-from tersely.agent.redaction import redact_all
-from tersely.agent.reset import Before, Resetter
-from tersely.agent.segments import Segment, SubTrajectory
-from tersely.agent.shortening import Shortener
-from tersely.agent.store import EventStore, StoreError
 from tersely.chat.protocol import ChatError, ChatModel, Message, Options, without_thought
 from tersely.chat.transcript import Json, call_ids, check_message, render, size, text_of
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.inputs import check_count
+from tersely.memory.redaction import redact_all
+from tersely.memory.reset import Before, Resetter
+from tersely.memory.segments import Segment, SubTrajectory
+from tersely.memory.shortening import Shortener
+from tersely.memory.store import EventStore, StoreError
 from tersely.prompts import load_prompt
 from tersely.text.approximate import ApproximateCounter
 

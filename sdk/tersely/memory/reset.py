@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tersely.agent.shortening import Originals, Shortener
 from tersely.chat.transcript import PER_MESSAGE, Json, size, text_of
 from tersely.errors import InvalidInputError
+from tersely.memory.shortening import Originals, Shortener
 from tersely.prompts import escaped, load_prompt
 from tersely.summarize.grounding import identifiers
 

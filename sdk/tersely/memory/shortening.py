@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from tersely.agent.store import original_id
 from tersely.chat.transcript import Json, size, text_of, with_text
 from tersely.compressor import Compressor
+from tersely.memory.store import original_id
 
 SHORTEST = 24
 """Tokens; a text that would have less room is replaced by a reference to its original."""

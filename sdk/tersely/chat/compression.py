@@ -1,7 +1,7 @@
 """A chat transcript with shorter tool results: what fills the context of most agents.
 
 Every message stays where it is, with its role, its ids and its tool calls; only the texts of tool results
-become shorter. `tersely.agent.AgentMemory` goes further and forgets whole steps.
+become shorter. `tersely.memory.AgentMemory` goes further and forgets whole steps.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def compress_messages(
     if bare > limit:
         raise InvalidInputError(
             f"Only tool results become shorter; without them the messages take {bare} tokens, and the limit "
-            f"is {limit}. Raise it, or use tersely.agent.AgentMemory, which forgets whole steps."
+            f"is {limit}. Raise it, or use tersely.memory.AgentMemory, which forgets whole steps."
         )
     room = max(1, limit - bare)
     while True:

@@ -1,0 +1,20 @@
+"""What an agent remembers: a transcript under a limit, kept on disk where a store is given.
+
+memory = AgentMemory([{"role": "user", "content": "Find the oldest lighthouse."}], limit=8000)
+memory.append(message)  # every message of the model and of its tools
+messages = memory.prepare(model)  # what to send next; reset to notes where it would not fit
+"""
+
+from tersely.memory.memory import AgentMemory, OverlongError
+from tersely.memory.segments import SubTrajectory
+from tersely.memory.store import ConflictError, EventStore, MemoryStore, StoreError
+
+__all__ = [
+    "AgentMemory",
+    "ConflictError",
+    "EventStore",
+    "MemoryStore",
+    "OverlongError",
+    "StoreError",
+    "SubTrajectory",
+]
