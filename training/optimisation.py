@@ -8,7 +8,7 @@ import sys
 import torch
 from torch import nn
 
-from benchmarks.precision import bf16_is_fast
+from benchmarks.shared.precision import bf16_is_fast
 
 
 def precision(device: str) -> str:

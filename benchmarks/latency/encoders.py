@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.cache import cache_folder
+from benchmarks.shared.cache import cache_folder
 from tersely.errors import MissingDependencyError
 from tersely.runtime.session import EncoderSession, Workers, allowed_threads
 from tersely.selector.encoder import BATCH_TOKENS
@@ -67,7 +67,7 @@ def _quantised(shape: Shape) -> Path:
     try:
         from transformers import ModernBertConfig, ModernBertModel, XLMRobertaConfig, XLMRobertaModel
 
-        from benchmarks.export import export_encoder, quantise
+        from benchmarks.shared.export import export_encoder, quantise
     except ImportError as error:
         raise MissingDependencyError(
             "the reference encoders need torch, transformers and onnx: pip install --group training"

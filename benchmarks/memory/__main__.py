@@ -25,7 +25,7 @@ from benchmarks.memory.transcripts import Transcript, read_transcripts
 from benchmarks.progress import Progress
 from benchmarks.quality.statistics import Estimate, bootstrap, paired_difference
 from benchmarks.results import add_out, describe, environment, publish, table
-from benchmarks.tasks.rows import data_folder
+from benchmarks.shared.tasks.rows import data_folder
 from tersely import Compressor
 from tersely.chat import ChatModel, OpenAIChat
 from tersely.chat.transcript import size

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tasks import Example, load
-from benchmarks.tasks.rows import read_lines
+from benchmarks.shared.tasks import Example, load
+from benchmarks.shared.tasks.rows import read_lines
 from tersely.chat.transcript import Json, text_of
 from tersely.text.sentences import split_units
 

@@ -23,9 +23,9 @@ from benchmarks.peers.report import markdown
 from benchmarks.progress import Progress
 from benchmarks.quality.controls import beside
 from benchmarks.quality.runner import Remembering
-from benchmarks.readers import CachedReader, Prompt, Reader, open_reader
 from benchmarks.results import add_out, environment, publish
-from benchmarks.tasks import Example, findable
+from benchmarks.shared.readers import CachedReader, Prompt, Reader, open_reader
+from benchmarks.shared.tasks import Example, findable
 from tersely import Compressor, Document
 from tersely.errors import TerselyError
 from tersely.metrics import contains_answer, token_f1

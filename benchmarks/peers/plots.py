@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.report import timed
-from benchmarks.tasks import TASKS
+from benchmarks.shared.tasks import TASKS
 
 OURS = "tersely"
 MOST = 0.35

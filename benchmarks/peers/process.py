@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import cache
 from benchmarks.peers.install import python
 from benchmarks.results import environment
+from benchmarks.shared import cache
 from tersely.errors import MissingDependencyError, TerselyError
 
 WORKER = Path(__file__).with_name("worker.py")

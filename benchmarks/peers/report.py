@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.quality.statistics import bootstrap, paired_difference, wilson
 from benchmarks.results import describe, table
-from benchmarks.tasks import TASKS
+from benchmarks.shared.tasks import TASKS
 
 OURS = "tersely"
 MEGABYTE = 1_000_000

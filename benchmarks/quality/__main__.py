@@ -22,8 +22,8 @@ from benchmarks.quality.report import markdown, summarise
 from benchmarks.quality.runner import OURS, RATES, Remembering, run_task
 from benchmarks.quality.slim import require_slim
 from benchmarks.results import BASELINES, environment, fill_section, write_json
-from benchmarks.tasks import TASKS, Example, Split
-from benchmarks.tasks.negatives import Neighbours
+from benchmarks.shared.tasks import TASKS, Example, Split
+from benchmarks.shared.tasks.negatives import Neighbours
 from tersely.errors import TerselyError
 from tersely.runtime.artifacts import load_artifact
 from tersely.selector.selector import Selector

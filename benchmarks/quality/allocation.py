@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.progress import Progress
 from benchmarks.quality.statistics import bootstrap, paired_difference
 from benchmarks.results import add_out, describe, environment, publish, table
-from benchmarks.tasks import TASKS, Example, KeptSpan, load, score_kept
+from benchmarks.shared.tasks import TASKS, Example, KeptSpan, load, score_kept
 from tersely.levels import choose_level
 from tersely.packing.fill import Choice, Item, pack, rank, value
 from tersely.runtime.artifacts import load_artifact

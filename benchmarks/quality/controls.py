@@ -68,7 +68,7 @@ class MiniLMScorer(_Ranking):
         self._advance = advance
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        from benchmarks.minilm import cached_embeddings
+        from benchmarks.shared.minilm import cached_embeddings
 
         vectors = cached_embeddings([query, *unit_texts(documents)], self._advance)
         return _split(documents, (vectors[1:] @ vectors[0] + 1) / 2)
@@ -78,7 +78,7 @@ class MiniLMDocuments(_Ranking):
     """Cosine of all-MiniLM-L6-v2 embeddings of the query and each whole document, for its relevance."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        from benchmarks.minilm import cached_embeddings
+        from benchmarks.shared.minilm import cached_embeddings
 
         vectors = cached_embeddings([query, *(_titled(d, d.text) for d in documents)])
         return [

@@ -20,7 +20,7 @@ from benchmarks.progress import Progress
 from benchmarks.quality.runner import Remembering
 from benchmarks.quality.statistics import wilson
 from benchmarks.results import add_out, describe, environment, publish, table
-from benchmarks.tasks import Example, load, score_kept
+from benchmarks.shared.tasks import Example, load, score_kept
 from tersely import Compressor, Document
 from tersely.errors import TerselyError
 from tersely.metrics import contains_answer

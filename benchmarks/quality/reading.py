@@ -20,9 +20,9 @@ from benchmarks.progress import Progress
 from benchmarks.quality.controls import Scorer, beside
 from benchmarks.quality.runner import OURS, Remembering
 from benchmarks.quality.statistics import bootstrap, paired_difference
-from benchmarks.readers import CachedReader, Prompt, Reader, open_reader
 from benchmarks.results import add_out, describe, environment, publish, table
-from benchmarks.tasks import TASKS, Example, findable
+from benchmarks.shared.readers import CachedReader, Prompt, Reader, open_reader
+from benchmarks.shared.tasks import TASKS, Example, findable
 from tersely import Compressor, Document
 from tersely.metrics import token_f1
 from tersely.runtime.artifacts import load_artifact

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.quality.runner import OURS, OWN, SLIM, Cell, Cells, settings
 from benchmarks.quality.statistics import Estimate, bootstrap, paired_difference, wilson
 from benchmarks.results import describe, table
-from benchmarks.tasks import Example
+from benchmarks.shared.tasks import Example
 
 TITLES = {
     OURS: "**tersely**",

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.quality.controls import Scorer
 from benchmarks.quality.slim import measure, slim_keep
 from benchmarks.quality.statistics import Floats
-from benchmarks.tasks import Example, KeptSpan, score_kept
+from benchmarks.shared.tasks import Example, KeptSpan, score_kept
 from tersely.compressor import Compressor
 from tersely.selector.selector import DocumentScores, ScoredInput
 from tersely.types import Compression, Document

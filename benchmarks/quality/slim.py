@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 
-from benchmarks import cache
-from benchmarks.tasks.example import Example, KeptSpan, runs
-from benchmarks.tasks.rows import locate
+from benchmarks.shared import cache
+from benchmarks.shared.tasks.example import Example, KeptSpan, runs
+from benchmarks.shared.tasks.rows import locate
 from tersely.errors import MissingDependencyError
 from tersely.packing import render
 from tersely.types import Citation, Document

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.minilm import cached_embeddings, shared_minilm
 from benchmarks.quality.statistics import bootstrap
 from benchmarks.results import add_out, describe, environment, publish, table
 from benchmarks.retrieval.bank import INDICES, bank_times
-from benchmarks.retrieval.ranks import passage_text, ranks
-from benchmarks.tasks import Example, load
+from benchmarks.shared.minilm import cached_embeddings, shared_minilm
+from benchmarks.shared.ranks import passage_text, ranks
+from benchmarks.shared.tasks import Example, load
 from tersely.embedding import SentenceEmbedder
 from tersely.text.bm25 import BM25
 

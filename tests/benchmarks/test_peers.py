@@ -13,7 +13,7 @@ from benchmarks.peers import process
 from benchmarks.peers.plots import draw
 from benchmarks.peers.process import Output, Peer, bring_to
 from benchmarks.peers.report import markdown
-from benchmarks.tasks.example import Example, SourceDocument
+from benchmarks.shared.tasks.example import Example, SourceDocument
 from tersely.errors import MissingDependencyError, TerselyError
 
 TEXT = "x" * 1000

@@ -12,7 +12,7 @@ from benchmarks.quality.controls import BM25Scorer, DocumentScorer, HeadScorer, 
 from benchmarks.quality.runner import OURS, OWN, Cells, Remembering, run_task, settings
 from benchmarks.quality.slim import locate_pieces, measure, slim_keep
 from benchmarks.results import fill_section, processor
-from benchmarks.tasks import Example, load
+from benchmarks.shared.tasks import Example, load
 from tersely.compressor import Compressor
 from tersely.selector.selector import DocumentScores, ScoredInput
 from tersely.text.sentences import split_units

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.readers import CachedReader, Prompt, Reader, open_reader
-from benchmarks.readers.causal import CausalReader
-from benchmarks.readers.extractive import SpanLayout, SpanWindow, best_span
-from benchmarks.readers.protocol import first_line
-from benchmarks.readers.server import ServerReader
+from benchmarks.shared.readers import CachedReader, Prompt, Reader, open_reader
+from benchmarks.shared.readers.causal import CausalReader
+from benchmarks.shared.readers.extractive import SpanLayout, SpanWindow, best_span
+from benchmarks.shared.readers.protocol import first_line
+from benchmarks.shared.readers.server import ServerReader
 from tersely.errors import InvalidInputError
 from tersely.metrics import is_correct
 from tests.loopback import Answer, Serve, serving

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.quality import reading
 from benchmarks.quality.reading import FEW, WHOLE, _cell
-from benchmarks.readers import Prompt
+from benchmarks.shared.readers import Prompt
 
 
 class LookUp:

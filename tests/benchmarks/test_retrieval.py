@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import minilm
 from benchmarks.retrieval import __main__ as command
 from benchmarks.retrieval import bank
+from benchmarks.shared import minilm
 
 
 def test_measures_by_hand() -> None:

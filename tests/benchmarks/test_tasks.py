@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.tasks import TASKS, Example, load, runs, score_kept
-from benchmarks.tasks.rows import locate
+from benchmarks.shared.tasks import TASKS, Example, load, runs, score_kept
+from benchmarks.shared.tasks.rows import locate
 from tersely.errors import InvalidInputError
 from tersely.metrics import contains_answer
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
-from benchmarks.export import dimension, export_graph
+from benchmarks.shared.export import dimension, export_graph
 from tersely import ArtifactError, Document
 from tersely.rerank import CrossEncoder
 from tests.training.conftest import SHAPE, save_tokenizer

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import minilm
+from benchmarks.shared import minilm
 from training.export import embedding
 from training.export.embedding import contrast, reciprocal_rank, ridge
 

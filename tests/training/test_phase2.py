@@ -11,7 +11,7 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from benchmarks.readers import Prompt
+from benchmarks.shared.readers import Prompt
 from tersely import Compressor
 from tersely.metrics import contains_answer
 from tersely.selector.layout import Layout

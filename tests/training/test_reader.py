@@ -11,8 +11,8 @@ import pytest
 import torch
 from transformers import AutoModel
 
-from benchmarks.readers import Prompt
-from benchmarks.readers.extractive import ExtractiveReader, SpanLayout, collate, windows
+from benchmarks.shared.readers import Prompt
+from benchmarks.shared.readers.extractive import ExtractiveReader, SpanLayout, collate, windows
 from tests.training.test_road import config_for
 from training.reader import __main__ as command
 from training.reader.data import Marked, draw, read_sources

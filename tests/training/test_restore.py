@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.export import quantise
+from benchmarks.shared.export import quantise
 from tersely.runtime.artifacts import load_artifact
 from tersely.runtime.session import EncoderSession
 from tersely.selector.layout import OUTPUT_NAMES, POOLED_NAME

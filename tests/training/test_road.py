@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks.minilm import INSTALL, PACKAGE
+from benchmarks.shared.minilm import INSTALL, PACKAGE
 from tersely import Compressor, Document
 from tersely.embedding import SentenceEmbedder
 from training.export.artifact import export

@@ -15,7 +15,7 @@ import torch
 from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModel
 
-from benchmarks.export import quantise
+from benchmarks.shared.export import quantise
 from tersely.runtime.artifacts import load_artifact, write_manifest
 from tersely.selector.calibration import write_calibration
 from tersely.selector.layout import LAYOUT_VERSION, Layout, LayoutConfig

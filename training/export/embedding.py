@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from torch.nn import functional
 from tqdm import tqdm
 
-from benchmarks.minilm import cached_embeddings, weights_folder
-from benchmarks.retrieval.ranks import passage_text, ranks
+from benchmarks.shared.minilm import cached_embeddings, weights_folder
+from benchmarks.shared.ranks import passage_text, ranks
 from tersely.embedding import PROJECTION, Pooler
 from tersely.errors import MissingDependencyError
 from tersely.runtime.artifacts import load_artifact

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from benchmarks.export import dimension, export_graph
+from benchmarks.shared.export import dimension, export_graph
 from tersely.runtime.session import EncoderSession
 from tersely.selector.layout import INPUT_NAMES, OUTPUT_NAMES, POOLED_NAME, Window, collate
 from training.selector.model import SelectorModel, mean_state

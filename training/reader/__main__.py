@@ -22,9 +22,9 @@ from tokenizers import Tokenizer
 from tqdm import tqdm
 from transformers import AutoModel, AutoTokenizer
 
-from benchmarks.export import quantise
-from benchmarks.readers import Prompt
-from benchmarks.readers.extractive import (
+from benchmarks.shared.export import quantise
+from benchmarks.shared.readers import Prompt
+from benchmarks.shared.readers.extractive import (
     CONFIG,
     GRAPH,
     TOKENIZER,
@@ -34,7 +34,7 @@ from benchmarks.readers.extractive import (
     collate,
     windows,
 )
-from benchmarks.tasks.rows import data_folder
+from benchmarks.shared.tasks.rows import data_folder
 from tersely.metrics import exact_match, token_f1
 from training.optimisation import adamw, keep_freed_memory, triangle
 from training.reader.card import card

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.tasks.negatives import Passage, PassagePool
-from benchmarks.tasks.rows import read_rows
+from benchmarks.shared.tasks.negatives import Passage, PassagePool
+from benchmarks.shared.tasks.rows import read_rows
 from tersely.metrics import Range
 from tersely.packing.render import body, join
 from tersely.text.sentences import split_units

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmarks.export import dimension, export_graph
+from benchmarks.shared.export import dimension, export_graph
 
 
 class SpanModel(nn.Module):

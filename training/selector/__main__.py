@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks.tasks.rows import data_folder
+from benchmarks.shared.tasks.rows import data_folder
 from training.export.artifact import export
 from training.selector.config import load_config
 from training.selector.data import prepare

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.readers import CachedReader, Reader, open_reader
+from benchmarks.shared.readers import CachedReader, Reader, open_reader
 from training.export.artifact import load_layout
 from training.selector.bandit import Phase2Config, load_phase2_config
 from training.selector.batching import Encoder

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from benchmarks.readers import Reader
+from benchmarks.shared.readers import Reader
 from training.optimisation import adamw
 from training.selector.config import check_keys
 from training.selector.environment import Outcome, State, judge

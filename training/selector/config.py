@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tasks.negatives import Neighbours
+from benchmarks.shared.tasks.negatives import Neighbours
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tasks.negatives import Neighbours, Passage, PassagePool
-from benchmarks.tasks.rows import locate, read_rows
+from benchmarks.shared.tasks.negatives import Neighbours, Passage, PassagePool
+from benchmarks.shared.tasks.rows import locate, read_rows
 from tersely.metrics import Range
 from tersely.text.sentences import split_units
 from training.selector.config import DataConfig

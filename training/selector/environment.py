@@ -14,7 +14,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from benchmarks.readers import Prompt, Reader
+from benchmarks.shared.readers import Prompt, Reader
 from tersely.metrics import is_correct
 from tersely.packing.render import body, join
 from tersely.selector.layout import Window

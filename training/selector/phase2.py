@@ -21,7 +21,7 @@ import torch
 from tqdm import tqdm
 from transformers import AutoTokenizer
 
-from benchmarks.readers import CachedReader, Reader, open_reader
+from benchmarks.shared.readers import CachedReader, Reader, open_reader
 from tersely.metrics import contains_answer
 from tersely.selector.layout import Layout, LayoutConfig
 from training.export.artifact import load_layout, load_trained

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.tasks import Example, KeptSpan, SourceDocument, score_kept
+from benchmarks.shared.tasks import Example, KeptSpan, SourceDocument, score_kept
 from tersely.metrics import contains_answer
 from training.selector.data import Group
 

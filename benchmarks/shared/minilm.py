@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from benchmarks import cache
+from benchmarks.shared import cache
 from tersely.errors import MissingDependencyError
 from tersely.runtime.session import EncoderSession
 
@@ -108,7 +108,7 @@ def cached_embeddings(
 
 def _export(weights: Path, graph: Path) -> None:
     try:
-        from benchmarks.export import export_encoder
+        from benchmarks.shared.export import export_encoder
     except ImportError as error:
         raise MissingDependencyError(
             "exporting MiniLM needs torch and transformers: pip install --group training"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from benchmarks.cache import digest
+from benchmarks.shared.cache import digest
 
 INSTRUCTION = "Answer the question in one to five words, from the context alone."
 """EFFCOMP (appendix B.4) asks for an answer of this length; the words are ours."""

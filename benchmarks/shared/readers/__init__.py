@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.readers.cached import CachedReader
-from benchmarks.readers.protocol import Prompt, Reader
+from benchmarks.shared.readers.cached import CachedReader
+from benchmarks.shared.readers.protocol import Prompt, Reader
 from tersely.errors import InvalidInputError
 
 __all__ = ["CachedReader", "Prompt", "Reader", "open_reader"]
@@ -16,16 +16,16 @@ def open_reader(spec: str) -> Reader:
     `openai:URL#MODEL`. Raises InvalidInputError for anything else."""
     kind, _, where = spec.partition(":")
     if kind == "extractive" and where:
-        from benchmarks.readers.extractive import ExtractiveReader
+        from benchmarks.shared.readers.extractive import ExtractiveReader
 
         return ExtractiveReader(Path(where))
     if kind == "causal" and where:
-        from benchmarks.readers.causal import CausalReader
+        from benchmarks.shared.readers.causal import CausalReader
 
         return CausalReader(where)
     url, _, model = where.partition("#")
     if kind == "openai" and url and model:
-        from benchmarks.readers.server import ServerReader
+        from benchmarks.shared.readers.server import ServerReader
 
         return ServerReader(url, model)
     raise InvalidInputError(

@@ -1,6 +1,6 @@
 """Evaluation data sets: examples and how a compressed context of them is scored. No torch.
 
-    from benchmarks.tasks import load, score_kept
+    from benchmarks.shared.tasks import load, score_kept
 
     for example in load("hotpotqa", "eval", data="path/to/data"):
         kept = [(doc, start, end), ...]             # code-point ranges a compressor kept
@@ -12,8 +12,8 @@ is reported; a test asserts that it never names the other split.
 
 from __future__ import annotations
 
-from benchmarks.tasks.example import Example, KeptSpan, Score, SourceDocument, runs, score_kept
-from benchmarks.tasks.registry import TASKS, Split, Task, findable, load
+from benchmarks.shared.tasks.example import Example, KeptSpan, Score, SourceDocument, runs, score_kept
+from benchmarks.shared.tasks.registry import TASKS, Split, Task, findable, load
 
 __all__ = [
     "TASKS",

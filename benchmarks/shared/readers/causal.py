@@ -10,9 +10,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cache import digest
-from benchmarks.precision import bf16_is_fast
-from benchmarks.readers.protocol import NEW_TOKENS, Prompt, first_line, prompt_version
+from benchmarks.shared.cache import digest
+from benchmarks.shared.precision import bf16_is_fast
+from benchmarks.shared.readers.protocol import NEW_TOKENS, Prompt, first_line, prompt_version
 from tersely.errors import InvalidInputError
 
 BATCH_TOKENS = 4096

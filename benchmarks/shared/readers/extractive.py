@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from benchmarks.cache import digest
-from benchmarks.readers.protocol import Prompt
+from benchmarks.shared.cache import digest
+from benchmarks.shared.readers.protocol import Prompt
 from tersely.runtime.session import EncoderSession, Workers, allowed_threads
 from tersely.selector.layout import batches
 

@@ -6,8 +6,8 @@ import asyncio
 import os
 from collections.abc import Sequence
 
-from benchmarks.cache import digest
-from benchmarks.readers.protocol import NEW_TOKENS, Prompt, first_line, prompt_version
+from benchmarks.shared.cache import digest
+from benchmarks.shared.readers.protocol import NEW_TOKENS, Prompt, first_line, prompt_version
 from tersely.chat.openai import NONSENSE
 from tersely.errors import MissingDependencyError
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks import cache
-from benchmarks.readers.protocol import Prompt, Reader
+from benchmarks.shared import cache
+from benchmarks.shared.readers.protocol import Prompt, Reader
 
 BLOCK = 4096
 """Prompts answered between two savings."""

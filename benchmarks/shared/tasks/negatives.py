@@ -44,7 +44,7 @@ class PassagePool:
         self._bm25 = BM25(texts)
         self._vectors = None
         if neighbours == "mixed":
-            from benchmarks.minilm import cached_embeddings
+            from benchmarks.shared.minilm import cached_embeddings
 
             self._vectors = (cached_embeddings(questions), cached_embeddings(texts))
 

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from benchmarks.tasks.example import Example, KeptSpan, Score, SourceDocument, score_kept
-from benchmarks.tasks.negatives import Neighbours, Passage, PassagePool
-from benchmarks.tasks.rows import Row, data_folder, locate, read_rows
+from benchmarks.shared.tasks.example import Example, KeptSpan, Score, SourceDocument, score_kept
+from benchmarks.shared.tasks.negatives import Neighbours, Passage, PassagePool
+from benchmarks.shared.tasks.rows import Row, data_folder, locate, read_rows
 from tersely.errors import InvalidInputError
 from tersely.metrics import contains_answer
 

@@ -1,0 +1,4 @@
+"""What benchmarks and training both need: tasks, readers, model export.
+
+Training imports nothing else of benchmarks.
+"""
