@@ -25,9 +25,10 @@ from benchmarks.quality.statistics import bootstrap, paired_difference
 from benchmarks.results import add_out, describe, environment, publish, table
 from benchmarks.shared.tasks import TASKS, Example, KeptSpan, load, score_kept
 from tersely.levels import choose_level
-from tersely.packing.fill import Choice, Item, pack, rank, value
+from tersely.packing.fill import Candidate, Place, pack, priority, sort_by_priority
 from tersely.runtime.artifacts import load_artifact
-from tersely.selector.selector import DocumentScores, ScoredInput, Selector
+from tersely.selector import DocumentScores, ScoredInput
+from tersely.selector.selector import Selector
 from tersely.text.sentences import split_units
 from tersely.text.tokens import resolve_counter
 
@@ -104,11 +105,13 @@ def keep(selector: Selector, example: Example) -> dict[tuple[str, float], list[K
     costs = [[count(d.text[u.start : u.end]) for u in d.units] for d in inputs]
     titles = [count(f"{d.title}\n") if d.title else 0 for d in example.documents]
     sizes = [sum(c) + t for c, t in zip(costs, titles, strict=True)]
-    items = rank(
+    items = sort_by_priority(
         [
-            Item(doc, unit, value(float(worth), costs[doc][unit], selector.length_price), costs[doc][unit])
+            Candidate(
+                doc, unit, priority(float(worth), costs[doc][unit], selector.length_price), costs[doc][unit]
+            )
             for doc, s in enumerate(scored)
-            for unit, worth in enumerate(s.scores if s.worth is None else s.worth)
+            for unit, worth in enumerate(s.scores if s.packing_scores is None else s.packing_scores)
         ]
     )
     out: dict[tuple[str, float], list[KeptSpan]] = {}
@@ -123,16 +126,18 @@ def keep(selector: Selector, example: Example) -> dict[tuple[str, float], list[K
     return out
 
 
-def take_turns(items: Sequence[Item], titles: Sequence[int], room: int, shares: Sequence[float]) -> Choice:
+def take_turns(
+    items: Sequence[Candidate], titles: Sequence[int], room: int, shares: Sequence[float]
+) -> frozenset[Place]:
     """The best sentence that fits of the document that then has the fewest tokens for its share, again and
     again; `items` are best first."""
-    waiting: dict[int, list[Item]] = {}
+    waiting: dict[int, list[Candidate]] = {}
     for item in items:
         waiting.setdefault(item.doc, []).append(item)
     spent = dict.fromkeys(waiting, 0)
     chosen: set[tuple[int, int]] = set()
     while True:
-        offers: list[tuple[float, int, int, Item]] = []
+        offers: list[tuple[float, int, int, Candidate]] = []
         for doc, own in waiting.items():
             title = 0 if spent[doc] else titles[doc]
             item = next((i for i in own if i.cost + title <= room), None)

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tersely.selector.selector import DocumentScores, ScoredInput
+from tersely.selector import DocumentScores, ScoredInput
 from tersely.text.bm25 import BM25
 
 

@@ -13,7 +13,7 @@ from benchmarks.quality.slim import measure, slim_keep
 from benchmarks.quality.statistics import Floats
 from benchmarks.shared.tasks import Example, KeptSpan, score_kept
 from tersely.compressor import Compressor
-from tersely.selector.selector import DocumentScores, ScoredInput
+from tersely.selector import DocumentScores, ScoredInput
 from tersely.types import Compression, Document
 
 RATES = (0.05, 0.1, 0.25, 0.5)

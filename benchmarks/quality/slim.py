@@ -70,9 +70,9 @@ def measure(example: Example, kept: Sequence[KeptSpan], count: Count) -> int:
         # Kept ranges alternate with the gaps between them, as kept and dropped units do.
         ends = [offset for pair in ranges for offset in pair]
         pieces = list(pairwise(ends))
-        body, own = render.body(source.text, pieces, range(0, len(pieces), 2))
+        body, own = render.render_document(source.text, pieces, range(0, len(pieces), 2))
         parts.append((doc, Document(source.text, source.title), body, own))
-    text, _ = render.join(parts)
+    text, _ = render.join_documents(parts)
     return count(text) if text else 0
 
 

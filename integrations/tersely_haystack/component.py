@@ -9,7 +9,7 @@ from haystack import Document, component, default_from_dict, default_to_dict
 
 from tersely import Compression, Compressor, adapters
 from tersely import Document as Source
-from tersely.inputs import Detail, Order
+from tersely.options import Detail, Order
 
 
 @component

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from tersely import Compression, Compressor, adapters
 from tersely import Document as Source
-from tersely.inputs import Detail, Order
+from tersely.options import Detail, Order
 
 
 class TerselyCompressor(BaseDocumentCompressor):

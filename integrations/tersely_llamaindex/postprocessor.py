@@ -11,7 +11,7 @@ from llama_index.core.schema import ImageNode, MetadataMode, NodeWithScore, Quer
 
 from tersely import Compression, Compressor, Document, InvalidInputError, adapters
 from tersely.adapters import KEY
-from tersely.inputs import Detail, Order
+from tersely.options import Detail, Order
 from tersely.types import CompressedDocument
 
 

@@ -69,7 +69,7 @@ class Remembered:
 def compressed(found: Compression, read: Sequence[Document], originals: Originals) -> CallToolResult:
     """The reply of `compress`; every document can be expanded from now on."""
     kept: dict[int, list[tuple[int, int]]] = {}
-    for piece in sorted(found.pieces.pieces, key=lambda p: (p.doc, p.start)):
+    for piece in sorted(found.citations().entries, key=lambda p: (p.doc, p.start)):
         kept.setdefault(piece.doc, []).append((piece.start, piece.end))
     ids = [originals.keep(document) for document in read]
     sources = [document.title or str(place) for place, document in enumerate(read, 1)]

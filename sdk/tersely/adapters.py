@@ -56,6 +56,6 @@ def source(text: str, metadata: Mapping[str, Any], title_key: str | None) -> Doc
 def note(found: Compression, part: CompressedDocument) -> dict[str, Any]:
     """Relevance, and where every piece of the text stands in the original:
     `part.text[at:at + end - start] == original[start:end]` for each of "spans"."""
-    pieces = found.citations().of(part.source).pieces
+    pieces = found.citations().of(part.source).entries
     spans = [{"start": p.start, "end": p.end, "at": p.text_start} for p in pieces]
     return {"relevance": part.relevance, "spans": spans}

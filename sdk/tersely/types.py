@@ -73,24 +73,24 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Citations:
-    """Every piece of source text in a compression, in its order. Titles and separators have none."""
+    """Where the text of a compression comes from, in its order. Titles and separators have no entry."""
 
-    pieces: tuple[Citation, ...]
+    entries: tuple[Citation, ...]
 
     def locate(self, offset: int) -> tuple[int, int] | None:
         """(document, offset in its text) of the character at `offset`; None in a title or a separator."""
-        index = bisect_right(self.pieces, offset, key=lambda piece: piece.text_start) - 1
-        if index < 0 or offset >= self.pieces[index].text_end:
+        index = bisect_right(self.entries, offset, key=lambda entry: entry.text_start) - 1
+        if index < 0 or offset >= self.entries[index].text_end:
             return None
-        piece = self.pieces[index]
-        return piece.doc, piece.start + offset - piece.text_start
+        entry = self.entries[index]
+        return entry.doc, entry.start + offset - entry.text_start
 
     def of(self, doc: int) -> Citations:
         """Those of one document, with offsets in its own compressed text (`CompressedDocument.text`)."""
-        own = [piece for piece in self.pieces if piece.doc == doc]
+        own = [entry for entry in self.entries if entry.doc == doc]
         first = own[0].text_start if own else 0
         return Citations(
-            tuple(replace(p, text_start=p.text_start - first, text_end=p.text_end - first) for p in own)
+            tuple(replace(e, text_start=e.text_start - first, text_end=e.text_end - first) for e in own)
         )
 
 
@@ -118,11 +118,11 @@ class Compression:
     """Why nothing was compressed; None if something was."""
     model: str
     """Name and checksum of the model, as "name@12345678"."""
-    pieces: Citations = field(repr=False)
     timings: Mapping[str, float] = field(compare=False)
     """Seconds per stage: "split", "score", "pack", "total"."""
     recall_met: bool | None = None
     """Whether everything was kept that the promised `recall` needs; None where none was promised."""
+    _citations: Citations = field(default=Citations(()), repr=False)
 
     @property
     def rate(self) -> float:
@@ -131,7 +131,7 @@ class Compression:
 
     def citations(self) -> Citations:
         """The way from any offset of `text` back to its source."""
-        return self.pieces
+        return self._citations
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values; metadata is passed on as the caller gave it."""
@@ -141,7 +141,7 @@ class Compression:
             "documents": documents,
             "kept": [_fields(span) for span in self.kept],
             "dropped": [_fields(span) for span in self.dropped],
-            "citations": [_fields(piece) for piece in self.pieces.pieces],
+            "citations": [_fields(entry) for entry in self._citations.entries],
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
             "rate": self.rate,

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.quality import allocation, dial
 from benchmarks.quality.dial import Part, mixed
 from tersely.cli import main as cli
-from tersely.packing.fill import Item
+from tersely.packing.fill import Candidate
 from tersely.selector.calibration import Calibration
 
 
@@ -50,7 +50,13 @@ def test_dial_over_the_fixture(
     assert "calibrated on 9 held-out questions" in capsys.readouterr().out
 
 
-ITEMS = [Item(0, 0, 0.9, 4), Item(0, 1, 0.8, 4), Item(0, 2, 0.7, 4), Item(1, 0, 0.3, 4), Item(1, 1, 0.2, 4)]
+ITEMS = [
+    Candidate(0, 0, 0.9, 4),
+    Candidate(0, 1, 0.8, 4),
+    Candidate(0, 2, 0.7, 4),
+    Candidate(1, 0, 0.3, 4),
+    Candidate(1, 1, 0.2, 4),
+]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from benchmarks.quality.slim import locate_pieces, measure, slim_keep
 from benchmarks.results import fill_section, processor
 from benchmarks.shared.tasks import Example, load
 from tersely.compressor import Compressor
-from tersely.selector.selector import DocumentScores, ScoredInput
+from tersely.selector import DocumentScores, ScoredInput
 from tersely.text.sentences import split_units
 
 

@@ -45,7 +45,7 @@ def check_cover(result: Compression, docs: Sequence[Document]) -> None:
 
 def check_pieces(result: Compression, docs: Sequence[Document]) -> None:
     """The text is titles, separators and byte-exact pieces; kept spans are in source order and cited."""
-    pieces = result.citations().pieces
+    pieces = result.citations().entries
     pieces_of: dict[int, list[Citation]] = {}
     position = 0
     between: list[str] = []

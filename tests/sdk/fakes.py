@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tersely.selector.selector import DocumentScores, ScoredInput
+from tersely.selector import DocumentScores, ScoredInput
 
 
 class FakeScorer:
@@ -40,7 +40,7 @@ class BrokenScorer:
 def _score(wanted: frozenset[str], document: ScoredInput) -> DocumentScores:
     texts = [document.text[unit.start : unit.end] for unit in document.units]
     scores = np.array([_share(wanted, text) for text in texts], dtype=np.float64)
-    return DocumentScores(float(scores.max(initial=0.0)), scores)
+    return DocumentScores(float(scores.max(initial=0.0)), scores.tolist())
 
 
 def _share(wanted: frozenset[str], text: str) -> float:

@@ -10,7 +10,7 @@ import pytest
 
 from tersely import Compressor, InvalidInputError
 from tersely.compat import OpenProvenceModel, PromptCompressor
-from tersely.selector.selector import DocumentScores, ScoredInput
+from tersely.selector import DocumentScores, ScoredInput
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
 WORDS = "entry free Thursdays"

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tersely import Compression, Compressor, Document, InvalidInputError
-from tersely.selector.selector import DocumentScores, ScoredInput
+from tersely.selector import DocumentScores, ScoredInput
 from tersely.text.sentences import split_units
 from tests.sdk.checks import check_all
 from tests.sdk.fakes import BrokenScorer, FakeScorer

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from tersely.packing.cutting import LONGEST_SENTENCE, SMALLEST_PIECE, cut, may_cut
+from tersely.packing.cutting import LONGEST_SENTENCE, SMALLEST_PIECE, can_cut, cut
 from tersely.text.sentences import Unit, split_units
 
 TABLE = "| year | place | note |\n|---|---|---|\n" + "".join(
@@ -38,11 +38,11 @@ def test_pieces_hold_every_visible_character_in_order(text: str, room: int) -> N
 
 
 def test_only_structure_and_endless_sentences_may_be_cut() -> None:
-    assert not may_cut(Unit(0, LONGEST_SENTENCE, "sentence", False), room=100)
-    assert may_cut(Unit(0, LONGEST_SENTENCE + 1, "sentence", False), room=100)
-    assert may_cut(Unit(0, 10, "code", True), room=100)
+    assert not can_cut(Unit(0, LONGEST_SENTENCE, "sentence", False), room=100)
+    assert can_cut(Unit(0, LONGEST_SENTENCE + 1, "sentence", False), room=100)
+    assert can_cut(Unit(0, 10, "code", True), room=100)
 
 
 def test_no_unit_is_cut_to_shreds() -> None:
-    assert may_cut(Unit(0, 1000, "code", True), room=SMALLEST_PIECE)
-    assert not may_cut(Unit(0, 1000, "code", True), room=SMALLEST_PIECE - 1)
+    assert can_cut(Unit(0, 1000, "code", True), room=SMALLEST_PIECE)
+    assert not can_cut(Unit(0, 1000, "code", True), room=SMALLEST_PIECE - 1)

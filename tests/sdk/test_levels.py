@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tersely import Compressor, Document, InvalidInputError
-from tersely.inputs import Detail
+from tersely.options import Detail
 from tersely.levels import LEVELS, Level, choose_level
+from tersely.selector import DocumentScores, ScoredInput
 from tersely.selector.calibration import Calibration
-from tersely.selector.selector import DocumentScores, ScoredInput
 from tests.sdk import checks
 from tests.sdk.fakes import FakeScorer
 

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tersely.packing.fill import Choice, Item, fit, pack, rank, value
+from tersely.packing.fill import Candidate, Place, fit, pack, priority, sort_by_priority
 
 
-def items(*rows: tuple[float, int]) -> list[Item]:
-    return rank([Item(0, index, score, cost) for index, (score, cost) in enumerate(rows)])
+def items(*rows: tuple[float, int]) -> list[Candidate]:
+    return sort_by_priority([Candidate(0, index, score, cost) for index, (score, cost) in enumerate(rows)])
 
 
-def units(choice: Choice) -> list[int]:
+def units(choice: frozenset[Place]) -> list[int]:
     return sorted(unit for _, unit in choice)
 
 
-def additive(ranked: list[Item], titles: list[int]) -> Callable[[Choice], int]:
+def additive(ranked: list[Candidate], titles: list[int]) -> Callable[[frozenset[Place]], int]:
     costs = {(item.doc, item.unit): item.cost for item in ranked}
     return lambda choice: (
         sum(costs[key] for key in choice) + sum(titles[doc] for doc in {d for d, _ in choice})
@@ -36,7 +36,7 @@ def test_ties_go_to_the_cheaper_then_to_the_earlier() -> None:
 
 
 def test_the_first_unit_of_a_document_pays_its_title() -> None:
-    ranked = rank([Item(0, 0, 0.9, 5), Item(1, 0, 0.8, 5), Item(0, 1, 0.7, 5)])
+    ranked = sort_by_priority([Candidate(0, 0, 0.9, 5), Candidate(1, 0, 0.8, 5), Candidate(0, 1, 0.7, 5)])
     assert pack(ranked, [4, 4], 14) == ({(0, 0), (0, 1)}, 14)
 
 
@@ -52,7 +52,7 @@ def test_scale_makes_the_first_guess_right() -> None:
     ranked = items(*[(1 - n / 1000, 10) for n in range(200)])
     sizes: list[int] = []
 
-    def measure(choice: Choice) -> int:
+    def measure(choice: frozenset[Place]) -> int:
         sizes.append(5 * len(choice))
         return sizes[-1]
 
@@ -69,7 +69,7 @@ def test_a_unit_that_measures_larger_than_it_counts_leaves_room_for_a_smaller_on
 @pytest.mark.parametrize(
     "measure", [lambda c: len(c) ** 3, lambda c: 1000 if len(c) % 2 else len(c), lambda c: 7]
 )
-def test_odd_counters_never_break_the_limit(measure: Callable[[Choice], int]) -> None:
+def test_odd_counters_never_break_the_limit(measure: Callable[[frozenset[Place]], int]) -> None:
     ranked = items(*[(n / 100, 1 + n % 7) for n in range(100)])
     for limit in (1, 6, 7, 50, 99):
         choice = fit(ranked, [3], limit, measure)
@@ -83,7 +83,9 @@ rows = st.lists(st.tuples(st.integers(0, 2), st.floats(0, 1), st.integers(0, 30)
 def test_nothing_that_fits_is_left_out(
     spec: list[tuple[int, float, int]], titles: list[int], limit: int
 ) -> None:
-    ranked = rank([Item(doc, index, score, cost) for index, (doc, score, cost) in enumerate(spec)])
+    ranked = sort_by_priority(
+        [Candidate(doc, index, score, cost) for index, (doc, score, cost) in enumerate(spec)]
+    )
     measure = additive(ranked, titles)
     choice = fit(ranked, titles, limit, measure)
     assert measure(choice) <= limit
@@ -96,9 +98,11 @@ def test_nothing_that_fits_is_left_out(
 def test_the_order_of_the_items_does_not_matter(
     spec: list[tuple[int, float, int]], limit: int, shuffle: random.Random
 ) -> None:
-    given_items = [Item(doc, index, score, cost) for index, (doc, score, cost) in enumerate(spec)]
+    given_items = [Candidate(doc, index, score, cost) for index, (doc, score, cost) in enumerate(spec)]
     shuffled = shuffle.sample(given_items, len(given_items))
-    assert pack(rank(given_items), [1, 1, 1], limit) == pack(rank(shuffled), [1, 1, 1], limit)
+    assert pack(sort_by_priority(given_items), [1, 1, 1], limit) == pack(
+        sort_by_priority(shuffled), [1, 1, 1], limit
+    )
 
 
 def test_small_cases_keep_at_least_half_of_what_is_possible() -> None:
@@ -118,6 +122,6 @@ def test_small_cases_keep_at_least_half_of_what_is_possible() -> None:
 
 
 def test_a_unit_is_worth_its_score_per_length_up_to_that_of_a_long_sentence() -> None:
-    assert value(0.8, 16, 0.5) == 0.2
-    assert value(0.8, 64, 0.5) == value(0.8, 5000, 0.5) == 0.1
-    assert value(0.8, 16, 0.0) == value(0.8, 0, 0.5) == 0.8
+    assert priority(0.8, 16, 0.5) == 0.2
+    assert priority(0.8, 64, 0.5) == priority(0.8, 5000, 0.5) == 0.1
+    assert priority(0.8, 16, 0.0) == priority(0.8, 0, 0.5) == 0.8

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tersely import Compressor, Document
-from tersely.packing.fill import Item, pack
-from tersely.packing.redundancy import significant
+from tersely.packing.fill import Candidate, pack
+from tersely.packing.redundancy import comparable_words
 from tests.sdk.checks import check_all
 from tests.sdk.fakes import FakeScorer
 
@@ -23,7 +23,7 @@ SENTENCE = "The harbour was dug in 1871 by Ada Norton."
     ],
 )
 def test_copies(copy: str) -> None:
-    assert significant(copy) == significant(SENTENCE) is not None
+    assert comparable_words(copy) == comparable_words(SENTENCE) is not None
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_copies(copy: str) -> None:
     ],
 )
 def test_copies_in_another_type(left: str, right: str) -> None:
-    assert significant(left) == significant(right) is not None
+    assert comparable_words(left) == comparable_words(right) is not None
 
 
 @pytest.mark.parametrize(
@@ -67,33 +67,33 @@ def test_copies_in_another_type(left: str, right: str) -> None:
     ],
 )
 def test_no_copies(left: str, right: str) -> None:
-    assert significant(left) != significant(right)
+    assert comparable_words(left) != comparable_words(right)
 
 
 @pytest.mark.parametrize("short", ["Yes, it is.", "", "  ", "OK."])
 def test_short_ones_do_not_count(short: str) -> None:
-    assert significant(short) is None
+    assert comparable_words(short) is None
 
 
 def test_unspaced_scripts_count_by_characters() -> None:
     text = "港口于一八七一年由艾达诺顿主持开挖完成"
-    assert significant(text) == significant(f"“{text}”") is not None
+    assert comparable_words(text) == comparable_words(f"“{text}”") is not None
 
 
 def test_packing_passes_over_what_another_document_has_said() -> None:
     said = ("harbour", "was", "dug", "in")
     ranked = [
-        Item(1, 0, 0.9, 5, said),
-        Item(0, 0, 0.8, 5, said),
-        Item(1, 1, 0.7, 5, said),
-        Item(0, 1, 0.6, 5),
+        Candidate(1, 0, 0.9, 5, said),
+        Candidate(0, 0, 0.8, 5, said),
+        Candidate(1, 1, 0.7, 5, said),
+        Candidate(0, 1, 0.6, 5),
     ]
     assert pack(ranked, [0, 0], 100)[0] == {(1, 0), (1, 1), (0, 1)}
 
 
 def test_the_copy_that_fits_is_taken_where_the_better_one_does_not() -> None:
     said = ("harbour", "was", "dug", "in")
-    ranked = [Item(0, 0, 0.9, 5, said), Item(1, 0, 0.8, 5, said)]
+    ranked = [Candidate(0, 0, 0.9, 5, said), Candidate(1, 0, 0.8, 5, said)]
     assert pack(ranked, [100, 0], 10)[0] == {(1, 0)}
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tersely import Document
-from tersely.packing.render import body, join
+from tersely.packing.render import join_documents, render_document
 from tersely.text.sentences import split_units
 
 Ranges = list[tuple[int, int]]
@@ -34,7 +34,7 @@ def ranges(text: str, *pieces: str) -> Ranges:
     ],
 )
 def test_separators(text: str, pieces: tuple[str, ...], kept: list[int], expected: str) -> None:
-    rendered, cited = body(text, ranges(text, *pieces), kept)
+    rendered, cited = render_document(text, ranges(text, *pieces), kept)
     assert rendered == expected
     for piece in cited:
         assert rendered[piece.text_start : piece.text_end] == text[piece.start : piece.end]
@@ -42,14 +42,14 @@ def test_separators(text: str, pieces: tuple[str, ...], kept: list[int], expecte
 
 def test_neighbours_are_one_piece() -> None:
     text = "A b. C d.  E f. G h."
-    _, cited = body(text, ranges(text, "A b.", "C d.", "E f.", "G h."), [0, 1, 3])
+    _, cited = render_document(text, ranges(text, "A b.", "C d.", "E f.", "G h."), [0, 1, 3])
     assert [(piece.start, piece.end) for piece in cited] == [(0, 9), (16, 20)]
 
 
 def test_documents_titles_and_blank_lines() -> None:
     documents = [Document("A b.", "One"), Document("C d."), Document("E f.", " "), Document("G h.", "Four")]
-    bodies = [body(d.text, [(0, 4)], [] if d.title == "Four" else [0]) for d in documents]
-    text, cited = join((i, documents[i], *bodies[i]) for i in (2, 0, 3, 1))
+    bodies = [render_document(d.text, [(0, 4)], [] if d.title == "Four" else [0]) for d in documents]
+    text, cited = join_documents((i, documents[i], *bodies[i]) for i in (2, 0, 3, 1))
     assert text == "E f.\n\nOne\nA b.\n\nC d."
     assert [(piece.doc, piece.text_start, piece.text_end) for piece in cited] == [
         (2, 0, 4),
@@ -66,4 +66,4 @@ def test_every_selection_of_a_mixed_text_is_no_longer_than_the_text() -> None:
     units = [(unit.start, unit.end) for unit in split_units(text)]
     for mask in range(1 << len(units)):
         kept = [index for index in range(len(units)) if mask >> index & 1]
-        assert len(body(text, units, kept)[0]) <= len(text)
+        assert len(render_document(text, units, kept)[0]) <= len(text)

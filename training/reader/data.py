@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.shared.tasks.negatives import Passage, PassagePool
 from benchmarks.shared.tasks.rows import read_rows
 from tersely.metrics import Range
-from tersely.packing.render import body, join
+from tersely.packing.render import join_documents, render_document
 from tersely.text.sentences import split_units
 from tersely.types import Document
 from training.selector.data import MULTI_HOP, Labelled, Question, question
@@ -123,7 +123,7 @@ def _overlap(left: Range, right: Range) -> bool:
 def _marked(source: Source, chosen: Sequence[tuple[int, list[int] | None]]) -> Marked:
     """The context as the compressor would render it, and where the answer has come to stand in it."""
     parts = list(_parts(source, chosen))
-    text, pieces = join(parts)
+    text, pieces = join_documents(parts)
     start, end = source.answer
     for piece in pieces:
         if piece.doc == 0 and piece.start <= start and end <= piece.end:
@@ -138,5 +138,5 @@ def _parts(
     for number, kept in chosen:
         document = source.documents[number]
         units = [(u.start, u.end) for u in split_units(document.text)]
-        text, own = body(document.text, units, range(len(units)) if kept is None else kept)
+        text, own = render_document(document.text, units, range(len(units)) if kept is None else kept)
         yield number, Document(document.text, document.title), text, own

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from tersely.selector import ScoredInput
 from tersely.selector.features import (
     ENCODER_FEATURES,
     FIRST_FEATURES,
@@ -33,7 +34,7 @@ from tersely.selector.features import (
 )
 from tersely.selector.fusion import Fusion, Perceptron
 from tersely.selector.matching import Floats
-from tersely.selector.selector import ScoredInput, Selector
+from tersely.selector.selector import Selector
 from tersely.text.sentences import Unit
 from training.selector.data import MULTI_HOP, Group
 from training.selector.validate import GroupScores, summarise

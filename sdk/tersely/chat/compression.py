@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from tersely import inputs
 from tersely.chat.protocol import Message
 from tersely.chat.transcript import Json, call_ids, check_message, size, text_of, with_text
 from tersely.errors import InvalidInputError
+from tersely.inputs import check_query
+from tersely.options import CompressionOptions
 from tersely.types import Compression
 
 if TYPE_CHECKING:
@@ -51,15 +52,15 @@ def compress_messages(
 ) -> CompressedMessages:
     """See `Compressor.compress_messages`."""
     before = _checked(messages)
-    query = inputs.check_query(_last_question(before) if query is None else query)
-    tokens, share = inputs.check_budget(budget, rate)
+    query = check_query(_last_question(before) if query is None else query)
+    options = CompressionOptions(budget=budget, rate=rate)
     count = compressor.count_tokens
     least = max(LEFT_OUT, SHORTENED, key=count)
     long = [i for i, m in enumerate(before) if m["role"] == "tool" and count(text_of(m)) > count(least)]
     results = long[::-1]  # of two that say the same, the newer one is kept
     texts = [text_of(before[i]) for i in results]
     tokens_before = size(before, count)
-    limit = inputs.limit_of(tokens_before, tokens, share)
+    limit = options.limit(tokens_before)
 
     def done(receipt: Compression) -> CompressedMessages:
         if receipt.status != "compressed":
@@ -73,7 +74,7 @@ def compress_messages(
                 after[place] = with_text(before[place], text)
         return CompressedMessages(after, tuple(results), receipt, tokens_before, size(after, count))
 
-    if tokens is None and share is None:
+    if not options.is_limited:
         return done(compressor.compress(query, texts))
     if limit >= tokens_before:
         return done(compressor.compress(query, texts, rate=1.0))

@@ -215,7 +215,7 @@ def _pruned(
     if kept and kept[0] and select_title:
         kept.insert(0, 0)
     ranges = [(span.start, span.end) for span in spans]
-    text = document.text if failed else render.body(document.text, ranges, kept)[0]
+    text = document.text if failed else render.render_document(document.text, ranges, kept)[0]
     texts = [document.text[start:end] for start, end in ranges]
     score = None if failed else max((span.score for span in spans), default=0.0)
     return Pruned(

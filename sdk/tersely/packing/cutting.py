@@ -1,4 +1,4 @@
-"""Units too large for the budget become pieces that can be scored and chosen one by one.
+"""Cut units that are too large for a limit into pieces, which are scored and chosen one by one.
 
 A piece ends where the unit's structure has a seam (lines, rows, items; failing that words, then characters)
 and is about as long as a sentence, so that the selector can tell the rows that matter from the others.
@@ -11,19 +11,19 @@ from collections.abc import Iterator
 from tersely.text.sentences import Unit, seams
 
 LONGEST_SENTENCE = 1000
-"""Code points. A sentence is never cut; what is longer is a stream without punctuation, and no sentence."""
+"""Code points. A sentence is never cut. A longer "sentence" is text without punctuation, so it may be."""
 
 SMALLEST_PIECE = 8
-"""Tokens. With less room a unit is dropped rather than cut: shreds of it would mislead."""
+"""Tokens. With less room a unit is dropped, because shreds of it would mislead."""
 
 _PIECE = 240
 """Code points in a piece, where the seams allow it."""
 _MARGIN = 0.8
-"""Part of the room that a piece may fill by estimate: tokens are not spread evenly over a unit."""
+"""Share of the room that a piece may fill by estimate. Tokens are not spread evenly over a unit."""
 
 
-def may_cut(unit: Unit, room: int) -> bool:
-    """Whether pieces of `unit` that fit into `room` tokens could mean anything."""
+def can_cut(unit: Unit, room: int) -> bool:
+    """Whether pieces of `unit` of at most `room` tokens can mean anything."""
     return room >= SMALLEST_PIECE and (unit.atomic or unit.end - unit.start > LONGEST_SENTENCE)
 
 

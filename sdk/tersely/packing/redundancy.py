@@ -1,8 +1,8 @@
-"""What a sentence says, so that a budget pays once for what several documents say word for word.
+"""Compare sentences word for word, so that a limit pays once for what several documents repeat.
 
-Overlapping chunks and syndicated pages repeat sentences. Two of them count as the same when they differ in
-case, white space, quotation marks, the commas and full stops behind their words, the kind of dash between
-them, the numbers of footnotes, and an article in front. All else may carry meaning: numbers and their signs,
+Overlapping chunks and syndicated pages repeat sentences. Two sentences count as the same if they differ only
+in case, white space, quotation marks, the commas and full stops behind words, the kind of dash between words,
+footnote numbers, and an article in front. Everything else may carry meaning: numbers and their signs,
 symbols, accents, a "not", a question mark.
 """
 
@@ -16,19 +16,19 @@ _ARTICLES = frozenset({"a", "an", "the"})
 _QUOTES = "\"'“”‘’„«»"
 _FOOTNOTE = re.compile(r"\[\d{1,3}\]")
 _HYPHEN = re.compile(r"(?<=[^\W\d])[‐‑–](?=[^\W\d])")
-"""Between letters, where it joins them; between numbers it may be a minus."""
+"""Between letters, where it joins words. Between numbers it may be a minus."""
 _DASH = re.compile(r"(?<=\w)\s*—\s*(?=\w)|(?<=\w)\s+–\s+(?=\w)")
 _PERCENT = re.compile(r"(?<=\d)\s+(?=%)")
 _FEWEST, _SHORTEST = 4, 16
-"""Words, or characters where words are not spaced, below which a repetition costs little and may mean
-something else each time."""
+"""Words, or characters where words are not spaced. A shorter repetition costs little, and may mean something
+else each time."""
 
 
-def significant(text: str) -> Words | None:
-    """The words of a sentence without what may differ between two copies of it; None for a short one."""
+def comparable_words(text: str) -> Words | None:
+    """The words of a sentence without what may differ between two copies of it; None for a short sentence."""
     text = _DASH.sub(" ", _PERCENT.sub("", _FOOTNOTE.sub("", text.casefold())))
     words = [word.strip(_QUOTES).rstrip(".,;:" + _QUOTES) for word in _HYPHEN.sub("-", text).split()]
     if words and words[0] in _ARTICLES:
         del words[0]
-    found = tuple(filter(None, words))
-    return found if len(found) >= _FEWEST or sum(map(len, found)) >= _SHORTEST else None
+    kept = tuple(filter(None, words))
+    return kept if len(kept) >= _FEWEST or sum(map(len, kept)) >= _SHORTEST else None

@@ -1,16 +1,18 @@
-"""Kept units -> text. The one place that decides how documents look in a prompt.
+"""Render kept units as text. This module alone decides how documents look in a prompt.
 
-Documents are separated by a blank line; a title stands on a line of its own. Between two kept units that
-are neighbours stands what stands there in the source, byte for byte. Where something was dropped between
-them stands the last line break before the second one, with its indentation; without a line break a space;
-and nothing at all where the source has no whitespace either (Chinese, Japanese, Thai). No separator is
-longer than what it replaces, so no compression is longer than its source.
+A blank line separates documents. A title has a line of its own. Between two kept neighbours stands the source
+text, byte for byte. Where something was dropped between two kept units, the separator is the last line break
+before the second unit, with its indentation; a space if there is no line break; and nothing if the source
+has no whitespace there (Chinese, Japanese, Thai). No separator is longer than the text it replaces, so no
+compression is longer than its source.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+from tersely.text.sentences import Unit
 from tersely.types import Citation, Document
 
 BETWEEN_DOCUMENTS = "\n\n"
@@ -19,51 +21,85 @@ Range = tuple[int, int]
 """(start, end) in code points of a document's text."""
 
 
-def body(text: str, units: Sequence[Range], kept: Iterable[int]) -> tuple[str, list[Citation]]:
-    """The kept units of one document as text, and where each piece of it comes from (document 0, offset 0).
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """Kept units as text."""
+
+    text: str
+    citations: tuple[Citation, ...]
+    """Where each part of `text` comes from, in its order."""
+    bodies: list[str]
+    """The text of each document in it, without the title."""
+
+
+def render_documents(
+    documents: Sequence[Document],
+    units: Sequence[Sequence[Unit]],
+    kept: Sequence[Sequence[int]],
+    sequence: Sequence[int],
+) -> Rendered:
+    """The kept units of the documents in `sequence`, in that order.
+
+    `kept` holds, per document, ascending positions among its `units`.
+    """
+    present = [doc for doc in sequence if kept[doc]]
+    parts = [
+        render_document(documents[doc].text, [(u.start, u.end) for u in units[doc]], kept[doc])
+        for doc in present
+    ]
+    text, citations = join_documents(
+        (doc, documents[doc], body, own) for doc, (body, own) in zip(present, parts, strict=True)
+    )
+    return Rendered(text, citations, [body for body, _ in parts])
+
+
+def render_document(text: str, units: Sequence[Range], kept: Iterable[int]) -> tuple[str, list[Citation]]:
+    """The kept units of one document as text, and where each part of it comes from (as document 0).
 
     `kept` holds ascending positions in `units`, which are sorted ranges of `text`.
     """
     parts: list[str] = []
-    pieces: list[Citation] = []
+    citations: list[Citation] = []
     length = 0
     previous = -2
     for index in kept:
         start, end = units[index]
         if index == previous + 1:
-            start = units[previous][1]  # the whitespace between neighbours belongs to the piece
+            start = units[previous][1]  # the whitespace between neighbours is source text too
         else:
             start = _line_start(text, start)
-            separator = _separator(text, units[previous][1], start) if pieces else ""
+            separator = _separator(text, units[previous][1], start) if citations else ""
             parts.append(separator)
             length += len(separator)
-        if index == previous + 1 and pieces:
-            last = pieces.pop()
-            pieces.append(Citation(last.text_start, last.text_end + end - start, 0, last.start, end))
+        if index == previous + 1 and citations:
+            last = citations.pop()
+            citations.append(Citation(last.text_start, last.text_end + end - start, 0, last.start, end))
         else:
-            pieces.append(Citation(length, length + end - start, 0, start, end))
+            citations.append(Citation(length, length + end - start, 0, start, end))
         parts.append(text[start:end])
         length += end - start
         previous = index
-    return "".join(parts), pieces
+    return "".join(parts), citations
 
 
-def join(parts: Iterable[tuple[int, Document, str, Sequence[Citation]]]) -> tuple[str, tuple[Citation, ...]]:
-    """Bodies with their document's index and title as one text. Empty bodies are left out."""
+def join_documents(
+    parts: Iterable[tuple[int, Document, str, Sequence[Citation]]],
+) -> tuple[str, tuple[Citation, ...]]:
+    """One text of (index, document, body, citations of the body) with titles. Empty bodies are left out."""
     texts: list[str] = []
-    pieces: list[Citation] = []
+    citations: list[Citation] = []
     length = 0
     for index, document, text, own in parts:
         if not own:
             continue
         head = (BETWEEN_DOCUMENTS if texts else "") + title_line(document)
         length += len(head)
-        pieces.extend(
+        citations.extend(
             Citation(length + p.text_start, length + p.text_end, index, p.start, p.end) for p in own
         )
         texts.append(head + text)
         length += len(text)
-    return "".join(texts), tuple(pieces)
+    return "".join(texts), tuple(citations)
 
 
 def title_line(document: Document) -> str:
@@ -71,7 +107,7 @@ def title_line(document: Document) -> str:
 
 
 def _line_start(text: str, start: int) -> int:
-    """`start`, or the start of its line if only blanks stand before it: code keeps its indentation."""
+    """The start of the line if only blanks stand before `start`, so that code keeps its indentation."""
     first = start
     while first and text[first - 1] in " \t":
         first -= 1
@@ -79,7 +115,7 @@ def _line_start(text: str, start: int) -> int:
 
 
 def _separator(text: str, end: int, start: int) -> str:
-    """What replaces the dropped `text[end:start]`; `start` is at the indentation if the line begins there."""
+    """The separator in place of the dropped `text[end:start]`."""
     if text[start - 1] in "\r\n":
         return text[start - 2 : start] if text[start - 2 : start] == "\r\n" else text[start - 1]
     gap = text[end:start]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tersely.runtime.artifacts import load_artifact
-from tersely.selector.selector import ScoredInput, Selector
+from tersely.selector import ScoredInput
+from tersely.selector.selector import Selector
 from tersely.text.sentences import split_units
 from tersely.types import Document
 

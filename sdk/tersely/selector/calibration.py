@@ -16,14 +16,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from tersely.metrics import contains_answer
+from tersely.selector.protocol import ScoredInput, Scorer
 from tersely.text.sentences import split_units
 from tersely.types import Document
-
-if TYPE_CHECKING:
-    from tersely.selector.selector import DocumentScores, ScoredInput
 
 FILE = "calibration.json"
 
@@ -91,10 +89,6 @@ class Case:
     """Texts of which one has to stand in a sentence for that to be an answer sentence."""
 
 
-class _Scorer(Protocol):
-    def score(self, query: str, documents: Sequence[ScoredInput]) -> Sequence[DocumentScores]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Measured:
     """The scores of a case's sentences, flat over its documents, and of its best answer sentence."""
@@ -111,10 +105,8 @@ class Measured:
         return kept / max(1, sum(self.sizes))
 
 
-def measure(scorer: _Scorer, case: Case) -> Measured:
+def measure(scorer: Scorer, case: Case) -> Measured:
     """Score a case as a compression would."""
-    from tersely.selector.selector import ScoredInput
-
     inputs = [ScoredInput(d.title, d.text, split_units(d.text)) for d in case.documents]
     scores = [float(score) for document in scorer.score(case.query, inputs) for score in document.scores]
     texts = [d.text[u.start : u.end] for d in inputs for u in d.units]

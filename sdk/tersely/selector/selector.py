@@ -33,7 +33,7 @@ from tersely.selector.features import (
 from tersely.selector.fusion import Fusion, sigmoid
 from tersely.selector.layout import EncodedDocument, Ids, Layout, LayoutConfig, Window
 from tersely.selector.matching import Floats, share
-from tersely.text.sentences import Unit
+from tersely.selector.protocol import DocumentScores, ScoredInput
 
 MAX_TOKENS = 16_384
 """Tokens the encoder reads for one query, 64 full windows; of a longer input, the windows that match the
@@ -53,28 +53,6 @@ HOP_WINDOWS = 4
 NEIGHBOUR = 0.3
 """Under a limit, how much of a sentence's probability goes over to the sentences beside it: a reader answers
 more from what stands together (training/LOG.md). Questions that need another hop need the room for that."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredInput:
-    """One document to score: `units` are code-point ranges of `text`."""
-
-    title: str | None
-    text: str
-    units: Sequence[Unit]
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentScores:
-    relevance: float
-    """Probability in [0, 1] that the document holds something worth keeping."""
-    scores: NDArray[np.float64]
-    """Probability in [0, 1] that each unit is needed, shape (units,)."""
-    worth: NDArray[np.float64] | None = None
-    """What each unit is worth in its place under a limit, in [0, 1], shape (units,); None where that is its
-    score."""
-    read: NDArray[np.bool_] | None = None
-    """Whether the model has read each unit, shape (units,); None where it has read all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +126,7 @@ class Selector:
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         """One DocumentScores per document, in the order given. Documents without units get relevance 0."""
         if not any(d.units for d in documents):
-            return [DocumentScores(0.0, np.zeros(0)) for _ in documents]
+            return [DocumentScores.unscored(0) for _ in documents]
         reading = self.read(query, documents)
         first = self._first_stage(reading)
         if first.gate and reading.unread:
@@ -238,7 +216,9 @@ class Selector:
             beside = np.pad(own, 1)
             beside = np.maximum(beside[:-2], beside[2:])
             worth = own + neighbour * beside * (1.0 - own)
-            out.append(DocumentScores(float(own.max(initial=0.0)), own, worth, read))
+            out.append(
+                DocumentScores(float(own.max(initial=0.0)), own.tolist(), worth.tolist(), read.tolist())
+            )
         return out
 
 

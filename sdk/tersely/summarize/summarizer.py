@@ -25,7 +25,7 @@ from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike
 from tersely.packing import render
 from tersely.prompts import load_prompt
-from tersely.selector.selector import DocumentScores, ScoredInput
+from tersely.selector import DocumentScores, ScoredInput
 from tersely.summarize.grounding import Sources
 from tersely.summarize.types import ASPECTS, Aspect, Summary, SummarySentence, Support
 from tersely.text.sentences import split_units
@@ -197,7 +197,7 @@ class _Task:
             units.pop()  # cut off in the middle
         support = [sources.support(text[start:end]) for start, end in units]
         kept = [i for i in range(len(units)) if support[i] or not drop]
-        while kept and not self._fits(render.body(text, units, kept)[0]):
+        while kept and not self._fits(render.render_document(text, units, kept)[0]):
             kept.pop()
         self._lap("ground")
         if not kept:
@@ -205,7 +205,7 @@ class _Task:
                 "no sentence of the model is supported" if not any(support) else "the model wrote too much"
             )
             return self.extractive(_failed(reason))
-        body, _ = render.body(text, units, kept)
+        body, _ = render.render_document(text, units, kept)
         sentences: list[SummarySentence] = []
         at = 0
         for i in kept:
@@ -281,13 +281,13 @@ class _InOrder:
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         """See `Scorer.score`."""
         counts = [len(d.units) for d in documents]
-        falling = iter(np.linspace(1.0, 0.0, max(1, sum(counts))))
-        return [DocumentScores(1.0, np.array(list(islice(falling, count)))) for count in counts]
+        falling = iter(np.linspace(1.0, 0.0, max(1, sum(counts))).tolist())
+        return [DocumentScores(1.0, list(islice(falling, count))) for count in counts]
 
 
 def _own(found: Compression) -> Iterable[SummarySentence]:
     """The kept spans of a compression, as sentences of its text."""
-    pieces = iter(found.citations().pieces)
+    pieces = iter(found.citations().entries)
     piece = next(pieces, None)
     for span in found.kept:
         while piece is not None and not (piece.doc == span.doc and piece.start <= span.start < piece.end):

@@ -12,13 +12,14 @@ import importlib
 import os
 import tempfile
 from collections.abc import Callable
+from numbers import Integral
 from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
 from tersely.errors import InvalidInputError, MissingDependencyError
 from tersely.text.approximate import ApproximateCounter
 
-__all__ = ["ApproximateCounter", "TokenCounter", "encodable", "resolve_counter"]
+__all__ = ["ApproximateCounter", "TokenCounter", "count_tokens", "encodable", "resolve_counter"]
 
 _TIKTOKEN_PREFIX = "tiktoken:"
 
@@ -57,6 +58,18 @@ class TokenCounter(Protocol):
     def count(self, text: str) -> int:
         """Tokens in `text`, without special tokens; 0 for the empty string."""
         ...
+
+
+def count_tokens(counter: TokenCounter, text: str) -> int:
+    """Tokens of `text`. Raises InvalidInputError unless the counter returns a whole number, 0 or more."""
+    if not text:
+        return 0
+    count: object = counter.count(encodable(text))
+    if isinstance(count, bool) or not isinstance(count, Integral) or count < 0:
+        raise InvalidInputError(
+            f"token_counter returned {count!r}. It has to return a whole number of tokens."
+        )
+    return int(count)
 
 
 def resolve_counter(spec: TokenCounter | Callable[[str], int] | str | Path | None) -> TokenCounter:

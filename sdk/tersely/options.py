@@ -1,0 +1,154 @@
+"""The options of a compression. The compressor, the command line and the adapters all take these.
+
+To add an option, add a field to `CompressionOptions` and a key to `CompressionArguments`, and say in
+`packing` what it does. The command line and the adapters take it from here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import Field, asdict, dataclass, field, fields
+from numbers import Integral, Real
+from typing import Any, Literal, TypedDict, cast
+
+from tersely.errors import InvalidInputError
+from tersely.inputs import check_count, type_name
+
+Detail = Literal["auto", 1, 2, 3, 4, 5]
+Order = Literal["source", "rerank"]
+
+
+def _parse_level(text: str) -> str | int:
+    return int(text) if text.isdigit() else text
+
+
+def _flag(parse: Callable[[str], Any], placeholder: str, explanation: str) -> dict[str, Any]:
+    return {"parse": parse, "placeholder": placeholder, "help": explanation}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompressionOptions:
+    """Checked options. The metadata of each field holds its help and how to read it from a command line.
+
+    Raises:
+        InvalidInputError: a value cannot be used; the message says which and why.
+    """
+
+    budget: int | None = field(
+        default=None, metadata=_flag(int, "N", "at most N tokens, titles and separators included")
+    )
+    rate: float | None = field(
+        default=None, metadata=_flag(float, "R", "at most this share of the input's tokens, in (0, 1]")
+    )
+    recall: float | None = field(
+        default=None,
+        metadata=_flag(
+            float,
+            "R",
+            "keep the answer sentence in this share of questions, in (0, 1), as far as a limit allows",
+        ),
+    )
+    level: Detail | None = field(
+        default=None,
+        metadata=_flag(
+            _parse_level,
+            "L",
+            "detail of each document: 1 (at most 500 characters) to 5 (6,000), or auto: by its relevance",
+        ),
+    )
+    max_docs: int | None = field(
+        default=None, metadata=_flag(int, "N", "keep only the N most relevant documents")
+    )
+    order: Order = field(
+        default="source",
+        metadata=_flag(str, "ORDER", "source: documents as given (default); rerank: the most relevant first"),
+    )
+
+    def __post_init__(self) -> None:
+        if self.budget is not None and self.rate is not None:
+            raise InvalidInputError("Both budget and rate are given. Pass one of them, or neither.")
+        checked = {
+            "budget": None if self.budget is None else check_count(self.budget, "budget", "tokens"),
+            "rate": _check_rate(self.rate),
+            "recall": _check_recall(self.recall),
+            "level": _check_level(self.level),
+            "max_docs": None
+            if self.max_docs is None
+            else check_count(self.max_docs, "max_docs", "documents"),
+            "order": _check_order(self.order),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether a budget or a rate sets a hard limit."""
+        return self.budget is not None or self.rate is not None
+
+    def limit(self, tokens_before: int) -> int:
+        """Most tokens of the result; never more than the input's `tokens_before`."""
+        if self.budget is not None:
+            return min(tokens_before, self.budget)
+        if self.rate is None:
+            return tokens_before
+        # The epsilon keeps a share such as 0.29 of 100 from losing a token to floating point.
+        return min(tokens_before, math.floor(self.rate * tokens_before + 1e-9))
+
+    def arguments(self) -> CompressionArguments:
+        """The same options as keyword arguments."""
+        return cast("CompressionArguments", asdict(self))
+
+
+class CompressionArguments(TypedDict, total=False):
+    """The options as keyword arguments of `Compressor.compress`."""
+
+    budget: int | None
+    rate: float | None
+    recall: float | None
+    level: Detail | None
+    max_docs: int | None
+    order: Order
+
+
+OPTION_FIELDS: tuple[Field[Any], ...] = fields(CompressionOptions)
+"""Name, default and metadata ("parse", "placeholder", "help") of every option."""
+
+
+def _check_rate(rate: object) -> float | None:
+    return None if rate is None else _check_share(rate, "rate", "Pass a share above 0 and at most 1.")
+
+
+def _check_recall(recall: object) -> float | None:
+    remedy = "Pass the share of questions that must keep their answer sentence, above 0 and below 1."
+    if recall is None:
+        return None
+    share = _check_share(recall, "recall", remedy)
+    if share == 1:
+        raise InvalidInputError(f"recall is 1.0, which only the whole text can promise. {remedy}")
+    return share
+
+
+def _check_share(value: object, name: str, remedy: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InvalidInputError(f"{name} is {type_name(value)}. {remedy}")
+    share = float(value)
+    if math.isnan(share) or not 0 < share <= 1:
+        raise InvalidInputError(f"{name} is {share}. {remedy}")
+    return share
+
+
+def _check_level(level: object) -> Detail | None:
+    if level is None:
+        return None
+    if level == "auto":
+        return "auto"
+    if isinstance(level, bool) or not isinstance(level, Integral) or int(level) not in range(1, 6):
+        raise InvalidInputError(f"level is {level!r}. Pass 'auto' or a level of detail from 1 to 5.")
+    return cast("Detail", int(level))
+
+
+def _check_order(order: object) -> Order:
+    if order not in ("source", "rerank"):
+        raise InvalidInputError(f"order is {order!r}. Pass 'source' or 'rerank'.")
+    return order

@@ -1,0 +1,174 @@
+"""The third step of a compression: which units to keep.
+
+With a threshold, those that reach it. Under a limit, the best that fit. With levels of detail, what each
+document's level has room for. Never the same words from two documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from tersely.levels import Level
+from tersely.options import CompressionOptions
+from tersely.packing.fill import Candidate, Place, fill_level, fit, priority, sort_by_priority
+from tersely.packing.prepare import Prepared, Scored
+from tersely.packing.redundancy import Words, comparable_words
+from tersely.packing.render import render_document, render_documents
+from tersely.selector.protocol import DocumentScores
+
+CHARACTERS_PER_TOKEN = 4
+"""About as many as in English prose, where code points stand in for tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a compression keeps, and what its receipt needs to know of the rest."""
+
+    kept: frozenset[Place]
+    sequence: tuple[int, ...]
+    """Documents that may be in the text, in its order. Others are behind the best `max_docs`."""
+    candidates: frozenset[Place]
+    """Units that competed for the limit."""
+    duplicates: frozenset[Place]
+    """Candidates left out because a kept unit of another document says the same."""
+    threshold: float | None
+    """Score from which units were candidates; None where a limit alone decided."""
+
+    def by_document(self, documents: int) -> list[list[int]]:
+        """Positions of the kept units, per document, ascending."""
+        kept: list[list[int]] = [[] for _ in range(documents)]
+        for doc, unit in sorted(self.kept):
+            kept[doc].append(unit)
+        return kept
+
+
+def choose(
+    scored: Scored,
+    options: CompressionOptions,
+    *,
+    limit: int,
+    tokens_before: int,
+    threshold: float | None,
+    length_price: float,
+    count: Callable[[str], int],
+) -> Choice:
+    """The units to keep.
+
+    Args:
+        scored: the documents as units, with scores. Units below the threshold may fill a level.
+        options: `max_docs` and `order` count here; limit and threshold are passed on their own.
+        limit: most tokens of the text.
+        tokens_before: tokens of the text with nothing dropped.
+        threshold: score from which a unit is a candidate; None for any score.
+        length_price: see `Scorer.length_price`.
+        count: tokens of a text.
+    """
+    prepared, scores, levels = scored.prepared, scored.scores, scored.levels
+    sequence = _sequence(prepared, scores, options)
+    candidates = _candidates(prepared, scores, sequence, length_price)
+    if levels is None:
+        candidates = [c for c in candidates if threshold is None or scores[c.doc].scores[c.unit] >= threshold]
+    else:
+        candidates = [
+            candidate
+            for doc, own in groupby(candidates, key=lambda c: c.doc)
+            for candidate in _fill_level(prepared, list(own), levels[doc], scores[doc].scores, threshold)
+        ]
+    costs = sum(unit.cost for own in prepared.units for unit in own) + sum(prepared.title_costs)
+    kept = fit(
+        sort_by_priority(candidates),
+        prepared.title_costs,
+        limit,
+        lambda places: count(_text(prepared, places, sequence)),
+        scale=costs / max(1, tokens_before),
+    )
+    return Choice(
+        kept=kept,
+        sequence=sequence,
+        candidates=frozenset((c.doc, c.unit) for c in candidates),
+        duplicates=_duplicates(candidates, kept),
+        threshold=threshold,
+    )
+
+
+def _sequence(
+    prepared: Prepared, scores: Sequence[DocumentScores], options: CompressionOptions
+) -> tuple[int, ...]:
+    """The best `max_docs` documents with text, in the order of the result."""
+    with_text = [doc for doc, own in enumerate(prepared.units) if own]
+    ranked = sorted(with_text, key=lambda doc: (-scores[doc].relevance, doc))[: options.max_docs]
+    return tuple(ranked if options.order == "rerank" else sorted(ranked))
+
+
+def _candidates(
+    prepared: Prepared, scores: Sequence[DocumentScores], sequence: Sequence[int], length_price: float
+) -> list[Candidate]:
+    """Every unit of the documents in `sequence`, with its priority."""
+    cost_of_a_token = 1 if prepared.costs_in_tokens else CHARACTERS_PER_TOKEN
+    several = len(sequence) > 1
+    return [
+        Candidate(
+            doc,
+            position,
+            priority(packing_score, unit.cost / cost_of_a_token, length_price),
+            unit.cost,
+            _words(prepared, doc, position) if several else None,
+        )
+        for doc in sequence
+        for position, (unit, packing_score) in enumerate(
+            zip(prepared.units[doc], scores[doc].packing_scores or (), strict=True)
+        )
+    ]
+
+
+def _words(prepared: Prepared, doc: int, position: int) -> Words | None:
+    """What a sentence says; None for structure, in which every sign counts."""
+    unit = prepared.units[doc][position].unit
+    return None if unit.atomic else comparable_words(prepared.documents[doc].text[unit.start : unit.end])
+
+
+def _fill_level(
+    prepared: Prepared,
+    candidates: Sequence[Candidate],
+    level: Level,
+    scores: Sequence[float],
+    threshold: float | None,
+) -> list[Candidate]:
+    """Those of one document's candidates that its level has room for: the ones that reach the threshold as
+    far as they fit, then the best others until the level's lower bound is reached."""
+    doc = candidates[0].doc
+    text = prepared.documents[doc].text
+    ranges = [(unit.start, unit.end) for unit in prepared.units[doc]]
+
+    def measure(places: frozenset[Place]) -> int:
+        return len(render_document(text, ranges, sorted(unit for _, unit in places))[0])
+
+    ranked = sort_by_priority(
+        [Candidate(0, c.unit, c.priority, ranges[c.unit][1] - ranges[c.unit][0]) for c in candidates]
+    )
+    above = [c for c in ranked if threshold is None or scores[c.unit] >= threshold]
+    below = [c for c in ranked if threshold is not None and scores[c.unit] < threshold]
+    kept = fill_level(above, below, level.characters, measure)
+    return [candidate for candidate in candidates if (0, candidate.unit) in kept]
+
+
+def _duplicates(candidates: Sequence[Candidate], kept: frozenset[Place]) -> frozenset[Place]:
+    """Candidates whose words a kept unit of another document has."""
+    documents: dict[Words, set[int]] = {}
+    for c in candidates:
+        if c.words and (c.doc, c.unit) in kept:
+            documents.setdefault(c.words, set()).add(c.doc)
+    return frozenset(
+        (c.doc, c.unit)
+        for c in candidates
+        if c.words and (c.doc, c.unit) not in kept and documents.get(c.words, set()) - {c.doc}
+    )
+
+
+def _text(prepared: Prepared, places: frozenset[Place], sequence: Sequence[int]) -> str:
+    kept: list[list[int]] = [[] for _ in prepared.documents]
+    for doc, unit in sorted(places):
+        kept[doc].append(unit)
+    return render_documents(prepared.documents, prepared.source_units, kept, sequence).text

@@ -1,0 +1,134 @@
+"""The first step of a compression: documents become units that know their cost and where they come from.
+
+prepare          split every document into units
+cut_to_levels    cut units that alone are longer than their document's level of detail allows
+cut_to_limit     cut units that alone exceed the limit, and count the tokens of all
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from tersely.levels import Level
+from tersely.packing.cutting import can_cut, cut
+from tersely.packing.render import title_line
+from tersely.selector.protocol import DocumentScores
+from tersely.text.sentences import Unit, split_units
+from tersely.types import Document
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedUnit:
+    """A unit of a document, or a piece of one."""
+
+    unit: Unit
+    parent: int
+    """Number of the unit among those of its document before any was cut. Pieces of one unit share it."""
+    is_piece: bool
+    cost: int
+    """Tokens, counted alone, where `Prepared.costs_in_tokens`; else code points."""
+
+    @property
+    def start(self) -> int:
+        return self.unit.start
+
+    @property
+    def end(self) -> int:
+        return self.unit.end
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The documents of one request as units."""
+
+    documents: tuple[Document, ...]
+    units: tuple[tuple[PreparedUnit, ...], ...]
+    """Per document, in source order."""
+    title_costs: tuple[int, ...]
+    """Per document, the cost of its title line."""
+    costs_in_tokens: bool
+    """Whether costs are tokens. Without a limit they are code points, which cost nothing to count."""
+
+    @cached_property
+    def source_units(self) -> list[list[Unit]]:
+        """The bare units, per document."""
+        return [[unit.unit for unit in own] for own in self.units]
+
+    @property
+    def all_units(self) -> list[list[int]]:
+        """The positions of all units, per document."""
+        return [list(range(len(own))) for own in self.units]
+
+    @property
+    def documents_with_text(self) -> int:
+        """Number of documents that hold a unit."""
+        return sum(map(bool, self.units))
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Prepared documents and what the model says about them."""
+
+    prepared: Prepared
+    scores: Sequence[DocumentScores]
+    """Per document, complete: none of its fields is None."""
+    levels: Sequence[Level] | None
+    """How much detail to keep of each document; None for any."""
+
+
+def prepare(documents: Sequence[Document]) -> Prepared:
+    """Split every document into units."""
+    units = tuple(
+        tuple(
+            PreparedUnit(unit, number, is_piece=False, cost=unit.end - unit.start)
+            for number, unit in enumerate(split_units(document.text))
+        )
+        for document in documents
+    )
+    titles = tuple(len(title_line(document)) for document in documents)
+    return Prepared(tuple(documents), units, titles, costs_in_tokens=False)
+
+
+def cut_to_levels(prepared: Prepared, levels: Sequence[Level]) -> Prepared:
+    """Cut units that alone are longer than their document's level allows; `prepared` itself if there is none.
+
+    Costs become code points.
+    """
+    units = tuple(
+        _cut_large(document.text, own, level.characters[1], len)
+        for document, own, level in zip(prepared.documents, prepared.units, levels, strict=True)
+    )
+    if sum(map(len, units)) == sum(map(len, prepared.units)):
+        return prepared
+    titles = tuple(len(title_line(document)) for document in prepared.documents)
+    return Prepared(prepared.documents, units, titles, costs_in_tokens=False)
+
+
+def cut_to_limit(prepared: Prepared, limit: int, count: Callable[[str], int]) -> Prepared:
+    """Cut units that alone exceed `limit` tokens beside their document's title. Costs become tokens."""
+    titles = tuple(count(title_line(document)) for document in prepared.documents)
+    units = tuple(
+        _cut_large(document.text, own, limit - title, count)
+        for document, own, title in zip(prepared.documents, prepared.units, titles, strict=True)
+    )
+    return Prepared(prepared.documents, units, titles, costs_in_tokens=True)
+
+
+def _cut_large(
+    text: str, units: Sequence[PreparedUnit], room: int, measure: Callable[[str], int]
+) -> tuple[PreparedUnit, ...]:
+    """The units with their cost by `measure`. Those above `room` become pieces, where they may be cut."""
+    out: list[PreparedUnit] = []
+    for unit in units:
+        cost = measure(text[unit.start : unit.end])
+        if cost > room and can_cut(unit.unit, room):
+            pieces = cut(text, unit.unit, cost, room)
+            costs = [measure(text[piece.start : piece.end]) for piece in pieces]
+            out += [replace(unit, unit=p, cost=c) for p, c in zip(pieces, costs, strict=True)]
+        else:
+            out.append(replace(unit, cost=cost))
+    siblings = Counter(unit.parent for unit in out)
+    return tuple(replace(unit, is_piece=siblings[unit.parent] > 1) for unit in out)

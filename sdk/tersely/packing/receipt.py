@@ -1,0 +1,119 @@
+"""The last step of a compression: the text, and a receipt that explains every unit.
+
+explain              what a choice keeps and drops, and why
+keep_everything      all documents as they are, where nothing was chosen
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tersely.packing.choose import Choice
+from tersely.packing.prepare import Prepared, Scored
+from tersely.packing.reasons import breaks_promise, reason_dropped, reason_kept
+from tersely.packing.render import Rendered, render_documents
+from tersely.selector.protocol import DocumentScores
+from tersely.types import Citations, CompressedDocument, Compression, Span, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a receipt says beside its spans."""
+
+    count: Callable[[str], int]
+    """Tokens of a text."""
+    tokens_before: int
+    model: str
+    promises_recall: bool
+
+
+def explain(scored: Scored, choice: Choice, facts: Facts) -> Compression:
+    """The compression that a choice makes, without timings."""
+    prepared, scores = scored.prepared, scored.scores
+    cut_and_kept = {
+        (doc, prepared.units[doc][position].parent)
+        for doc, position in choice.kept
+        if prepared.units[doc][position].is_piece
+    }
+    kept: list[list[Span]] = [[] for _ in prepared.documents]
+    dropped: list[Span] = []
+    recall_met = True
+    for doc, units in enumerate(prepared.units):
+        for position, unit in enumerate(units):
+            score = scores[doc].scores[position]
+            if (doc, position) in choice.kept:
+                reason = reason_kept(doc, unit, cut_and_kept)
+                kept[doc].append(Span(doc, unit.start, unit.end, score, reason))
+            else:
+                reason = reason_dropped(doc, position, unit, scores[doc], choice, cut_and_kept)
+                dropped.append(Span(doc, unit.start, unit.end, score, reason))
+                recall_met &= not breaks_promise(position, unit, scores[doc], choice, reason)
+    status: tuple[Status, str | None] = ("unchanged", "nothing was scored too low")
+    if dropped or list(choice.sequence) != sorted(choice.sequence):
+        status = ("compressed", None)
+    positions = choice.by_document(len(prepared.documents))
+    return _compression(
+        prepared, positions, choice.sequence, scores, kept, dropped, *status, facts, recall_met=recall_met
+    )
+
+
+def render_everything(prepared: Prepared) -> Rendered:
+    """The text with nothing dropped."""
+    everything = range(len(prepared.documents))
+    return render_documents(prepared.documents, prepared.source_units, prepared.all_units, everything)
+
+
+def keep_everything(prepared: Prepared, facts: Facts, status: Status, reason: str) -> Compression:
+    """All documents as they are, unscored, without timings. `prepared` holds no pieces."""
+    scores = [DocumentScores.unscored(len(units)) for units in prepared.units]
+    kept = [
+        [Span(doc, unit.start, unit.end, 0.0, status) for unit in units]
+        for doc, units in enumerate(prepared.units)
+    ]
+    everything = range(len(prepared.documents))
+    return _compression(
+        prepared, prepared.all_units, everything, scores, kept, [], status, reason, facts, recall_met=True
+    )
+
+
+def _compression(
+    prepared: Prepared,
+    positions: Sequence[Sequence[int]],
+    sequence: Sequence[int],
+    scores: Sequence[DocumentScores],
+    kept: Sequence[Sequence[Span]],
+    dropped: Sequence[Span],
+    status: Status,
+    reason: str | None,
+    facts: Facts,
+    *,
+    recall_met: bool,
+) -> Compression:
+    rendered = render_documents(prepared.documents, prepared.source_units, positions, sequence)
+    present = [doc for doc in sequence if positions[doc]]
+    return Compression(
+        text=rendered.text,
+        documents=tuple(
+            CompressedDocument(
+                source=doc,
+                text=body,
+                title=prepared.documents[doc].title,
+                id=prepared.documents[doc].id,
+                metadata=prepared.documents[doc].metadata,
+                relevance=scores[doc].relevance,
+                spans=tuple(kept[doc]),
+            )
+            for doc, body in zip(present, rendered.bodies, strict=True)
+        ),
+        kept=tuple(span for doc in present for span in kept[doc]),
+        dropped=tuple(dropped),
+        tokens_before=facts.tokens_before,
+        tokens_after=facts.count(rendered.text),
+        status=status,
+        reason=reason,
+        model=facts.model,
+        recall_met=recall_met if facts.promises_recall else None,
+        timings={},
+        _citations=Citations(rendered.citations),
+    )
