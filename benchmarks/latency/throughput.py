@@ -33,16 +33,16 @@ WARM_UP = 0.05
 """Share of the calls after which memory counts as settled."""
 
 
-class Noting:
-    """A reader that notes the windows it is asked for."""
+class RecordingEncoder:
+    """An encoder that records its windows."""
 
-    def __init__(self, reader: Any) -> None:
-        self.reader = reader
+    def __init__(self, encoder: Any) -> None:
+        self.encoder = encoder
         self.windows: list[Window] = []
 
-    def read(self, windows: Sequence[Window]) -> Any:
+    def encode(self, windows: Sequence[Window]) -> Any:
         self.windows += windows
-        return self.reader.read(windows)
+        return self.encoder.encode(windows)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -75,19 +75,19 @@ def throughput(size: int, rounds: int) -> dict[str, float]:
     requests = [(QUERY, texts[i * size : (i + 1) * size]) for i in range(REQUESTS)]
     selector = Selector.load(load_artifact(None))
     compressor = Compressor(selector)
-    reader: Any = selector.reader
-    noting: Any = Noting(reader)
-    selector.reader = noting
+    encoder: Any = selector.encoder
+    recording: Any = RecordingEncoder(encoder)
+    selector.encoder = recording
     expected = [compressor.compress(q, d, rate=0.25) for q, d in requests]
-    selector.reader = reader
-    tokens = sum(len(w.input_ids) for w in noting.windows)
+    selector.encoder = encoder
+    tokens = sum(len(w.input_ids) for w in recording.windows)
 
     def together() -> list[Compression]:
         with ThreadPoolExecutor(THREADS) as pool:
             return list(pool.map(lambda r: compressor.compress(*r, rate=0.25), requests))
 
     systems: dict[str, Callable[[], Any]] = {
-        "encoder alone": lambda: reader.read(noting.windows),
+        "encoder alone": lambda: encoder.encode(recording.windows),
         "compress, one by one": lambda: [compressor.compress(q, d, rate=0.25) for q, d in requests],
         "compress_batch": lambda: compressor.compress_batch(requests, rate=0.25),
         f"{THREADS} threads": together,

@@ -1,4 +1,4 @@
-"""Exact-match evidence and the fusion layer, against values worked by hand."""
+"""Exact-match matches and the fusion layer, against values worked by hand."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tersely.selector.features import (
     QUERY_FEATURES,
     REREAD_FEATURES,
     SECOND_FEATURES,
-    Evidence,
     Logits,
+    Matches,
     best_sentences,
     bridge_features,
     first_features,
@@ -29,18 +29,18 @@ from tersely.selector.fusion import MIN_GATE, Fusion, Perceptron
 from tersely.selector.matching import (
     TermIndex,
     any_per_document,
-    names,
-    numbers,
+    find_names,
+    find_numbers,
     phrase_share,
-    share,
-    unique,
+    unique_ids,
+    weighted_share,
 )
 
 # Squared, the weights of the tokens 0 to 7 are 0, 1, 4, 9, 1, 4, 1 and 9.
 IDF = np.array([0, 1, 2, 3, 1, 2, 1, 3], dtype=np.float32)
 
 # Three documents; the question's terms 1, 2 and 3 weigh 14 together.
-EVIDENCE = Evidence(
+MATCHES = Matches(
     query="Did Ada Moor sell 40 boats in 1,950?",
     query_ids=[1, 2, 3, 3],
     title_ids=[[2, 6], [5, 6], []],
@@ -55,7 +55,7 @@ FIRST = np.array([3.0, 1.0, -2.0, 2.5])
 
 def test_presence_and_coverage() -> None:
     index = TermIndex([[1, 3, 3], [], [2]], IDF)
-    terms = unique([3, 1, 2, 1])
+    terms = unique_ids([3, 1, 2, 1])
     assert terms.tolist() == [1, 2, 3]
     assert index.presence(terms).tolist() == [[True, False, True], [False] * 3, [False, True, False]]
     assert index.coverage(terms).tolist() == pytest.approx([10 / 14, 0, 4 / 14])
@@ -63,9 +63,9 @@ def test_presence_and_coverage() -> None:
 
 def test_terms_without_weight_cover_nothing() -> None:
     index = TermIndex([[0, 1]], IDF)
-    assert index.coverage(unique([0])).tolist() == [0.0]
-    assert index.coverage(unique([])).tolist() == [0.0]
-    assert share(np.ones((2, 1), dtype=np.bool_), np.zeros(1)).tolist() == [0.0, 0.0]
+    assert index.coverage(unique_ids([0])).tolist() == [0.0]
+    assert index.coverage(unique_ids([])).tolist() == [0.0]
+    assert weighted_share(np.ones((2, 1), dtype=np.bool_), np.zeros(1)).tolist() == [0.0, 0.0]
 
 
 def test_any_per_document_joins_the_sentences_of_a_document() -> None:
@@ -83,7 +83,7 @@ def test_any_per_document_joins_the_sentences_of_a_document() -> None:
     ],
 )
 def test_numbers(text: str, expected: list[str]) -> None:
-    assert numbers(text) == expected
+    assert find_numbers(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_numbers(text: str, expected: list[str]) -> None:
     ],
 )
 def test_names_are_capitalised_and_do_not_open_a_sentence(text: str, expected: list[str]) -> None:
-    assert names(text) == expected
+    assert find_names(text) == expected
 
 
 def test_phrase_share() -> None:
@@ -124,7 +124,7 @@ FIRST_COLUMNS = {
 
 
 def test_the_columns_of_the_first_stage() -> None:
-    features = first_features(EVIDENCE, LOGITS)
+    features = first_features(MATCHES, LOGITS)
     assert features.shape == (4, len(FIRST_FEATURES))
     assert dict(zip(FIRST_FEATURES, features.T.tolist(), strict=True)) == {
         name: pytest.approx(column) for name, column in FIRST_COLUMNS.items()
@@ -133,7 +133,7 @@ def test_the_columns_of_the_first_stage() -> None:
 
 def test_a_neighbour_in_another_document_does_not_count() -> None:
     logits = replace(LOGITS, keep=np.array([0.0, 0.0, 9.0, -4.0]))
-    column = first_features(EVIDENCE, logits)[:, FIRST_FEATURES.index("keep_neighbours")]
+    column = first_features(MATCHES, logits)[:, FIRST_FEATURES.index("keep_neighbours")]
     assert column.tolist() == [0, 0, -4, -4]
 
 
@@ -149,15 +149,15 @@ def test_the_features_of_a_question() -> None:
         "lead_over_third_document": 5,
         "best_relevance": 1,
     }
-    values = query_features(EVIDENCE, LOGITS, FIRST)
+    values = query_features(MATCHES, LOGITS, FIRST)
     assert dict(zip(QUERY_FEATURES, values.tolist(), strict=True)) == pytest.approx(expected)
 
 
 def test_a_lead_is_never_further_than_the_one_over_a_missing_document() -> None:
     first = np.array([30.0, 1.0, -2.0, 25.0])
-    two = replace(EVIDENCE, title_ids=[[2, 6], []], document=np.array([0, 0, 1, 1]))
+    two = replace(MATCHES, title_ids=[[2, 6], []], document=np.array([0, 0, 1, 1]))
     place = QUERY_FEATURES.index("lead_over_second_document")
-    assert query_features(EVIDENCE, LOGITS, first)[place : place + 2].tolist() == [5, 10]
+    assert query_features(MATCHES, LOGITS, first)[place : place + 2].tolist() == [5, 10]
     assert query_features(two, replace(LOGITS, relevance=np.ones(2)), first)[place : place + 2].tolist() == [
         5,
         10,
@@ -197,7 +197,7 @@ READ_AGAIN = {
 
 
 def test_the_columns_of_the_bridges() -> None:
-    features = bridge_features(EVIDENCE, FIRST)
+    features = bridge_features(MATCHES, FIRST)
     assert features.shape == (4, len(BRIDGE_FEATURES))
     assert dict(zip(BRIDGE_FEATURES, features.T.tolist(), strict=True)) == {
         name: pytest.approx(column) for name, column in BRIDGE_COLUMNS.items()
@@ -210,35 +210,35 @@ def test_the_columns_of_the_second_reading() -> None:
         Logits(np.array([nan, nan, 0.5, nan]), np.array([nan, 1.5, nan])),
         Logits(np.array([3, 2, nan, nan]), np.array([0.25, nan, nan])),
     ]
-    features = reread_features(EVIDENCE, LOGITS, hops)
+    features = reread_features(MATCHES, LOGITS, hops)
     assert dict(zip(REREAD_FEATURES, features.T.tolist(), strict=True)) == READ_AGAIN
-    first = reread_features(EVIDENCE, LOGITS, hops[:1])
+    first = reread_features(MATCHES, LOGITS, hops[:1])
     assert first.tolist() == np.hstack([features[:, :4], np.zeros((4, 4))]).tolist()
-    assert not reread_features(EVIDENCE, LOGITS, []).any()
+    assert not reread_features(MATCHES, LOGITS, []).any()
 
 
 def test_the_second_pass_starts_from_the_best_sentence_of_each_of_the_best_documents() -> None:
-    assert hop_sentences(EVIDENCE, np.array([3.0, 4.0, -2.0, 2.5])) == [1, 3]
-    alone = replace(EVIDENCE, document=np.zeros(4, np.int64))
+    assert hop_sentences(MATCHES, np.array([3.0, 4.0, -2.0, 2.5])) == [1, 3]
+    alone = replace(MATCHES, document=np.zeros(4, np.int64))
     assert hop_sentences(alone, FIRST) == [0]
 
 
 def test_a_bridge_does_not_look_at_its_own_document() -> None:
     # The best sentence and its neighbour hold the whole title of their document.
-    evidence = replace(EVIDENCE, title_ids=[[7, 5], [], []], sentence_ids=[[7, 5], [7, 5], [0], [0]])
-    features = bridge_features(evidence, np.array([9.0, 1.0, -2.0, -3.0]))
+    matches = replace(MATCHES, title_ids=[[7, 5], [], []], sentence_ids=[[7, 5], [7, 5], [0], [0]])
+    features = bridge_features(matches, np.array([9.0, 1.0, -2.0, -3.0]))
     columns = dict(zip(BRIDGE_FEATURES, features.T.tolist(), strict=True))
     for name in ("title_in_best", "names_best_title", "shares_terms"):
         assert columns[name] == [0, 0, 0, 0]
 
 
 def test_the_third_best_sentence_is_a_bridge_and_the_fourth_is_not() -> None:
-    evidence = replace(
-        EVIDENCE, title_ids=[[], [], [], [], [4], [7]], sentence_ids=[[0], [0], [4], [7], [0], [0]],
+    matches = replace(
+        MATCHES, title_ids=[[], [], [], [], [4], [7]], sentence_ids=[[0], [0], [4], [7], [0], [0]],
         texts=[""] * 6, document=np.arange(6),
     )  # fmt: skip
     first = np.array([3.0, 2.0, 1.0, 0.0, -1.0, -1.0])
-    column = bridge_features(evidence, first)[:, BRIDGE_FEATURES.index("title_in_best")]
+    column = bridge_features(matches, first)[:, BRIDGE_FEATURES.index("title_in_best")]
     assert column.tolist() == pytest.approx([0, 0, 0, 0, THIRD, 0])
 
 
@@ -307,4 +307,4 @@ def test_a_gate_that_is_hardly_open_is_shut(opening: float, expected: float) -> 
     made = fusion()
     width = len(QUERY_FEATURES)
     still = replace(made.gate, linear=np.zeros(width), bias=math.log(opening / (1 - opening)))
-    assert replace(made, gate=still).openness(np.ones(width)) == pytest.approx(expected, abs=1e-5)
+    assert replace(made, gate=still).gate_value(np.ones(width)) == pytest.approx(expected, abs=1e-5)

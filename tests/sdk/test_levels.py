@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tersely import Compressor, Document, InvalidInputError
-from tersely.options import Detail
 from tersely.levels import LEVELS, Level, choose_level
+from tersely.options import Detail
 from tersely.selector import DocumentScores, ScoredInput
 from tersely.selector.calibration import Calibration
 from tests.sdk import checks

@@ -15,7 +15,7 @@ from tersely import Compressor, Document
 from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import Artifact, load_artifact
 from tersely.runtime.session import EncoderSession, Workers, usable_cores
-from tersely.selector.encoder import BATCH_TOKENS, Reader
+from tersely.selector.encoder import BATCH_TOKENS, Encoder
 from tersely.selector.features import (
     HOPS,
     QUERY_FEATURES,
@@ -74,7 +74,7 @@ def recorded(
 ) -> tuple[Selector, Recorder]:
     """A copy that records its runs, one after the other; `opening` is the logit of a gate that is the same
     for every question."""
-    recorder = Recorder(bundled.reader.session)
+    recorder = Recorder(bundled.encoder.session)
     fusion = bundled.fusion
     if opening is not None:
         width = len(QUERY_FEATURES)
@@ -89,7 +89,7 @@ def recorded(
         )
         fusion = replace(fusion, gate=gate)
     selector = Selector(
-        Reader(cast("EncoderSession", recorder), Workers(1), bundled.layout.config.pad_id),
+        Encoder(cast("EncoderSession", recorder), Workers(1), bundled.layout.config.pad_id),
         bundled.layout,
         fusion,
         bundled.idf,
@@ -114,7 +114,7 @@ def ranked(documents: Sequence[ScoredInput], scored: Sequence[DocumentScores]) -
     pairs = [
         (-score, text)
         for d, s in zip(documents, scored, strict=True)
-        for score, text in zip(s.scores.tolist(), texts(d), strict=True)
+        for score, text in zip(s.scores, texts(d), strict=True)
     ]
     return [text for _, text in sorted(pairs)]
 
@@ -163,9 +163,9 @@ def test_an_obvious_answer_ranks_first(bundled: Selector, question: str, answer:
 @pytest.mark.parametrize("opening", [OPEN, SHUT, None])
 def test_scores_are_probabilities_shaped_like_the_documents(bundled: Selector, opening: float | None) -> None:
     scored = recorded(bundled, opening=opening)[0].score("Who designed the lighthouse?", DOCUMENTS)
-    assert [s.scores.shape for s in scored] == [(len(d.units),) for d in DOCUMENTS]
+    assert [len(s.scores) for s in scored] == [len(d.units) for d in DOCUMENTS]
     for s in scored:
-        assert 0 < s.scores.min() <= s.scores.max() == s.relevance < 1
+        assert 0 < min(s.scores) <= max(s.scores) == s.relevance < 1
 
 
 @pytest.mark.parametrize("opening", [OPEN, SHUT])
@@ -176,7 +176,7 @@ def test_documents_without_units_get_nothing_and_take_nothing(bundled: Selector,
     runs = len(recorder.inputs)
     mixed = selector.score("Who designed the lighthouse?", [empty, DOCUMENTS[0], other, DOCUMENTS[1]])
     assert len(recorder.inputs) == 2 * runs
-    assert [(s.relevance, s.scores.tolist()) for s in (mixed[0], mixed[2])] == [(0.0, [])] * 2
+    assert [(s.relevance, s.scores) for s in (mixed[0], mixed[2])] == [(0.0, [])] * 2
     for before, after in zip(plain, (mixed[1], mixed[3]), strict=True):
         np.testing.assert_allclose(after.scores, before.scores, atol=1e-6)
 
@@ -184,7 +184,7 @@ def test_documents_without_units_get_nothing_and_take_nothing(bundled: Selector,
 def test_without_any_unit_the_encoder_is_not_asked(bundled: Selector) -> None:
     selector, recorder = recorded(bundled)
     scored = selector.score("Who?", [ScoredInput("Empty", "", []), ScoredInput(None, "", [])])
-    assert [(s.relevance, s.scores.tolist()) for s in scored] == [(0.0, [])] * 2
+    assert [(s.relevance, s.scores) for s in scored] == [(0.0, [])] * 2
     assert selector.score("Who?", []) == []
     assert recorder.inputs == []
 
@@ -206,9 +206,9 @@ def test_the_order_of_documents_does_not_change_their_scores(
 def test_threads_do_not_change_the_scores(bundled: Selector) -> None:
     question, documents = "Who designed the lighthouse?", [*DOCUMENTS, *long_input(20, 3)]
     alone, side_by_side = (Selector.load(load_artifact(), threads) for threads in (1, 2))
-    assert side_by_side.reader.workers.count == min(2, usable_cores())
+    assert side_by_side.encoder.workers.count == min(2, usable_cores())
     one, two = alone.score(question, documents), side_by_side.score(question, documents)
-    assert [s.scores.tolist() for s in one] == [s.scores.tolist() for s in two]
+    assert [s.scores for s in one] == [s.scores for s in two]
 
 
 def test_the_second_pass_is_run_only_when_the_gate_opens(bundled: Selector) -> None:
@@ -226,8 +226,8 @@ def test_the_second_pass_is_run_only_when_the_gate_opens(bundled: Selector) -> N
 def test_a_shut_gate_leaves_the_first_stage(bundled: Selector) -> None:
     selector = recorded(bundled, opening=SHUT)[0]
     question = "Who designed the lighthouse?"
-    reading = selector.read(question, DOCUMENTS)
-    logits = selector.fusion.first(first_features(reading.evidence, reading.logits))
+    reading = selector.first_pass(question, DOCUMENTS)
+    logits = selector.fusion.first(first_features(reading.matches, reading.logits))
     scored = np.concatenate([s.scores for s in selector.score(question, DOCUMENTS)])
     np.testing.assert_allclose(np.log(scored / (1 - scored)), logits, atol=1e-6)
 
@@ -237,21 +237,21 @@ def test_the_second_pass_reads_the_other_documents_after_each_of_the_best_senten
 ) -> None:
     selector, recorder = recorded(bundled)
     question = "Where was the designer of the Brackmoor Lighthouse born?"
-    reading = selector.read(question, DOCUMENTS)
-    evidence = reading.evidence
-    features = first_features(evidence, reading.logits)
+    reading = selector.first_pass(question, DOCUMENTS)
+    matches = reading.matches
+    features = first_features(matches, reading.logits)
     first = selector.fusion.first(features)
     recorder.inputs.clear()
-    hops = selector.read_again(reading, np.hstack([features, bridge_features(evidence, first)]), first)
+    hops = selector.second_pass(reading, np.hstack([features, bridge_features(matches, first)]), first)
     config = selector.layout.config
     assert len(recorder.windows()) == HOPS * (len(DOCUMENTS) - 1)
-    for sentence, second in zip(hop_sentences(evidence, first), hops, strict=True):
-        home = int(evidence.document[sentence])
-        found = [*evidence.title_ids[home], *evidence.sentence_ids[sentence]]
-        prefix = [config.cls_id, *evidence.query_ids, config.sep_id, *found, config.sep_id]
+    for sentence, second in zip(hop_sentences(matches, first), hops, strict=True):
+        home = int(matches.document[sentence])
+        found = [*matches.title_ids[home], *matches.sentence_ids[sentence]]
+        prefix = [config.cls_id, *matches.query_ids, config.sep_id, *found, config.sep_id]
         mine = [window for window in recorder.windows() if window[: len(prefix)] == prefix]
         assert len(mine) == len(DOCUMENTS) - 1
-        assert np.isnan(second.keep).tolist() == (evidence.document == home).tolist()
+        assert np.isnan(second.keep).tolist() == (matches.document == home).tolist()
         assert np.isnan(second.relevance).tolist() == [d == home for d in range(len(DOCUMENTS))]
 
 
@@ -291,8 +291,8 @@ def test_the_prefilter_still_finds_an_exact_match(bundled: Selector, needle: int
 
 def test_what_was_not_read_has_a_lower_logit_than_anything_read(bundled: Selector) -> None:
     selector = recorded(bundled, max_tokens=FEW)[0]
-    reading = selector.read("Where are the 417 silver spoons?", long_input(12, 7))
-    keep, document = reading.logits.keep, reading.evidence.document
+    reading = selector.first_pass("Where are the 417 silver spoons?", long_input(12, 7))
+    keep, document = reading.logits.keep, reading.matches.document
     unread = set(document[keep == keep.min()].tolist())
     assert 0 < len(unread) < 12
     assert 7 not in unread
@@ -322,7 +322,7 @@ def test_many_short_documents_are_all_read(bundled: Selector) -> None:
     selector, recorder = recorded(bundled, opening=SHUT)
     scored = selector.score("Which chemical element was found by a Polish physicist?", documents)
     assert len(recorder.windows()) == 200
-    assert all(s.read is not None and s.read.all() for s in scored)
+    assert all(s.read is not None and all(s.read) for s in scored)
     assert max(range(200), key=lambda i: scored[i].relevance) == 150
 
 
@@ -333,13 +333,15 @@ def test_of_a_long_input_more_is_read_where_the_question_needs_another_hop(bundl
     documents[33] = document(None, "Marla Quint learned to forge in Ashgrove.")
     question = "Where did the maker of the 417 silver spoons of the harbour master grow up?"
     shut, once = recorded(bundled, opening=SHUT, max_tokens=FEW)
-    before = shut.read(question, documents).logits.keep
+    before = shut.first_pass(question, documents).logits.keep
     first = len(once.windows())
     shut.score(question, documents)
     assert len(once.windows()) == 2 * first
     opened, twice = recorded(bundled, opening=OPEN, max_tokens=FEW)
-    reading = opened.read(question, documents)
-    more = opened.read_more(reading, opened.fusion.first(first_features(reading.evidence, reading.logits)))
+    reading = opened.first_pass(question, documents)
+    more = opened.extend_first_pass(
+        reading, opened.fusion.first(first_features(reading.matches, reading.logits))
+    )
     added = [len(window) for window in twice.windows()[first:]]
     assert MORE_TOKENS - max(added) < sum(added) <= MORE_TOKENS
     assert len(more.unread) == 120 - first - len(added)
@@ -354,16 +356,16 @@ def test_of_a_long_input_more_is_read_where_the_question_needs_another_hop(bundl
 def test_under_a_limit_a_sentence_gains_from_those_beside_it(bundled: Selector) -> None:
     shut = recorded(bundled, opening=SHUT)[0].score("Who designed the lighthouse?", DOCUMENTS)
     for scored in shut:
-        padded = [0.0, *scored.scores.tolist(), 0.0]
+        padded = [0.0, *scored.scores, 0.0]
         worth = [
             own + NEIGHBOUR * max(before, after) * (1 - own)
             for before, own, after in zip(padded, padded[1:], padded[2:], strict=False)
         ]
-        assert scored.worth is not None
-        assert scored.worth.tolist() == pytest.approx(worth)
+        assert scored.packing_scores is not None
+        assert scored.packing_scores == pytest.approx(worth)
         assert scored.relevance == max(padded)
     opened = recorded(bundled, opening=OPEN)[0].score("Who designed the lighthouse?", DOCUMENTS)
-    assert all(np.allclose(cast("np.ndarray", s.worth), s.scores) for s in opened)
+    assert all(s.packing_scores == pytest.approx(s.scores) for s in opened)
 
 
 def test_the_second_pass_and_its_batches_are_limited(bundled: Selector) -> None:
@@ -379,7 +381,7 @@ def test_a_sentence_in_pieces_counts_as_its_best_piece(bundled: Selector) -> Non
     selector, recorder = recorded(bundled)
     words = "barley " * 400 + "and the lighthouse was designed by Ida Penrose " + "barley " * 300
     units = [replace(split_units("One.")[0], start=0, end=len(words))]
-    reading = selector.read("Who designed the lighthouse?", [ScoredInput(None, words, units)])
+    reading = selector.first_pass("Who designed the lighthouse?", [ScoredInput(None, words, units)])
     keep = np.concatenate([outputs[0][:, 0] for outputs in recorder.outputs])
     assert len(keep) > 2
     assert reading.logits.keep.tolist() == [pytest.approx(float(keep.max()))]
@@ -407,10 +409,10 @@ def test_a_gpu_gets_large_runs_one_after_the_other(
         opened.append(session)
         return session
 
-    monkeypatch.setattr("tersely.selector.reader.EncoderSession", on_gpu)
-    reader = Selector.load(load_artifact(), threads=2).reader
-    assert reader.session is opened[-1]
-    assert reader.session.threads == min(2, usable_cores())
-    assert reader.workers.count == 1
-    assert reader.batch_tokens > 10 * BATCH_TOKENS
-    assert bundled.reader.batch_tokens == BATCH_TOKENS
+    monkeypatch.setattr("tersely.selector.encoder.EncoderSession", on_gpu)
+    encoder = Selector.load(load_artifact(), threads=2).encoder
+    assert encoder.session is opened[-1]
+    assert encoder.session.threads == min(2, usable_cores())
+    assert encoder.workers.count == 1
+    assert encoder.batch_tokens > 10 * BATCH_TOKENS
+    assert bundled.encoder.batch_tokens == BATCH_TOKENS

@@ -139,7 +139,7 @@ def test_before_the_fit_the_encoder_decides_alone() -> None:
     fusion = unfitted()
     rows = np.random.default_rng(0).normal(size=(4, len(FIRST_FEATURES)))
     assert fusion.first(rows).tolist() == pytest.approx(rows[:, FIRST_FEATURES.index("keep")].tolist())
-    assert fusion.openness(np.full(len(QUERY_FEATURES), 6.0)) == 0
+    assert fusion.gate_value(np.full(len(QUERY_FEATURES), 6.0)) == 0
 
 
 def test_no_question_is_scored_by_a_layer_that_saw_it() -> None:

@@ -96,9 +96,9 @@ def fit(
     torch.set_num_threads(1)  # the layer is tiny: threads would only wait for each other
     keep = FIRST_FEATURES.index("keep")
     progress = tqdm(groups, desc="first pass", mininterval=10)
-    readings = [selector.read(g.question, inputs(g)) for g in progress]
+    readings = [selector.first_pass(g.question, inputs(g)) for g in progress]
     cases = [_case(g, r.offsets) for g, r in zip(groups, readings, strict=True)]
-    features = [first_features(r.evidence, r.logits) for r in readings]
+    features = [first_features(r.matches, r.logits) for r in readings]
     table: dict[str, Any] = {"encoder alone": _report(cases, [f[:, keep] for f in features])}
     without = [f[:, len(ENCODER_FEATURES) :] for f in features]
     layers = _cross_fit(cases, lambda part: _fit_first(_of(without, part), _of(cases, part)))
@@ -107,15 +107,15 @@ def fit(
     first = [layer(f) for layer, f in zip(layers, features, strict=True)]
     table["+ exact match"] = _report(cases, first)
 
-    queries = [query_features(r.evidence, r.logits, f) for r, f in zip(readings, first, strict=True)]
+    queries = [query_features(r.matches, r.logits, f) for r, f in zip(readings, first, strict=True)]
     sides = [
-        np.hstack([f, bridge_features(r.evidence, a)])
+        np.hstack([f, bridge_features(r.matches, a)])
         for f, r, a in zip(features, readings, first, strict=True)
     ]
 
     def bridges(second: Sequence[Sequence[Logits]]) -> list[Floats]:
         rows = zip(sides, readings, second, strict=True)
-        return [np.hstack([f, reread_features(r.evidence, r.logits, s)]) for f, r, s in rows]
+        return [np.hstack([f, reread_features(r.matches, r.logits, s)]) for f, r, s in rows]
 
     def fit_part(part: Sequence[int], *views: list[Floats]) -> Fit:
         seen = [row for view in views for row in _of(view, part)]
@@ -125,7 +125,7 @@ def fit(
     def scores(view: list[Floats], gated: Sequence[Fit]) -> list[Floats]:
         fusions = [Fusion(layer, *fit) for layer, fit in zip(layers, gated, strict=True)]
         rows = zip(first, fusions, queries, view, strict=True)
-        return [f + fusion.openness(q) * fusion.bridge(b) for f, fusion, q, b in rows]
+        return [f + fusion.gate_value(q) * fusion.bridge(b) for f, fusion, q, b in rows]
 
     everyone = range(len(cases))
     hints = bridges([()] * len(cases))
@@ -133,9 +133,9 @@ def fit(
     table["+ bridges"] = _report(cases, out)
 
     fusion = replace(unfitted(), bridge=fit_part(everyone, hints)[1])
-    hinted = Selector(selector.reader, selector.layout, fusion, selector.idf, 0.0)
+    hinted = Selector(selector.encoder, selector.layout, fusion, selector.idf, 0.0)
     progress = tqdm(readings, desc="second pass", mininterval=10)
-    full = bridges([hinted.read_again(r, s, f) for r, s, f in zip(progress, sides, first, strict=True)])
+    full = bridges([hinted.second_pass(r, s, f) for r, s, f in zip(progress, sides, first, strict=True)])
     # The runtime also asks the bridge layer what to read again, before there is a second pass.
     out = scores(full, _cross_fit(cases, lambda part: fit_part(part, full, hints)))
     table["+ second pass"] = _report(cases, out)

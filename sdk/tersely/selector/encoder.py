@@ -1,4 +1,4 @@
-"""Reads windows with the encoder, side by side."""
+"""Run the encoder over windows, several at once."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tersely.selector.features import Logits
 from tersely.selector.layout import OUTPUT_NAMES, LayoutConfig, Window, batches, collate
 
 BATCH_TOKENS = 256
-"""Tokens that one run reads, where a single window is not longer. Small batches keep every core busy, and
-int8 is more exact on them, because it scales its activations over the whole batch."""
+"""Most tokens of one run, unless a single window is longer. Small batches keep every core busy, and int8 is
+more exact on them, because it scales its activations over the whole batch."""
 
 GPU_BATCH_TOKENS = 16_384
-"""On a GPU, where one large run beats many small ones."""
+"""The same on a GPU, where one large run beats many small ones."""
 
 LONG_WINDOW = 1024
-"""A model whose windows may have so many tokens gets every core for each run; others run side by side."""
+"""A model with windows of so many tokens uses every core for each run. Others run one window per core."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class WindowLogits:
     """The logits of one window: keep (its sentences,) and relevance (its documents,)."""
 
     window: Window
@@ -33,7 +33,7 @@ class Verdict:
     relevance: NDArray[np.float32]
 
 
-class Reader:
+class Encoder:
     """A graph and the threads that run it. Stateless between calls, so safe to share."""
 
     def __init__(
@@ -45,7 +45,7 @@ class Reader:
         self.batch_tokens = batch_tokens
 
     @classmethod
-    def load(cls, artifact: Artifact, layout: LayoutConfig, threads: int | None) -> Reader:
+    def load(cls, artifact: Artifact, layout: LayoutConfig, threads: int | None) -> Encoder:
         """`threads` is the most that may run; None for every usable core."""
         count = allowed_threads(threads)
         long = layout.max_length >= LONG_WINDOW
@@ -57,36 +57,39 @@ class Reader:
             )
         return cls(session, Workers(1 if long else count), layout.pad_id)
 
-    def read(self, windows: Sequence[Window]) -> list[Verdict]:
-        """The verdicts on all windows, in their order."""
+    def encode(self, windows: Sequence[Window]) -> list[WindowLogits]:
+        """The logits of each window, in order."""
 
-        def run(rows: list[int]) -> list[Verdict]:
+        def run(rows: list[int]) -> list[WindowLogits]:
             chosen = [windows[i] for i in rows]
             keep, relevance = self.session.run(collate(chosen, self.pad_id), OUTPUT_NAMES)
             return [
-                Verdict(w, keep[i, : len(w.sentences)], relevance[i, : len(w.documents)])
+                WindowLogits(w, keep[i, : len(w.sentences)], relevance[i, : len(w.documents)])
                 for i, w in enumerate(chosen)
             ]
 
         # The longest go first, so that no core ends with a long one while the others wait.
         jobs = list(batches([len(w.input_ids) for w in windows], self.batch_tokens))[::-1]
+        by_window = {
+            i: logits
+            for rows, out in zip(jobs, self.workers.map(run, jobs), strict=True)
+            for i, logits in zip(rows, out, strict=True)
+        }
+        return [by_window[i] for i in range(len(windows))]
 
-        found = self.workers.map(run, jobs)
-        placed = {i: v for rows, out in zip(jobs, found, strict=True) for i, v in zip(rows, out, strict=True)}
-        return [placed[i] for i in range(len(windows))]
 
+def merge_logits(window_logits: Sequence[WindowLogits], offsets: NDArray[np.int64], documents: int) -> Logits:
+    """Logits of a whole request; nan for what no window holds.
 
-def collect(verdicts: Sequence[Verdict], offsets: NDArray[np.int64], documents: int) -> Logits:
-    """Logits of a whole request; a sentence or document that stands in several windows gets its best.
-
-    `offsets` is the first sentence of each document among all, shape (documents + 1,).
+    A sentence or document that stands in several windows gets its highest logit. `offsets` is the first
+    sentence of each document among all, shape (documents + 1,).
     """
     keep = np.full(int(offsets[-1]), np.nan)
     relevance = np.full(documents, np.nan)
-    for verdict in verdicts:
-        for logit, (d, s) in zip(verdict.keep.tolist(), verdict.window.sentences, strict=True):
+    for logits in window_logits:
+        for logit, (d, s) in zip(logits.keep.tolist(), logits.window.sentences, strict=True):
             place = offsets[d] + s
             keep[place] = np.fmax(keep[place], logit)
-        for logit, d in zip(verdict.relevance.tolist(), verdict.window.documents, strict=True):
+        for logit, d in zip(logits.relevance.tolist(), logits.window.documents, strict=True):
             relevance[d] = np.fmax(relevance[d], logit)
     return Logits(keep, relevance)

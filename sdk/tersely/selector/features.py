@@ -1,7 +1,7 @@
-"""What is known about every sentence of a request, as numbers that a small layer can weigh.
+"""The features of every sentence of a request: numbers that the fusion weighs.
 
-The exact matches cost nothing next to the encoder and are worked out once; the encoder's logits come in one
-reading after the other. Every function is pure.
+Exact matches are computed once; they cost nothing next to the encoder. The encoder's logits come from one or
+two passes. Every function is pure.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tersely.selector.matching import (
     Floats,
     TermIndex,
     any_per_document,
-    names,
-    numbers,
+    find_names,
+    find_numbers,
     phrase_share,
-    share,
-    unique,
+    unique_ids,
+    weighted_share,
 )
 
 ENCODER_FEATURES = (
@@ -54,7 +54,7 @@ BRIDGE_FEATURES = (
     "same_document_as_best",
 )
 HOPS = 2
-"""Documents from whose best sentence the second pass looks for another hop."""
+"""Documents whose best sentence the second pass starts from."""
 
 REREAD_FEATURES = tuple(
     f"hop{hop + 1}_{name}" for hop in range(HOPS) for name in ("keep", "gain", "relevance", "read")
@@ -72,17 +72,17 @@ QUERY_FEATURES = (
     "best_relevance",
 )
 BRIDGES = 3
-"""Sentences of the first stage that the second stage looks out from."""
+"""Best sentences of the first stage that bridge features start from."""
 
 _FAR = 10.0
-"""Lead over a document that does not exist."""
+"""The lead over a document that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Logits:
-    """What one reading says: keep (sentences,) and relevance (documents,).
+    """The encoder's logits in one pass: keep (sentences,) and relevance (documents,).
 
-    A second pass has nan where it did not look.
+    nan where the pass did not read.
     """
 
     keep: Floats
@@ -90,8 +90,8 @@ class Logits:
 
 
 @dataclass(slots=True)
-class Evidence:
-    """The sentences of one query, flat over documents in order, and what exact matching says of them."""
+class Matches:
+    """The sentences of one request, flat over its documents, and their exact matches with the query."""
 
     query: str
     query_ids: Sequence[int]
@@ -114,7 +114,7 @@ class Evidence:
 
     def __post_init__(self) -> None:
         self.index = TermIndex(self.sentence_ids, self.idf)
-        self.terms = unique(self.query_ids)
+        self.terms = unique_ids(self.query_ids)
         self.weights = self.index.weights(self.terms)
         self.presence = self.index.presence(self.terms)
         self.exact = self._exact()
@@ -130,12 +130,12 @@ class Evidence:
         lowered = [t.lower() for t in self.texts]
         position = _position(self.document)
         columns = [
-            share(self.presence, self.weights),
-            share(self.presence | titles[self.document], self.weights),
-            share(in_document, self.weights)[self.document],
-            share(self.presence, rare),
-            phrase_share(numbers(self.query), lowered),
-            phrase_share(names(self.query), lowered),
+            weighted_share(self.presence, self.weights),
+            weighted_share(self.presence | titles[self.document], self.weights),
+            weighted_share(in_document, self.weights)[self.document],
+            weighted_share(self.presence, rare),
+            phrase_share(find_numbers(self.query), lowered),
+            phrase_share(find_names(self.query), lowered),
             _title_share(self.title_ids, self.terms, self.idf)[self.document],
             (position == 0).astype(np.float64),
             np.log1p(position),
@@ -144,34 +144,34 @@ class Evidence:
         return np.stack(columns, axis=1)
 
 
-def first_features(e: Evidence, logits: Logits) -> Floats:
-    """(sentences, len(FIRST_FEATURES)) evidence of one reading."""
+def first_features(m: Matches, logits: Logits) -> Floats:
+    """(sentences, len(FIRST_FEATURES)) from the logits of the first pass and the exact matches."""
     keep, relevance = logits.keep, logits.relevance
     columns = [
         keep,
-        relevance[e.document],
-        per_document_max(keep, e.document, e.documents)[e.document],
+        relevance[m.document],
+        max_per_document(keep, m.document, m.documents)[m.document],
         keep - keep.max(),
-        _neighbours(keep, e.document),
-        (relevance - relevance.max())[e.document],
+        _neighbours(keep, m.document),
+        (relevance - relevance.max())[m.document],
     ]
-    return np.hstack([np.stack(columns, axis=1), e.exact])
+    return np.hstack([np.stack(columns, axis=1), m.exact])
 
 
-def query_features(e: Evidence, logits: Logits, first: Floats) -> Floats:
-    """(len(QUERY_FEATURES),) what tells a question that one sentence answers from one that needs more."""
+def query_features(m: Matches, logits: Logits, first: Floats) -> Floats:
+    """(len(QUERY_FEATURES),) that tell whether a question needs another hop."""
     best = best_sentences(first, 1)[0]
-    home = int(e.document[best])
-    title = np.isin(e.terms, unique(e.title_ids[home]))
-    lead = first[best] - np.sort(per_document_max(first, e.document, e.documents))[::-1]
+    home = int(m.document[best])
+    title = np.isin(m.terms, unique_ids(m.title_ids[home]))
+    lead = first[best] - np.sort(max_per_document(first, m.document, m.documents))[::-1]
     lead = np.minimum(np.concatenate([lead, np.full(3, _FAR)]), _FAR)
     return np.array(
         [
-            np.log1p(len(e.query_ids)),
-            len(names(e.query)),
-            np.sqrt(e.weights.sum()),
-            share(e.presence[best] | title, e.weights),
-            share(e.presence[e.document == home].any(0) | title, e.weights),
+            np.log1p(len(m.query_ids)),
+            len(find_names(m.query)),
+            np.sqrt(m.weights.sum()),
+            weighted_share(m.presence[best] | title, m.weights),
+            weighted_share(m.presence[m.document == home].any(0) | title, m.weights),
             first[best],
             lead[1],
             lead[2],
@@ -185,35 +185,35 @@ def best_sentences(first: Floats, count: int = BRIDGES) -> list[int]:
     return [int(i) for i in np.argsort(-first, kind="stable")[:count]]
 
 
-def hop_sentences(e: Evidence, first: Floats) -> list[int]:
+def hop_sentences(m: Matches, first: Floats) -> list[int]:
     """Indices of the best sentences of the HOPS best documents, best first."""
-    found: dict[int, int] = {}
+    best_by_document: dict[int, int] = {}
     for i in best_sentences(first, len(first)):
-        found.setdefault(int(e.document[i]), i)
-        if len(found) == HOPS:
+        best_by_document.setdefault(int(m.document[i]), i)
+        if len(best_by_document) == HOPS:
             break
-    return list(found.values())
+    return list(best_by_document.values())
 
 
-def bridge_features(e: Evidence, first: Floats) -> Floats:
-    """(sentences, len(BRIDGE_FEATURES)) evidence relative to the first stage's best sentences."""
+def bridge_features(m: Matches, first: Floats) -> Floats:
+    """(sentences, len(BRIDGE_FEATURES)) that relate each sentence to the first stage's best sentences."""
     size = len(first)
     best = best_sentences(first)
-    title_in_best = np.zeros(e.documents)
+    title_in_best = np.zeros(m.documents)
     names_title = np.zeros(size)
     shares = np.zeros(size)
     same = np.zeros(size)
     for bridge in best:
         trust = _trust(first, best[0], bridge)
-        home = int(e.document[bridge])
-        elsewhere = e.document != home
-        terms = unique(e.sentence_ids[bridge])
-        mentioned = _title_share(e.title_ids, terms, e.idf)
+        home = int(m.document[bridge])
+        elsewhere = m.document != home
+        terms = unique_ids(m.sentence_ids[bridge])
+        mentioned = _title_share(m.title_ids, terms, m.idf)
         mentioned[home] = 0.0
         title_in_best = np.maximum(title_in_best, trust * mentioned)
-        own_title = np.setdiff1d(unique(e.title_ids[home]), e.terms)
-        names_title = np.maximum(names_title, trust * elsewhere * e.index.coverage(own_title))
-        shares = np.maximum(shares, trust * elsewhere * np.log1p(_novel(e, terms)))
+        own_title = np.setdiff1d(unique_ids(m.title_ids[home]), m.terms)
+        names_title = np.maximum(names_title, trust * elsewhere * m.index.coverage(own_title))
+        shares = np.maximum(shares, trust * elsewhere * np.log1p(_new_term_weights(m, terms)))
         same = np.maximum(same, trust * ~elsewhere)
     rank = np.empty(size)
     rank[np.argsort(-first, kind="stable")] = np.arange(size)
@@ -221,7 +221,7 @@ def bridge_features(e: Evidence, first: Floats) -> Floats:
         first,
         first - first.max(),
         np.log1p(rank),
-        title_in_best[e.document],
+        title_in_best[m.document],
         names_title,
         shares,
         same,
@@ -229,42 +229,41 @@ def bridge_features(e: Evidence, first: Floats) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def linked(e: Evidence, first: Floats) -> Floats:
-    """(sentences,) weight of the terms that a sentence shares with one of the first stage's best sentences,
-    and that the query lacks."""
+def bridge_weights(m: Matches, first: Floats) -> Floats:
+    """(sentences,) weight of the terms that a sentence shares with one of the first stage's best sentences
+    and the query does not hold."""
     best = best_sentences(first)
     out = np.zeros(len(first))
     for bridge in best:
-        held = _novel(e, unique(e.sentence_ids[bridge]))
+        held = _new_term_weights(m, unique_ids(m.sentence_ids[bridge]))
         out = np.maximum(out, _trust(first, best[0], bridge) * held)
     return out
 
 
 def _trust(first: Floats, best: int, bridge: int) -> float:
-    """How far a sentence may be built on, beside the best one: at most a half, which the best one has."""
+    """The weight of a bridge sentence next to the best one, in (0, 0.5]; the best one itself has 0.5."""
     return float(1.0 / (1.0 + np.exp(first[best] - first[bridge])))
 
 
-def _novel(e: Evidence, terms: NDArray[np.int64]) -> Floats:
-    """(sentences,) weight of those of `terms` that a sentence holds and the query lacks."""
-    novel = np.setdiff1d(terms, e.terms)
-    return e.index.presence(novel) @ e.index.weights(novel)
+def _new_term_weights(m: Matches, terms: NDArray[np.int64]) -> Floats:
+    """(sentences,) weight of those of `terms` that a sentence holds and the query does not."""
+    novel = np.setdiff1d(terms, m.terms)
+    return m.index.presence(novel) @ m.index.weights(novel)
 
 
-def reread_features(e: Evidence, logits: Logits, hops: Sequence[Logits]) -> Floats:
-    """(sentences, len(REREAD_FEATURES)) what the second pass found from each hop; zeros where it did not
-    look."""
-    columns = np.zeros((len(REREAD_FEATURES), len(e.document)))
+def reread_features(m: Matches, logits: Logits, hops: Sequence[Logits]) -> Floats:
+    """(sentences, len(REREAD_FEATURES)) from the logits of the second pass; zeros where it did not read."""
+    columns = np.zeros((len(REREAD_FEATURES), len(m.document)))
     for hop, second in enumerate(hops):
         was_read = ~np.isnan(second.keep)
         columns[4 * hop] = np.where(was_read, second.keep, 0.0)
         columns[4 * hop + 1] = np.where(was_read, second.keep - logits.keep, 0.0)
-        columns[4 * hop + 2] = np.nan_to_num(second.relevance, nan=0.0)[e.document]
+        columns[4 * hop + 2] = np.nan_to_num(second.relevance, nan=0.0)[m.document]
         columns[4 * hop + 3] = was_read
     return columns.T
 
 
-def per_document_max(values: Floats, document: NDArray[np.int64], count: int) -> Floats:
+def max_per_document(values: Floats, document: NDArray[np.int64], count: int) -> Floats:
     """(count,) the highest value of each document; -inf where it has none."""
     out = np.full(count, -np.inf)
     np.maximum.at(out, document, values)
@@ -277,10 +276,10 @@ def _title_share(
     """(documents,) weighted share of each title's own terms that occur among `terms`."""
     out = np.zeros(len(titles))
     for i, title in enumerate(titles):
-        own = unique(title)
+        own = unique_ids(title)
         if len(own):
             weights = idf[own].astype(np.float64) ** 2
-            out[i] = share(np.isin(own, terms), weights)
+            out[i] = weighted_share(np.isin(own, terms), weights)
     return out
 
 

@@ -56,7 +56,7 @@ class Fusion:
     gate: Perceptron
     bridge: Perceptron
 
-    def openness(self, query_features: Floats) -> float:
+    def gate_value(self, query_features: Floats) -> float:
         """How far the gate is open, in [0, 1]; 0 where the second stage is not worth its time."""
         share = float(sigmoid(self.gate(query_features[None, :]))[0])
         return share if share >= MIN_GATE else 0.0

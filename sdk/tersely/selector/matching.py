@@ -1,9 +1,8 @@
-"""Exact-match evidence: which rare query terms, numbers and names a sentence holds, and which sentences name
-the subject that another sentence introduces.
+"""Exact matching: which rare query terms, numbers and names a sentence holds.
 
-An encoder blurs names and numbers; matching does not. Terms are the tokenizer's own ids, weighted by their
-inverse document frequency in the training corpus (squared, so that function words vanish), so nothing has
-to be tokenised twice. Cost is linear in the number of tokens.
+An encoder blurs names and numbers; matching does not. Terms are the tokenizer's own ids, so nothing is
+tokenised twice. Their weight is the squared inverse document frequency in the training corpus, which makes
+function words vanish. Time is linear in the number of tokens.
 """
 
 from __future__ import annotations
@@ -33,28 +32,29 @@ class TermIndex:
         self.ids = np.fromiter((t for s in sentences for t in s), dtype=np.int64, count=int(lengths.sum()))
 
     def weights(self, terms: NDArray[np.int64]) -> Floats:
+        """(terms,)"""
         return self.idf[terms].astype(np.float64) ** 2
 
     def presence(self, terms: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(sentences, terms): whether the sentence holds the term. `terms` are unique ids."""
-        place = np.full(len(self.idf), -1, dtype=np.int64)
-        place[terms] = np.arange(len(terms))
-        where = place[self.ids]
-        hit = where >= 0
+        """(sentences, terms): whether a sentence holds a term. `terms` are unique ids."""
+        column = np.full(len(self.idf), -1, dtype=np.int64)
+        column[terms] = np.arange(len(terms))
+        columns = column[self.ids]
+        is_term = columns >= 0
         out = np.zeros((self.size, len(terms)), dtype=np.bool_)
-        out[self.owner[hit], where[hit]] = True
+        out[self.owner[is_term], columns[is_term]] = True
         return out
 
     def coverage(self, terms: NDArray[np.int64]) -> Floats:
         """Share of the terms' weight that each sentence holds, shape (sentences,)."""
-        return share(self.presence(terms), self.weights(terms))
+        return weighted_share(self.presence(terms), self.weights(terms))
 
 
-def unique(ids: Sequence[int]) -> NDArray[np.int64]:
+def unique_ids(ids: Sequence[int]) -> NDArray[np.int64]:
     return np.unique(np.asarray(ids, dtype=np.int64))
 
 
-def share(presence: NDArray[np.bool_], weights: Floats) -> Floats:
+def weighted_share(presence: NDArray[np.bool_], weights: Floats) -> Floats:
     """Weighted share of True along the last axis; 0 where there is no weight."""
     total = float(weights.sum())
     if total <= 0:
@@ -71,12 +71,13 @@ def any_per_document(
     return out
 
 
-def numbers(text: str) -> list[str]:
+def find_numbers(text: str) -> list[str]:
+    """Numbers as written, "1,861" or "3.14" included, sorted."""
     return sorted(set(_NUMBER.findall(text)))
 
 
-def names(text: str) -> list[str]:
-    """Capitalised phrases that do not merely open a sentence."""
+def find_names(text: str) -> list[str]:
+    """Capitalised phrases that do not merely open a sentence, lower-cased and sorted."""
     return sorted({m.lower() for m in _NAME.findall(text)})
 
 

@@ -1,8 +1,10 @@
-"""Scores every sentence of every document for one query: encoder, exact-match evidence, fusion.
+"""Score every sentence of every document for one query.
 
-tokenise once -> read the windows -> first stage -> (where the question seems to need another hop) of a long
-input more windows, then the best documents again, after each of the two best sentences -> second stage -> a
-probability per sentence
+    tokenise -> first pass of the encoder -> fusion's first stage -> score
+
+Where the question seems to need another hop, the gate opens: of a long input more windows are read, the best
+documents are read again behind each of the two best sentences (the evidence), and the second stage adds what
+that tells to the scores.
 """
 
 from __future__ import annotations
@@ -18,61 +20,61 @@ from tokenizers import Tokenizer
 from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import Artifact
 from tersely.selector.calibration import Calibration, read_calibration
-from tersely.selector.encoder import Reader, Verdict, collect
+from tersely.selector.encoder import Encoder, WindowLogits, merge_logits
 from tersely.selector.features import (
-    Evidence,
     Logits,
+    Matches,
     bridge_features,
+    bridge_weights,
     first_features,
     hop_sentences,
-    linked,
-    per_document_max,
+    max_per_document,
     query_features,
     reread_features,
 )
 from tersely.selector.fusion import Fusion, sigmoid
 from tersely.selector.layout import EncodedDocument, Ids, Layout, LayoutConfig, Window
-from tersely.selector.matching import Floats, share
+from tersely.selector.matching import Floats, weighted_share
 from tersely.selector.protocol import DocumentScores, ScoredInput
 
 MAX_TOKENS = 16_384
-"""Tokens the encoder reads for one query, 64 full windows; of a longer input, the windows that match the
-query's terms best."""
+"""Most tokens that the encoder reads in the first pass: 64 full windows. Of a longer input it reads the
+windows that match the query's terms best."""
 
 MORE_TOKENS = 4_096
-"""Tokens of a longer input that it reads after these, where the question seems to need another hop: windows
-that share the rarest terms with what it has found."""
+"""Further tokens of a longer input, where the question seems to need another hop: windows that share the
+rarest terms with the best sentences so far."""
 
 LENGTH_PRICE = 0.5
-"""Under a limit sentences are taken by probability per square root of tokens: the best compromise on held-out
-questions between single answers (0) and many supporting sentences (1)."""
+"""Under a limit, sentences are taken by score per square root of tokens. On held-out questions this was the
+best compromise between single answers (0) and many supporting sentences (1)."""
 
 HOP_WINDOWS = 4
-"""Windows of the second pass for each hop."""
+"""Windows of the second pass per hop."""
 
 NEIGHBOUR = 0.3
-"""Under a limit, how much of a sentence's probability goes over to the sentences beside it: a reader answers
-more from what stands together (training/LOG.md). Questions that need another hop need the room for that."""
+"""Under a limit, the share of a sentence's score that its neighbours gain: a reader answers more from
+sentences that stand together (training/LOG.md). Questions that need another hop need the room for it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """The first pass over a request, and what a second pass needs to go on."""
+class FirstPass:
+    """What the encoder's first pass gives, and what a second pass needs."""
 
-    evidence: Evidence
+    matches: Matches
     logits: Logits
     encoded: Sequence[EncodedDocument]
     offsets: NDArray[np.int64]
     """First sentence of each document in the flat arrays, shape (documents + 1,)."""
     read: NDArray[np.bool_]
-    """(sentences,)"""
-    verdicts: Sequence[Verdict]
+    """Whether the encoder has read each sentence, shape (sentences,)."""
+    window_logits: Sequence[WindowLogits]
     unread: Sequence[Window]
 
 
 @dataclass(frozen=True, slots=True)
 class FirstStage:
-    """What the first stage makes of a reading."""
+    """What fusion's first stage makes of the first pass."""
 
     features: Floats
     logits: Floats
@@ -88,7 +90,7 @@ class Selector:
 
     def __init__(
         self,
-        reader: Reader,
+        encoder: Encoder,
         layout: Layout,
         fusion: Fusion,
         idf: NDArray[np.float32],
@@ -96,7 +98,7 @@ class Selector:
         calibration: Calibration | None = None,
         max_tokens: int = MAX_TOKENS,
     ) -> None:
-        self.reader = reader
+        self.encoder = encoder
         self.layout = layout
         self.fusion = fusion
         self.idf = idf
@@ -106,7 +108,7 @@ class Selector:
 
     @classmethod
     def load(cls, artifact: Artifact, threads: int | None = None) -> Selector:
-        """Raises ArtifactError when the artifact lacks a part or a part is unusable."""
+        """Raises ArtifactError if the artifact lacks a part or a part is unusable."""
         config = artifact.config
         try:
             layout = Layout(
@@ -120,42 +122,34 @@ class Selector:
             raise ArtifactError(
                 f"{artifact.path} cannot be used ({error}): export or download it again"
             ) from error
-        reader = Reader.load(artifact, layout.config, threads)
-        return cls(reader, layout, fusion, idf, threshold, calibration)
+        encoder = Encoder.load(artifact, layout.config, threads)
+        return cls(encoder, layout, fusion, idf, threshold, calibration)
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         """One DocumentScores per document, in the order given. Documents without units get relevance 0."""
         if not any(d.units for d in documents):
             return [DocumentScores.unscored(0) for _ in documents]
-        reading = self.read(query, documents)
-        first = self._first_stage(reading)
-        if first.gate and reading.unread:
-            reading = self.read_more(reading, first.logits)
-            first = self._first_stage(reading)
-        if not first.gate:
-            return self._split(reading, sigmoid(first.logits), NEIGHBOUR)
-        features = np.hstack([first.features, bridge_features(reading.evidence, first.logits)])
-        second = self.read_again(reading, features, first.logits)
-        bridges = self.fusion.bridge(
-            np.hstack([features, reread_features(reading.evidence, reading.logits, second)])
-        )
-        return self._split(
-            reading, sigmoid(first.logits + first.gate * bridges), NEIGHBOUR * (1.0 - first.gate)
-        )
+        done = self.first_pass(query, documents)
+        stage = self._first_stage(done)
+        if stage.gate and done.unread:
+            done = self.extend_first_pass(done, stage.logits)
+            stage = self._first_stage(done)
+        if not stage.gate:
+            return _split(done, sigmoid(stage.logits), NEIGHBOUR)
+        features = np.hstack([stage.features, bridge_features(done.matches, stage.logits)])
+        hops = self.second_pass(done, features, stage.logits)
+        reread = reread_features(done.matches, done.logits, hops)
+        bridges = self.fusion.bridge(np.hstack([features, reread]))
+        scores = sigmoid(stage.logits + stage.gate * bridges)
+        return _split(done, scores, NEIGHBOUR * (1.0 - stage.gate))
 
-    def _first_stage(self, reading: Reading) -> FirstStage:
-        features = first_features(reading.evidence, reading.logits)
-        logits = self.fusion.first(features)
-        query = query_features(reading.evidence, reading.logits, logits)
-        return FirstStage(features, logits, self.fusion.openness(query))
-
-    def read(self, query: str, documents: Sequence[ScoredInput]) -> Reading:
-        """The first pass: every window once, or as many of the most promising as have `max_tokens`."""
+    def first_pass(self, query: str, documents: Sequence[ScoredInput]) -> FirstPass:
+        """Read every window once, or as many of the best-matching ones as have `max_tokens`."""
         query_ids, titles, sentences = self._tokenise(query, documents)
-        encoded = _regroup(titles, sentences, documents)
+        encoded = _group_by_document(titles, sentences, documents)
         counts = [len(d.units) for d in documents]
         offsets = np.cumsum([0, *counts])
-        evidence = Evidence(
+        matches = Matches(
             query,
             query_ids,
             titles,
@@ -167,62 +161,61 @@ class Selector:
         windows = self.layout.windows(query_ids, encoded)
         unread: list[Window] = []
         if sum(len(w.input_ids) for w in windows) > self.max_tokens:
-            match = share(evidence.presence, evidence.weights)
-            windows, unread = _divide(windows, match, offsets, self.max_tokens)
-        return _reading(evidence, encoded, offsets, self.reader.read(windows), unread)
+            coverage = weighted_share(matches.presence, matches.weights)
+            windows, unread = _divide(windows, coverage, offsets, self.max_tokens)
+        return _merge(matches, encoded, offsets, self.encoder.encode(windows), unread)
 
-    def read_more(self, reading: Reading, first: Floats) -> Reading:
-        """The first pass goes on with the unread windows that lead on from its best sentences."""
-        chosen, unread = _divide(
-            reading.unread, linked(reading.evidence, first), reading.offsets, MORE_TOKENS
-        )
-        verdicts = [*reading.verdicts, *self.reader.read(chosen)]
-        return _reading(reading.evidence, reading.encoded, reading.offsets, verdicts, unread)
+    def extend_first_pass(self, done: FirstPass, first: Floats) -> FirstPass:
+        """Read further windows: those that share rare terms with the best sentences so far."""
+        weights = bridge_weights(done.matches, first)
+        chosen, unread = _divide(done.unread, weights, done.offsets, MORE_TOKENS)
+        window_logits = [*done.window_logits, *self.encoder.encode(chosen)]
+        return _merge(done.matches, done.encoded, done.offsets, window_logits, unread)
 
-    def read_again(self, reading: Reading, features: Floats, first: Floats) -> list[Logits]:
-        """The second pass: from the best sentence of each of the best documents, the most promising others
-        with that sentence in front.
+    def second_pass(self, done: FirstPass, features: Floats, first: Floats) -> list[Logits]:
+        """Read the most promising windows again, behind the best sentence of each of the best documents.
 
-        `features` are those of the first stage and the bridges.
+        Args:
+            done: the first pass.
+            features: those of the first stage and the bridges, (sentences, features).
+            first: the first stage's logits, (sentences,).
+
+        Returns:
+            Logits for each hop, nan where nothing was read again.
         """
-        evidence, encoded, offsets = reading.evidence, reading.encoded, reading.offsets
-        unread = reread_features(evidence, reading.logits, ())
-        promise = first + self.fusion.bridge(np.hstack([features, unread]))
-        ranked = np.argsort(-per_document_max(promise, evidence.document, len(encoded)), kind="stable")
+        matches, encoded, offsets = done.matches, done.encoded, done.offsets
+        nothing_reread = reread_features(matches, done.logits, ())
+        promise = first + self.fusion.bridge(np.hstack([features, nothing_reread]))
+        ranked = np.argsort(-max_per_document(promise, matches.document, len(encoded)), kind="stable")
         hops: list[list[Window]] = []
-        for sentence in hop_sentences(evidence, first):
-            home = int(evidence.document[sentence])
+        for sentence in hop_sentences(matches, first):
+            home = int(matches.document[sentence])
             others = set([int(i) for i in ranked if i != home][:HOP_WINDOWS])
             windows = self.layout.windows(
-                evidence.query_ids,
+                matches.query_ids,
                 [e if i in others else EncodedDocument([], []) for i, e in enumerate(encoded)],
-                evidence=[*evidence.title_ids[home], *evidence.sentence_ids[sentence]],
+                evidence=[*matches.title_ids[home], *matches.sentence_ids[sentence]],
             )
-            hops.append([windows[i] for i in _best(windows, promise, offsets, HOP_WINDOWS)])
-        verdicts = iter(self.reader.read([w for windows in hops for w in windows]))
-        return [collect(list(islice(verdicts, len(ws))), offsets, len(encoded)) for ws in hops]
+            hops.append([windows[i] for i in _rank_windows(windows, promise, offsets)[:HOP_WINDOWS]])
+        window_logits = iter(self.encoder.encode([w for windows in hops for w in windows]))
+        return [merge_logits(list(islice(window_logits, len(ws))), offsets, len(encoded)) for ws in hops]
+
+    def _first_stage(self, done: FirstPass) -> FirstStage:
+        features = first_features(done.matches, done.logits)
+        logits = self.fusion.first(features)
+        query = query_features(done.matches, done.logits, logits)
+        return FirstStage(features, logits, self.fusion.gate_value(query))
 
     def _tokenise(self, query: str, documents: Sequence[ScoredInput]) -> tuple[Ids, list[Ids], list[Ids]]:
+        """Token ids of the query, of each title, and of each sentence."""
         texts = [query, *(d.title or "" for d in documents)]
         texts += [d.text[u.start : u.end] for d in documents for u in d.units]
         ids = self.layout.tokenize(texts)
         count = len(documents)
         return ids[0], ids[1 : count + 1], ids[count + 1 :]
 
-    def _split(self, reading: Reading, scores: Floats, neighbour: float) -> list[DocumentScores]:
-        out: list[DocumentScores] = []
-        cuts = reading.offsets[1:-1]
-        for own, read in zip(np.split(scores, cuts), np.split(reading.read, cuts), strict=True):
-            beside = np.pad(own, 1)
-            beside = np.maximum(beside[:-2], beside[2:])
-            worth = own + neighbour * beside * (1.0 - own)
-            out.append(
-                DocumentScores(float(own.max(initial=0.0)), own.tolist(), worth.tolist(), read.tolist())
-            )
-        return out
 
-
-def _regroup(
+def _group_by_document(
     titles: Sequence[Ids], sentences: Sequence[Ids], documents: Sequence[ScoredInput]
 ) -> list[EncodedDocument]:
     out: list[EncodedDocument] = []
@@ -234,25 +227,39 @@ def _regroup(
     return out
 
 
-def _reading(
-    evidence: Evidence,
+def _merge(
+    matches: Matches,
     encoded: Sequence[EncodedDocument],
     offsets: NDArray[np.int64],
-    verdicts: Sequence[Verdict],
+    window_logits: Sequence[WindowLogits],
     unread: Sequence[Window],
-) -> Reading:
-    logits = collect(verdicts, offsets, len(encoded))
+) -> FirstPass:
+    logits = merge_logits(window_logits, offsets, len(encoded))
     read = ~np.isnan(logits.keep)
     logits = Logits(_fill(logits.keep), _fill(logits.relevance))
-    return Reading(evidence, logits, encoded, offsets, read, verdicts, unread)
+    return FirstPass(matches, logits, encoded, offsets, read, window_logits, unread)
+
+
+def _split(done: FirstPass, scores: Floats, neighbour: float) -> list[DocumentScores]:
+    """The flat scores by document. `neighbour`: share of a score that the sentences beside it gain."""
+    out: list[DocumentScores] = []
+    cuts = done.offsets[1:-1]
+    for own, read in zip(np.split(scores, cuts), np.split(done.read, cuts), strict=True):
+        padded = np.pad(own, 1)
+        best_neighbour = np.maximum(padded[:-2], padded[2:])
+        packing = own + neighbour * best_neighbour * (1.0 - own)
+        out.append(DocumentScores(float(own.max(initial=0.0)), own.tolist(), packing.tolist(), read.tolist()))
+    return out
 
 
 def _divide(
     windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64], tokens: int
 ) -> tuple[list[Window], list[Window]]:
-    """As many of the windows as have `tokens` tokens, those that hold the sentences of highest value, and the
-    others; both in their order."""
-    ranked = _best(windows, values, offsets, len(windows))
+    """Split windows in two: those with the sentences of highest value, up to `tokens` tokens, and the others.
+
+    Both keep their order.
+    """
+    ranked = _rank_windows(windows, values, offsets)
     ends = np.cumsum([len(windows[i].input_ids) for i in ranked])
     best = set(ranked[: int(np.searchsorted(ends, tokens, side="right"))])
     return [w for i, w in enumerate(windows) if i in best], [
@@ -260,14 +267,14 @@ def _divide(
     ]
 
 
-def _best(windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64], count: int) -> list[int]:
-    """Indices of the windows that hold the sentences of highest value, best first."""
+def _rank_windows(windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64]) -> list[int]:
+    """Indices of the windows by their best sentence's value, best first."""
     best = [max(values[offsets[d] + s] for d, s in w.sentences) for w in windows]
-    return sorted(range(len(windows)), key=lambda i: (-best[i], i))[:count]
+    return sorted(range(len(windows)), key=lambda i: (-best[i], i))
 
 
 def _fill(values: Floats) -> Floats:
-    """Unread entries rank below everything that was read."""
+    """Unread entries (nan) get a value below everything that was read."""
     read = ~np.isnan(values)
     floor = values[read].min() - 1.0 if read.any() else 0.0
     return np.where(read, values, floor)
