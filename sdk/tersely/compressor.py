@@ -18,14 +18,14 @@ from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, check_count, check_query, read_documents
 from tersely.options import CompressionArguments, CompressionOptions
 from tersely.packing.choose import choose
-from tersely.packing.prepare import Prepared, prepare
-from tersely.packing.receipt import Facts, explain, keep_everything, render_everything
+from tersely.packing.prepare import prepare
+from tersely.packing.receipt import Facts, explain, keep_everything
 from tersely.scoring import ScoringError, score
 from tersely.selector.loading import load_scorer, promised_threshold
 from tersely.selector.protocol import Scorer
 from tersely.text.tokens import TokenCounter, count_tokens, resolve_counter
 from tersely.timing import StageTimer
-from tersely.types import Compression, Status
+from tersely.types import Compression, Document
 
 if TYPE_CHECKING:
     from tersely.chat.compression import CompressedMessages
@@ -97,8 +97,8 @@ class Compressor:
         With `budget` or `rate` the best units fill the limit. With `recall` every unit above a calibrated
         threshold is kept, as far as a limit beside it allows. With none of them it is every unit above the
         model's own threshold, so the size adapts to the query and may be nothing at all. A sentence that
-        repeats a kept sentence of another document, word for word, is left out. The result is never longer
-        than the input, in tokens as in characters.
+        repeats a kept sentence of another document, word for word, is left out. The text is never longer
+        than the input.
 
         Args:
             query: the question that the context should answer.
@@ -122,51 +122,38 @@ class Compressor:
             InvalidInputError: an argument cannot be used; the message says which and why.
         """
         timer = StageTimer()
-        query, checked = check_query(query), CompressionOptions(**options)
-        promised = promised_threshold(self._scorer, self.model, checked.recall)
-        source = prepare(read_documents(docs))
-        tokens_before = self.count_tokens(render_everything(source).text)
-        limit = checked.limit(tokens_before)
-        facts = Facts(self.count_tokens, tokens_before, self.model, promises_recall=promised is not None)
+        checked = CompressionOptions(**options)
+        result = self._compress(check_query(query), read_documents(docs), checked, timer)
+        return replace(result, timings=timer.stop("pack"))
 
-        def finish(result: Compression) -> Compression:
-            return replace(result, timings=timer.stop("pack"))
-
-        def keep_all(status: Status, reason: str) -> Compression:
-            return finish(keep_everything(source, facts, status, reason))
-
+    def _compress(
+        self, query: str, documents: Sequence[Document], options: CompressionOptions, timer: StageTimer
+    ) -> Compression:
+        promised = promised_threshold(self._scorer, self.model, options.recall)
+        facts = Facts(self.model, self.count_tokens, promises_recall=promised is not None)
+        source = prepare(documents, options, self.count_tokens)
         timer.lap("split")
         if not source.documents_with_text:
-            return keep_all("bypassed", "there is no text in the documents")
-        if _fits(source, checked, limit, tokens_before):
-            return keep_all("unchanged", "the documents fit into the limit")
+            return keep_everything(source, facts, "bypassed", "there is no text in the documents")
+        if source.fits(options):
+            return keep_everything(source, facts, "unchanged", "the documents fit into the limit")
         try:
-            scored = score(self._scorer, self._reranker, query, source, checked, limit, self.count_tokens)
+            scored = score(self._scorer, self._reranker, query, source, options, self.count_tokens)
         except ScoringError as error:
             logger.warning("scoring failed, so the documents are passed on uncompressed: %s", error)
-            return keep_all("failed_open", str(error))
+            return keep_everything(source, facts, "failed_open", str(error))
         timer.lap("score")
-        own_threshold = None if checked.is_limited else self._scorer.threshold
-        choice = choose(
-            scored,
-            checked,
-            limit=limit,
-            tokens_before=tokens_before,
-            threshold=own_threshold if promised is None else promised,
-            length_price=self._scorer.length_price,
-            count=self.count_tokens,
-        )
-        return finish(explain(scored, choice, facts))
+        own_threshold = None if options.is_limited else self._scorer.threshold
+        threshold = own_threshold if promised is None else promised
+        choice = choose(scored, options, threshold, self._scorer.length_price, self.count_tokens)
+        return explain(scored, choice, facts)
 
     def compress_batch(
         self,
         requests: Iterable[tuple[str, Iterable[DocumentLike]]],
         **options: Unpack[CompressionArguments],
     ) -> list[Compression]:
-        """`compress` for each (query, docs), with the same options and the same results, in order.
-
-        Requests run in parallel, so that no core waits for a request of one or two documents.
-        """
+        """`compress` for each (query, docs), in parallel, with the same options and results, in order."""
         # Read at once: a generator may overwrite the documents of one request with those of the next.
         read = [(query, read_documents(docs)) for query, docs in requests]
         return self._workers.map(lambda request: self.compress(*request, **options), read)
@@ -189,9 +176,8 @@ class Compressor:
     ) -> CompressedMessages:
         """A chat transcript with shorter tool results. All other messages, roles, ids and calls stay.
 
-        The results compete for the room: what the query needs stays, whichever result it came from. A
-        shortened result begins with "[shortened]". If the model fails, everything comes back, even over the
-        limit, and the receipt says "failed_open".
+        A shortened result begins with "[shortened]". If the model fails, everything comes back, even over
+        the limit, and the receipt says "failed_open".
 
         Args:
             messages: in OpenAI's format.
@@ -212,10 +198,3 @@ class Compressor:
         """Tokens of `text` by the compressor's counter. Raises InvalidInputError where that gives no
         number."""
         return count_tokens(self.token_counter, text)
-
-
-def _fits(source: Prepared, options: CompressionOptions, limit: int, tokens_before: int) -> bool:
-    """Whether a limit leaves everything as it is, so that nothing needs a score."""
-    drops_documents = options.max_docs is not None and options.max_docs < source.documents_with_text
-    as_given = options.order == "source" and options.level is None and not drops_documents
-    return options.is_limited and limit == tokens_before and as_given

@@ -29,7 +29,6 @@ def score(
     query: str,
     source: Prepared,
     options: CompressionOptions,
-    limit: int,
     count: Callable[[str], int],
 ) -> Scored:
     """Cut the units that are too large for limit and level, and score what results.
@@ -39,7 +38,6 @@ def score(
 
     Args:
         source: the documents as whole units.
-        limit: most tokens of the text; it cuts units only if `options` sets a limit.
         count: tokens of a text. What it raises is passed on.
 
     Raises:
@@ -47,7 +45,7 @@ def score(
     """
 
     def cut(prepared: Prepared) -> Prepared:
-        return cut_to_limit(prepared, limit, count) if options.is_limited else prepared
+        return cut_to_limit(prepared, count) if options.is_limited else prepared
 
     def run(prepared: Prepared) -> list[DocumentScores]:
         try:

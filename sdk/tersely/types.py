@@ -119,7 +119,7 @@ class Compression:
     model: str
     """Name and checksum of the model, as "name@12345678"."""
     timings: Mapping[str, float] = field(compare=False)
-    """Seconds per stage: "split", "score", "pack", "total"."""
+    """Seconds per stage: "split" (into units), "score" (and cut), "pack" (and render), "total"."""
     recall_met: bool | None = None
     """Whether everything was kept that the promised `recall` needs; None where none was promised."""
     _citations: Citations = field(default=Citations(()), repr=False)

@@ -47,9 +47,6 @@ class Choice:
 def choose(
     scored: Scored,
     options: CompressionOptions,
-    *,
-    limit: int,
-    tokens_before: int,
     threshold: float | None,
     length_price: float,
     count: Callable[[str], int],
@@ -58,9 +55,7 @@ def choose(
 
     Args:
         scored: the documents as units, with scores. Units below the threshold may fill a level.
-        options: `max_docs` and `order` count here; limit and threshold are passed on their own.
-        limit: most tokens of the text.
-        tokens_before: tokens of the text with nothing dropped.
+        options: `max_docs` and `order` count here.
         threshold: score from which a unit is a candidate; None for any score.
         length_price: see `Scorer.length_price`.
         count: tokens of a text.
@@ -80,9 +75,9 @@ def choose(
     kept = fit(
         sort_by_priority(candidates),
         prepared.title_costs,
-        limit,
+        prepared.limit,
         lambda places: count(_text(prepared, places, sequence)),
-        scale=costs / max(1, tokens_before),
+        scale=costs / max(1, prepared.tokens_before),
     )
     return Choice(
         kept=kept,

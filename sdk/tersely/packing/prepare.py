@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tersely.levels import Level
+from tersely.options import CompressionOptions
 from tersely.packing.cutting import can_cut, cut
-from tersely.packing.render import title_line
+from tersely.packing.render import render_documents, title_line
 from tersely.selector.protocol import DocumentScores
 from tersely.text.sentences import Unit, split_units
 from tersely.types import Document
@@ -51,6 +52,10 @@ class Prepared:
     """Per document, the cost of its title line."""
     costs_in_tokens: bool
     """Whether costs are tokens. Without a limit they are code points, which cost nothing to count."""
+    tokens_before: int
+    """Tokens of the text with nothing dropped."""
+    limit: int
+    """Most tokens of the text; `tokens_before` where the options set no limit."""
 
     @cached_property
     def source_units(self) -> list[list[Unit]]:
@@ -67,6 +72,12 @@ class Prepared:
         """Number of documents that hold a unit."""
         return sum(map(bool, self.units))
 
+    def fits(self, options: CompressionOptions) -> bool:
+        """Whether a limit leaves everything as it is, so that nothing needs a score."""
+        drops_documents = options.max_docs is not None and options.max_docs < self.documents_with_text
+        as_given = options.order == "source" and options.level is None and not drops_documents
+        return options.is_limited and self.limit == self.tokens_before and as_given
+
 
 @dataclass(frozen=True, slots=True)
 class Scored:
@@ -79,17 +90,25 @@ class Scored:
     """How much detail to keep of each document; None for any."""
 
 
-def prepare(documents: Sequence[Document]) -> Prepared:
-    """Split every document into units."""
+def prepare(
+    documents: Sequence[Document], options: CompressionOptions, count: Callable[[str], int]
+) -> Prepared:
+    """Split every document into units, and count the tokens of all (`count`: tokens of a text)."""
+    split = [split_units(document.text) for document in documents]
     units = tuple(
-        tuple(
-            PreparedUnit(unit, number, is_piece=False, cost=unit.end - unit.start)
-            for number, unit in enumerate(split_units(document.text))
-        )
-        for document in documents
+        tuple(PreparedUnit(u, number, is_piece=False, cost=u.end - u.start) for number, u in enumerate(own))
+        for own in split
     )
-    titles = tuple(len(title_line(document)) for document in documents)
-    return Prepared(tuple(documents), units, titles, costs_in_tokens=False)
+    positions = [range(len(own)) for own in split]
+    tokens_before = count(render_documents(documents, split, positions, range(len(documents))).text)
+    return Prepared(
+        documents=tuple(documents),
+        units=units,
+        title_costs=tuple(len(title_line(document)) for document in documents),
+        costs_in_tokens=False,
+        tokens_before=tokens_before,
+        limit=options.limit(tokens_before),
+    )
 
 
 def cut_to_levels(prepared: Prepared, levels: Sequence[Level]) -> Prepared:
@@ -104,17 +123,17 @@ def cut_to_levels(prepared: Prepared, levels: Sequence[Level]) -> Prepared:
     if sum(map(len, units)) == sum(map(len, prepared.units)):
         return prepared
     titles = tuple(len(title_line(document)) for document in prepared.documents)
-    return Prepared(prepared.documents, units, titles, costs_in_tokens=False)
+    return replace(prepared, units=units, title_costs=titles, costs_in_tokens=False)
 
 
-def cut_to_limit(prepared: Prepared, limit: int, count: Callable[[str], int]) -> Prepared:
-    """Cut units that alone exceed `limit` tokens beside their document's title. Costs become tokens."""
+def cut_to_limit(prepared: Prepared, count: Callable[[str], int]) -> Prepared:
+    """Cut units that alone exceed the limit beside their document's title. Costs become tokens."""
     titles = tuple(count(title_line(document)) for document in prepared.documents)
     units = tuple(
-        _cut_large(document.text, own, limit - title, count)
+        _cut_large(document.text, own, prepared.limit - title, count)
         for document, own, title in zip(prepared.documents, prepared.units, titles, strict=True)
     )
-    return Prepared(prepared.documents, units, titles, costs_in_tokens=True)
+    return replace(prepared, units=units, title_costs=titles, costs_in_tokens=True)
 
 
 def _cut_large(

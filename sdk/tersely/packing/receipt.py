@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tersely.packing.choose import Choice
 from tersely.packing.prepare import Prepared, Scored
 from tersely.packing.reasons import breaks_promise, reason_dropped, reason_kept
-from tersely.packing.render import Rendered, render_documents
+from tersely.packing.render import render_documents
 from tersely.selector.protocol import DocumentScores
 from tersely.types import Citations, CompressedDocument, Compression, Span, Status
 
@@ -21,10 +21,10 @@ from tersely.types import Citations, CompressedDocument, Compression, Span, Stat
 class Facts:
     """What a receipt says beside its spans."""
 
+    model: str
+    """Name and checksum."""
     count: Callable[[str], int]
     """Tokens of a text."""
-    tokens_before: int
-    model: str
     promises_recall: bool
 
 
@@ -56,12 +56,6 @@ def explain(scored: Scored, choice: Choice, facts: Facts) -> Compression:
     return _compression(
         prepared, positions, choice.sequence, scores, kept, dropped, *status, facts, recall_met=recall_met
     )
-
-
-def render_everything(prepared: Prepared) -> Rendered:
-    """The text with nothing dropped."""
-    everything = range(len(prepared.documents))
-    return render_documents(prepared.documents, prepared.source_units, prepared.all_units, everything)
 
 
 def keep_everything(prepared: Prepared, facts: Facts, status: Status, reason: str) -> Compression:
@@ -108,7 +102,7 @@ def _compression(
         ),
         kept=tuple(span for doc in present for span in kept[doc]),
         dropped=tuple(dropped),
-        tokens_before=facts.tokens_before,
+        tokens_before=prepared.tokens_before,
         tokens_after=facts.count(rendered.text),
         status=status,
         reason=reason,
