@@ -14,15 +14,19 @@ from tersely.errors import (
     OfflineError,
     TerselyError,
 )
+from tersely.options import CompressionOptions
 from tersely.text.tokens import TokenCounter
-from tersely.types import CompressedDocument, Compression, Document, Span
+from tersely.types import Citation, Citations, CompressedDocument, Compression, Document, Span
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ArtifactError",
+    "Citation",
+    "Citations",
     "CompressedDocument",
     "Compression",
+    "CompressionOptions",
     "Compressor",
     "Document",
     "InvalidInputError",

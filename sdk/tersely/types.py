@@ -22,7 +22,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a source document: `docs[doc].text[start:end]`, offsets in code points."""
+    """A range of a source document: `docs[doc].text[start:end]`, offsets in code points."""
 
     doc: int
     start: int
@@ -32,12 +32,13 @@ class Span:
     reason: str
     """Why it was kept or dropped.
 
-    Kept: "score" (chosen), "unchanged" (everything fits), "truncated" (a piece of a unit that alone
-    exceeds the budget), "failed_open". Dropped: "threshold" (scored too low), "budget" (no room left),
-    "truncated" (the rest of a unit that was cut), "max_docs" (its document is not among the most relevant),
-    "level" (no room left at its document's level of detail), "duplicate" (a better sentence of another
-    document says the same, word for word), "unread" (the input is too long for the model to read all of it,
-    and this shares least with the query).
+    Kept: "score" (its score was high enough), "truncated" (a piece of a unit that alone exceeds the limit),
+    "unchanged" (everything fits), "bypassed" (there was nothing to compress), "failed_open" (the model failed).
+
+    Dropped: "threshold" (its score is too low), "budget" (the limit is full), "truncated" (the rest of a unit
+    that was cut), "max_docs" (its document is not among the most relevant), "level" (its document's level of
+    detail is full), "duplicate" (a kept sentence of another document says the same, word for word), "unread"
+    (the input is too long to be read whole, and this part shares least with the query).
     """
 
 
@@ -48,7 +49,7 @@ class CompressedDocument:
     source: int
     """Index of the document in the caller's sequence."""
     text: str
-    """The kept pieces, without the title."""
+    """The kept units, without the title."""
     title: str | None
     id: str | None
     metadata: Mapping[str, Any]

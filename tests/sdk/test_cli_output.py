@@ -38,7 +38,7 @@ def compression(kept: tuple[Span, ...], dropped: tuple[Span, ...]) -> Compressio
         status="compressed",
         reason=None,
         model="m@0",
-        pieces=Citations(()),
+        _citations=Citations(()),
         timings={},
     )
 

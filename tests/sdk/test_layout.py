@@ -34,7 +34,7 @@ def pieces(window: Window) -> list[tuple[int, int, Ids]]:
     """(document, sentence, ids) of each marker, read off the window alone."""
     out: list[tuple[int, int, Ids]] = []
     for number, (document, sentence) in enumerate(window.sentences, start=1):
-        places = [i for i, segment in enumerate(window.segments) if segment == number]
+        places = [i for i, owner in enumerate(window.owners) if owner == number]
         start = window.sentence_positions[number - 1] + 1
         assert places == list(range(start, start + len(places)))
         out.append((document, sentence, [window.input_ids[i] for i in places]))
@@ -55,22 +55,20 @@ def check(
     read: dict[tuple[int, int], Ids] = {}
     order: list[tuple[int, int]] = []
     for window in windows:
-        assert len(window.input_ids) == len(window.segments) <= config.max_length
+        assert len(window.input_ids) == len(window.owners) <= config.max_length
         assert window.input_ids[: len(prefix)] == prefix
         assert window.input_ids[-1] == SEP
-        assert [i for i, segment in enumerate(window.segments) if segment == 0] == list(
-            range(1, 1 + len(question))
-        )
+        assert [i for i, owner in enumerate(window.owners) if owner == 0] == list(range(1, 1 + len(question)))
         assert 1 <= len(window.documents) <= config.docs_per_window
         assert len(window.documents) == len(window.doc_positions)
         assert len(window.sentences) == len(window.sentence_positions) >= 1
         for document, place in zip(window.documents, window.doc_positions, strict=True):
             head = [DOC, *documents[document].title[: config.title_length]]
             assert window.input_ids[place : place + len(head)] == head
-            assert set(window.segments[place : place + len(head)]) == {-1}
+            assert set(window.owners[place : place + len(head)]) == {-1}
         for (document, sentence, ids), place in zip(pieces(window), window.sentence_positions, strict=True):
             assert window.input_ids[place] == SEN
-            assert window.segments[place] == -1
+            assert window.owners[place] == -1
             opened = [d for d, p in zip(window.documents, window.doc_positions, strict=True) if p < place]
             assert opened[-1] == document
             read.setdefault((document, sentence), []).extend(ids)
@@ -82,7 +80,7 @@ def check(
 def test_one_document_by_hand() -> None:
     (window,) = layout(32).windows([7, 8], [EncodedDocument([9], [[10, 11], [12]])])
     assert window.input_ids == [CLS, 7, 8, SEP, DOC, 9, SEN, 10, 11, SEN, 12, SEP]
-    assert window.segments == [-1, 0, 0, -1, -1, -1, -1, 1, 1, -1, 2, -1]
+    assert window.owners == [-1, 0, 0, -1, -1, -1, -1, 1, 1, -1, 2, -1]
     assert (window.sentence_positions, window.doc_positions) == ([6, 9], [4])
     assert (window.sentences, window.documents) == ([(0, 0), (0, 1)], [0])
 
@@ -90,7 +88,7 @@ def test_one_document_by_hand() -> None:
 def test_evidence_stands_between_the_query_and_the_documents() -> None:
     (window,) = layout(32).windows([7], [EncodedDocument([9], [[10]])], evidence=[20, 21])
     assert window.input_ids == [CLS, 7, SEP, 20, 21, SEP, DOC, 9, SEN, 10, SEP]
-    assert window.segments == [-1, 0, -1, -1, -1, -1, -1, -1, -1, 1, -1]
+    assert window.owners == [-1, 0, -1, -1, -1, -1, -1, -1, -1, 1, -1]
 
 
 def test_empty_evidence_is_no_evidence() -> None:
@@ -204,7 +202,7 @@ def test_collate_pads_and_masks() -> None:
     missing = length - len(short.input_ids)
     assert batch["input_ids"].tolist() == [[*short.input_ids, *[99] * missing], long.input_ids]
     assert batch["attention_mask"].tolist() == [[1] * (length - missing) + [0] * missing, [1] * length]
-    assert batch["segments"].tolist() == [[*short.segments, *[-1] * missing], long.segments]
+    assert batch["segments"].tolist() == [[*short.owners, *[-1] * missing], long.owners]
     assert batch["sentence_positions"].tolist() == [[*short.sentence_positions, 0], long.sentence_positions]
     assert batch["doc_positions"].tolist() == [short.doc_positions, long.doc_positions]
     assert {array.dtype for array in batch.values()} == {np.dtype(np.int64)}

@@ -11,8 +11,11 @@ import tersely
 def test_public_names_are_these() -> None:
     assert sorted(tersely.__all__) == [
         "ArtifactError",
+        "Citation",
+        "Citations",
         "CompressedDocument",
         "Compression",
+        "CompressionOptions",
         "Compressor",
         "Document",
         "InvalidInputError",
@@ -34,7 +37,8 @@ def test_importing_loads_no_large_library() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["agent", "chat", "experience", "levels", "quality", "rerank", "summarize"]
+    "module",
+    ["agent", "chat", "experience", "levels", "memory", "quality", "rerank", "selector", "summarize"],
 )
 def test_every_public_module_can_be_the_first(module: str) -> None:
     subprocess.run([sys.executable, "-c", f"import tersely.{module}"], check=True)

@@ -7,6 +7,7 @@ import textwrap
 from typing import Any, NoReturn
 
 from tersely import __version__
+from tersely.options import OPTION_FIELDS, CompressionOptions
 
 USAGE = 2
 """Exit code for bad usage and bad input, argparse's own."""
@@ -20,7 +21,7 @@ exit codes:
   2    bad usage or bad input
   3    the model, or something it needs, is missing or damaged
   4    the model failed on a request; its documents were passed through unchanged
-  5    the agent found no answer
+  5    the agent has no answer
   130  interrupted from the keyboard
   141  the reader of the output went away
 """
@@ -40,10 +41,10 @@ def parser() -> argparse.ArgumentParser:
     commands = root.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
 
     compress = _add(commands, "compress", "compress documents for a question")
-    asked = compress.add_mutually_exclusive_group(required=True)
-    asked.add_argument("-q", "--query", help="the question")
+    questions = compress.add_mutually_exclusive_group(required=True)
+    questions.add_argument("-q", "--query", help="the question")
     batch = 'JSON lines {"query", "documents", "id"} from FILE or -; JSON lines out, in the same order'
-    asked.add_argument("--batch", metavar="FILE", help=batch)
+    questions.add_argument("--batch", metavar="FILE", help=batch)
     files = "text, Markdown, or JSON lines of documents; - or nothing for standard input"
     compress.add_argument("files", nargs="*", metavar="FILE", help=files)
     form = 'jsonl is one {"text", "title", "id"} a line (default: by suffix or first line)'
@@ -104,6 +105,11 @@ def parser() -> argparse.ArgumentParser:
     return root
 
 
+def compression_options(args: argparse.Namespace) -> CompressionOptions:
+    """The options of a compression. Raises InvalidInputError for one that cannot be used."""
+    return CompressionOptions(**{option.name: getattr(args, option.name) for option in OPTION_FIELDS})
+
+
 def _add(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
     return commands.add_parser(
         name,
@@ -115,26 +121,20 @@ def _add(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
 
 
 def _add_compression(command: argparse.ArgumentParser) -> None:
-    size = command.add_mutually_exclusive_group()
-    size.add_argument("--budget", type=int, metavar="N", help="at most N tokens, titles and all included")
-    size.add_argument("--rate", type=float, metavar="R", help="at most this share of the tokens, in (0, 1]")
-    recall = "keep the answer sentence in this share of questions, in (0, 1), as far as a limit allows"
-    command.add_argument("--recall", type=float, metavar="R", help=recall)
-    level = "detail of each document, 1 (at most 500 characters) to 5 (6,000), or auto: by its relevance"
-    command.add_argument("--level", type=_level, metavar="L", help=level)
-    command.add_argument("--max-docs", type=int, metavar="N", help="keep only the N most relevant documents")
-    order = "documents as given, or the most relevant first (default: source)"
-    command.add_argument("--order", choices=("source", "rerank"), default="source", help=order)
+    for option in OPTION_FIELDS:
+        command.add_argument(
+            f"--{option.name.replace('_', '-')}",
+            type=option.metadata["parse"],
+            default=option.default,
+            metavar=option.metadata["placeholder"],
+            help=option.metadata["help"],
+        )
     command.add_argument("--tokenizer", metavar="SPEC", help=_TOKENIZER)
     _add_model(command)
     form = command.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the result and its receipt as one JSON line")
     form.add_argument("--show", action="store_true", help="print the documents, kept bright and dropped dim")
     _add_color(command)
-
-
-def _level(text: str) -> str | int:
-    return int(text) if text.isdigit() else text
 
 
 def _add_model(command: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""`tersely calibrate`: a copy of a model whose recall dial is set on the caller's own questions."""
+"""`tersely calibrate`: a copy of a model with a calibration from the caller's own questions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ RECALLS = (0.8, 0.9, 0.95, 0.98, 0.99)
 
 
 def calibrate(model: str | None, threads: int | None, data: str, out: str) -> Report:
-    """Write the calibrated copy of `model` to the folder `out`, and what its dial costs on these questions.
+    """Write a calibrated copy of `model` to the folder `out`.
+
+    The report says what each recall costs on these questions.
 
     Raises:
         InvalidInputError: the file has a bad line or no usable question, or the folder is there already.
@@ -32,12 +34,12 @@ def calibrate(model: str | None, threads: int | None, data: str, out: str) -> Re
     cases = [Case(r.query, r.documents, _answers(r, data)) for r in requests]
     artifact = load_artifact(model)
     selector = Selector.load(artifact, threads)
-    found: list[Measured] = []
+    measured: list[Measured] = []
     with Progress(len(cases)) as progress:
         for case in cases:
-            found.append(measure(selector, case))
+            measured.append(measure(selector, case))
             progress.step()
-    scores = tuple(m.answer for m in found if m.answer is not None)
+    scores = tuple(m.answer for m in measured if m.answer is not None)
     if not scores:
         raise InvalidInputError(f"{data}: no document sentence holds one of its answers. Check the answers.")
     calibration = Calibration(scores, {Path(data).stem: len(scores)})
@@ -47,11 +49,11 @@ def calibrate(model: str | None, threads: int | None, data: str, out: str) -> Re
     facts = {
         "model": str(target),
         "questions": len(scores),
-        "without an answer sentence": len(found) - len(scores),
+        "without an answer sentence": len(measured) - len(scores),
         "highest recall": round(calibration.highest_recall, 4),
         "recall": {
             f"{recall:g}": f"threshold {threshold:.4f}, keeps {kept:.1%} of the text"
-            for recall, threshold, kept in _dial(calibration, found)
+            for recall, threshold, kept in _costs(calibration, measured)
         },
     }
     return Report("", facts)
@@ -68,9 +70,9 @@ def _answers(request: Request, data: str) -> tuple[str, ...]:
     return texts
 
 
-def _dial(calibration: Calibration, found: Sequence[Measured]) -> Iterator[tuple[float, float, float]]:
+def _costs(calibration: Calibration, measured: Sequence[Measured]) -> Iterator[tuple[float, float, float]]:
     """Recall, threshold, and the mean share of the text that it keeps, for each recall in reach."""
     for recall in RECALLS:
         if recall <= calibration.highest_recall:
             threshold = calibration.threshold(recall)
-            yield recall, threshold, sum(m.rate(threshold) for m in found) / len(found)
+            yield recall, threshold, sum(m.rate(threshold) for m in measured) / len(measured)

@@ -1,4 +1,4 @@
-"""The `tersely` command: arguments in, exit code out. The work is done elsewhere.
+"""The `tersely` command: from arguments to an exit code.
 
 Options are in `arguments`, reading in `documents`, printing in `output`, reports in `reports`.
 """
@@ -20,6 +20,7 @@ from tersely.cli import arguments, output
 from tersely.cli.documents import STDIN, demo_documents, read_documents, read_requests
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
+from tersely.options import CompressionOptions
 from tersely.types import Compression, Document
 
 if TYPE_CHECKING:
@@ -31,52 +32,56 @@ OK, INTERNAL, USAGE, MODEL, FAILED_OPEN, INTERRUPTED, BROKEN_PIPE = 0, 1, argume
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code. At most one line per error, never a traceback."""
     if not sys.stdin or not sys.stdout:  # None where the caller has closed them
-        return _complain("standard input or standard output is closed", INTERNAL)
+        return _report_error("standard input or standard output is closed", INTERNAL)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # Text leaves as it is in its source: UTF-8, line ends untouched, lone surrogates escaped.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="")
-    # The command reports failures itself, in one line; the library's log would say them twice.
+    # The command reports failures itself; the library's log would repeat them.
     logging.getLogger("tersely").addHandler(logging.NullHandler())
     try:
         args = arguments.parser().parse_args(argv)
         code = _COMMANDS[args.command](args)
         sys.stdout.flush()
     except InvalidInputError as error:
-        return _complain(error, USAGE)
+        return _report_error(error, USAGE)
     except TerselyError as error:
-        return _complain(error, MODEL)
+        return _report_error(error, MODEL)
     except KeyboardInterrupt:
-        return _complain("interrupted", INTERRUPTED)
+        return _report_error("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        # Python flushes standard output once more at exit; that must not fail too.
+        # Python flushes standard output again at exit. That must not fail too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except OSError as error:
-        return _complain(error, INTERNAL)
+        return _report_error(error, INTERNAL)
     except Exception as error:  # noqa: BLE001 - scripts get a line and a code, whatever happens
-        return _complain(f"{type(error).__name__}: {error} (a bug in tersely; please report it)", INTERNAL)
+        return _report_error(
+            f"{type(error).__name__}: {error} (a bug in tersely; please report it)", INTERNAL
+        )
     return code
 
 
 def _compress(args: argparse.Namespace) -> int:
     if args.batch is not None:
         return _batch(args)
+    options = arguments.compression_options(args)
     if sys.stdin.isatty() and STDIN in (args.files or [STDIN]):
         print("reading documents from the terminal; end with Ctrl-D", file=sys.stderr)
     documents = read_documents(args.files, args.format)
-    result, seconds = _timed(args, documents)
+    result, seconds = _compress_and_time(args, options, documents)
     if not args.json and not args.show:
         print(result.text)
         if sys.stderr.isatty():
             print(output.summary(result, documents, seconds), file=sys.stderr)
-        return _verdict(result)
+        return _exit_code(result)
     return _print(args, result, documents, seconds)
 
 
 def _demo(args: argparse.Namespace) -> int:
+    options = arguments.compression_options(args)
     documents = demo_documents()
-    result, seconds = _timed(args, documents)
+    result, seconds = _compress_and_time(args, options, documents)
     if not args.json:
         print(f"Question: {args.query}\n")
     return _print(args, result, documents, seconds)
@@ -85,10 +90,11 @@ def _demo(args: argparse.Namespace) -> int:
 def _batch(args: argparse.Namespace) -> int:
     if args.files or args.show:
         raise InvalidInputError("--batch goes with neither FILE arguments nor --show. Leave them out.")
+    options = arguments.compression_options(args)
     requests = read_requests(args.batch)
     total = None
     if args.batch != STDIN:
-        # A file is read whole first: the bar knows its end, and a bad line is found before any work is done.
+        # A file is read whole first: the bar knows its end, and a bad line is reported before any work is done.
         requests = list(requests)
         total = len(requests)
     compressor = _compressor(args)
@@ -96,12 +102,12 @@ def _batch(args: argparse.Namespace) -> int:
     with output.Progress(total) as progress:
         for request in requests:
             try:
-                result = _run(compressor, args, request.query, request.documents)
+                result = compressor.compress(request.query, request.documents, **options.arguments())
             except InvalidInputError as error:
                 raise InvalidInputError(f"line {request.line}: {error}") from error
             head = {} if request.id is None else {"id": request.id}
             print(output.to_json({**head, "query": request.query, **result.to_dict()}), flush=True)
-            code = _verdict(result, f"line {request.line}: ") or code
+            code = _exit_code(result, f"line {request.line}: ") or code
             progress.step()
     return code
 
@@ -159,27 +165,14 @@ def _compressor(args: argparse.Namespace) -> Compressor:
     return Compressor(args.model, token_counter=args.tokenizer, threads=args.threads)
 
 
-def _timed(args: argparse.Namespace, documents: list[Document]) -> tuple[Compression, float]:
+def _compress_and_time(
+    args: argparse.Namespace, options: CompressionOptions, documents: list[Document]
+) -> tuple[Compression, float]:
     """The result and the seconds it took, without the loading of the model."""
     compressor = _compressor(args)
     start = time.perf_counter()
-    result = _run(compressor, args, args.query, documents)
+    result = compressor.compress(args.query, documents, **options.arguments())
     return result, time.perf_counter() - start
-
-
-def _run(
-    compressor: Compressor, args: argparse.Namespace, query: str, documents: Sequence[Document]
-) -> Compression:
-    return compressor.compress(
-        query,
-        documents,
-        budget=args.budget,
-        rate=args.rate,
-        recall=args.recall,
-        level=args.level,
-        max_docs=args.max_docs,
-        order=args.order,
-    )
 
 
 def _print(args: argparse.Namespace, result: Compression, documents: list[Document], seconds: float) -> int:
@@ -189,7 +182,7 @@ def _print(args: argparse.Namespace, result: Compression, documents: list[Docume
     else:
         view = output.show if args.show else output.receipt
         print(view(result, documents, style), output.summary(result, documents, seconds), sep="\n\n")
-    return _verdict(result)
+    return _exit_code(result)
 
 
 def _print_report(args: argparse.Namespace, report: Report) -> int:
@@ -198,18 +191,18 @@ def _print_report(args: argparse.Namespace, report: Report) -> int:
         print(output.to_json(report.facts))
     else:
         print(*filter(None, [report.heading, output.table(report.rows(), style)]), sep="\n\n")
-    return OK if report.problem is None else _complain(report.problem, MODEL)
+    return OK if report.problem is None else _report_error(report.problem, MODEL)
 
 
-def _verdict(result: Compression, where: str = "") -> int:
+def _exit_code(result: Compression, where: str = "") -> int:
     if result.status != "failed_open":
         if result.recall_met is False:
-            _complain(f"{where}the limit leaves out sentences that the recall needs", OK)
+            _report_error(f"{where}the limit leaves out sentences that the recall needs", OK)
         return OK
-    return _complain(f"{where}not compressed, passed through unchanged: {result.reason}", FAILED_OPEN)
+    return _report_error(f"{where}not compressed, passed through unchanged: {result.reason}", FAILED_OPEN)
 
 
-def _complain(message: object, code: int) -> int:
+def _report_error(message: object, code: int) -> int:
     line = " ".join(str(message).split())
     with contextlib.suppress(OSError):  # nobody may be left to read it; the exit code still says it
         print(f"tersely: {line}", file=sys.stderr)

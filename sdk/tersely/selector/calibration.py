@@ -1,12 +1,11 @@
-"""The recall dial: a threshold for a promised recall, by conformal risk control.
+"""Calibrated recall: a threshold for a promised recall, by conformal risk control.
 
-Of every calibration question one number is kept: the score of its best answer sentence, which is the highest
-threshold that does not lose it. A threshold loses a share of the questions; conformal risk control
-(Angelopoulos et al., 2022, with the 0-1 loss "the answer sentence is lost") picks the highest one whose
-share, corrected for the size of the set, stays below 1 - recall. Then, for a question drawn like those of the
-set, the probability to lose the answer sentence is at most 1 - recall. The bundled set is cross-fitted, and
-the weights were picked on the same questions, so there the guarantee is approximate; how it holds on other
-questions is measured in `benchmarks/RESULTS.md`.
+A calibration holds one number per question: the score of its best answer sentence. A threshold above it loses
+the answer. Conformal risk control (Angelopoulos et al., 2022, with the 0-1 loss "the answer sentence is
+lost") picks the highest threshold whose share of lost questions, corrected for the size of the set, is at
+most 1 - recall. For a question drawn like those of the set, the probability to lose the answer sentence is
+then at most 1 - recall. The bundled set is cross-fitted, and the weights were chosen on the same questions,
+so its guarantee is approximate. `benchmarks/RESULTS.md` measures how it holds on other questions.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Calibration:
 
     scores: tuple[float, ...]
     questions: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Number of questions by set, for people."""
+    """Number of questions by data set, for people to read."""
 
     def __post_init__(self) -> None:
         if not self.scores or any(not 0 <= s <= 1 for s in self.scores):
@@ -45,7 +44,7 @@ class Calibration:
         return 1 - 1 / (len(self.scores) + 1)
 
     def threshold(self, recall: float) -> float:
-        """The highest threshold that keeps the promise: (questions lost + 1) / (questions + 1) <= 1 - recall.
+        """The highest threshold with (questions lost + 1) / (questions + 1) <= 1 - recall.
 
         Raises ValueError above `highest_recall`.
         """
@@ -64,7 +63,7 @@ class Calibration:
 
 
 def read_calibration(artifact: Path) -> Calibration | None:
-    """The calibration of a model folder; None where it has none. Raises ValueError for a damaged file."""
+    """The calibration in a model folder; None if there is none. Raises ValueError for a damaged file."""
     path = artifact / FILE
     if not path.is_file():
         return None
@@ -75,7 +74,7 @@ def read_calibration(artifact: Path) -> Calibration | None:
 
 
 def write_calibration(artifact: Path, calibration: Calibration) -> None:
-    """Into a model folder that is sealed afterwards."""
+    """Write it into a model folder. Seal the folder afterwards."""
     (artifact / FILE).write_text(json.dumps(calibration.to_dict()) + "\n", encoding="utf-8")
 
 
@@ -86,18 +85,18 @@ class Case:
     query: str
     documents: Sequence[Document]
     answers: Sequence[str]
-    """Texts of which one has to stand in a sentence for that to be an answer sentence."""
+    """A sentence that holds one of these texts is an answer sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The scores of a case's sentences, flat over its documents, and of its best answer sentence."""
+    """The scores of a case's units, flat over its documents, and of its best answer sentence."""
 
     answer: float | None
-    """None where no sentence holds an answer."""
+    """None if no unit holds an answer."""
     scores: tuple[float, ...]
     sizes: tuple[int, ...]
-    """Characters of each sentence."""
+    """Characters of each unit."""
 
     def rate(self, threshold: float) -> float:
         """Share of the characters that a threshold keeps."""
@@ -110,5 +109,5 @@ def measure(scorer: Scorer, case: Case) -> Measured:
     inputs = [ScoredInput(d.title, d.text, split_units(d.text)) for d in case.documents]
     scores = [float(score) for document in scorer.score(case.query, inputs) for score in document.scores]
     texts = [d.text[u.start : u.end] for d in inputs for u in d.units]
-    held = [s for s, text in zip(scores, texts, strict=True) if contains_answer(text, case.answers)]
-    return Measured(max(held, default=None), tuple(scores), tuple(map(len, texts)))
+    answers = [s for s, text in zip(scores, texts, strict=True) if contains_answer(text, case.answers)]
+    return Measured(max(answers, default=None), tuple(scores), tuple(map(len, texts)))

@@ -1,9 +1,9 @@
-"""The small learned layer that turns all evidence about a sentence into one calibrated score.
+"""The fusion: a small learned layer that turns a sentence's features into one score.
 
-Its first stage weighs what one pass over the documents gives: the encoder's logits and exact matches. Most
-questions are done then. A gate tells those that seem to need another hop, where the question names only
-the first and the sentence found there names the second; for them the second stage adds how each sentence
-relates to the best ones so far. A few hundred weights in all, which ship in the artifact.
+Its first stage weighs what one pass over the documents gives: the encoder's logits and the exact matches.
+That is enough for most questions. A gate recognises those that seem to need another hop: the question names
+only the first document, and a sentence there names the second. For them the second stage adds how each
+sentence relates to the best ones so far (the bridges). The few hundred weights ship in the artifact.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tersely.selector.features import FIRST_FEATURES, QUERY_FEATURES, SECOND_FEA
 from tersely.selector.matching import Floats
 
 MIN_GATE = 0.1
-"""Below this share the second stage could hardly matter and is left out, with its pass of the encoder."""
+"""Below this value the second stage hardly matters. It is skipped, with its pass of the encoder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Perceptron:
-    """Standardise, one tanh layer, plus a linear path: (n, features) to (n,) logits."""
+    """One tanh layer and a linear path over standardised features: (n, features) to (n,) logits."""
 
     mean: Floats
     deviation: Floats
@@ -57,12 +57,16 @@ class Fusion:
     bridge: Perceptron
 
     def gate_value(self, query_features: Floats) -> float:
-        """How far the gate is open, in [0, 1]; 0 where the second stage is not worth its time."""
+        """How far the gate is open, in [0, 1]; 0 where the second stage is not worth its time.
+
+        `query_features` has shape (len(QUERY_FEATURES),).
+        """
         share = float(sigmoid(self.gate(query_features[None, :]))[0])
         return share if share >= MIN_GATE else 0.0
 
     @classmethod
     def load(cls, path: Path) -> Fusion:
+        """Raises ValueError for a file that was fitted for other features."""
         values = json.loads(path.read_text(encoding="utf-8"))
         if {k: tuple(v) for k, v in values["features"].items()} != _FEATURES:
             raise ValueError("the fusion layer was fitted for other features; export the artifact again")

@@ -1,13 +1,12 @@
-"""How a query and documents become token ids, and where each sentence and document is read off.
+"""Windows: how a query and documents become token ids for the encoder.
 
 One window is (EFFCOMP section 3.1, with a marker per document so that reranking shares the forward pass):
 
     [CLS] query [SEP] (evidence [SEP]) [DOC] title [SEN] s1 [SEN] s2 ... [DOC] title [SEN] ... [SEP]
 
-The encoder's state at `[SEN]` gives the keep logit of that sentence, the state at `[DOC]` the relevance logit
-of that document. `evidence` is a sentence found by an earlier pass; it lets a second pass follow a hop
-that the question does not name. Training, ONNX inference and the parity tests all build windows here and
-nowhere else.
+The encoder's hidden state at `[SEN]` gives the keep logit of that sentence, the one at `[DOC]` the relevance
+logit of that document. The evidence is a sentence of the first pass; it lets the second pass follow a hop
+that the question does not name. Training, ONNX inference and the parity tests all build windows here.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from tokenizers import Tokenizer
 from tersely.text.tokens import encodable
 
 LAYOUT_VERSION = 1
-"""Raised whenever the same input would give other windows; an artifact of another version is refused."""
+"""Incremented when the same input gives other windows. An artifact of another version is refused."""
 
 INPUT_NAMES = ("input_ids", "attention_mask", "segments", "sentence_positions", "doc_positions")
 OUTPUT_NAMES = ("keep_logits", "relevance_logits")
 POOLED_NAME = "pooled_states"
-"""A graph's third output, for sentence embeddings; the scores of sentences do without it."""
+"""A graph's third output, for sentence embeddings. Scoring does not need it."""
 
 Ids = list[int]
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutConfig:
-    """Everything that decides the token ids of a window. All lengths are in tokens."""
+    """What decides the token ids of a window. All lengths are in tokens."""
 
     cls_id: int
     sep_id: int
@@ -44,7 +43,7 @@ class LayoutConfig:
     max_length: int
     """Longest window, special tokens included."""
     docs_per_window: int = 1
-    """1 keeps windows short (fast on a CPU); a long-context encoder reads many documents together."""
+    """1 keeps windows short, which is fast on a CPU. A long-context encoder reads many documents together."""
     query_length: int = 64
     title_length: int = 24
     evidence_length: int = 64
@@ -67,15 +66,15 @@ class EncodedDocument:
 
 @dataclass(slots=True)
 class Window:
-    """One encoder input and the way back from its markers to documents and sentences."""
+    """One input of the encoder, and the sentence or document that each of its markers stands for."""
 
     input_ids: Ids
-    segments: Ids
-    """Per token: 0 query, k >= 1 the window's k-th sentence, -1 everything else."""
+    owners: Ids
+    """Per token: 0 for the query, k >= 1 for the window's k-th sentence, -1 for everything else."""
     sentence_positions: Ids = field(default_factory=list[int])
     doc_positions: Ids = field(default_factory=list[int])
     sentences: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    """(document, sentence) of each `[SEN]`; a sentence longer than a window appears more than once."""
+    """(document, sentence) of each `[SEN]`. A sentence longer than a window appears more than once."""
     documents: list[int] = field(default_factory=list[int])
 
 
@@ -106,12 +105,12 @@ class Layout:
         c = self.config
         query = query[: c.query_length]
         ids = [c.cls_id, *query, c.sep_id]
-        segments = [-1, *([0] * len(query)), -1]
+        owners = [-1, *([0] * len(query)), -1]
         if evidence:
             tail = [*evidence[: c.evidence_length], c.sep_id]
             ids += tail
-            segments += [-1] * len(tail)
-        return ids, segments
+            owners += [-1] * len(tail)
+        return ids, owners
 
 
 class _Builder:
@@ -155,13 +154,13 @@ class _Builder:
 
     def _new_window(self) -> None:
         self._close()
-        ids, segments = self.prefix
-        self.current = Window(list(ids), list(segments))
+        ids, owners = self.prefix
+        self.current = Window(list(ids), list(owners))
 
     def _close(self) -> None:
         if self.current is not None and self.current.sentences:
             self.current.input_ids.append(self.config.sep_id)
-            self.current.segments.append(-1)
+            self.current.owners.append(-1)
             self.done.append(self.current)
         self.current = None
 
@@ -179,7 +178,7 @@ class _Builder:
         window.doc_positions.append(len(window.input_ids))
         window.documents.append(index)
         window.input_ids += head
-        window.segments += [-1] * len(head)
+        window.owners += [-1] * len(head)
 
     def _append_sentence(self, index: int, number: int, ids: Ids) -> None:
         window = self.current
@@ -187,12 +186,13 @@ class _Builder:
         window.sentence_positions.append(len(window.input_ids))
         window.sentences.append((index, number))
         window.input_ids += [self.config.sen_id, *ids]
-        window.segments += [-1, *([len(window.sentences)] * len(ids))]
+        window.owners += [-1, *([len(window.sentences)] * len(ids))]
 
 
 def collate(windows: Sequence[Window], pad_id: int) -> dict[str, NDArray[np.int64]]:
-    """Pad windows to a batch: ids, mask and segments (B, L), sentence positions (B, S), doc positions (B, D).
+    """Pad windows to a batch of (B) rows, under the names of `INPUT_NAMES`.
 
+    Ids, mask and owners ("segments") have shape (B, L), sentence positions (B, S), document positions (B, D).
     Padded positions point at token 0; callers read only as many as a window has markers.
     """
 
@@ -206,7 +206,7 @@ def collate(windows: Sequence[Window], pad_id: int) -> dict[str, NDArray[np.int6
     return {
         "input_ids": ids,
         "attention_mask": pad([[1] * len(w.input_ids) for w in windows], 0),
-        "segments": pad([w.segments for w in windows], -1),
+        "segments": pad([w.owners for w in windows], -1),
         "sentence_positions": pad([w.sentence_positions for w in windows], 0),
         "doc_positions": pad([w.doc_positions for w in windows], 0),
     }
