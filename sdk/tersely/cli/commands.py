@@ -94,7 +94,7 @@ def _batch(args: argparse.Namespace) -> int:
     requests = read_requests(args.batch)
     total = None
     if args.batch != STDIN:
-        # A file is read whole first: the bar knows its end, and a bad line is reported before any work is done.
+        # Read whole first: the bar knows its end, and a bad line is reported before any work is done.
         requests = list(requests)
         total = len(requests)
     compressor = _compressor(args)
