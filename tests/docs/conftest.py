@@ -66,11 +66,11 @@ def chat_url() -> Iterator[str]:
 
 def _reply(prompt: str) -> str:
     if "<summary_level>" in prompt:
-        found = not prompt.rstrip().endswith(NO_RESULT)
-        summary = "Ada holds the spare key [docid: house.md]." if found else ""
+        has_result = not prompt.rstrip().endswith(NO_RESULT)
+        summary = "Ada holds the spare key [docid: house.md]." if has_result else ""
         return (
             "<think>...</think><summary_level>1</summary_level>"
-            f"<summary>{summary}</summary>{FINISH if found else SEARCH}"
+            f"<summary>{summary}</summary>{FINISH if has_result else SEARCH}"
         )
     if "EXPERIENCE 1:" in prompt:
         return LESSON

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -12,6 +13,21 @@ from tests.docs.pages import PAGES, ROOT, TOPICS, prose, read_page
 FOLDERS = "benchmarks|docs|integrations|models|scripts|sdk|tests|training|\\.ci"
 PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+SETS = re.compile(r"^### (.+?)\n(.*?)(?=^##|\Z)", re.DOTALL | re.MULTILINE)
+
+Table = dict[str, dict[str, str]]
+"""Cells by the first column and the header, without emphasis."""
+
+
+def tables(text: str) -> list[Table]:
+    """The Markdown tables in a text."""
+    parsed: list[Table] = []
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        header, _, *rows = [
+            [cell.strip(" *") for cell in line.strip("|").split("|")] for line in block.splitlines()
+        ]
+        parsed.append({row[0]: dict(zip(header[1:], row[1:], strict=True)) for row in rows})
+    return parsed
 
 
 def anchors(name: str) -> set[str]:
@@ -42,7 +58,7 @@ def test_a_page_begins_with_a_title_and_skips_no_level(name: str) -> None:
     levels = [len(marks) for marks in re.findall(r"^(#+) ", prose(name), re.MULTILINE)]
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
 def test_the_index_lists_every_page() -> None:
@@ -56,3 +72,24 @@ def test_the_readme_is_short() -> None:
 
 def test_the_changelog_has_the_current_version() -> None:
     assert re.search(rf"^## {re.escape(tersely.__version__)}\b", read_page("CHANGELOG.md"), re.MULTILINE)
+
+
+def test_the_figures_of_the_readme_are_the_recorded_ones() -> None:
+    (shown,) = [t for t in tables(read_page("README.md")) if "HotpotQA, 10 paragraphs" in t]
+    quality = read_page("benchmarks/RESULTS.md").partition("<!-- quality:end -->")[0]
+    recorded = {title: tables(text)[0] for title, text in SETS.findall(quality)}
+    for title, systems in shown.items():
+        for system, value in systems.items():
+            assert recorded[title][system]["rate 0.1"].startswith(f"{value} "), (title, system)
+
+
+def test_the_comparison_on_the_results_page_is_the_recorded_one() -> None:
+    (shown,) = [t for t in tables(read_page("docs/results.md")) if "HotpotQA, 10 paragraphs" in t]
+    quality = read_page("benchmarks/RESULTS.md").partition("<!-- quality:end -->")[0]
+    (recorded,) = [table for table in tables(quality) if "HotpotQA, 10 paragraphs: answers" in table]
+    for title, cells in shown.items():
+        for rate, cell in cells.items():
+            value, standing = cell.split()
+            full = recorded[f"{title}: answers"][rate]
+            assert full.startswith(f"{value} "), (title, rate)
+            assert f"*{standing}*" in full, (title, rate)
