@@ -103,7 +103,7 @@ def test_wheel_carries_the_package_and_the_model_and_nothing_else(wheel: Path) -
         "tersely_llamaindex",
         "tersely_mcp",
     }
-    needed = ["py.typed", "demo/documents.jsonl", "models/tersely-mini/manifest.json"]
+    needed = ["py.typed", "cli/demo/documents.jsonl", "models/tersely-mini/manifest.json"]
     assert {f"tersely/{name}" for name in needed} <= set(names)
     assert 1 < sum(info.file_size for info in model) / 1e6 <= MAX_MODEL_MB
 

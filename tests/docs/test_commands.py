@@ -42,7 +42,7 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def without_scores(output: str) -> set[str]:
     """The lines of a receipt without scores and times, which differ between processors."""
-    lines = (re.sub(r"^\s*0\.\d\d|, \d+ ms$", "", line) for line in output.splitlines())
+    lines = (re.sub(r"^\s*0\.\d\d|, [\d,]+ ms$", "", line) for line in output.splitlines())
     return {" ".join(line.split()) for line in lines}
 
 
