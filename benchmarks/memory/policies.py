@@ -105,7 +105,7 @@ class Tersely:
         return self._memory.prepare(self._model)
 
     def _ready(self) -> None:
-        if self._memory.full:
+        if self._memory.transcript.is_full:
             self._memory.prepare(self._model)
 
 

@@ -39,7 +39,7 @@ def stress(compressor: Compressor, limit: int, seed: int) -> dict[str, Any]:
             memory.append({"role": "assistant", "content": None, "tool_calls": [call]})
             memory.append({"role": "tool", "tool_call_id": f"c{turn}", "content": result})
             seconds.append(perf_counter() - started)
-            longest = max(longest, memory.tokens)
+            longest = max(longest, memory.transcript.tokens)
         size = (Path(folder) / "agent.db").stat().st_size
         store.close()
     quarters = np.array(seconds).reshape(QUARTERS, -1)
@@ -47,7 +47,7 @@ def stress(compressor: Compressor, limit: int, seed: int) -> dict[str, Any]:
         "turns": TURNS,
         "limit": limit,
         "longest": longest,
-        "summaries": memory.summaries,
+        "summaries": memory.transcript.resets,
         "milliseconds": [round(1000 * float(np.median(q)), 2) for q in quarters],
         "file_bytes": size,
     }

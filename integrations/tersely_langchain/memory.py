@@ -109,7 +109,7 @@ class TerselyMemory(TerselyMiddleware):
         for message, own in zip(log.messages, log.given, strict=True):
             given.setdefault(json.dumps(own), []).append(message)
         shown: list[Any] = []
-        for context in reversed(memory.messages):
+        for context in reversed(memory.transcript.messages):
             # What is as it was goes out as it was, with all that only LangChain knows of it.
             same = given.get(json.dumps(context))
             shown.append(same.pop() if same else convert_to_messages([context])[0])
@@ -122,7 +122,7 @@ class TerselyMemory(TerselyMiddleware):
             message = log.given[log.read]
             if message["role"] != "tool":
                 memory.interrupt()  # a run that was stopped has left calls without results
-            if memory.full:
+            if memory.transcript.is_full:
                 memory.prepare(chat)
             try:
                 memory.append(message)
@@ -130,7 +130,7 @@ class TerselyMemory(TerselyMiddleware):
                 InvalidInputError
             ):  # a result without its call, for example, which no provider takes either
                 memory.interrupt()
-                if memory.full:
+                if memory.transcript.is_full:
                     memory.prepare(chat)
                 memory.append(as_text(log.messages[log.read]))
             log.read += 1
@@ -151,8 +151,8 @@ class TerselyMemory(TerselyMiddleware):
             memory = AgentMemory(
                 first or [NO_TASK], limit=self._limit, compressor=self._compressor, store=log
             )
-        for name in memory.pins.keys() | self._pins.keys():
-            if memory.pins.get(name) != self._pins.get(name):
+        for name in memory.transcript.pins.keys() | self._pins.keys():
+            if memory.transcript.pins.get(name) != self._pins.get(name):
                 memory.pin(name, self._pins.get(name))
         return memory
 

@@ -14,8 +14,7 @@ from llama_index.core.memory.memory import BaseMemoryBlock
 from tersely import Compressor, Document
 from tersely.chat.transcript import text_of
 from tersely.experience import ExperienceBank, format_experiences
-from tersely.memory import AgentMemory, MemoryStore
-from tersely.memory.memory import SMALLEST_LIMIT
+from tersely.memory import SMALLEST_LIMIT, AgentMemory, MemoryStore
 from tersely.memory.shortening import Shortener
 
 TASK_SHARE = 0.4
@@ -84,8 +83,8 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
     def _tell(self, session: str, query: str, budget: int) -> str:
         with self._lock:
             memory = self._memory(session)
-            held = [] if memory is None else memory.conversation
-            notes = "" if memory is None else memory.notes
+            held = [] if memory is None else memory.transcript.conversation
+            notes = "" if memory is None else memory.transcript.notes
         query = query.strip() or (held[0]["content"].strip() if held else "") or "the task"
         lessons = self._lessons(query, budget // 2)
         room = budget - self.compressor.count_tokens(f"{lessons}{BETWEEN}" if lessons else "")

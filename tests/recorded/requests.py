@@ -198,8 +198,8 @@ def _memory(number: int) -> list[Any]:
         memory.append({"role": "assistant", "content": "I look.", "tool_calls": [call]})
         memory.append({"role": "tool", "tool_call_id": f"c{index}", "content": f"{doc.title}: {doc.text}"})
         shown.append(memory.prepare(model if number % 2 else None))
-    trained = [[t.prompt, t.response, t.mask, t.steps] for t in memory.trajectory()]
-    return [shown, trained, memory.tokens, memory.stable_tokens, memory.summaries]
+    trained = [[t.prompt, t.response, t.mask, t.steps] for t in memory.transcript.trajectory()]
+    return [shown, trained, memory.transcript.tokens, memory.cache.stable_tokens, memory.transcript.resets]
 
 
 def main() -> None:

@@ -89,18 +89,18 @@ def run_case(number: int) -> Seen:
         if store and r.random() < 0.2:
             agent = _reopened(agent, settings)
             seen.reopened += 1
-        resets = agent.summaries
+        resets = agent.transcript.resets
         try:
             if r.random() < 0.05:
                 agent.reset(_text(r, 100))
             messages = agent.prepare(r.choice([model, None]))
         except OverlongError:
-            assert agent.outcome == "overlong"
+            assert agent.transcript.ending == "overlong"
             seen.overlong = True
             break
         check_context(messages, agent)
         assert messages[: len(first)] == first, "the first prompt changed"
-        if agent.summaries == resets:
+        if agent.transcript.resets == resets:
             assert messages[: len(sent)] == sent, "bytes before the last reset changed"
         else:
             seen.resets += 1
@@ -109,7 +109,7 @@ def run_case(number: int) -> Seen:
             for key, text in pins.items():
                 assert f"Pinned, {key}:\n{text}\n" in notes[0], "a pin was lost"
         sent = messages
-        seen.tokens = max(seen.tokens, agent.tokens)
+        seen.tokens = max(seen.tokens, agent.transcript.tokens)
     _check_trajectory(agent)
     return seen
 
@@ -117,10 +117,7 @@ def run_case(number: int) -> Seen:
 def _reopened(agent: AgentMemory, settings: dict[str, Any]) -> AgentMemory:
     """The memory as another process would find it."""
     other = AgentMemory(**settings)
-    assert other.full == agent.full
-    assert other.messages == agent.messages, "the store holds something else"
-    assert (other.tokens, other.steps, other.summaries) == (agent.tokens, agent.steps, agent.summaries)
-    assert list(other.trajectory()) == list(agent.trajectory())
+    assert other.transcript == agent.transcript, "the store holds something else"
     return other
 
 
@@ -136,13 +133,13 @@ def check_context(messages: Sequence[Any], agent: AgentMemory) -> None:
             waiting = call_ids(message)
     assert not waiting, "a call without its result"
     used = size(messages, COMPRESSOR.count_tokens)
-    assert used == agent.tokens
-    assert used < agent.limit, f"{used} tokens of {agent.limit}"
+    assert used == agent.transcript.tokens
+    assert used < agent.journal.settings.limit, f"{used} tokens of {agent.journal.settings.limit}"
 
 
 def _check_trajectory(agent: AgentMemory) -> None:
-    parts = list(agent.trajectory())
-    assert len(parts) == agent.summaries + 1
+    parts = list(agent.transcript.trajectory())
+    assert len(parts) == agent.transcript.resets + 1
     for part in parts:
         assert len(part.response) == len(part.mask) == len(part.steps)
         assert all(m["role"] == "assistant" for m, ours in zip(part.response, part.mask, strict=True) if ours)
@@ -168,7 +165,7 @@ def _act(r: random.Random, agent: AgentMemory, turn: int, seen: Seen) -> None:
         for i in r.sample(ids, len(ids)):
             content = _content(r, r.choice([5, 5, 5, 40, 40, 40, 400, 1500]), seen)
             agent.append({"role": "tool", "tool_call_id": i, "content": content})
-        last = agent.messages if not agent.full else []
+        last = agent.transcript.messages if not agent.transcript.is_full else []
         seen.shortened += "id of the original" in str(last[-len(ids) :])
 
 

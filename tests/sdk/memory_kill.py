@@ -26,7 +26,7 @@ WRITERS = 3
 def write(file: str, session: str) -> None:
     """Append numbered messages for ever, and acknowledge each on standard output."""
     agent = AgentMemory(FIRST, limit=LIMIT, store=MemoryStore(file), session=session)
-    number = len(agent.messages) - len(FIRST)
+    number = len(agent.transcript.messages) - len(FIRST)
     while True:
         agent.append({"role": "user", "content": f"{number}" + " word" * (number % 50)})
         print(number, flush=True)
@@ -54,7 +54,7 @@ def run_round(file: Path, r: random.Random) -> int:
         last = int(lines[-1]) if lines else -1
         numbers = [
             int(m["content"].split()[0])
-            for m in AgentMemory(limit=LIMIT, store=store, session=f"s{i}").messages[len(FIRST) :]
+            for m in AgentMemory(limit=LIMIT, store=store, session=f"s{i}").transcript.messages[len(FIRST) :]
         ]
         assert numbers == list(range(len(numbers))), "an append is missing or out of order"
         assert len(numbers) > last, f"append {last} of s{i} was acknowledged and is lost"

@@ -310,7 +310,7 @@ def test_a_model_that_says_nothing_is_asked_once_more(folder: Path, policy: Any)
     paid = sum(size(messages, COMPRESSOR.count_tokens) for messages, _ in asked(able))
     assert state.trace[0].tokens_in == paid, "both calls are paid"
     assert state.memory is not None
-    assert state.memory.messages[-1]["content"] == QUESTION, "the reminder is not kept"
+    assert state.memory.transcript.messages[-1]["content"] == QUESTION, "the reminder is not kept"
 
 
 def test_steps_are_a_function_of_the_state(folder: Path) -> None:
@@ -395,8 +395,8 @@ def test_transcripts_use_tool_calls(folder: Path, policy: Any) -> None:
         "finish",
     }
     assert state.memory is not None
-    assert state.memory.outcome == "finished"
-    (part,) = state.memory.trajectory()
+    assert state.memory.transcript.ending == "finished"
+    (part,) = state.memory.transcript.trajectory()
     assert sum(part.mask) == 2
 
 
@@ -448,7 +448,7 @@ def test_a_memory_that_resets_carries_a_long_task(folder: Path) -> None:
     state = able.run(QUESTION)
     assert (state.outcome, len(state.trace)) == ("answered", 26)
     assert state.memory is not None
-    assert state.memory.summaries > 5
+    assert state.memory.transcript.resets > 5
     notes = [m for m, _ in asked(able) if "Write the notes only" in m[-1]["content"]]
     paid = 26 * 100 + sum(size(messages, COMPRESSOR.count_tokens) for messages in notes)
     assert sum(t.tokens_in for t in state.trace) == paid, "summaries are paid too"

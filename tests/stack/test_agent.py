@@ -43,7 +43,7 @@ def test_transcripts_with_tools_go_to_a_real_server(
     state = able.run("Who holds the spare key?")
     assert state.outcome in ("answered", "turns")
     assert state.memory is not None
-    assert state.memory.steps == state.turns > 0
+    assert state.memory.transcript.steps == state.turns > 0
     assert state.trace[0].tokens_in > 20
 
 
@@ -90,7 +90,7 @@ def test_the_command(
 def test_a_memory_with_a_real_model(small_model: OpenAIChat) -> None:
     memory = AgentMemory([{"role": "user", "content": "Remember which towers are of granite."}], limit=512)
     number = 0
-    while memory.summaries < 2:
+    while memory.transcript.resets < 2:
         memory.append(
             {
                 "role": "user",
@@ -98,7 +98,7 @@ def test_a_memory_with_a_real_model(small_model: OpenAIChat) -> None:
             }
         )
         messages = memory.prepare(small_model)
-        assert memory.tokens < 512
+        assert memory.transcript.tokens < 512
         number += 1
     assert messages[0]["content"] == "Remember which towers are of granite."
     assert "<notes>" in str(messages)

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from tersely.agent.tools import Tool, ToolError
 from tersely.chat.protocol import ChatError, ChatModel, Message, Reply, ToolCall, without_thought
-from tersely.memory.memory import AgentMemory
+from tersely.memory import AgentMemory
 
 
 def said(model: ChatModel, memory: AgentMemory, schemas: Sequence[Mapping[str, Any]]) -> Reply:

@@ -29,7 +29,7 @@ from tersely.errors import InvalidInputError
 from tersely.experience.bank import ExperienceBank
 from tersely.inputs import check_count, check_query
 from tersely.levels import LEVELS, level_of
-from tersely.memory.memory import AgentMemory, OverlongError
+from tersely.memory import AgentMemory, OverlongError
 from tersely.memory.shortening import Shortener
 from tersely.prompts import load_prompt
 from tersely.quality import quality
@@ -316,7 +316,7 @@ class Agent:
         if finished is not None:
             memory.finish()
             return _finished(state, finished)
-        if memory.outcome == "overlong":
+        if memory.transcript.ending == "overlong":
             return replace(state, outcome="overlong", reason="the memory allows no further step")
         return state
 

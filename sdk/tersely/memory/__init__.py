@@ -5,11 +5,15 @@ memory.append(message)  # every message of the model and of its tools
 messages = memory.prepare(model)  # what to send next; reset to notes where it would not fit
 """
 
-from tersely.memory.memory import AgentMemory, OverlongError
+from tersely.memory.journal import OverlongError
+from tersely.memory.memory import AgentMemory
 from tersely.memory.segments import SubTrajectory
+from tersely.memory.settings import SMALLEST_LIMIT
 from tersely.memory.store import ConflictError, EventStore, MemoryStore, StoreError
+from tersely.memory.transcript import Transcript
 
 __all__ = [
+    "SMALLEST_LIMIT",
     "AgentMemory",
     "ConflictError",
     "EventStore",
@@ -17,4 +21,5 @@ __all__ = [
     "OverlongError",
     "StoreError",
     "SubTrajectory",
+    "Transcript",
 ]

@@ -1,0 +1,60 @@
+"""The changes of a transcript, as the store keeps them.
+
+Kinds and keys are a file format: sessions that were written once must open for ever.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+from tersely.chat.transcript import Json
+
+Ending = Literal["finished", "overlong"]
+"""How a transcript ended: with its task done, or with more resets or steps than it may have."""
+
+
+class FirstEvent(TypedDict):
+    """The first prompt."""
+
+    kind: Literal["first"]
+    messages: list[Json]
+
+
+class MessageEvent(TypedDict):
+    kind: Literal["message"]
+    message: Json
+    full: bool
+    """Whether the context is full with this message, so that its step is held back."""
+
+
+class PinEvent(TypedDict):
+    kind: Literal["pin"]
+    key: str
+    text: str | None
+    """None takes the pin away."""
+
+
+class EndEvent(TypedDict):
+    kind: Literal["outcome"]
+    outcome: Ending
+
+
+class ResetEvent(TypedDict):
+    kind: Literal["reset"]
+    request: Json
+    """The instruction to write notes."""
+    answer: Json
+    """The notes as they were written, before they were shortened."""
+    by: Literal["policy", "extractive"]
+    """Whether the model wrote the notes."""
+    base: list[Json]
+    """The new context, with the notes as its last message."""
+    replayed: list[Json]
+    """The step that was held back, shortened where it did not fit; empty where there was none or it was
+    dropped."""
+    identifiers: list[str]
+
+
+Event = FirstEvent | MessageEvent | PinEvent | EndEvent | ResetEvent
+
+KINDS = frozenset({"first", "message", "pin", "outcome", "reset"})

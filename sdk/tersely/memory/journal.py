@@ -1,0 +1,191 @@
+"""A journal: takes a transcript from one value to the next, and writes every change to the store before it
+counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast, get_args
+
+from tersely.chat.protocol import Message, without_thought
+from tersely.chat.transcript import Json, check_message
+from tersely.compressor import Compressor
+from tersely.errors import InvalidInputError, TerselyError
+from tersely.memory.events import KINDS, Ending, Event
+from tersely.memory.redaction import redact_all
+from tersely.memory.reset import Resetter
+from tersely.memory.settings import MemorySettings
+from tersely.memory.shortening import Originals, Shortener
+from tersely.memory.store import EventStore, StoreError
+from tersely.memory.transcript import Transcript, with_pin
+from tersely.text.approximate import ApproximateCounter
+
+INTERRUPTED = "[no result: the call was interrupted]"
+
+
+class OverlongError(TerselyError):
+    """The memory would need more summaries than it may make."""
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """One session's limits and store. It holds no transcript: every method takes one and gives the next.
+
+    A store has one place for each event. A transcript that is not the newest of its session cannot be
+    continued there; the store then raises ConflictError. All methods that write may raise StoreError.
+    """
+
+    resetter: Resetter
+    store: EventStore | None = None
+    session: str = "default"
+
+    @property
+    def settings(self) -> MemorySettings:
+        return self.resetter.settings
+
+    def open(self, first: Sequence[Message] | None) -> Transcript:
+        """The session's transcript; where there is none yet, a new one that begins with `first`.
+
+        Raises InvalidInputError for a first prompt that cannot be used, for one that is not the session's,
+        and for a session that does not fit the limit; StoreError for one that cannot be read.
+        """
+        events = self.store.events(self.session) if self.store is not None else []
+        given = None if first is None else [check_message(m) for m in first]
+        if events:
+            transcript = self._replayed(events)
+            self._check_opened(transcript, given)
+            return transcript
+        if not given:
+            raise InvalidInputError(
+                f"There is no session {self.session!r} to go on with, and no first prompt. Pass `first`."
+            )
+        if any(m["role"] not in ("system", "developer", "user") for m in given):
+            raise InvalidInputError("The first prompt holds system, developer and user messages only.")
+        self.resetter.check_pinned(given, {})
+        return self._write(Transcript(), {"kind": "first", "messages": given})
+
+    def append(self, transcript: Transcript, message: Message) -> Transcript:
+        """Raises InvalidInputError for a message that cannot stand here."""
+        if transcript.is_full:
+            raise InvalidInputError("The context is full. Call prepare(), or reset() with a summary.")
+        checked = check_message(message, transcript.unanswered)
+        if checked["role"] in ("system", "developer"):
+            self.resetter.check_pinned([*_pinned_messages(transcript), checked], transcript.pins)
+        originals: Originals = []
+        over = self.settings.compress_over
+        if checked["role"] == "tool" and over is not None:
+            query = transcript.query_of_call(checked["tool_call_id"])
+            checked, originals = self.resetter.shortener.shorten(checked, over, query)
+        is_full = self.resetter.fills(transcript, checked)
+        return self._write(transcript, {"kind": "message", "message": checked, "full": is_full}, originals)
+
+    def interrupt(self, transcript: Transcript, note: str = INTERRUPTED) -> Transcript:
+        """Answer every unanswered call with `note`."""
+        for call in transcript.unanswered:
+            transcript = self.append(transcript, {"role": "tool", "tool_call_id": call, "content": note})
+        return transcript
+
+    def pin(self, transcript: Transcript, key: str, text: str | None) -> Transcript:
+        """Raises InvalidInputError where the pin is no text, or where there is no room for it."""
+        given = cast("object", text)
+        if given is not None and not isinstance(given, str):
+            raise InvalidInputError(f"The pin {key!r} is a {type(given).__name__}. Pass text, or None.")
+        pins = with_pin(transcript.pins, key, text)
+        self.resetter.check_pinned(_pinned_messages(transcript), pins)
+        return self._write(transcript, {"kind": "pin", "key": key, "text": text})
+
+    def finish(self, transcript: Transcript, ending: Ending = "finished") -> Transcript:
+        """A transcript that has gone beyond `max_steps` stays overlong."""
+        if ending not in get_args(Ending):
+            raise InvalidInputError(f"ending is {ending!r}. Pass 'finished' or 'overlong'.")
+        most = self.settings.max_steps
+        if most is not None and transcript.steps > most:
+            return transcript
+        return self._write(transcript, {"kind": "outcome", "outcome": ending})
+
+    def finish_overlong(self, transcript: Transcript) -> tuple[Transcript, OverlongError]:
+        """The end of a transcript that may not be reset again, and what to raise or to report."""
+        error = OverlongError(
+            f"The context is full and was summarised {transcript.resets} times, all that is allowed."
+        )
+        return (self.finish(transcript, "overlong") if transcript.ending is None else transcript), error
+
+    def reset(self, transcript: Transcript, summary: str) -> Transcript:
+        """Reset the context to `summary`, which the policy wrote. Raises InvalidInputError while tool calls
+        are unanswered."""
+        transcript.check_answered("Append them first.")
+        return self._write(transcript, *self.resetter.reset(transcript, summary, "policy"))
+
+    def reset_with_reply(self, transcript: Transcript, text: str) -> Transcript:
+        """Reset with the model's reply to the summary request, or, where it is empty, with sentences of the
+        transcript."""
+        summary = without_thought(text)
+        if summary:
+            return self.reset(transcript, summary)
+        extract = self.resetter.extract(transcript)
+        return self._write(transcript, *self.resetter.reset(transcript, extract, "extractive"))
+
+    def original(self, transcript: Transcript, key: str) -> str | None:
+        """The text that was shortened under this id; None for an id that is not known."""
+        if key in transcript.originals or self.store is None:
+            return transcript.originals.get(key)
+        return self.store.original(self.session, key)
+
+    def _write(self, transcript: Transcript, event: Event, originals: Originals | None = None) -> Transcript:
+        texts = originals or []
+        if self.store is not None:
+            self.store.append(self.session, transcript.events, [cast("Json", event)], texts)
+            texts = []
+        return self._after(transcript, event, texts)
+
+    def _after(self, transcript: Transcript, event: Event, originals: Originals) -> Transcript:
+        """The transcript after the event; with its last step it is overlong."""
+        after = transcript.apply(event, self.resetter.count, originals)
+        most = self.settings.max_steps
+        is_last = most is not None and after.steps >= most and not after.open_step
+        return replace(after, ending="overlong") if is_last and after.ending is None else after
+
+    def _replayed(self, events: Sequence[Json]) -> Transcript:
+        transcript = Transcript()
+        try:
+            for event in events:
+                if event["kind"] not in KINDS:
+                    raise StoreError(
+                        f"The session {self.session!r} has an event {event['kind']!r}. Update tersely."
+                    )
+                transcript = self._after(transcript, cast("Event", event), [])
+        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            raise StoreError(
+                f"The session {self.session!r} cannot be read: an event lacks {error}. Restore a copy."
+            ) from error
+        return transcript
+
+    def _check_opened(self, transcript: Transcript, given: list[Json] | None) -> None:
+        self.resetter.check_pinned(_pinned_messages(transcript), transcript.pins)
+        if transcript.tokens >= self.settings.limit:
+            raise InvalidInputError(
+                f"The session {self.session!r} holds {transcript.tokens} tokens. Open it with a higher limit."
+            )
+        first = list(transcript.first)
+        if given is not None and given != first and redact_all(given) != first:
+            raise InvalidInputError(
+                f"The session {self.session!r} began with another first prompt. Use another session, or "
+                "leave `first` out to go on with it."
+            )
+
+
+def make_journal(
+    settings: MemorySettings,
+    compressor: Compressor | None = None,
+    store: EventStore | None = None,
+    session: str = "default",
+) -> Journal:
+    """A journal that shortens and counts with `compressor`; None for the bundled model, loaded when first
+    needed, and the bundled estimate."""
+    count = ApproximateCounter().count if compressor is None else compressor.count_tokens
+    return Journal(Resetter(settings, count, Shortener(compressor, count)), store, session)
+
+
+def _pinned_messages(transcript: Transcript) -> list[Json]:
+    """Messages that every reset keeps word for word."""
+    return [*transcript.first, *transcript.later_messages("system", "developer")]
