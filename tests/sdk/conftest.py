@@ -1,5 +1,23 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 # A shared machine may stop a test for a moment; the stress program watches for inputs that are really slow.
 settings.register_profile("tersely", deadline=None)
 settings.load_profile("tersely")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two documents that an agent may search, and two files that hold none."""
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "keys.md").write_text(
+        "# Keys\n\nThe spare key of the lighthouse is with Ada. The boat house has no lock.", encoding="utf-8"
+    )
+    (tmp_path / "garden.txt").write_text("The pears are ripe in September.", encoding="utf-8")
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    (tmp_path / "empty.md").write_text("  \n")
+    return tmp_path

@@ -1,4 +1,4 @@
-"""A scorer with no model behind it: fast, deterministic, and indifferent to everything but its input."""
+"""Scorers and an embedder without a model: fast, deterministic, and dependent on nothing but their input."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tersely.experience.types import Vectors
 from tersely.selector import DocumentScores, ScoredInput
 
 
@@ -50,3 +51,18 @@ def _share(wanted: frozenset[str], text: str) -> float:
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", text.lower()))
+
+
+class Letters:
+    """An embedder that counts letters: deterministic, and texts of the same letters get the same vector."""
+
+    name = "letters"
+    dimension = 26
+
+    def __init__(self) -> None:
+        self.embedded = 0
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.embedded += len(texts)
+        rows = np.array([[t.lower().count(chr(97 + i)) for i in range(26)] for t in texts], dtype=np.float32)
+        return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)).astype(np.float32)

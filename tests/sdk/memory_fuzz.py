@@ -72,7 +72,7 @@ def run_case(number: int) -> Seen:
         "replay": r.random() < 0.8,
         "store": store,
     }
-    agent = AgentMemory(first, **settings)
+    memory = AgentMemory(first, **settings)
     model = ScriptedChat(lambda _: _answer(r))
     pins: dict[str, str] = {}
     seen = Seen(limit=limit)
@@ -83,24 +83,24 @@ def run_case(number: int) -> Seen:
             text = _text(r, 12) or "keep"
             # Pins that would take more than their share of the limit are refused.
             with suppress(InvalidInputError):
-                agent.pin(key, text)
+                memory.pin(key, text)
                 pins[key] = text
-        _act(r, agent, turn, seen)
+        _act(r, memory, turn, seen)
         if store and r.random() < 0.2:
-            agent = _reopened(agent, settings)
+            memory = _reopened(memory, settings)
             seen.reopened += 1
-        resets = agent.transcript.resets
+        resets = memory.transcript.resets
         try:
             if r.random() < 0.05:
-                agent.reset(_text(r, 100))
-            messages = agent.prepare(r.choice([model, None]))
+                memory.reset(_text(r, 100))
+            messages = memory.prepare(r.choice([model, None]))
         except OverlongError:
-            assert agent.transcript.ending == "overlong"
+            assert memory.transcript.ending == "overlong"
             seen.overlong = True
             break
-        check_context(messages, agent)
+        check_context(messages, memory)
         assert messages[: len(first)] == first, "the first prompt changed"
-        if agent.transcript.resets == resets:
+        if memory.transcript.resets == resets:
             assert messages[: len(sent)] == sent, "bytes before the last reset changed"
         else:
             seen.resets += 1
@@ -109,19 +109,19 @@ def run_case(number: int) -> Seen:
             for key, text in pins.items():
                 assert f"Pinned, {key}:\n{text}\n" in notes[0], "a pin was lost"
         sent = messages
-        seen.tokens = max(seen.tokens, agent.transcript.tokens)
-    _check_trajectory(agent)
+        seen.tokens = max(seen.tokens, memory.transcript.tokens)
+    _check_trajectory(memory)
     return seen
 
 
-def _reopened(agent: AgentMemory, settings: dict[str, Any]) -> AgentMemory:
+def _reopened(memory: AgentMemory, settings: dict[str, Any]) -> AgentMemory:
     """The memory as another process would find it."""
     other = AgentMemory(**settings)
-    assert other.transcript == agent.transcript, "the store holds something else"
+    assert other.transcript == memory.transcript, "the store holds something else"
     return other
 
 
-def check_context(messages: Sequence[Any], agent: AgentMemory) -> None:
+def check_context(messages: Sequence[Any], memory: AgentMemory) -> None:
     """No call without its results, no result without its call, and nothing beyond the limit."""
     waiting: list[str] = []
     for message in messages:
@@ -133,13 +133,13 @@ def check_context(messages: Sequence[Any], agent: AgentMemory) -> None:
             waiting = call_ids(message)
     assert not waiting, "a call without its result"
     used = size(messages, COMPRESSOR.count_tokens)
-    assert used == agent.transcript.tokens
-    assert used < agent.journal.settings.limit, f"{used} tokens of {agent.journal.settings.limit}"
+    assert used == memory.transcript.tokens
+    assert used < memory.journal.settings.limit, f"{used} tokens of {memory.journal.settings.limit}"
 
 
-def _check_trajectory(agent: AgentMemory) -> None:
-    parts = list(agent.transcript.trajectory())
-    assert len(parts) == agent.transcript.resets + 1
+def _check_trajectory(memory: AgentMemory) -> None:
+    parts = list(memory.transcript.trajectory())
+    assert len(parts) == memory.transcript.resets + 1
     for part in parts:
         assert len(part.response) == len(part.mask) == len(part.steps)
         assert all(m["role"] == "assistant" for m, ours in zip(part.response, part.mask, strict=True) if ours)
@@ -147,25 +147,25 @@ def _check_trajectory(agent: AgentMemory) -> None:
         assert known == sorted(known)
 
 
-def _act(r: random.Random, agent: AgentMemory, turn: int, seen: Seen) -> None:
+def _act(r: random.Random, memory: AgentMemory, turn: int, seen: Seen) -> None:
     kind = r.random()
     if kind < 0.15:
-        agent.append({"role": "user", "content": _content(r, 40, seen)})
+        memory.append({"role": "user", "content": _content(r, 40, seen)})
     elif kind < 0.18:
-        agent.append({"role": "developer", "content": _text(r, 3)})
+        memory.append({"role": "developer", "content": _text(r, 3)})
     elif kind < 0.25:
-        agent.append({"role": "assistant", "content": _text(r, 60)})
+        memory.append({"role": "assistant", "content": _text(r, 60)})
     else:
         ids = [f"t{turn}-{i}" for i in range(r.choice([1, 1, 1, 2, 3, 5]))]
         seen.parallel += len(ids) > 1
         calls = [{"id": i, "type": "function", "function": _function(r)} for i in ids]
-        agent.append(
+        memory.append(
             {"role": "assistant", "content": r.choice([None, "", _text(r, 10)]), "tool_calls": calls}
         )
         for i in r.sample(ids, len(ids)):
             content = _content(r, r.choice([5, 5, 5, 40, 40, 40, 400, 1500]), seen)
-            agent.append({"role": "tool", "tool_call_id": i, "content": content})
-        last = agent.transcript.messages if not agent.transcript.is_full else []
+            memory.append({"role": "tool", "tool_call_id": i, "content": content})
+        last = memory.transcript.messages if not memory.transcript.is_full else []
         seen.shortened += "id of the original" in str(last[-len(ids) :])
 
 

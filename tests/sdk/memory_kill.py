@@ -25,10 +25,10 @@ WRITERS = 3
 
 def write(file: str, session: str) -> None:
     """Append numbered messages for ever, and acknowledge each on standard output."""
-    agent = AgentMemory(FIRST, limit=LIMIT, store=MemoryStore(file), session=session)
-    number = len(agent.transcript.messages) - len(FIRST)
+    memory = AgentMemory(FIRST, limit=LIMIT, store=MemoryStore(file), session=session)
+    number = len(memory.transcript.messages) - len(FIRST)
     while True:
-        agent.append({"role": "user", "content": f"{number}" + " word" * (number % 50)})
+        memory.append({"role": "user", "content": f"{number}" + " word" * (number % 50)})
         print(number, flush=True)
         number += 1
 

@@ -32,25 +32,11 @@ from tersely.experience import (
 from tersely.experience.extraction import LOG_TOKENS
 from tersely.experience.types import Vectors
 from tersely.text.approximate import ApproximateCounter
+from tests.sdk.fakes import Letters
 
 INDICES = [ExactIndex]
 if find_spec("faiss") is not None:
     INDICES.append(FaissIndex)
-
-
-class Letters:
-    """A vector of letter counts: deterministic, and texts of the same letters are the same."""
-
-    name = "letters"
-    dimension = 26
-
-    def __init__(self) -> None:
-        self.embedded = 0
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        self.embedded += len(texts)
-        rows = np.array([[t.lower().count(chr(97 + i)) for i in range(26)] for t in texts], dtype=np.float32)
-        return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)).astype(np.float32)
 
 
 def lesson(title: str, problem: str = "Who built the tower?", **more: Any) -> Experience:

@@ -6,17 +6,19 @@ agent = Agent(model, search_tools(FolderIndex("notes")))
 agent.run("Who holds the spare key?").answer
 """
 
-from tersely.agent.loop import Agent, State
+from tersely.agent.episode import EpisodeState, Request
+from tersely.agent.loop import Agent
 from tersely.agent.retrieval import FolderIndex, Hit, Retriever
 from tersely.agent.tools import Tool, ToolError, search_tools
 from tersely.agent.trace import TurnTrace
 
 __all__ = [
     "Agent",
+    "EpisodeState",
     "FolderIndex",
     "Hit",
+    "Request",
     "Retriever",
-    "State",
     "Tool",
     "ToolError",
     "TurnTrace",

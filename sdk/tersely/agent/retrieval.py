@@ -63,7 +63,7 @@ class FolderIndex:
         self._passages: list[tuple[str, str]] = [
             (docid, passage)
             for docid, document in self._documents.items()
-            for passage in passages(document.text)
+            for passage in split_passages(document.text)
         ]
         self._index = BM25([f"{self._documents[docid].title} {text}" for docid, text in self._passages])
 
@@ -73,33 +73,33 @@ class FolderIndex:
     def search(self, query: str, k: int) -> list[Hit]:
         """See `Retriever.search`; a document counts as its best passage does."""
         scores = self._index.scores(query)
-        found: dict[str, Hit] = {}
+        hits: dict[str, Hit] = {}
         order: list[int] = np.argsort(-scores, kind="stable").tolist()
         for place in order:
-            if scores[place] <= 0 or len(found) == k:
+            if scores[place] <= 0 or len(hits) == k:
                 break
             docid, text = self._passages[place]
             title = self._documents[docid].title or docid
-            found.setdefault(docid, Hit(docid, title, text, float(scores[place])))
-        return list(found.values())
+            hits.setdefault(docid, Hit(docid, title, text, float(scores[place])))
+        return list(hits.values())
 
     def open(self, docid: str) -> Document:
         """See `Retriever.open`."""
         return self._documents[docid]
 
 
-def passages(text: str) -> list[str]:
+def split_passages(text: str) -> list[str]:
     """Neighbouring units, joined up to the size of a passage."""
-    found: list[str] = []
+    passages: list[str] = []
     start = end = -1
     for unit in split_units(text):
         if start >= 0 and unit.end - start > PASSAGE:
-            found.append(text[start:end])
+            passages.append(text[start:end])
             start = -1
         if start < 0:
             start = unit.start
         end = unit.end
-    return [*found, text[start:end]] if start >= 0 else found
+    return [*passages, text[start:end]] if start >= 0 else passages
 
 
 def _title(text: str, file: Path) -> str:

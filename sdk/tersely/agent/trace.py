@@ -23,7 +23,7 @@ class TurnTrace:
     tool: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
     level: int | None = None
-    """Level of detail of the summary, with ZipRL's policy."""
+    """Level of detail of the summary, with the strategy "summary"."""
     quality: float | None = None
     """Q_com of the summary, where there was something to summarise."""
     summary: str | None = None
@@ -39,27 +39,27 @@ class TurnTrace:
     """The task that the turn belongs to."""
 
 
-def write(path: Path, traces: Iterable[TurnTrace]) -> None:
+def write_turns(path: Path, traces: Iterable[TurnTrace]) -> None:
     """Append turns to a file, one a line."""
     with path.open("a", encoding="utf-8") as stream:
         for trace in traces:
             stream.write(json.dumps(asdict(trace)) + "\n")
 
 
-def read(path: Path) -> list[TurnTrace]:
+def read_turns(path: Path) -> list[TurnTrace]:
     """The turns in a file. Raises InvalidInputError naming a line that is none."""
     known = {f.name for f in fields(TurnTrace)}
-    found: list[TurnTrace] = []
+    turns: list[TurnTrace] = []
     for number, line in numbered_lines(path):
         try:
             values = json.loads(line)
-            found.append(TurnTrace(**{key: value for key, value in values.items() if key in known}))
+            turns.append(TurnTrace(**{key: value for key, value in values.items() if key in known}))
         except (ValueError, TypeError, AttributeError) as error:
             raise InvalidInputError(f"{path}, line {number} is no turn of an agent: {error}.") from error
-    return found
+    return turns
 
 
-def table(traces: Sequence[TurnTrace], width: int = 100) -> str:
+def format_table(traces: Sequence[TurnTrace], width: int = 100) -> str:
     """The turns as a table, task after task, with totals."""
     lines = [f"{'turn':>4} {'in':>7} {'out':>6} {'s':>6} {'level':>5} {'Q':>5}  action"]
     for number, t in enumerate(traces):
@@ -67,9 +67,9 @@ def table(traces: Sequence[TurnTrace], width: int = 100) -> str:
             lines.append("")
         level = "" if t.level is None else str(t.level)
         score = "" if t.quality is None else f"{t.quality:.2f}"
-        told = ", ".join(f"{value}" for value in t.arguments.values())
+        arguments = ", ".join(f"{value}" for value in t.arguments.values())
         notes = [note for note in (t.retried and "retried", t.fallback, t.error) if note]
-        action = f"{t.tool or '-'}({told})" + (f"  [{'; '.join(notes)}]" if notes else "")
+        action = f"{t.tool or '-'}({arguments})" + (f"  [{'; '.join(notes)}]" if notes else "")
         action = " ".join(action.split())
         row = f"{t.turn:>4} {t.tokens_in:>7} {t.tokens_out:>6} {t.seconds:>6.1f} {level:>5} {score:>5}  "
         room = max(20, width - len(row))

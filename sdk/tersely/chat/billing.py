@@ -10,11 +10,16 @@ from tersely.chat.protocol import ChatModel, Message, Options, Reply
 from tersely.chat.transcript import size
 
 
-class Billed:
-    """A chat model, and the tokens and seconds since it was made.
+def count_call(messages: Sequence[Message], reply: Reply, count: Callable[[str], int]) -> tuple[int, int]:
+    """Tokens of a call, in and out: the server's where it tells them, else those of `count`."""
+    if reply.usage is not None:
+        return reply.usage.input_tokens, reply.usage.output_tokens
+    written = count(reply.text) + sum(count(call.arguments) for call in reply.tool_calls)
+    return size(messages, count), written
 
-    Tokens are the server's where it tells them, else those of `count`.
-    """
+
+class Billed:
+    """A chat model, and the tokens and seconds since it was made."""
 
     def __init__(self, model: ChatModel, count: Callable[[str], int]) -> None:
         self._model, self._count = model, count
@@ -36,11 +41,7 @@ class Billed:
 
     def add(self, messages: Sequence[Message], reply: Reply) -> Reply:
         """Count a call; its reply."""
-        if reply.usage is not None:
-            self.tokens_in += reply.usage.input_tokens
-            self.tokens_out += reply.usage.output_tokens
-        else:
-            self.tokens_in += size(messages, self._count)
-            self.tokens_out += self._count(reply.text)
-            self.tokens_out += sum(self._count(call.arguments) for call in reply.tool_calls)
+        tokens_in, tokens_out = count_call(messages, reply, self._count)
+        self.tokens_in += tokens_in
+        self.tokens_out += tokens_out
         return reply

@@ -8,8 +8,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from tersely.agent import Agent, FolderIndex, search_tools, trace
-from tersely.agent.loop import State
+from tersely.agent import Agent, EpisodeState, FolderIndex, search_tools, trace
 from tersely.chat import OpenAIChat
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
@@ -28,13 +27,13 @@ def answer(args: argparse.Namespace) -> int:
         OpenAIChat(args.chat_model, base_url=args.base_url, max_tokens=REPLY_TOKENS),
         tools,
         experience=ExperienceBank(args.experience) if args.experience else None,
-        policy=args.policy,
+        strategy=args.strategy,
         max_turns=args.max_turns,
         compressor=Compressor(args.model, threads=args.threads),
         trace_file=args.trace,
     )
     state = agent.run(args.query)
-    print(json.dumps(_told(state), ensure_ascii=False) if args.json else state.answer)
+    print(json.dumps(_to_json(state), ensure_ascii=False) if args.json else state.answer)
     if not args.json:
         for line in filter(None, (state.explanation, state.reason)):
             print(line, file=sys.stderr)
@@ -46,11 +45,11 @@ def show(args: argparse.Namespace) -> int:
     file = Path(args.file)
     if not file.is_file():
         raise InvalidInputError(f"there is no file {args.file!r}")
-    print(trace.table(trace.read(file)))
+    print(trace.format_table(trace.read_turns(file)))
     return 0
 
 
-def _told(state: State) -> dict[str, object]:
+def _to_json(state: EpisodeState) -> dict[str, object]:
     return {
         "question": state.question,
         "answer": state.answer,

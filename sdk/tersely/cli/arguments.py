@@ -63,8 +63,9 @@ def parser() -> argparse.ArgumentParser:
     )
     chat = "name of the model on the server (default: the first that the server lists)"
     agent.add_argument("--chat-model", metavar="NAME", help=chat)
-    policy = "what the model sees of earlier turns: its summary, a transcript that resets, or all"
-    agent.add_argument("--policy", choices=("ziprl", "supo", "react"), default="ziprl", help=policy)
+    strategy = "what the model sees of earlier turns: its summary, a transcript that resets, or all"
+    choices = ("summary", "reset", "transcript")
+    agent.add_argument("--strategy", choices=choices, default="summary", help=strategy)
     agent.add_argument("--max-turns", type=int, default=20, metavar="N", help="give up after N turns")
     lessons = "experience bank whose lessons the model may recall; made where it is missing"
     agent.add_argument("--experience", metavar="FILE", help=lessons)

@@ -80,8 +80,8 @@ class Resetter:
     def reset(
         self, transcript: Transcript, summary: str, by: Literal["policy", "extractive"]
     ) -> tuple[ResetEvent, Originals]:
-        """The reset with `summary` in its notes, shortened where it is too long, and the originals of what was
-        shortened."""
+        """The reset with `summary` in its notes, shortened where it is too long, and the originals of what
+        was shortened."""
         held = list(transcript.held)
         if held and held[0]["role"] == "assistant" and not self.settings.replay:
             held = []

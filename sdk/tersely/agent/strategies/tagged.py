@@ -1,5 +1,4 @@
-"""ZipRL's turn: a prompt that holds question, previous summary and tool result, and an answer of four tagged
-parts (appendix U)."""
+"""The prompt of the strategy "summary", and its replies of four tagged parts (ZipRL, appendix U)."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ _NOTHING = "(none)"
 
 
 class MalformedError(ValueError):
-    """A turn that is not what was asked for; the message says what is wrong, for the model."""
+    """A reply that is not what was asked for; the message says what is wrong, for the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Turn:
     call: Call
 
 
-def messages(tools: Sequence[Tool], question: str, summary: str, result: str) -> list[Message]:
+def make_prompt(tools: Sequence[Tool], question: str, summary: str, result: str) -> list[Message]:
     """The prompt of one turn."""
     levels = "\n".join(
         f"{level.number} ({level.name}): relevance from {level.relevance:.0%}, "
@@ -50,16 +49,18 @@ def messages(tools: Sequence[Tool], question: str, summary: str, result: str) ->
         for level in LEVELS
     )
     described = "\n".join(tool.describe() for tool in tools)
-    system = load_prompt("ziprl_system").render(levels=levels, tools=described)
-    user = load_prompt("ziprl_user").render(
+    system = load_prompt("agent_summary_system").render(levels=levels, tools=described)
+    user = load_prompt("agent_summary_user").render(
         question=question, summary=summary or _NOTHING, result=result or _NOTHING
     )
     return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
-def parse(text: str, tools: Sequence[Tool], *, something_to_keep: bool) -> Turn:
-    """The four parts of a turn. Raises MalformedError where one is missing, doubled, empty or out of
-    place."""
+def parse_turn(text: str, tools: Sequence[Tool], *, needs_summary: bool) -> Turn:
+    """The four parts of a turn. The summary may be empty unless `needs_summary`.
+
+    Raises MalformedError where a part is missing, doubled, empty or out of place.
+    """
     for tag in ("<think>", "<summary_level>", "<summary>", "<function="):
         if text.count(tag) != 1:
             raise MalformedError(f"{tag} has to occur once, and occurs {text.count(tag)} times")
@@ -70,7 +71,7 @@ def parse(text: str, tools: Sequence[Tool], *, something_to_keep: bool) -> Turn:
             "<function=...>, in this order, each closed, with nothing around them"
         )
     summary = match["summary"].strip()
-    if something_to_keep and not summary:
+    if needs_summary and not summary:
         raise MalformedError("the summary is empty, and what it does not hold is lost")
     level = LEVELS[int(match["level"]) - 1]
     return Turn(match["think"].strip(), level, summary, parse_call(match["call"], tools))

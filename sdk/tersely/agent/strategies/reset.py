@@ -1,0 +1,71 @@
+"""The transcript, summarised and reset where it would not fit (SUPO)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tersely.agent.episode import EpisodeState, Request
+from tersely.agent.strategies.setup import Setup
+from tersely.agent.strategies.transcript import TranscriptStrategy, first_prompt
+from tersely.agent.tools import Tool
+from tersely.chat.protocol import ChatError, Reply
+from tersely.memory.memory import AgentMemory
+
+MEMORY_LIMIT = 8000
+"""Tokens of the context, unless a memory is given."""
+
+
+def start(question: str, setup: Setup) -> EpisodeState:
+    """The first state of an episode: that of the caller's memory, where there is one. Calls of a process that
+    ended in the middle of them are answered."""
+    first = first_prompt(question)
+    if setup.memory is None:
+        memory = AgentMemory(
+            first, limit=MEMORY_LIMIT, compress_over=setup.result_tokens, compressor=setup.compressor
+        )
+    else:
+        memory = setup.memory(first)
+    memory.interrupt()
+    strategy = ResetStrategy(TranscriptStrategy(setup, memory.journal))
+    return EpisodeState(question, strategy, memory.transcript)
+
+
+@dataclass(frozen=True, slots=True)
+class ResetStrategy:
+    """`turns` takes the turns. Where the context is full, the request is one for a summary, and the reply
+    becomes the notes."""
+
+    turns: TranscriptStrategy
+
+    def request(self, state: EpisodeState, tools: Sequence[Tool]) -> Request:
+        """See `Strategy`."""
+        if not state.transcript.is_full:
+            return self.turns.request(state, tools)
+        resetter = self.turns.journal.resetter
+        options = resetter.summary_options([tool.schema() for tool in tools])
+        return Request([*resetter.summary_request(state.transcript)], options)
+
+    def step(self, state: EpisodeState, reply: Reply | ChatError, tools: Sequence[Tool]) -> EpisodeState:
+        """See `Strategy`."""
+        if state.transcript.is_full:
+            text = "" if isinstance(reply, ChatError) else reply.text
+            transcript = self.turns.journal.reset_with_reply(state.transcript, text)
+            return replace(state, transcript=transcript)
+        after = self.turns.step(state, reply, tools)
+        is_turn = len(after.trace) > len(state.trace)
+        if is_turn and after.outcome is None and after.transcript.ending == "overlong":
+            return replace(after, outcome="overlong", reason="the memory allows no further step")
+        return after
+
+    def settle(self, state: EpisodeState) -> EpisodeState:
+        """See `Strategy`: a context that is full and may not be reset again is overlong."""
+        journal = self.turns.journal
+        if not state.transcript.is_full or journal.resetter.may_reset(state.transcript):
+            return state
+        transcript, error = journal.finish_overlong(state.transcript)
+        return replace(state, transcript=transcript).fail(str(error), "overlong")
+
+    def original(self, state: EpisodeState, key: str) -> str | None:
+        """See `Strategy`."""
+        return self.turns.original(state, key)

@@ -1,0 +1,27 @@
+"""What an agent gives its strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tersely.chat.protocol import Message
+from tersely.compressor import Compressor
+from tersely.memory.memory import AgentMemory
+from tersely.memory.shortening import Shortener
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    compressor: Compressor
+    """Compresses and counts tokens."""
+    model_name: str
+    """For messages about the model."""
+    result_tokens: int
+    """Tokens of a tool result above which it is compressed."""
+    memory: Callable[[list[Message]], AgentMemory] | None = None
+    """Makes the memory that an episode starts from, for the strategy "reset"."""
+
+    @property
+    def shortener(self) -> Shortener:
+        return Shortener(self.compressor, self.compressor.count_tokens)

@@ -1,0 +1,130 @@
+"""In each prompt the question, the model's own summary of what came before, and the last tool result
+(ZipRL)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tersely.agent.calls import run_tool
+from tersely.agent.episode import EpisodeState, Request
+from tersely.agent.strategies.setup import Setup
+from tersely.agent.strategies.tagged import Call, MalformedError, make_prompt, parse_call, parse_turn
+from tersely.agent.tools import Tool
+from tersely.chat.protocol import ChatError, Message, Reply
+from tersely.levels import LEVELS, Level, level_of
+from tersely.quality import quality
+
+ANSWER_TOKENS = 60
+"""Most tokens of an answer that the model did not give and the compressor had to."""
+
+
+def start(question: str, setup: Setup) -> EpisodeState:
+    """The first state of an episode."""
+    return EpisodeState(question, SummaryStrategy(setup))
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryStrategy:
+    setup: Setup
+
+    def request(self, state: EpisodeState, tools: Sequence[Tool]) -> Request:
+        """See `Strategy`."""
+        prompt = make_prompt(tools, state.question, state.summary, state.result)
+        return Request([*prompt, *state.retry], {})
+
+    def step(self, state: EpisodeState, reply: Reply | ChatError, tools: Sequence[Tool]) -> EpisodeState:
+        """See `Strategy`."""
+        if isinstance(reply, ChatError):
+            return state.fail(str(reply))
+        source = _join(state.summary, state.result)
+        try:
+            turn = parse_turn(reply.text, tools, needs_summary=bool(source))
+        except MalformedError as error:
+            if state.retry:
+                return self._fall_back(state, reply.text, str(error), tools)
+            return replace(state, retry=_correction(reply.text, error))
+        score = quality(turn.summary, source, state.question, turn.level).total if source else None
+        facts = {"level": turn.level.number, "quality": score, "retried": bool(state.retry)}
+        after = replace(state, summary=self._bound(turn.summary, state.question), reason=None)
+        return self._act(after, turn.call, **facts)
+
+    def settle(self, state: EpisodeState) -> EpisodeState:
+        """See `Strategy`: a prompt never grows."""
+        return state
+
+    def original(self, state: EpisodeState, key: str) -> str | None:
+        """See `Strategy`."""
+        return state.originals.get(key)
+
+    def _bound(self, summary: str, question: str) -> str:
+        """A summary no longer than the highest level allows: with a model that only adds to it, the prompt
+        would grow from turn to turn."""
+        most = LEVELS[-1].characters[1]
+        if len(summary) <= most:
+            return summary
+        short = self.setup.compressor.compress(question, [summary], level=5).text
+        return short if 0 < len(short) <= most else summary[:most]
+
+    def _fall_back(self, state: EpisodeState, text: str, problem: str, tools: Sequence[Tool]) -> EpisodeState:
+        """A turn for a model that twice gave none: an extractive summary, and the call that can still be
+        read. Without one, the question is searched for; and if that has been done, the answer is taken from
+        the summary."""
+        has_failed = bool(state.trace) and state.trace[-1].error is not None
+        source = _join(state.summary, "" if has_failed else state.result)
+        summary, level, score = self._summarise(source, state.question)
+        facts: dict[str, Any] = {"level": level.number, "quality": score}
+        facts |= {"retried": True, "fallback": problem}
+        after = replace(state, summary=summary, reason="the model's turns could not be read")
+        try:
+            call = parse_call(text, tools)
+        except MalformedError:
+            search = next((tool for tool in tools if tool.name == "search"), None)
+            if search is not None and all(turn.tool != search.name for turn in state.trace):
+                call = Call(search, {"query": state.question})
+            elif source:
+                call = self._answer_from(summary or source, state.question, tools[-1])
+            else:
+                reason = f"{after.reason}, and nothing was found to answer from"
+                return replace(after.with_turn(**facts), outcome="failed", reason=reason)
+        return self._act(after, call, **facts)
+
+    def _summarise(self, source: str, question: str) -> tuple[str, Level, float | None]:
+        """An extractive summary at the level that the material deserves, the level, and the summary's
+        quality."""
+        level = LEVELS[0]
+        if not source:
+            return "", level, None
+        result = self.setup.compressor.compress(question, [source], level="auto")
+        summary = result.text if result.status != "failed_open" else source[: level.characters[1]]
+        level = level_of(span.score for span in result.kept)
+        return summary, level, quality(summary, source, question, level).total
+
+    def _answer_from(self, text: str, question: str, finish: Tool) -> Call:
+        answer = self.setup.compressor.compress(question, [text], budget=ANSWER_TOKENS).text
+        explanation = "taken from the summary by the compressor"
+        return Call(finish, {"answer": answer, "explanation": explanation})
+
+    def _act(self, state: EpisodeState, call: Call, **facts: Any) -> EpisodeState:
+        """Run the tool. The turn's summary stands in the state."""
+        result, error = run_tool(call.tool, call.arguments)
+        tokens = self.setup.compressor.count_tokens(result)
+        facts |= {"summary": state.summary, "result_tokens": tokens}
+        state = state.with_turn(call.tool.name, call.arguments, error, **facts)
+        if call.tool.name == "finish" and error is None:
+            return state.finish(call.arguments)
+        query = f"{' '.join(call.arguments.values())} {state.question}"
+        message = {"role": "tool", "content": result}
+        short, originals = self.setup.shortener.shorten(message, self.setup.result_tokens, query)
+        return replace(state, result=short["content"], originals={**state.originals, **dict(originals)})
+
+
+def _correction(text: str, error: MalformedError) -> tuple[Message, ...]:
+    """The reply that cannot be read, and what is wrong with it."""
+    complaint = f"That cannot be read: {error}. Answer again with all four parts."
+    return {"role": "assistant", "content": text}, {"role": "user", "content": complaint}
+
+
+def _join(*texts: str) -> str:
+    return "\n\n".join(filter(None, texts))

@@ -1,0 +1,108 @@
+"""The whole transcript in every prompt (ReAct)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tersely.agent.calls import read_call, run_tool, with_ids
+from tersely.agent.episode import EpisodeState, Request
+from tersely.agent.strategies.setup import Setup
+from tersely.agent.tools import Tool
+from tersely.chat.protocol import ChatError, Message, Reply, ToolCall, without_thought
+from tersely.memory.journal import Journal, make_journal
+from tersely.memory.settings import MemorySettings
+from tersely.prompts import load_prompt
+
+REMINDER: Message = {"role": "user", "content": "You said nothing. Call a tool, or give your answer."}
+"""Sent once after a reply that holds nothing, and not kept."""
+_UNLIMITED = 10**9
+
+
+def start(question: str, setup: Setup) -> EpisodeState:
+    """The first state of an episode."""
+    settings = MemorySettings(_UNLIMITED, compress_over=setup.result_tokens)
+    journal = make_journal(settings, setup.compressor)
+    transcript = journal.open(first_prompt(question))
+    return EpisodeState(question, TranscriptStrategy(setup, journal), transcript)
+
+
+def first_prompt(question: str) -> list[Message]:
+    """What every transcript begins with."""
+    return [
+        {"role": "system", "content": load_prompt("agent_system").text},
+        {"role": "user", "content": question},
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptStrategy:
+    """Every message is in the journal before the next thing happens: a call before its tool runs."""
+
+    setup: Setup
+    journal: Journal
+
+    def request(self, state: EpisodeState, tools: Sequence[Tool]) -> Request:
+        """See `Strategy`."""
+        schemas = [tool.schema() for tool in tools]
+        messages = [*state.transcript.messages, *state.retry]
+        return Request(messages, {"tools": schemas, "tool_choice": "auto"})
+
+    def step(self, state: EpisodeState, reply: Reply | ChatError, tools: Sequence[Tool]) -> EpisodeState:
+        """See `Strategy`."""
+        if isinstance(reply, ChatError):
+            return state.fail(str(reply))
+        if reply.tool_calls:
+            return self._call_tools(state, reply, tools)
+        answer = without_thought(reply.text)
+        if answer:
+            return self._answer(state, reply.text, answer)
+        if state.retry:
+            return state.fail(f"{self.setup.model_name} twice said nothing")
+        return replace(state, retry=(REMINDER,))
+
+    def settle(self, state: EpisodeState) -> EpisodeState:
+        """See `Strategy`: there is always room."""
+        return state
+
+    def original(self, state: EpisodeState, key: str) -> str | None:
+        """See `Strategy`."""
+        return self.journal.original(state.transcript, key)
+
+    def _answer(self, state: EpisodeState, text: str, answer: str) -> EpisodeState:
+        """The end with a reply that calls no tool."""
+        transcript = self.journal.append(state.transcript, {"role": "assistant", "content": text})
+        transcript = self.journal.finish(transcript)
+        return replace(state, transcript=transcript).with_turn().finish({"answer": answer})
+
+    def _call_tools(self, state: EpisodeState, reply: Reply, tools: Sequence[Tool]) -> EpisodeState:
+        turn = state.turns + 1
+        calls = with_ids(reply.tool_calls, len(state.trace))
+        message = {
+            "role": "assistant",
+            "content": reply.text or None,
+            "tool_calls": [_to_json(call) for call in calls],
+        }
+        state = replace(state, transcript=self.journal.append(state.transcript, message))
+        final: Mapping[str, str] | None = None
+        for call in calls:
+            tool, arguments, complaint = read_call(call, tools)
+            result, error = (complaint, complaint) if tool is None else run_tool(tool, arguments)
+            if call.name == "finish" and error is None:
+                final = arguments
+            message = {"role": "tool", "tool_call_id": call.id, "content": result}
+            state = replace(state, transcript=self.journal.append(state.transcript, message))
+            tokens = self.setup.compressor.count_tokens(result)
+            state = state.with_turn(call.name, arguments, error, turn=turn, result_tokens=tokens)
+        if final is None:
+            return state
+        return replace(state, transcript=self.journal.finish(state.transcript)).finish(final)
+
+
+def _to_json(call: ToolCall) -> dict[str, object]:
+    """The call in OpenAI's format."""
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": call.arguments},
+    }

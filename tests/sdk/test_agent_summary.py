@@ -1,0 +1,155 @@
+"""The strategy "summary": each prompt holds the question, the summary and the last result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tersely.agent import FolderIndex, search_tools
+from tersely.agent.strategies.tagged import MalformedError, make_prompt, parse_turn
+from tersely.agent.tools import finish_tool
+from tersely.levels import LEVELS
+from tests.sdk.agents import (
+    FINISH,
+    FOUND,
+    QUESTION,
+    SEARCH,
+    call_tag,
+    make_agent,
+    requests_of,
+    tagged,
+    take_turn,
+)
+
+
+def test_an_episode_from_search_to_answer(folder: Path) -> None:
+    agent = make_agent(folder, tagged(SEARCH), tagged(FINISH, FOUND, 1))
+    state = agent.run(QUESTION)
+    assert (state.outcome, state.answer, state.explanation) == ("answered", "Ada", "[notes/keys.md]")
+    assert (state.confidence, state.reason) == ("90%", None)
+    first, second = (request for request, _ in requests_of(agent))
+    assert (
+        "[Question]\nWho holds the spare key of the lighthouse?\n\n[Previous summary]\n(none)"
+        in first[1]["content"]
+    )
+    assert "[docid: notes/keys.md] Keys" in second[1]["content"]
+    assert len(second) == 2, "earlier turns are not shown"
+    one, two = state.trace
+    assert (one.tool, one.level, one.quality) == ("search", 1, None)
+    assert two.quality is not None
+    assert 0 < two.quality <= 1
+    assert one.tokens_in > 100
+    assert one.tokens_out > 10
+
+
+def test_the_next_prompt_holds_the_summary(folder: Path) -> None:
+    agent = make_agent(folder, tagged(SEARCH), tagged(SEARCH, "Ada holds it.", 2), tagged(FINISH, FOUND))
+    state = agent.run(QUESTION)
+    assert "[Previous summary]\nAda holds it.\n" in requests_of(agent)[2][0][1]["content"]
+    assert state.trace[1].level == 2
+
+
+GOOD = tagged(SEARCH)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("Ada", "<think> has to occur once, and occurs 0 times"),
+        (GOOD + GOOD, "occurs 2 times"),
+        ("So: " + GOOD, "with nothing around them"),
+        (GOOD.replace("\n1\n", "\n6\n"), "a number from 1 to 5"),
+        (GOOD.replace("</summary>", ""), "each closed"),
+        (SEARCH + GOOD.replace(SEARCH, ""), "in this order"),
+        (tagged(call_tag("fly")), "there is no function 'fly', only search, open_page, finish"),
+        (tagged(call_tag("search")), "search needs the parameter 'query'"),
+        (tagged(call_tag("search", query="x", speed="9")), "has no parameter 'speed'"),
+        (tagged("<function=search>spare key</function>"), "is no <parameter=name>"),
+    ],
+)
+def test_a_malformed_turn_is_refused_with_the_cause(folder: Path, text: str, complaint: str) -> None:
+    tools = [*search_tools(FolderIndex(folder)), finish_tool()]
+    with pytest.raises(MalformedError, match="(?s)" + complaint.replace("(", "\\(").replace("[", "\\[")):
+        parse_turn(text, tools, needs_summary=False)
+
+
+def test_an_empty_summary_is_accepted_only_where_nothing_is_lost(folder: Path) -> None:
+    tools = search_tools(FolderIndex(folder))
+    assert parse_turn(GOOD, tools, needs_summary=False).summary == ""
+    with pytest.raises(MalformedError, match="what it does not hold is lost"):
+        parse_turn(GOOD, tools, needs_summary=True)
+
+
+def test_a_malformed_turn_is_corrected_once(folder: Path) -> None:
+    agent = make_agent(folder, "I will search.", tagged(SEARCH), tagged(FINISH, FOUND))
+    state = agent.run(QUESTION)
+    assert state.answer == "Ada"
+    assert [t.retried for t in state.trace] == [True, False]
+    assert [t.fallback for t in state.trace] == [None, None]
+    request = requests_of(agent)[1][0]
+    assert request[-2] == {"role": "assistant", "content": "I will search."}
+    assert "occurs 0 times" in request[-1]["content"]
+
+
+def test_a_model_that_never_writes_the_format_still_leads_to_an_answer(folder: Path) -> None:
+    state = make_agent(folder, *["Ada, I think."] * 4).run(QUESTION)
+    assert [t.tool for t in state.trace] == ["search", "finish"]
+    assert all(t.fallback for t in state.trace)
+    assert state.outcome == "answered"
+    assert "spare key of the lighthouse is with Ada" in state.answer
+    assert state.explanation == "taken from the summary by the compressor"
+    assert state.reason == "the model's turns could not be read"
+
+
+def test_an_error_of_a_tool_is_never_the_answer(folder: Path) -> None:
+    missing = call_tag("open_page", docid="x")
+    state = make_agent(folder, tagged(missing), *["Ada"] * 4).run(QUESTION)
+    assert [t.tool for t in state.trace] == ["open_page", "search", "finish"]
+    assert "spare key of the lighthouse is with Ada" in state.answer
+    broken = call_tag("search", query="spare key", topk="many")
+    state = make_agent(folder, tagged(broken), *["Ada"] * 2).run(QUESTION)
+    assert (state.outcome, state.answer) == ("failed", "")
+    assert state.reason is not None
+    assert "nothing was found to answer from" in state.reason
+
+
+def test_a_growing_summary_is_bounded(folder: Path) -> None:
+    turns = [tagged(SEARCH, "The key of the lighthouse is with Ada. " * 60 * i, 1) for i in range(1, 9)]
+    agent = make_agent(folder, *turns, tagged(FINISH, FOUND))
+    agent.run(QUESTION)
+    longest = LEVELS[-1].characters[1]
+    sizes = [len(request[1]["content"]) for request, _ in requests_of(agent)]
+    assert max(sizes) < longest + 2000
+    assert len(turns[-1]) > 2 * longest
+
+
+def test_a_readable_call_of_a_malformed_turn_is_used(folder: Path) -> None:
+    state = make_agent(folder, *[f"Let me look. {SEARCH}"] * 2, tagged(FINISH, FOUND)).run(QUESTION)
+    assert state.trace[0].arguments == {"query": "spare key lighthouse"}
+    assert state.trace[0].fallback is not None
+
+
+def test_a_fallback_summary_has_the_length_of_its_level(folder: Path) -> None:
+    (folder / "long.md").write_text(" ".join(f"Key number {i} is of brass." for i in range(900)))
+    agent = make_agent(
+        folder,
+        *["?"] * 2,
+        tagged(call_tag("open_page", docid="long.md"), FOUND),
+        *["?"] * 2,
+        result_tokens=6000,
+    )
+    state = agent.start(QUESTION)
+    for _ in range(3):
+        state = take_turn(agent, state)
+    turn = state.trace[-1]
+    assert turn.level is not None
+    assert turn.summary is not None
+    low, high = LEVELS[turn.level - 1].characters
+    assert low <= len(turn.summary) <= high
+
+
+def test_prompts_show_levels_and_tools(folder: Path) -> None:
+    system = make_prompt([finish_tool()], QUESTION, "", "")[0]["content"]
+    assert "1 (ultra-coarse): relevance from 0%, 100 to 500 characters" in system
+    assert "answer (required): the answer" in system

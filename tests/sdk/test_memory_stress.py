@@ -1,0 +1,32 @@
+"""Random transcripts, and writers that are killed."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.sdk import memory_kill
+from tests.sdk.memory_fuzz import run_case
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_random_transcripts_keep_every_guarantee(block: int) -> None:
+    for number in range(block * 25, block * 25 + 25):
+        run_case(number)
+
+
+def test_the_random_transcripts_reach_every_case() -> None:
+    seen = [run_case(number) for number in range(100, 140)]
+    assert sum(s.resets > 1 for s in seen) > 10
+    assert sum(s.parallel for s in seen) > 10
+    assert sum(s.images for s in seen) > 10
+    assert sum(s.shortened for s in seen) > 10
+    assert sum(s.reopened for s in seen) > 10
+    assert all(a.tokens <= a.limit for a in seen)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
+def test_killed_writers_lose_no_acknowledged_append() -> None:
+    assert memory_kill.run(4) > 4
