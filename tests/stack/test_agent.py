@@ -1,5 +1,5 @@
-"""The agent and its command with a real, small model. It is too small to follow the format, so that what is
-tested is that the task comes to an answer all the same, and says how."""
+"""The agent and its command with a real, small model. The model is too small to follow the format. The tests
+check that an episode comes to an end all the same, and says how."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_task_with_a_real_model(small_model: OpenAIChat, folder: Path) -> None:
+def test_a_real_model_comes_to_an_answer(small_model: OpenAIChat, folder: Path) -> None:
     state = Agent(small_model, search_tools(FolderIndex(folder)), max_turns=3).run("Who holds the spare key?")
     assert state.outcome in ("answered", "turns")
     assert state.trace[0].tokens_in > 200
@@ -35,59 +35,58 @@ def test_a_task_with_a_real_model(small_model: OpenAIChat, folder: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", ["supo", "react"])
-def test_transcripts_with_tools_go_to_a_real_server(
-    policy: Any, small_model: OpenAIChat, folder: Path
+@pytest.mark.parametrize("strategy", ["reset", "transcript"])
+def test_a_real_server_takes_transcripts_with_tools(
+    strategy: Any, small_model: OpenAIChat, folder: Path
 ) -> None:
-    able = Agent(small_model, search_tools(FolderIndex(folder)), policy=policy, max_turns=2)
-    state = able.run("Who holds the spare key?")
+    agent = Agent(small_model, search_tools(FolderIndex(folder)), strategy=strategy, max_turns=2)
+    state = agent.run("Who holds the spare key?")
     assert state.outcome in ("answered", "turns")
-    assert state.memory is not None
-    assert state.memory.transcript.steps == state.turns > 0
+    assert state.transcript.steps == state.turns > 0
     assert state.trace[0].tokens_in > 20
 
 
 @pytest.mark.slow
-def test_async_says_the_same(small_model: OpenAIChat) -> None:
-    asked = [{"role": "user", "content": "Name the capital of France."}]
+def test_acomplete_gives_what_complete_gives(small_model: OpenAIChat) -> None:
+    messages = [{"role": "user", "content": "Name the capital of France."}]
 
     async def ask() -> str:
         try:
-            return (await small_model.acomplete(asked)).text
+            return (await small_model.acomplete(messages)).text
         finally:
             await small_model.aclose()
 
-    assert asyncio.run(ask()) == small_model.complete(asked).text
+    assert asyncio.run(ask()) == small_model.complete(messages).text
 
 
 @pytest.mark.slow
-def test_lessons_of_a_model_that_cannot_write_them(small_model: OpenAIChat) -> None:
-    """It is too small for the form: it is asked twice, and what cannot be read is an error, not a lesson."""
+def test_lessons_that_cannot_be_read_are_an_error(small_model: OpenAIChat) -> None:
+    """The model is too small for the form; it is asked twice."""
     log = [{"role": "user", "content": "Who holds the key?"}, {"role": "assistant", "content": "Ada."}]
     with pytest.raises(ExperienceError, match="gave no answer that can be read"):
         extract(small_model, "Who holds the key?", [Attempt(log, 1.0)])
 
 
 @pytest.mark.slow
-def test_the_command(
+def test_the_command_prints_what_the_agent_did(
     small_model: OpenAIChat, folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     url, trace = str(small_model._settings["base_url"]), str(tmp_path / "trace.jsonl")
-    asked = ["agent", "--docs", str(folder), "-q", "Who holds the spare key?", "--base-url", url]
+    command = ["agent", "--docs", str(folder), "-q", "Who holds the spare key?", "--base-url", url]
     bank = tmp_path / "lessons.db"
-    asked += ["--chat-model", "smollm2", "--max-turns", "1", "--experience", str(bank)]
-    code = cli.main([*asked, "--trace", trace, "--json"])
+    command += ["--chat-model", "smollm2", "--max-turns", "1", "--experience", str(bank)]
+    code = cli.main([*command, "--trace", trace, "--json"])
     assert bank.exists()
-    told = json.loads(capsys.readouterr().out)
-    assert code == (0 if told["outcome"] == "answered" else 5)
+    printed = json.loads(capsys.readouterr().out)
+    assert code == (0 if printed["outcome"] == "answered" else 5)
     assert cli.main(["trace", trace]) == 0
     shown = capsys.readouterr().out.splitlines()
-    assert len(shown) == len(told["turns"]) + 2
+    assert len(shown) == len(printed["turns"]) + 2
     assert shown[1].split()[0] == "1"
 
 
 @pytest.mark.slow
-def test_a_memory_with_a_real_model(small_model: OpenAIChat) -> None:
+def test_a_memory_stays_below_its_limit_with_a_real_model(small_model: OpenAIChat) -> None:
     memory = AgentMemory([{"role": "user", "content": "Remember which towers are of granite."}], limit=512)
     number = 0
     while memory.transcript.resets < 2:
