@@ -102,8 +102,8 @@ def test_a_long_conversation_stays_small() -> None:
     assert "Port Maren" in told
     assert found.compressor.count_tokens(told) <= 100
     held = found._memories["default"]
-    assert held.summaries > 3
-    assert held.tokens < 600
+    assert held.transcript.resets > 3
+    assert held.transcript.tokens < 600
     assert not held.full, "nothing waits unseen"
 
 
@@ -141,7 +141,7 @@ def test_sessions_are_kept_apart_and_outlive_the_process(tmp_path: Path) -> None
 def test_a_process_that_was_killed_before_a_reset(tmp_path: Path) -> None:
     with closing(MemoryStore(tmp_path / "chat.db")) as store:
         killed = AgentMemory([{"role": "user", "content": "Help."}], limit=512, store=store, session="ada")
-        while not killed.full:
+        while not killed.transcript.is_full:
             killed.append({"role": "assistant", "content": f"{KEY} The lamp was cleaned in May."})
         again = block(limit=512, store=store)
         asyncio.run(again.aput(chat(0), session_id="ada"))
@@ -181,7 +181,7 @@ def test_a_message_longer_than_the_limit_is_not_lost() -> None:
     found = block(limit=512, budget=100)
     asyncio.run(found.aput([said(text)]))
     held = found._memories["default"]
-    (key,) = re.findall(r"id of the original: (\w+)", str(held.messages))
+    (key,) = re.findall(r"id of the original: (\w+)", str(held.transcript.messages))
     assert held.original(key) == text
 
 
