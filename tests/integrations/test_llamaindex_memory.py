@@ -104,7 +104,7 @@ def test_a_long_conversation_stays_small() -> None:
     held = found._memories["default"]
     assert held.transcript.resets > 3
     assert held.transcript.tokens < 600
-    assert not held.full, "nothing waits unseen"
+    assert not held.transcript.is_full, "nothing waits unseen"
 
 
 def test_calls_and_results_become_text() -> None:

@@ -106,13 +106,13 @@ def test_a_shortened_result_can_be_opened(folder: Path, strategy: Any) -> None:
     (folder / "long.md").write_text(text)
 
     def speak(messages: Any) -> Any:
-        said = str(messages[-1]["content"])
-        if "id of the original: " in said:
-            key = said.split("id of the original: ")[1][:12]
+        last = str(messages[-1]["content"])
+        if "id of the original: " in last:
+            key = last.split("id of the original: ")[1][:12]
             if strategy == "summary":
                 return tagged(call_tag("open_original", id=key, part="2"), "Nothing yet.")
             return tool_calls(("open_original", {"id": key, "part": 2}))
-        if "[part 2 of " in said:
+        if "[part 2 of " in last:
             return tagged(FINISH, FOUND) if strategy == "summary" else Reply("Ada")
         page = {"docid": "long.md"}
         return (

@@ -47,7 +47,7 @@ class EpisodeState:
     question: str
     strategy: Strategy = field(repr=False, compare=False)
     transcript: Transcript = field(default_factory=Transcript)
-    """What was said, with the strategies "reset" and "transcript"; else empty."""
+    """The messages so far, with the strategies "reset" and "transcript"; else empty."""
     summary: str = ""
     """What the model wrote down last, with the strategy "summary"."""
     result: str = ""

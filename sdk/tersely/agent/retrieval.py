@@ -21,7 +21,7 @@ PASSAGE = 900
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A document that was found, and the passage that speaks for it."""
+    """A document that matches a query, and its best passage."""
 
     docid: str
     title: str
@@ -71,7 +71,7 @@ class FolderIndex:
         return len(self._documents)
 
     def search(self, query: str, k: int) -> list[Hit]:
-        """See `Retriever.search`; a document counts as its best passage does."""
+        """The k best documents, best first, each ranked by its best passage."""
         scores = self._index.scores(query)
         hits: dict[str, Hit] = {}
         order: list[int] = np.argsort(-scores, kind="stable").tolist()
@@ -84,7 +84,7 @@ class FolderIndex:
         return list(hits.values())
 
     def open(self, docid: str) -> Document:
-        """See `Retriever.open`."""
+        """A whole document. Raises KeyError for an id that is not known."""
         return self._documents[docid]
 
 

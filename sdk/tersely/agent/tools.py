@@ -143,9 +143,9 @@ def experience_tool(bank: ExperienceBank, problem: str, recalled: list[str]) -> 
     """`retrieve_experience` for one task; the ids of what it gives go to `recalled`."""
 
     def retrieve(arguments: Mapping[str, str]) -> str:
-        found = bank.recall(arguments["query"], problem)
-        recalled.extend(each.experience.id for each in found)
-        return format_experiences(found) or "There is no experience yet."
+        lessons = bank.recall(arguments["query"], problem)
+        recalled.extend(lesson.experience.id for lesson in lessons)
+        return format_experiences(lessons) or "There is no experience yet."
 
     return Tool(
         "retrieve_experience",

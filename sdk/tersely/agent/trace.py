@@ -1,4 +1,4 @@
-"""What happened in every turn, as JSON lines that a person can have shown as a table."""
+"""The turns of an agent: written as JSON lines, shown as a table."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from tersely.runtime.jsonl import numbered_lines
 class TurnTrace:
     turn: int
     tokens_in: int
-    """Tokens of the prompt, retries included, as the server counts them; by the compressor's counter where it
-    does not say."""
+    """Tokens of the prompts of the turn, retries and summaries included, by the server's count, or by the
+    compressor's where the server gives none."""
     tokens_out: int
     seconds: float
+    """Since the row before: the model and the first tool of a turn, then one further tool a row."""
     tool: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
     level: int | None = None
@@ -28,13 +29,13 @@ class TurnTrace:
     """Q_com of the summary, where there was something to summarise."""
     summary: str | None = None
     result_tokens: int = 0
-    """Tokens of what the tool gave, before it was shortened."""
+    """Tokens of the tool's result before it was shortened."""
     retried: bool = False
     """Whether the model had to be corrected."""
     fallback: str | None = None
     """Why the turn is not the model's own; None where it is."""
     error: str | None = None
-    """What the tool complained about, or why the model gave no turn."""
+    """The error of the tool, or why the model gave no turn."""
     task: str = ""
     """The task that the turn belongs to."""
 
@@ -47,7 +48,7 @@ def write_turns(path: Path, traces: Iterable[TurnTrace]) -> None:
 
 
 def read_turns(path: Path) -> list[TurnTrace]:
-    """The turns in a file. Raises InvalidInputError naming a line that is none."""
+    """The turns in a file. Raises InvalidInputError with the number of a line that is not a turn."""
     known = {f.name for f in fields(TurnTrace)}
     turns: list[TurnTrace] = []
     for number, line in numbered_lines(path):

@@ -1,4 +1,4 @@
-"""Messages that have to become shorter: what the task needs stays, and the original can be had by its id."""
+"""Shorter messages: what the task needs stays, and an id leads to the original."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ class Shortener:
         return self._given or Compressor()
 
     def shorten(self, message: Json, room: int, query: str) -> tuple[Json, Originals]:
-        """The message with a text of at most `room` tokens, or so little that it is a mere reference.
+        """The message with a text of at most `room` tokens, and its original.
 
-        Where that would be no shorter, the message as it is.
+        With very little room the text is only a reference to the original, which may exceed it. A message
+        that would not become shorter stays as it is.
         """
         text = text_of(message)
         before = self._count(text)

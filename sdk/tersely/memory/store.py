@@ -48,8 +48,8 @@ class EventStore(Protocol):
     """What an `AgentMemory` needs of the place where its sessions are kept."""
 
     def events(self, session: str) -> list[Json]:
-        """The events of a session, in order; none for one that is new. Those before its last reset may be
-        missing, except for the first prompt and the pins, where nobody asks for trajectories and counts."""
+        """The events of a session, in order; none for one that is new. A store may drop those before the last
+        reset, except for the first prompt and the pins; then trajectories and counts begin there."""
         ...
 
     def append(
@@ -78,7 +78,7 @@ class MemoryStore:
         self._database = Database(self.path, _MIGRATIONS, StoreError, _remedy)
 
     def events(self, session: str) -> list[Json]:
-        """See `EventStore`."""
+        """The events of a session, in order; none for one that is new."""
         rows = self._database.rows("SELECT event FROM events WHERE session = ? ORDER BY number", (session,))
         try:
             return [json.loads(row[0]) for row in rows]
@@ -114,7 +114,7 @@ class MemoryStore:
             connection.executemany("INSERT OR IGNORE INTO originals VALUES (?, ?, ?)", texts)
 
     def original(self, session: str, key: str) -> str | None:
-        """See `EventStore`."""
+        """The text that was shortened under this id; None for an id that is not known."""
         rows = self._database.rows("SELECT text FROM originals WHERE session = ? AND id = ?", (session, key))
         return json.loads(rows[0][0]) if rows else None
 

@@ -18,7 +18,7 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What has been said so far, and what of it the context holds.
+    """The messages so far, and which of them the context holds.
 
     `Transcript()` is empty; the event "first" has to come first. A transcript is what its events make of it:
     the same events give equal transcripts.

@@ -39,7 +39,7 @@ class ResetStrategy:
     turns: TranscriptStrategy
 
     def request(self, state: EpisodeState, tools: Sequence[Tool]) -> Request:
-        """See `Strategy`."""
+        """The next turn, or, in a full context, the request to summarise it."""
         if not state.transcript.is_full:
             return self.turns.request(state, tools)
         resetter = self.turns.journal.resetter
@@ -47,7 +47,7 @@ class ResetStrategy:
         return Request([*resetter.summary_request(state.transcript)], options)
 
     def step(self, state: EpisodeState, reply: Reply | ChatError, tools: Sequence[Tool]) -> EpisodeState:
-        """See `Strategy`."""
+        """The next turn, or, in a full context, the reset with the reply as its notes."""
         if state.transcript.is_full:
             text = "" if isinstance(reply, ChatError) else reply.text
             transcript = self.turns.journal.reset_with_reply(state.transcript, text)
@@ -59,7 +59,7 @@ class ResetStrategy:
         return after
 
     def settle(self, state: EpisodeState) -> EpisodeState:
-        """See `Strategy`: a context that is full and may not be reset again is overlong."""
+        """The state; overlong, where the context is full and may not be reset again."""
         journal = self.turns.journal
         if not state.transcript.is_full or journal.resetter.may_reset(state.transcript):
             return state
@@ -67,5 +67,5 @@ class ResetStrategy:
         return replace(state, transcript=transcript).fail(str(error), "overlong")
 
     def original(self, state: EpisodeState, key: str) -> str | None:
-        """See `Strategy`."""
+        """The text that was shortened under this id, from the transcript or its store."""
         return self.turns.original(state, key)

@@ -30,12 +30,13 @@ class SummaryStrategy:
     setup: Setup
 
     def request(self, state: EpisodeState, tools: Sequence[Tool]) -> Request:
-        """See `Strategy`."""
+        """The prompt of the turn; on a second try, with the reply that could not be read."""
         prompt = make_prompt(tools, state.question, state.summary, state.result)
         return Request([*prompt, *state.retry], {})
 
     def step(self, state: EpisodeState, reply: Reply | ChatError, tools: Sequence[Tool]) -> EpisodeState:
-        """See `Strategy`."""
+        """The turn that the reply describes. A reply that cannot be read is corrected once; after that a
+        fallback takes the turn."""
         if isinstance(reply, ChatError):
             return state.fail(str(reply))
         source = _join(state.summary, state.result)
@@ -51,11 +52,11 @@ class SummaryStrategy:
         return self._act(after, turn.call, **facts)
 
     def settle(self, state: EpisodeState) -> EpisodeState:
-        """See `Strategy`: a prompt never grows."""
+        """The state itself: there is always a next prompt, because prompts do not grow."""
         return state
 
     def original(self, state: EpisodeState, key: str) -> str | None:
-        """See `Strategy`."""
+        """The tool result that was shortened under this id."""
         return state.originals.get(key)
 
     def _bound(self, summary: str, question: str) -> str:

@@ -43,13 +43,13 @@ class TranscriptStrategy:
     journal: Journal
 
     def request(self, state: EpisodeState, tools: Sequence[Tool]) -> Request:
-        """See `Strategy`."""
+        """The transcript and the tools."""
         schemas = [tool.schema() for tool in tools]
         messages = [*state.transcript.messages, *state.retry]
         return Request(messages, {"tools": schemas, "tool_choice": "auto"})
 
     def step(self, state: EpisodeState, reply: Reply | ChatError, tools: Sequence[Tool]) -> EpisodeState:
-        """See `Strategy`."""
+        """The answer, or the calls of the reply and their results. An empty reply gets one reminder."""
         if isinstance(reply, ChatError):
             return state.fail(str(reply))
         if reply.tool_calls:
@@ -62,11 +62,11 @@ class TranscriptStrategy:
         return replace(state, retry=(REMINDER,))
 
     def settle(self, state: EpisodeState) -> EpisodeState:
-        """See `Strategy`: there is always room."""
+        """The state itself: there is always room."""
         return state
 
     def original(self, state: EpisodeState, key: str) -> str | None:
-        """See `Strategy`."""
+        """The text that was shortened under this id, from the transcript or its store."""
         return self.journal.original(state.transcript, key)
 
     def _answer(self, state: EpisodeState, text: str, answer: str) -> EpisodeState:
