@@ -20,8 +20,6 @@ from tersely.memory.store import EventStore, StoreError
 from tersely.memory.transcript import Transcript, with_pin
 from tersely.text.approximate import ApproximateCounter
 
-INTERRUPTED = "[no result: the call was interrupted]"
-
 
 class OverlongError(TerselyError):
     """The memory would need more summaries than it may make."""
@@ -78,12 +76,6 @@ class Journal:
             checked, originals = self.resetter.shortener.shorten(checked, over, query)
         is_full = self.resetter.fills(transcript, checked)
         return self._write(transcript, {"kind": "message", "message": checked, "full": is_full}, originals)
-
-    def interrupt(self, transcript: Transcript, note: str = INTERRUPTED) -> Transcript:
-        """Answer every unanswered call with `note`."""
-        for call in transcript.unanswered:
-            transcript = self.append(transcript, {"role": "tool", "tool_call_id": call, "content": note})
-        return transcript
 
     def pin(self, transcript: Transcript, key: str, text: str | None) -> Transcript:
         """Raises InvalidInputError where the pin is no text, or where there is no room for it."""

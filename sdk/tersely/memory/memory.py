@@ -18,7 +18,7 @@ from tersely.chat.transcript import Json
 from tersely.compressor import Compressor
 from tersely.memory.cache import CacheMeter
 from tersely.memory.events import Ending
-from tersely.memory.journal import INTERRUPTED, Journal, make_journal
+from tersely.memory.journal import Journal, make_journal
 from tersely.memory.settings import MemorySettings
 from tersely.memory.store import EventStore
 from tersely.memory.transcript import Transcript
@@ -89,7 +89,7 @@ class AgentMemory:
             for message in messages:
                 self._transcript = self.journal.append(self._transcript, message)
 
-    def interrupt(self, note: str = INTERRUPTED) -> None:
+    def interrupt(self, note: str = "[no result: the call was interrupted]") -> None:
         """Answer every call that is still unanswered with `note`, after a crash for example."""
         with self._lock:
             for call in self._transcript.unanswered:
