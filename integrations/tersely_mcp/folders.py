@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from tersely import Document, InvalidInputError
-from tersely.cli.documents import decode
+from tersely.inputs import decode_utf8
 
 MOST_NAMES = 100
 MOST_FILES = 1000
@@ -50,7 +50,7 @@ class Folders:
             room -= len(raw)
             if room < 0:
                 raise InvalidInputError(f"The files have more than {MOST_BYTES} bytes. Name fewer.")
-            documents.append(Document(decode(raw, title), title=title))
+            documents.append(Document(decode_utf8(raw, title), title=title))
         return documents
 
     def _files(self, name: str) -> list[Path]:

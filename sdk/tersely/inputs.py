@@ -1,4 +1,4 @@
-"""Checks of what callers pass in: the query, the documents, counts. Errors name the cause and the remedy."""
+"""Checks of what callers pass in: query, documents, files, counts. Errors name the cause and the remedy."""
 
 from __future__ import annotations
 
@@ -66,6 +66,23 @@ def _read_document(item: object, where: str) -> Document:
         if not isinstance(cast("object", value), str | None):
             raise InvalidInputError(f"{where} has a {name} that is {type_name(value)}. Pass text or None.")
     return item
+
+
+def decode_utf8(raw: bytes, source: str) -> str:
+    """The text of a file, without a byte order mark. Line ends stay, so that offsets hold for the file.
+
+    `source` stands in the message. Raises InvalidInputError for bytes that are not UTF-8, or not text.
+    """
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"{source}: not UTF-8 text (byte 0x{raw[error.start]:02x} at {error.start}). "
+            "Convert it, for example with iconv -t UTF-8."
+        ) from error
+    if "\0" in text:
+        raise InvalidInputError(f"{source}: has NUL bytes, so it is a binary file. Give text.")
+    return text
 
 
 def check_count(value: object, name: str, unit: str) -> int:

@@ -11,6 +11,7 @@ from typing import Any, Literal, NoReturn, cast
 
 from tersely import inputs
 from tersely.errors import InvalidInputError
+from tersely.inputs import decode_utf8
 from tersely.types import Document
 
 Format = Literal["auto", "text", "jsonl"]
@@ -72,7 +73,7 @@ def demo_documents() -> list[Document]:
 
 
 def _read_one(name: str, form: Format) -> Iterator[Document]:
-    text = decode(_read_bytes(name), name)
+    text = decode_utf8(_read_bytes(name), _label(name))
     if form == "jsonl" or (form == "auto" and _is_jsonl(name, text)):
         yield from _json_documents(text, name)
     else:
@@ -134,7 +135,7 @@ def _lines(name: str) -> Iterator[tuple[int, str]]:
     try:
         with sys.stdin.buffer if name == STDIN else Path(name).open("rb") as stream:
             for number, raw in enumerate(stream, 1):
-                line = decode(raw, f"{_label(name)}, line {number}")
+                line = decode_utf8(raw, f"{_label(name)}, line {number}")
                 if line.strip():
                     yield number, line
     except OSError as error:
@@ -146,20 +147,6 @@ def _read_bytes(name: str) -> bytes:
         return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
     except OSError as error:
         raise InvalidInputError(f"{_label(name)}: cannot be read ({error.strerror}).") from error
-
-
-def decode(raw: bytes, name: str) -> str:
-    # From bytes, so that CRLF stays and offsets hold for the file; only a byte order mark is taken off.
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(
-            f"{_label(name)}: not UTF-8 text (byte 0x{raw[error.start]:02x} at {error.start}). "
-            "Convert it, for example with iconv -t UTF-8."
-        ) from error
-    if "\0" in text:
-        raise InvalidInputError(f"{_label(name)}: has NUL bytes, so it is a binary file. Give text.")
-    return text
 
 
 def _label(name: str) -> str:
