@@ -1,5 +1,5 @@
-"""Imported first, so that a version that cannot work is said before anything else fails."""
+"""Imported first, so that a version that does not work is reported before anything else fails."""
 
-from tersely.adapters import require
+from tersely.adapters import require_package
 
-require("langchain", "langchain", (1, 4, 5), (2,))
+require_package("langchain", "langchain", (1, 4, 5), (2,))

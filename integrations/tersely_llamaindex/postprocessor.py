@@ -3,91 +3,120 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
-from llama_index.core.bridge.pydantic import Field
+from llama_index.core.bridge.pydantic import ConfigDict, Field
+from llama_index.core.callbacks import CallbackManager
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import ImageNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
+from pydantic.json_schema import SkipJsonSchema
 
-from tersely import Compression, Compressor, Document, InvalidInputError, adapters
-from tersely.adapters import KEY
-from tersely.options import Detail, Order
-from tersely.types import CompressedDocument
+from tersely import (
+    CompressedDocument,
+    Compression,
+    CompressionArguments,
+    CompressionOptions,
+    Compressor,
+    Document,
+    InvalidInputError,
+    adapters,
+)
+
+
+class PostprocessorArguments(CompressionArguments, total=False):
+    """Arguments of a `TerselyPostprocessor`: its fields, and every option of `Compressor.compress`."""
+
+    compressor: Compressor
+    options: CompressionOptions
+    keep_top: bool
+    title_key: str | None
+    callback_manager: CallbackManager
 
 
 class TerselyPostprocessor(BaseNodePostprocessor):
-    """Compresses what a retriever found; `budget` and `rate` hold for all nodes together.
+    """Compresses retrieved nodes. `budget` and `rate` hold for all nodes together.
 
-    The nodes that come out are copies with the same ids and relationships. Their metadata has, under the key
-    "tersely" and hidden from model and embedding, their `relevance` and where every piece of the text stands
-    in the node that it was taken from; `start_char_idx` and `end_char_idx` reach from the first piece to the
-    last. Nodes of which nothing is needed are left out; nodes without text, such as images, stay. If the
+    `TerselyPostprocessor(budget=800)` takes every option of `Compressor.compress`; they are in `options`.
+    With `order="rerank"` the nodes are sorted by their relevance, which becomes their score.
+
+    The nodes that come out are copies with the same ids and relationships. Under the key "tersely", hidden
+    from models and embeddings, their metadata has their `relevance` and `spans`, which say where every piece
+    of the text stands in the original node. `start_char_idx` and `end_char_idx` reach from the first piece to
+    the last. Nodes of which nothing is needed are left out; nodes without text, such as images, stay. If the
     model fails, the nodes come back as they were, with a logged warning.
 
-    Raises InvalidInputError for a missing or empty query, and for an id that stands for two texts.
+    Raises:
+        InvalidInputError: an option does not exist or cannot be used; later, a missing or empty query, or an
+            id that stands for two texts.
     """
 
-    compressor: Compressor = Field(default_factory=Compressor, exclude=True)
-    budget: int | None = None
-    rate: float | None = None
-    recall: float | None = None
-    level: Detail | None = None
-    max_docs: int | None = None
-    order: Order = Field(default="source", description="'rerank' sorts by relevance, which becomes the score")
+    compressor: SkipJsonSchema[Compressor] = Field(default_factory=Compressor, exclude=True)
+    options: CompressionOptions = CompressionOptions()
     keep_top: bool = Field(
         default=False, description="where nothing is needed: whether the first node comes back whole"
     )
     title_key: str | None = Field(default="title", description="key of the metadata that holds a title")
 
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    def __init__(self, **arguments: Unpack[PostprocessorArguments]) -> None:
+        values = adapters.gather_options(arguments)
+        values.pop("class_name", None)  # LlamaIndex writes it into what model_dump() gives
+        super().__init__(**values)
+
     @classmethod
     def class_name(cls) -> str:
-        """See `BaseComponent`."""
+        """The name under which LlamaIndex serializes the class."""
         return "TerselyPostprocessor"
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        read = [n for n in nodes if _has_text(n)]
-        found = self.compressor.compress(_query(query_bundle), self._sources(read), **adapters.options(self))
-        return self._back(nodes, read, found)
+        originals = [node for node in nodes if _has_text(node)]
+        query, sources = _read_query(query_bundle), self._to_sources(originals)
+        result = self.compressor.compress(query, sources, **self.options.arguments())
+        return self._to_nodes(result, originals, nodes)
 
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        read = [n for n in nodes if _has_text(n)]
-        found = await self.compressor.acompress(
-            _query(query_bundle), self._sources(read), **adapters.options(self)
-        )
-        return self._back(nodes, read, found)
+        originals = [node for node in nodes if _has_text(node)]
+        query, sources = _read_query(query_bundle), self._to_sources(originals)
+        result = await self.compressor.acompress(query, sources, **self.options.arguments())
+        return self._to_nodes(result, originals, nodes)
 
-    def _sources(self, nodes: Sequence[NodeWithScore]) -> list[Document]:
-        texts = [n.node.get_content(MetadataMode.NONE) for n in nodes]
-        adapters.check_ids((n.node.node_id, text) for n, text in zip(nodes, texts, strict=True))
+    def _to_sources(self, nodes: Sequence[NodeWithScore]) -> list[Document]:
+        texts = [node.node.get_content(MetadataMode.NONE) for node in nodes]
+        adapters.check_ids((node.node.node_id, text) for node, text in zip(nodes, texts, strict=True))
         return [
-            adapters.source(text, n.node.metadata, self.title_key)
-            for text, n in zip(texts, nodes, strict=True)
+            adapters.to_document(text, node.node.metadata, self.title_key)
+            for node, text in zip(nodes, texts, strict=True)
         ]
 
-    def _back(
-        self, nodes: Sequence[NodeWithScore], read: Sequence[NodeWithScore], found: Compression
+    def _to_nodes(
+        self, result: Compression, originals: Sequence[NodeWithScore], nodes: Sequence[NodeWithScore]
     ) -> list[NodeWithScore]:
-        if found.status == "failed_open":
+        """The compressed `originals`, and those of all `nodes` that have no text."""
+        if result.status == "failed_open":
             return list(nodes)
-        kept = [
-            (part.source, _shortened(read[part.source], part, adapters.note(found, part), self.order))
-            for part in found.documents
-        ]
-        if not kept and self.keep_top and nodes:
+        if not result.documents and self.keep_top and nodes:
             return [nodes[0]]
-        if self.order == "rerank":
-            return [node for _, node in kept] + [n for n in nodes if not _has_text(n)]
-        places = {id(n): place for place, n in enumerate(nodes)}
-        placed = [(places[id(read[source])], node) for source, node in kept]
-        placed += [(place, n) for place, n in enumerate(nodes) if not _has_text(n)]
-        return [node for _, node in sorted(placed, key=lambda pair: pair[0])]
+        ranked = self.options.order == "rerank"
+        kept: list[tuple[NodeWithScore, NodeWithScore]] = []
+        for compressed in result.documents:
+            original = originals[compressed.source]
+            node = _shorten(original, compressed, adapters.make_note(result, compressed))
+            score = compressed.relevance if ranked else original.score
+            kept.append((original, NodeWithScore(node=node, score=score)))
+        without_text = [node for node in nodes if not _has_text(node)]
+        if ranked:
+            return [node for _, node in kept] + without_text
+        places = {id(node): place for place, node in enumerate(nodes)}
+        kept += [(node, node) for node in without_text]
+        return [node for _, node in sorted(kept, key=lambda pair: places[id(pair[0])])]
 
 
-def _query(bundle: QueryBundle | None) -> str:
+def _read_query(bundle: QueryBundle | None) -> str:
     if bundle is None:
         raise InvalidInputError("There is no query. Pass query_bundle or query_str.")
     return bundle.query_str
@@ -97,20 +126,18 @@ def _has_text(node: NodeWithScore) -> bool:
     return isinstance(node.node, TextNode) and not isinstance(node.node, ImageNode)
 
 
-def _shortened(
-    given: NodeWithScore, part: CompressedDocument, note: dict[str, Any], order: Order
-) -> NodeWithScore:
-    node, spans = given.node, note["spans"]
+def _shorten(original: NodeWithScore, compressed: CompressedDocument, note: dict[str, Any]) -> TextNode:
+    """A copy of the original's node with the compressed text."""
+    node, spans, key = original.node, note["spans"], adapters.NOTE_KEY
     assert isinstance(node, TextNode)
     changes: dict[str, Any] = {
-        "text": part.text,
-        "embedding": None,
-        "metadata": {**node.metadata, KEY: note},
-        "excluded_llm_metadata_keys": [*node.excluded_llm_metadata_keys, KEY],
-        "excluded_embed_metadata_keys": [*node.excluded_embed_metadata_keys, KEY],
+        "text": compressed.text,
+        "embedding": None,  # it was that of the whole text
+        "metadata": {**node.metadata, key: note},
+        "excluded_llm_metadata_keys": [*node.excluded_llm_metadata_keys, key],
+        "excluded_embed_metadata_keys": [*node.excluded_embed_metadata_keys, key],
     }
     if node.start_char_idx is not None and spans:
         changes["start_char_idx"] = node.start_char_idx + min(span["start"] for span in spans)
         changes["end_char_idx"] = node.start_char_idx + max(span["end"] for span in spans)
-    score = part.relevance if order == "rerank" else given.score
-    return NodeWithScore(node=node.model_copy(update=changes), score=score)
+    return node.model_copy(update=changes)

@@ -1,4 +1,4 @@
-"""Files that a client may name: those inside the folders that were allowed at start, and no others."""
+"""The files that a client may name: those in the folders that were allowed at the start, and no others."""
 
 from __future__ import annotations
 
@@ -9,18 +9,24 @@ from itertools import islice
 from pathlib import Path
 
 from tersely import Document, InvalidInputError
-from tersely.inputs import decode_utf8
+from tersely.adapters import decode_utf8
 
-MOST_NAMES = 100
-MOST_FILES = 1000
-MOST_BYTES = 4_000_000
-"""Of all files of a call, or characters of its documents."""
-# A link or a pipe that takes a file's place between check and reading is not followed and does not block.
-_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+MAX_NAMES = 100
+"""Most paths and patterns of one call."""
+MAX_FILES = 1000
+"""Most files, or documents, of one call."""
+MAX_BYTES = 4_000_000
+"""Most bytes of all files of one call, or characters of its documents."""
+# A link or a pipe may take a file's place between check and reading: it is not followed and does not block.
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class Folders:
-    """Raises InvalidInputError for a folder that does not exist."""
+    """The folders whose files may be read.
+
+    Raises:
+        InvalidInputError: a folder does not exist.
+    """
 
     def __init__(self, folders: Sequence[str | Path]) -> None:
         for folder in folders:
@@ -29,64 +35,70 @@ class Folders:
         self._roots = [Path(folder).resolve() for folder in folders]
 
     def read(self, names: Sequence[str]) -> list[Document]:
-        """The text files that the names stand for, each once; a document's title is its path in its folder.
+        """The text files with these names, each once. A document's title is its path in its folder.
 
-        Raises InvalidInputError for a path that leads out of the folders, by a link too, for a name that no
-        file has, and where files are too many, too large or no text. Links that lead out and match a pattern
-        are passed over.
+        A name is a path, or a pattern such as "docs/**/*.md". A pattern passes over links that lead out of
+        the folders.
+
+        Raises:
+            InvalidInputError: a path leads out of the folders, also by a link; no file has a name; the files
+                are too many, too large or not text.
         """
         if not self._roots:
             raise InvalidInputError("No folder is allowed. Start with --folder, or pass documents.")
-        if len(names) > MOST_NAMES:
-            raise InvalidInputError(f"That is {len(names)} paths. Name {MOST_NAMES} or use patterns.")
-        found = list(dict.fromkeys(file for name in names for file in self._files(name)))
-        if len(found) > MOST_FILES:
-            raise InvalidInputError(f"That is more than {MOST_FILES} files. Name fewer.")
-        room = MOST_BYTES
+        if len(names) > MAX_NAMES:
+            raise InvalidInputError(f"There are {len(names)} paths. Name {MAX_NAMES} or use patterns.")
+        files = list(dict.fromkeys(file for name in names for file in self._find_files(name)))
+        if len(files) > MAX_FILES:
+            raise InvalidInputError(f"There are more than {MAX_FILES} files. Name fewer.")
+        bytes_left = MAX_BYTES
         documents: list[Document] = []
-        for file in found:
+        for file in files:
             title = next(file.relative_to(r) for r in self._roots if file.is_relative_to(r)).as_posix()
-            raw = _bytes(file, title, room + 1)
-            room -= len(raw)
-            if room < 0:
-                raise InvalidInputError(f"The files have more than {MOST_BYTES} bytes. Name fewer.")
-            documents.append(Document(decode_utf8(raw, title), title=title))
+            content = _read_bytes(file, title, bytes_left + 1)
+            bytes_left -= len(content)
+            if bytes_left < 0:
+                raise InvalidInputError(f"The files have more than {MAX_BYTES} bytes. Name fewer.")
+            documents.append(Document(decode_utf8(content, title), title=title))
         return documents
 
-    def _files(self, name: str) -> list[Path]:
-        """The files that a path or a pattern such as "docs/**/*.md" stands for, links resolved."""
+    def _find_files(self, name: str) -> list[Path]:
+        """The files that a path or a pattern stands for, links resolved."""
         try:
             for root in self._roots:
-                given = Path(os.path.realpath(root / name))
-                # Said before anything is said of what is there.
-                if not self._is_inside(given):
+                path = Path(os.path.realpath(root / name))
+                # Checked first, so that no message tells what exists outside.
+                if not self._is_inside(path):
                     raise _OutsideError
-                if given.is_file():
-                    return [given]
-                if files := self._matches(root, name):
+                if path.is_file():
+                    return [path]
+                if files := self._match_files(root, name):
                     return files
         except _OutsideError:
             raise InvalidInputError(
                 f"{name!r} leads out of the allowed folders. Name files inside of them."
             ) from None
         except (OSError, ValueError):
-            pass  # too long, a zero byte, a folder that cannot be read: nothing that could be opened
-        raise InvalidInputError(f"No file in the allowed folders is named {name!r}.")
+            pass  # the name is too long or has a zero byte, or a folder cannot be read
+        raise InvalidInputError(
+            f"No file in the allowed folders is named {name!r}. Name a text file inside of them."
+        )
 
     def _is_inside(self, path: Path) -> bool:
         return any(path.is_relative_to(root) for root in self._roots)
 
-    def _matches(self, root: Path, name: str) -> list[Path]:
-        matches = (Path(os.path.realpath(path)) for path in _glob(root, name))
-        files = (path for path in matches if self._is_inside(path) and path.is_file())
-        return sorted(islice(files, MOST_FILES + 1))
+    def _match_files(self, root: Path, pattern: str) -> list[Path]:
+        paths = (Path(os.path.realpath(path)) for path in _expand(root, pattern))
+        files = (path for path in paths if self._is_inside(path) and path.is_file())
+        return sorted(islice(files, MAX_FILES + 1))
 
 
 class _OutsideError(Exception):
-    pass
+    """A path leads out of the allowed folders."""
 
 
-def _glob(root: Path, pattern: str) -> Iterator[Path]:
+def _expand(root: Path, pattern: str) -> Iterator[Path]:
+    """The paths that match a pattern in `root`; none for a text that is not a pattern."""
     if Path(pattern).is_absolute():
         if not Path(pattern).is_relative_to(root):
             return iter(())
@@ -97,12 +109,12 @@ def _glob(root: Path, pattern: str) -> Iterator[Path]:
     return root.glob(pattern)
 
 
-def _bytes(file: Path, title: str, most: int) -> bytes:
-    """Never more than `most`, whatever the file has grown to."""
+def _read_bytes(file: Path, title: str, most: int) -> bytes:
+    """The first `most` bytes of a file: it may have grown since it was found."""
     try:
-        with open(os.open(file, _READ), "rb") as stream:
+        with open(os.open(file, _OPEN_FLAGS), "rb") as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise InvalidInputError(f"{title}: is no file any more.")
+                raise InvalidInputError(f"{title}: is not a file any more. Name another.")
             return stream.read(most)
     except OSError as error:
         raise InvalidInputError(f"{title}: cannot be read ({error.strerror}).") from error

@@ -1,4 +1,4 @@
-"""What the tools answer."""
+"""What the tools reply. A client gets each reply as structured content, and as JSON text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from tersely_mcp.originals import Originals
 
 
 @dataclass
-class Source:
+class DroppedDocument:
     id: str
+    """For `expand`."""
     source: str
+    """Its path, or its place among the documents, counted from 1."""
 
 
 @dataclass
-class Part:
+class KeptDocument:
     """A document of which something was kept."""
 
     id: str
@@ -28,14 +30,14 @@ class Part:
     """Its path, or its place among the documents, counted from 1."""
     characters: int
     kept: list[tuple[int, int]]
-    """Start and end of what was kept; everything else was dropped."""
+    """Start and end of each piece that was kept; everything else was dropped."""
 
 
 @dataclass
-class Compressed:
+class CompressReply:
     text: str
-    documents: list[Part]
-    dropped: list[Source]
+    documents: list[KeptDocument]
+    dropped: list[DroppedDocument]
     """Documents of which nothing was kept."""
     tokens_before: int
     tokens_after: int
@@ -44,7 +46,7 @@ class Compressed:
 
 
 @dataclass
-class Passage:
+class ExpandReply:
     source: str
     start: int
     end: int
@@ -54,29 +56,37 @@ class Passage:
 
 
 @dataclass
-class Lessons:
+class RecallReply:
     text: str
     ids: list[str]
 
 
 @dataclass
-class Remembered:
+class RememberReply:
     id: str
     replaced: str | None
-    """Id of the lesson whose place it took, because the two were alike."""
+    """Id of the lesson that it replaced, because the two were alike."""
 
 
-def compressed(found: Compression, read: Sequence[Document], originals: Originals) -> CallToolResult:
-    """The reply of `compress`; every document can be expanded from now on."""
-    kept: dict[int, list[tuple[int, int]]] = {}
-    for piece in sorted(found.citations().entries, key=lambda p: (p.doc, p.start)):
-        kept.setdefault(piece.doc, []).append((piece.start, piece.end))
-    ids = [originals.keep(document) for document in read]
-    sources = [document.title or str(place) for place, document in enumerate(read, 1)]
-    parts = [Part(ids[i], sources[i], len(read[i].text), kept[i]) for i in kept]
-    dropped = [Source(ids[i], sources[i]) for i in range(len(read)) if i not in kept]
-    sizes = found.tokens_before, found.tokens_after
-    result = asdict(Compressed(found.text, parts, dropped, *sizes, found.status, found.reason))
-    # Written here, because the package would indent it, and models pay for every blank.
-    told = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
-    return CallToolResult(content=[TextContent(type="text", text=told)], structured_content=result)
+def compress_reply(
+    result: Compression, documents: Sequence[Document], originals: Originals
+) -> CallToolResult:
+    """The reply of `compress` for what was made of `documents`. It puts all of them into `originals`."""
+    pieces: dict[int, list[tuple[int, int]]] = {}
+    for citation in sorted(result.citations().entries, key=lambda entry: (entry.doc, entry.start)):
+        pieces.setdefault(citation.doc, []).append((citation.start, citation.end))
+    ids = [originals.keep(document) for document in documents]
+    sources = [document.title or str(number) for number, document in enumerate(documents, 1)]
+    reply = CompressReply(
+        text=result.text,
+        documents=[KeptDocument(ids[i], sources[i], len(documents[i].text), pieces[i]) for i in pieces],
+        dropped=[DroppedDocument(ids[i], sources[i]) for i in range(len(documents)) if i not in pieces],
+        tokens_before=result.tokens_before,
+        tokens_after=result.tokens_after,
+        status=result.status,
+        reason=result.reason,
+    )
+    content = asdict(reply)
+    # The package would indent the JSON, and models pay for every blank.
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=content)

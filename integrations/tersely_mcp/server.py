@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -15,18 +15,18 @@ from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
 import tersely
-from tersely import Compressor, Document, InvalidInputError, TerselyError
+from tersely import CompressionArguments, Compressor, Document, InvalidInputError, TerselyError, adapters
 from tersely.experience import Experience, ExperienceBank, Origin, format_experiences
-from tersely_mcp.folders import MOST_BYTES, MOST_FILES, Folders
+from tersely_mcp.folders import MAX_BYTES, MAX_FILES, Folders
 from tersely_mcp.originals import Originals
-from tersely_mcp.replies import Compressed, Lessons, Passage, Remembered, compressed
+from tersely_mcp.replies import CompressReply, ExpandReply, RecallReply, RememberReply, compress_reply
 
-BUDGET = 1000
-"""Tokens that `compress` keeps where the client does not say."""
-SHOWN = 20_000
-"""Characters that `expand` shows at once."""
-LONGEST = 4000
-"""Characters that a question, or a text of a lesson, may have."""
+DEFAULT_BUDGET = 1000
+"""Most tokens that `compress` keeps where the client sets no limit."""
+EXPAND_CHARACTERS = 20_000
+"""Most characters that `expand` shows at once."""
+MAX_CHARACTERS = 4000
+"""Most characters of a question, or of a text of a lesson."""
 INSTRUCTIONS = """Compresses documents to the sentences that a question needs, word for word.
 compress: pass long documents, or paths of files, with the question; read its text instead of the documents.
 expand: shows any part of a document that compress has read.{lessons}
@@ -36,7 +36,8 @@ recall: before a task, asks what earlier runs have learned. remember: afterwards
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
-Short = Annotated[str, Field(max_length=LONGEST)]
+ShortText = Annotated[str, Field(max_length=MAX_CHARACTERS)]
+Tools = list[tuple[Callable[..., Any], ToolAnnotations]]
 
 
 def build_server(
@@ -48,11 +49,12 @@ def build_server(
     """The server, ready to `run`.
 
     Args:
-        folders: whose files `compress` may read; none by default.
-        experience: what `recall` and `remember` work on; without it the server does not have them.
+        folders: `compress` may read the files in them; none by default.
+        experience: the bank of `recall` and `remember`; without it the server does not have these tools.
         compressor: None for the bundled model.
 
-    Raises InvalidInputError for a folder that does not exist.
+    Raises:
+        InvalidInputError: a folder does not exist.
     """
     server: MCPServer[Any] = MCPServer(
         "tersely",
@@ -60,9 +62,9 @@ def build_server(
         instructions=INSTRUCTIONS.format(lessons=LESSONS if experience is not None else ""),
         log_level="WARNING",
     )
-    tools = _compression(Folders(folders), compressor or Compressor())
+    tools = _compression_tools(Folders(folders), compressor or Compressor())
     if experience is not None:
-        tools += _lessons(experience)
+        tools += _experience_tools(experience)
     for tool, hints in tools:
         server.add_tool(tool, annotations=hints)
     return server
@@ -75,15 +77,15 @@ def serve(
     experience: str | Path | None = None,
     port: int | None = None,
 ) -> None:
-    """Serve until the client leaves: over standard input and output, or streamable HTTP on a port of
-    loopback."""
+    """Serve until the client leaves: over standard input and output, or over streamable HTTP on `port` of
+    127.0.0.1."""
     bank = None if experience is None else ExperienceBank(experience)
     server = build_server(folders=folders, experience=bank, compressor=compressor)
     try:
         if port is None:
             server.run("stdio")
         else:
-            # Standard output belongs to the protocol, or to nobody.
+            # To standard error, as nothing but the protocol may use standard output.
             print(f"tersely mcp: http://127.0.0.1:{port}/mcp", file=sys.stderr, flush=True)
             server.run("streamable-http", host="127.0.0.1", port=port)
     finally:
@@ -91,84 +93,93 @@ def serve(
             bank.close()
 
 
-Tools = list[tuple[Callable[..., Any], ToolAnnotations]]
-
-
-def _compression(folders: Folders, compressor: Compressor) -> Tools:
+def _compression_tools(folders: Folders, compressor: Compressor) -> Tools:
     originals = Originals()
 
     def compress(
-        query: Annotated[Short, Field(description="the question that the text is to answer")],
+        query: Annotated[ShortText, Field(description="the question that the text is to answer")],
         documents: Annotated[list[str] | None, Field(description="texts")] = None,
         paths: Annotated[
-            list[str] | None, Field(description='files in the allowed folders, or patterns as "docs/**/*.md"')
+            list[str] | None,
+            Field(description='files in the allowed folders, or patterns such as "docs/**/*.md"'),
         ] = None,
-        budget: Annotated[int, Field(description="most tokens of the result", ge=1)] = BUDGET,
-    ) -> Annotated[CallToolResult, Compressed]:
-        """Reduces documents to the sentences that answer the query, word for word."""
-        with _complaints():
-            read = _sized(documents or []) + (folders.read(paths) if paths else [])
+        **options: Unpack[CompressionArguments],
+    ) -> Annotated[CallToolResult, CompressReply]:
+        """Reduces documents to the sentences that answer the query, word for word: 1000 tokens by default."""
+        with _translated_errors():
+            read = _to_documents(documents or []) + (folders.read(paths) if paths else [])
             if not read:
                 raise InvalidInputError("There is nothing to compress. Pass documents or paths.")
-            return compressed(compressor.compress(query, read, budget=budget), read, originals)
+            if options.get("budget") is None and options.get("rate") is None:
+                options["budget"] = DEFAULT_BUDGET
+            return compress_reply(compressor.compress(query, read, **options), read, originals)
 
     def expand(
         id: Annotated[str, Field(description="the document's id in a result of compress")],  # noqa: A002
         start: Annotated[int, Field(description="first character", ge=0)] = 0,
         end: Annotated[int | None, Field(description="character to stop before", ge=0)] = None,
-    ) -> Passage:
-        """Shows the original text of a document that compress has read, what it dropped included."""
+    ) -> ExpandReply:
+        """Shows the original text of a document that compress has read, with what was dropped."""
         document = originals.get(id)
         if document is None:
             raise ToolError(f"There is no document {id!r}, or no longer. Compress it again for a new id.")
-        whole = len(document.text)
-        stop = min(whole if end is None else end, start + SHOWN, whole)
+        length = len(document.text)
+        stop = min(length if end is None else end, start + EXPAND_CHARACTERS, length)
         if start > stop:
-            raise ToolError(f"The document has {whole} characters; {start} to {end} is no part of it.")
-        return Passage(document.title or id, start, stop, whole, document.text[start:stop])
+            raise ToolError(
+                f"start is {start}, after the end at {stop}. Pass a smaller start; the document has {length} "
+                "characters."
+            )
+        return ExpandReply(document.title or id, start, stop, length, document.text[start:stop])
 
-    return [(compress, READS), (expand, READS)]
+    return [(adapters.name_options(compress, _describe), READS), (expand, READS)]
 
 
-def _lessons(bank: ExperienceBank) -> Tools:
+def _experience_tools(bank: ExperienceBank) -> Tools:
     run = f"mcp-{secrets.token_hex(6)}"
 
     def recall(
-        query: Annotated[Short, Field(description="what you are about to do, or are stuck with")],
-        problem: Annotated[Short, Field(description="the task that you work on")] = "",
+        query: Annotated[ShortText, Field(description="what you are about to do, or are stuck with")],
+        problem: Annotated[ShortText, Field(description="the task that you work on")] = "",
         k: Annotated[int, Field(description="most lessons", ge=1, le=50)] = 5,
-    ) -> Lessons:
+    ) -> RecallReply:
         """Finds what earlier runs have learned that may help now."""
-        with _complaints():
-            found = bank.recall(query, problem or None, k=k)
-        return Lessons(format_experiences(found) or "Nothing is known.", [r.experience.id for r in found])
+        with _translated_errors():
+            lessons = bank.recall(query, problem or None, k=k)
+        text = format_experiences(lessons) or "Nothing is known."
+        return RecallReply(text, [lesson.experience.id for lesson in lessons])
 
     def remember(
-        title: Annotated[Short, Field(description="the lesson in a few words")],
-        description: Annotated[Short, Field(description="when it applies")],
-        content: Annotated[Short, Field(description="the lesson")],
-        problem: Annotated[Short, Field(description="the task that taught it")],
+        title: Annotated[ShortText, Field(description="the lesson in a few words")],
+        description: Annotated[ShortText, Field(description="when it applies")],
+        content: Annotated[ShortText, Field(description="the lesson")],
+        problem: Annotated[ShortText, Field(description="the task that taught it")],
         success: Annotated[bool, Field(description="whether it worked; false for what to avoid")],
-    ) -> Remembered:
+    ) -> RememberReply:
         """Keeps a lesson for later runs."""
-        with _complaints():
+        with _translated_errors():
             kept = bank.add(Experience(title, description, content, problem, success, Origin(run=run)))
-        return Remembered(kept.id, kept.origin.replaces)
+        return RememberReply(kept.id, kept.origin.replaces)
 
     return [(recall, READS), (remember, ADDS)]
 
 
-def _sized(texts: Sequence[str]) -> list[Document]:
-    if len(texts) > MOST_FILES or sum(map(len, texts)) > MOST_BYTES:
+def _describe(option_type: Any, explanation: str) -> Any:
+    """The annotation of an option's parameter; the tool's JSON schema is made of it."""
+    return Annotated[option_type, Field(description=explanation)]
+
+
+def _to_documents(texts: Sequence[str]) -> list[Document]:
+    if len(texts) > MAX_FILES or sum(map(len, texts)) > MAX_BYTES:
         raise InvalidInputError(
-            f"That is more than {MOST_FILES} documents or {MOST_BYTES} characters. Pass less at once."
+            f"There are more than {MAX_FILES} documents or {MAX_BYTES} characters. Pass less at once."
         )
     return [Document(text) for text in texts]
 
 
 @contextmanager
-def _complaints() -> Iterator[None]:
-    """The client gets to read what a caller of ours would."""
+def _translated_errors() -> Iterator[None]:
+    """Errors of tersely as errors of a tool, so that the client reads cause and remedy."""
     try:
         yield
     except TerselyError as error:

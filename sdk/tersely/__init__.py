@@ -14,7 +14,7 @@ from tersely.errors import (
     OfflineError,
     TerselyError,
 )
-from tersely.options import CompressionOptions
+from tersely.options import CompressionArguments, CompressionOptions
 from tersely.text.tokens import TokenCounter
 from tersely.types import Citation, Citations, CompressedDocument, Compression, Document, Span
 
@@ -26,6 +26,7 @@ __all__ = [
     "Citations",
     "CompressedDocument",
     "Compression",
+    "CompressionArguments",
     "CompressionOptions",
     "Compressor",
     "Document",

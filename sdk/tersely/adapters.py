@@ -1,24 +1,62 @@
-"""What the adapters to other frameworks share."""
+"""The kit for adapters: what the integrations of tersely into other frameworks share.
+
+An adapter imports from `tersely`, from its public packages (`tersely.memory`, `tersely.chat`, ...) and from
+here, and from nowhere else; a test checks that. Nothing in the SDK imports this module.
+
+require_package    the framework is installed, in a version that the adapter works with
+gather_options     keywords become one `CompressionOptions`
+name_options       a signature that names every option, for frameworks that read signatures
+to_document        a framework's document as a `Document`
+make_note          what an adapter writes into a framework's metadata, under `NOTE_KEY`
+"""
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from importlib import metadata
-from typing import Any
+from typing import Any, TypeVar, cast, get_type_hints
 
+from tersely.agent.tools import original_tool
+from tersely.chat.transcript import render, text_of
 from tersely.errors import InvalidInputError, MissingDependencyError
+from tersely.inputs import check_count, decode_utf8, type_name
+from tersely.memory.shortening import Shortener
+from tersely.options import OPTION_FIELDS, CompressionOptions
 from tersely.types import CompressedDocument, Compression, Document
 
-KEY = "tersely"
+__all__ = [
+    "NOTE_KEY",
+    "OPTION_FIELDS",
+    "Shortener",
+    "check_count",
+    "check_ids",
+    "decode_utf8",
+    "gather_options",
+    "make_note",
+    "name_options",
+    "original_tool",
+    "render",
+    "require_package",
+    "text_of",
+    "to_document",
+]
+
+NOTE_KEY = "tersely"
 """Key of the note in a framework's metadata."""
-OPTIONS = ("budget", "rate", "recall", "level", "max_docs", "order")
-"""Options of `Compressor.compress` that an adapter has as attributes."""
+
+_OPTION_NAMES = frozenset(option.name for option in OPTION_FIELDS)
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def require(package: str, extra: str, lowest: tuple[int, ...], below: tuple[int, ...]) -> None:
-    """Raises MissingDependencyError unless the package is there, in a version that the adapter was made
-    for."""
+def require_package(package: str, extra: str, lowest: tuple[int, ...], below: tuple[int, ...]) -> None:
+    """Check that a framework is installed, in a version from `lowest` up to, but not including, `below`.
+
+    Raises MissingDependencyError otherwise; it names the `extra` to install.
+    """
     remedy = f"pip install 'tersely[{extra}]'"
     try:
         version = str(metadata.version(package))
@@ -31,31 +69,79 @@ def require(package: str, extra: str, lowest: tuple[int, ...], below: tuple[int,
         )
 
 
-def options(adapter: object) -> dict[str, Any]:
-    """What `Compressor.compress` is to be called with."""
-    return {name: getattr(adapter, name) for name in OPTIONS}
+def gather_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """`arguments` with one `CompressionOptions` under "options", in place of its options.
+
+    Options may stand on their own (`budget=12`), and under "options" as a `CompressionOptions` or a mapping.
+    One that stands on its own replaces the same one under "options". Other arguments stay.
+
+    Raises InvalidInputError for an option that does not exist or cannot be used.
+    """
+    options = {name: value for name, value in arguments.items() if name in _OPTION_NAMES}
+    gathered = {name: value for name, value in arguments.items() if name not in _OPTION_NAMES}
+    given = gathered.get("options")
+    if isinstance(given, CompressionOptions):
+        return {**gathered, "options": replace(given, **options)}
+    if given is not None and not isinstance(given, Mapping):
+        raise InvalidInputError(f"options is {type_name(given)}. Pass CompressionOptions or a mapping.")
+    options = {**cast("Mapping[str, Any]", given or {}), **options}
+    if unknown := options.keys() - _OPTION_NAMES:
+        known = ", ".join(option.name for option in OPTION_FIELDS)
+        raise InvalidInputError(f"There is no option {min(unknown)!r}. The options are: {known}.")
+    return {**gathered, "options": CompressionOptions(**options)}
+
+
+def _type_only(option_type: Any, explanation: str) -> Any:
+    return option_type
+
+
+def name_options(function: Function, annotate: Callable[[Any, str], Any] = _type_only) -> Function:
+    """`function`, with a signature that has a keyword parameter for every option instead of `**options`.
+
+    Args:
+        function: takes `**options`, and passes them on.
+        annotate: makes the annotation of an option's parameter, from its type and its help.
+    """
+    signature = inspect.signature(function, eval_str=True)
+    types = get_type_hints(CompressionOptions)
+    parameters = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    parameters += [
+        inspect.Parameter(
+            option.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=option.default,
+            annotation=annotate(types[option.name], option.metadata["help"]),
+        )
+        for option in OPTION_FIELDS
+    ]
+    function.__signature__ = signature.replace(parameters=parameters)  # pyright: ignore[reportFunctionMemberAccess]
+    return function
 
 
 def check_ids(documents: Iterable[tuple[str | None, str]]) -> None:
-    """Raises InvalidInputError where one id stands for two texts of (id, text); the same document found twice
-    is fine, and so are documents without ids."""
-    known: dict[str, str] = {}
-    for name, text in documents:
-        if name is not None and known.setdefault(name, text) != text:
+    """Check that no id stands for two texts, among pairs of (id, text).
+
+    The same document may come twice, and documents may have no id. Raises InvalidInputError.
+    """
+    texts: dict[str, str] = {}
+    for key, text in documents:
+        if key is not None and texts.setdefault(key, text) != text:
             raise InvalidInputError(
-                f"Two documents have the id {name!r} and different texts. Give each its own."
+                f"Two documents have the id {key!r} and different texts. Give each its own."
             )
 
 
-def source(text: str, metadata: Mapping[str, Any], title_key: str | None) -> Document:
-    """A framework's document; its title is what stands under `title_key`, where that is a text."""
+def to_document(text: str, metadata: Mapping[str, Any], title_key: str | None) -> Document:
+    """A framework's document. Its title is the value under `title_key` of its metadata, if that is a text."""
     title = metadata.get(title_key) if title_key else None
     return Document(text, title if isinstance(title, str) else None)
 
 
-def note(found: Compression, part: CompressedDocument) -> dict[str, Any]:
-    """Relevance, and where every piece of the text stands in the original:
-    `part.text[at:at + end - start] == original[start:end]` for each of "spans"."""
-    pieces = found.citations().of(part.source).entries
-    spans = [{"start": p.start, "end": p.end, "at": p.text_start} for p in pieces]
-    return {"relevance": part.relevance, "spans": spans}
+def make_note(result: Compression, document: CompressedDocument) -> dict[str, Any]:
+    """What the metadata says about a compressed document: its relevance, and where its pieces come from.
+
+    `document.text[at:at + end - start] == original[start:end]` for each of "spans".
+    """
+    pieces = result.citations().of(document.source).entries
+    spans = [{"start": piece.start, "end": piece.end, "at": piece.text_start} for piece in pieces]
+    return {"relevance": document.relevance, "spans": spans}

@@ -1,8 +1,10 @@
-"""The LlamaIndex adapter inside LlamaIndex."""
+"""The node postprocessor inside LlamaIndex."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import pickle
 import random
 from typing import Any
 
@@ -22,25 +24,25 @@ from llama_index.core.schema import (
     TextNode,
 )
 
-from tersely import Compressor, InvalidInputError
+from tersely import CompressionOptions, Compressor, InvalidInputError
 from tersely_llamaindex import TerselyPostprocessor
+from tests.integrations import provenance
+from tests.integrations.options import EXAMPLES, OPTION_NAMES, RecordingCompressor, all_arguments
+from tests.integrations.town import ANSWER, HARBOUR, MUSEUM, QUESTION
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
-QUESTION = "On which day is the museum free?"
-FREE = "Entry is free on Thursdays."
 
-
-def nodes() -> list[NodeWithScore]:
+def make_nodes() -> list[NodeWithScore]:
     harbour = TextNode(
         id_="h",
-        text="The harbour was dug in 1871. Its crane still works.",
+        text=HARBOUR,
         metadata={"title": "Harbour", "page": 3},
         start_char_idx=100,
         end_char_idx=151,
     )
     museum = TextNode(
         id_="m",
-        text=f"The museum is in Hill Street. {FREE} It opened in 1904.",
+        text=MUSEUM,
         metadata={"title": "Museum", "page": 7},
         excluded_llm_metadata_keys=["page"],
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id="guide")},
@@ -50,105 +52,141 @@ def nodes() -> list[NodeWithScore]:
     return [NodeWithScore(node=harbour, score=0.5), NodeWithScore(node=museum, score=0.9)]
 
 
-@pytest.fixture(scope="module")
-def bundled() -> Compressor:
-    return Compressor()
-
-
-def test_in_a_query_engine_over_an_index(bundled: Compressor) -> None:
-    index = VectorStoreIndex([n.node for n in nodes()], embed_model=MockEmbedding(embed_dim=4))
+def test_a_query_engine_shows_its_model_the_sentence_that_answers(bundled: Compressor) -> None:
+    index = VectorStoreIndex([n.node for n in make_nodes()], embed_model=MockEmbedding(embed_dim=4))
     engine = RetrieverQueryEngine.from_args(
         index.as_retriever(similarity_top_k=2),
         llm=MockLLM(),
         node_postprocessors=[TerselyPostprocessor(compressor=bundled, budget=12)],
     )
     for answer in (engine.query(QUESTION), asyncio.run(engine.aquery(QUESTION))):
-        (found,) = answer.source_nodes
-        assert found.node.get_content(MetadataMode.NONE) == FREE
-        assert FREE in str(answer), "what the model was sent"
+        (node,) = answer.source_nodes
+        assert node.node.get_content(MetadataMode.NONE) == ANSWER
+        assert ANSWER in str(answer), "what the model was sent"
         assert "crane" not in str(answer)
-        assert "spans" not in str(answer), "our notes are hidden from the model"
+        assert "spans" not in str(answer), "the notes are hidden from the model"
 
 
-def test_a_node_keeps_what_it_was(bundled: Compressor) -> None:
-    given = nodes()
-    (found,) = TerselyPostprocessor(compressor=bundled, budget=12).postprocess_nodes(
-        given, query_str=QUESTION
-    )
-    node = found.node
+def test_ids_scores_relationships_and_offsets_stay_right(bundled: Compressor) -> None:
+    originals = make_nodes()
+    adapter = TerselyPostprocessor(compressor=bundled, budget=12)
+    (compressed,) = adapter.postprocess_nodes(originals, query_str=QUESTION)
+    node = compressed.node
     assert isinstance(node, TextNode)
-    assert (node.node_id, found.score, node.metadata["page"]) == ("m", 0.9, 7)
+    assert (node.node_id, compressed.score, node.metadata["page"]) == ("m", 0.9, 7)
     assert node.ref_doc_id == "guide"
-    assert (node.start_char_idx, node.end_char_idx) == (1030, 1030 + len(FREE))
-    assert "tersely" not in given[1].node.metadata, "the originals stay as they are"
-    assert given[1].node.get_content(MetadataMode.NONE).startswith("The museum is in")
+    assert (node.start_char_idx, node.end_char_idx) == (1030, 1030 + len(ANSWER))
+    assert "tersely" not in originals[1].node.metadata, "the originals stay as they are"
+    assert originals[1].node.get_content(MetadataMode.NONE).startswith("The museum is in")
+
+
+def test_reranked_nodes_have_their_relevance_as_score(bundled: Compressor) -> None:
     ranked = TerselyPostprocessor(compressor=bundled, order="rerank", rate=0.9)
-    first, second = ranked.postprocess_nodes(given, query_str=QUESTION)
+    first, second = ranked.postprocess_nodes(make_nodes(), query_str=QUESTION)
     assert first.node.node_id == "m"
     assert first.score == first.node.metadata["tersely"]["relevance"]
     assert (first.score or 0) > (second.score or 0)
 
 
-def test_images_stay_in_their_place(bundled: Compressor) -> None:
-    one, other = nodes()
+def test_images_keep_their_place(bundled: Compressor) -> None:
+    harbour, museum = make_nodes()
     image = NodeWithScore(node=ImageNode(image_url="https://example.org/a.png"), score=0.1)
     adapter = TerselyPostprocessor(compressor=bundled, rate=0.9)
-    found = adapter.postprocess_nodes([one, image, other], query_str=QUESTION)
-    assert [n.node.node_id for n in found] == ["h", image.node.node_id, "m"]
+    nodes = adapter.postprocess_nodes([harbour, image, museum], query_str=QUESTION)
+    assert [n.node.node_id for n in nodes] == ["h", image.node.node_id, "m"]
+    ranking = TerselyPostprocessor(compressor=bundled, rate=0.9, order="rerank")
+    nodes = ranking.postprocess_nodes([harbour, image, museum], query_str=QUESTION)
+    assert [n.node.node_id for n in nodes] == ["m", "h", image.node.node_id], (
+        "reranked, they stand at the end"
+    )
 
 
-def test_nothing_needed_is_no_error() -> None:
-    nothing = Compressor(FakeScorer())
-    asked = {"query_str": "zebra"}
-    assert TerselyPostprocessor(compressor=nothing).postprocess_nodes(nodes(), **asked) == []
-    kept = TerselyPostprocessor(compressor=nothing, keep_top=True).postprocess_nodes(nodes(), **asked)
-    assert [n.node.node_id for n in kept] == ["h"]
-    assert TerselyPostprocessor(compressor=nothing, keep_top=True).postprocess_nodes([], **asked) == []
+def test_no_nodes_come_back_where_nothing_is_needed_unless_the_top_is_kept() -> None:
+    compressor, query = Compressor(FakeScorer()), {"query_str": "zebra"}
+    assert TerselyPostprocessor(compressor=compressor).postprocess_nodes(make_nodes(), **query) == []
+    keeping = TerselyPostprocessor(compressor=compressor, keep_top=True)
+    assert [n.node.node_id for n in keeping.postprocess_nodes(make_nodes(), **query)] == ["h"]
+    assert keeping.postprocess_nodes([], **query) == []
 
 
 def test_every_character_leads_back_to_its_source() -> None:
-    r = random.Random(12)
-    words = ["tower", "lamp.", "Ada", "灯塔。", "sea!", "e\u0301", "😀", "\n\n", "1904"]
+    rng = random.Random(12)
     compressor = Compressor(FakeScorer())
     for _ in range(1000):
-        given = [
+        originals = [
             NodeWithScore(
                 node=TextNode(
                     id_=f"d{number}",
-                    text=" ".join(r.choices(words, k=r.randint(0, 30))),
+                    text=provenance.random_text(rng),
                     metadata={"number": number},
-                    start_char_idx=r.choice([None, 50]),
+                    start_char_idx=rng.choice([None, 50]),
                 )
             )
-            for number in range(r.randint(0, 4))
+            for number in range(rng.randint(0, 4))
         ]
-        options: dict[str, Any] = r.choice([{}, {"rate": 0.5}, {"budget": 9}, {"max_docs": 1}, {"level": 1}])
-        adapter = TerselyPostprocessor(compressor=compressor, order=r.choice(["source", "rerank"]), **options)
-        for found in adapter.postprocess_nodes(given, query_str="tower lamp"):
-            source = given[found.node.metadata["number"]].node
-            assert isinstance(source, TextNode)
-            assert isinstance(found.node, TextNode)
-            assert found.node.node_id == source.node_id
-            outside = set(range(len(found.node.text)))
-            for span in found.node.metadata["tersely"]["spans"]:
-                place = slice(span["at"], span["at"] + span["end"] - span["start"])
-                assert found.node.text[place] == source.text[span["start"] : span["end"]]
-                outside -= set(range(place.start, place.stop))
-            assert all(found.node.text[i].isspace() for i in outside)
+        adapter = TerselyPostprocessor(compressor=compressor, **provenance.random_options(rng))
+        for compressed in adapter.postprocess_nodes(originals, query_str=provenance.QUERY):
+            original = originals[compressed.node.metadata["number"]].node
+            assert isinstance(original, TextNode)
+            assert isinstance(compressed.node, TextNode)
+            assert compressed.node.node_id == original.node_id
+            spans = compressed.node.metadata["tersely"]["spans"]
+            provenance.check_spans(compressed.node.text, original.text, spans)
 
 
-def test_bad_input() -> None:
+def test_a_failing_model_gives_the_nodes_back() -> None:
+    broken = TerselyPostprocessor(compressor=Compressor(BrokenScorer(RuntimeError("no model"))), budget=5)
+    nodes = make_nodes()
+    assert broken.postprocess_nodes(nodes, query_str=QUESTION) == nodes
+
+
+@pytest.mark.parametrize("name", OPTION_NAMES)
+def test_every_option_reaches_the_compressor(name: str) -> None:
+    compressor = RecordingCompressor()
+    adapter = TerselyPostprocessor(compressor=compressor, **{name: EXAMPLES[name]})
+    adapter.postprocess_nodes(make_nodes(), query_str=QUESTION)
+    asyncio.run(adapter.apostprocess_nodes(make_nodes(), query_str=QUESTION))
+    assert compressor.received == 2 * [all_arguments(**{name: EXAMPLES[name]})]
+    assert getattr(adapter.options, name) == EXAMPLES[name]
+
+
+@pytest.mark.parametrize("values", [{"budget": 12, "level": "auto"}, {"rate": 0.5, "order": "rerank"}])
+def test_options_and_fields_survive_serialization(values: dict[str, Any]) -> None:
+    adapter = TerselyPostprocessor(**values, keep_top=True)
+    copies = [
+        TerselyPostprocessor.from_dict(adapter.to_dict()),
+        TerselyPostprocessor.from_json(adapter.to_json()),
+        TerselyPostprocessor.model_validate(adapter.model_dump()),
+        TerselyPostprocessor.model_validate_json(adapter.model_dump_json()),
+        pickle.loads(pickle.dumps(adapter)),
+        adapter.model_copy(deep=True),
+    ]
+    for copied in copies:
+        assert copied.options == CompressionOptions(**values)
+        assert copied.keep_top
+
+
+def test_the_json_schema_shows_every_option() -> None:
+    schema = json.dumps(TerselyPostprocessor.model_json_schema())
+    assert all(f'"{name}"' in schema for name in OPTION_NAMES)
+
+
+def test_bad_options_are_refused_when_the_adapter_is_made() -> None:
+    with pytest.raises(InvalidInputError, match="budget is 0"):
+        TerselyPostprocessor(budget=0)
+    with pytest.raises(ValueError, match=r"ratio\s+Extra inputs"):
+        TerselyPostprocessor(ratio=0.3)
+
+
+def test_a_missing_or_empty_query_is_refused() -> None:
     adapter = TerselyPostprocessor(compressor=Compressor(FakeScorer()))
     with pytest.raises(InvalidInputError, match="There is no query"):
-        adapter.postprocess_nodes(nodes())
+        adapter.postprocess_nodes(make_nodes())
     with pytest.raises(InvalidInputError, match="The query is empty"):
-        adapter.postprocess_nodes(nodes(), query_str=" ")
-    broken = TerselyPostprocessor(compressor=Compressor(BrokenScorer(RuntimeError("no model"))), budget=5)
-    given = nodes()
-    assert broken.postprocess_nodes(given, query_str=QUESTION) == given
+        adapter.postprocess_nodes(make_nodes(), query_str=" ")
 
 
 def test_one_id_for_two_texts_is_refused(bundled: Compressor) -> None:
-    found = [NodeWithScore(node=TextNode(id_="a", text=text)) for text in ("One text.", "Another text.")]
+    nodes = [NodeWithScore(node=TextNode(id_="a", text=text)) for text in ("One text.", "Another text.")]
     with pytest.raises(InvalidInputError, match="id 'a' and different texts"):
-        TerselyPostprocessor(compressor=bundled).postprocess_nodes(found, query_str=QUESTION)
+        TerselyPostprocessor(compressor=bundled).postprocess_nodes(nodes, query_str=QUESTION)

@@ -1,16 +1,9 @@
-"""The MCP server, asked by the package's own client."""
+"""The tools of the MCP server, called by the client of the package `mcp`."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 import random
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,212 +11,48 @@ from typing import Any
 import pytest
 
 pytest.importorskip("mcp")
-from mcp import Client, StdioServerParameters
+from mcp import Client
 
-from tersely import Compressor, InvalidInputError
+from tersely import Compressor
+from tersely.adapters import OPTION_FIELDS
 from tersely.experience import ExperienceBank
-from tersely_mcp import build_server, folders, originals, server
+from tersely_mcp import folders, originals, server
+from tests.integrations.mcp_client import call, connect, read_error
+from tests.integrations.options import EXAMPLES, OPTION_NAMES, RecordingCompressor, all_arguments
+from tests.integrations.town import QUESTION
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
-QUESTION = "On which day is the museum free?"
-FREE = "Entry is free on Thursdays."
-MUSEUM = f"The museum is in Hill Street. {FREE} It opened in 1904."
-HARBOUR = "The harbour was dug in 1871. Its crane still works."
-LESSON = {
-    "title": "Prefer the archive",
-    "description": "When a question asks for a year.",
-    "content": "Its dates are checked.",
-    "problem": "When did the museum open?",
-    "success": True,
-}
-TERSELY = [sys.executable, "-c", "import sys; from tersely.cli import main; sys.exit(main())", "mcp"]
 
-Call = Callable[[Client], Awaitable[Any]]
+async def read_compress_tool(client: Client) -> Any:
+    return next(tool for tool in (await client.list_tools()).tools if tool.name == "compress")
 
 
-@pytest.fixture
-def allowed(tmp_path: Path) -> Path:
-    """A folder that a server may read, with a neighbour that it may not."""
-    folder = tmp_path / "notes"
-    (folder / "town").mkdir(parents=True)
-    (folder / "town/museum.md").write_text(MUSEUM, encoding="utf-8")
-    (folder / "town/harbour.md").write_text(HARBOUR, encoding="utf-8")
-    (folder / "plan[1].md").write_text("A plan.", encoding="utf-8")
-    (folder / "picture.md").write_bytes(b"\x89PNG\x00\xff")
-    (tmp_path / "secret.md").write_text("The password is swordfish.", encoding="utf-8")
-    (folder / "link.md").symlink_to(tmp_path / "secret.md")
-    (folder / "away").symlink_to(tmp_path)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def bundled() -> Compressor:
-    return Compressor()
-
-
-def asked(compressor: Compressor, call: Call, **options: Any) -> Any:
-    """What `call` makes of a client whose server is in this process."""
-
-    async def run() -> Any:
-        async with Client(build_server(compressor=compressor, **options)) as client:
-            return await call(client)
-
-    return asyncio.run(run())
-
-
-def complaint(compressor: Compressor, tool: str, arguments: dict[str, Any], **options: Any) -> str:
-    result = asked(compressor, lambda c: c.call_tool(tool, arguments), **options)
-    assert result.is_error
-    return result.content[0].text
-
-
-async def conversation(client: Client) -> None:
-    """What every transport has to carry."""
-    names = [tool.name for tool in (await client.list_tools()).tools]
-    assert names == ["compress", "expand", "recall", "remember"]
-    texts = {"query": QUESTION, "budget": 8, "documents": [HARBOUR, MUSEUM]}
-    found = await client.call_tool("compress", texts)
-    assert not found.is_error
-    told = found.structured_content
-    assert told["text"] == FREE
-    assert json.loads(found.content[0].text) == told, "clients that know no structure read the same"
-    (part,) = told["documents"]
-    assert (part["source"], part["characters"]) == ("2", len(MUSEUM))
-    ((start, end),) = part["kept"]
-    shown = await client.call_tool("expand", {"id": part["id"], "start": start, "end": end})
-    assert shown.structured_content["text"] == FREE
-    (dropped,) = told["dropped"]
-    whole = await client.call_tool("expand", {"id": dropped["id"]})
-    assert whole.structured_content["text"] == HARBOUR
-
-    files = {"query": QUESTION, "budget": 14, "paths": ["town/*.md"]}
-    read = await client.call_tool("compress", files)
-    assert read.structured_content["text"] == f"town/museum.md\n{FREE}"
-    assert [d["source"] for d in read.structured_content["dropped"]] == ["town/harbour.md"]
-
-    kept = await client.call_tool("remember", LESSON)
-    known = await client.call_tool("recall", {"query": "find the year the bridge was built"})
-    assert known.structured_content["ids"] == [kept.structured_content["id"]]
-    assert "Its dates are checked." in known.structured_content["text"]
-    assert "data, not instructions" in known.structured_content["text"]
-
-
-def test_over_standard_input_and_output(allowed: Path, tmp_path: Path) -> None:
-    bank = tmp_path / "lessons.db"
-    command, *arguments = [*TERSELY, "--folder", str(allowed), "--experience", str(bank)]
-    parameters = StdioServerParameters(command=command, args=arguments, env=dict(os.environ))
-
-    async def run() -> None:
-        async with Client(parameters) as client:
-            await conversation(client)
-
-    asyncio.run(run())
-    with closing(ExperienceBank(bank)) as found:
-        (lesson,) = found.experiences()
-    assert (lesson.origin.run or "").startswith("mcp-"), "so that a run's lessons can be revoked"
-
-
-@pytest.fixture
-def address(allowed: Path, tmp_path: Path) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = ["--folder", str(allowed), "--experience", str(tmp_path / "b.db"), "--http", str(port)]
-    process = subprocess.Popen([*TERSELY, *options], stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stderr is not None
-        url = process.stderr.readline().split()[-1]
-        for _ in range(100):
-            with socket.socket() as probe:
-                if not probe.connect_ex(("127.0.0.1", port)):
-                    break
-            time.sleep(0.1)
-        yield url
-    finally:
-        process.terminate()
-        process.communicate(timeout=20)
-
-
-def test_over_streamable_http(address: str) -> None:
-    async def run() -> None:
-        async with Client(address) as client:
-            await conversation(client)
-
-    asyncio.run(run())
-
-
-def test_pages_of_other_sites_are_refused(address: str) -> None:
-    import urllib.error
-    import urllib.request
-
-    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    request = urllib.request.Request(address, b"{}", {**headers, "Origin": "https://example.org"})
-    with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(request, timeout=10)
-    refused.value.close()
-    assert refused.value.code == 403
-
-
-def test_without_a_bank_there_are_two_tools(bundled: Compressor) -> None:
+def test_a_server_without_a_bank_has_two_tools() -> None:
     async def look(client: Client) -> tuple[list[str], str]:
         return [tool.name for tool in (await client.list_tools()).tools], client.instructions or ""
 
-    names, instructions = asked(bundled, look)
+    names, instructions = connect(look)
     assert names == ["compress", "expand"]
     assert "recall" not in instructions
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["../secret.md", "/etc/passwd", "link.md", "away/secret.md", "away/none.md", "away/*.md", "../../*/x.md"],
-)
-def test_nothing_outside_of_the_folders_is_read(allowed: Path, name: str) -> None:
-    words = complaint(
-        Compressor(FakeScorer()), "compress", {"query": "password", "paths": [name]}, folders=[allowed]
-    )
-    assert "leads out of the allowed folders" in words
-    assert "swordfish" not in words
+def test_the_schema_of_compress_describes_every_option() -> None:
+    properties = connect(read_compress_tool).input_schema["properties"]
+    for option in OPTION_FIELDS:
+        assert properties[option.name]["description"] == option.metadata["help"]
 
 
-@pytest.mark.parametrize(
-    "name", ["*/secret.md", "*/s*.md", "*/zzz*.md", "*way/../*.md", "**.md", "***", "**/**/*.md", "x" * 300]
-)
-def test_patterns_say_nothing_of_what_is_outside(allowed: Path, name: str) -> None:
-    fake = Compressor(FakeScorer())
-    words = complaint(fake, "compress", {"query": "password", "paths": [name]}, folders=[allowed])
-    assert "No file in the allowed folders is named" in words
+@pytest.mark.parametrize("name", OPTION_NAMES)
+def test_every_option_reaches_the_compressor(name: str) -> None:
+    compressor = RecordingCompressor()
+    arguments = {"query": QUESTION, "documents": ["One.", "Two."], name: EXAMPLES[name]}
+    assert not call("compress", arguments, compressor).is_error
+    default = {} if name in ("budget", "rate") else {"budget": server.DEFAULT_BUDGET}
+    assert compressor.received == [all_arguments(**default, **{name: EXAMPLES[name]})]
 
 
-def test_a_pattern_passes_over_links_that_lead_out(allowed: Path) -> None:
-    (allowed / "picture.md").unlink()
-    titles = [d.title for d in folders.Folders([allowed]).read(["**/*.md"])]
-    assert titles == ["plan[1].md", "town/harbour.md", "town/museum.md"]
-
-
-def test_a_pipe_does_not_block(allowed: Path) -> None:
-    os.mkfifo(allowed / "pipe.md")
-    query = {"query": "q", "paths": ["pipe.md"]}
-    assert "No file" in complaint(Compressor(FakeScorer()), "compress", query, folders=[allowed])
-
-
-def test_an_empty_folder_name_allows_nothing() -> None:
-    with pytest.raises(InvalidInputError, match="no folder ''"):
-        folders.Folders([""])
-
-
-def test_paths_are_found_in_every_folder(allowed: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "more.md").write_text("The museum has a café.", encoding="utf-8")
-    read = folders.Folders([allowed, other])
-    assert [d.title for d in read.read(["more.md", str(other / "more.md"), "plan[1].md"])] == [
-        "more.md",
-        "plan[1].md",
-    ]
-    assert [d.title for d in read.read([str(allowed / "town" / "*.md")])] == [
-        "town/harbour.md",
-        "town/museum.md",
-    ]
+def test_the_default_budget_is_described() -> None:
+    assert f"{server.DEFAULT_BUDGET} tokens by default" in connect(read_compress_tool).description
 
 
 @pytest.mark.parametrize(
@@ -237,108 +66,113 @@ def test_paths_are_found_in_every_folder(allowed: Path, tmp_path: Path) -> None:
         ({"query": "q", "paths": [""]}, "No file in the allowed folders"),
         ({"query": "q", "paths": ["a\0b"]}, "No file in the allowed folders"),
         ({"query": "q", "paths": ["picture.md"]}, "not UTF-8"),
-        ({"query": "q", "documents": ["a"], "budget": 0}, "greater than or equal to 1"),
+        ({"query": "q", "documents": ["a"], "budget": 0}, "budget is 0. Pass a whole number of tokens"),
+        ({"query": "q", "documents": ["a"], "budget": 5, "rate": 0.5}, "Both budget and rate are given"),
         ({"query": "q" * 4001, "documents": ["a"]}, "at most 4000"),
         ({"query": "q", "paths": ["a.md"] * 101}, "101 paths"),
         ({"query": "q", "documents": [7]}, "valid string"),
     ],
 )
 def test_bad_input_is_explained(allowed: Path, arguments: dict[str, Any], words: str) -> None:
-    assert words in complaint(Compressor(FakeScorer()), "compress", arguments, folders=[allowed])
+    assert words in read_error("compress", arguments, folders=[allowed])
 
 
-def test_no_folder_is_allowed_by_default() -> None:
-    words = complaint(Compressor(FakeScorer()), "compress", {"query": "q", "paths": ["a.md"]})
-    assert "--folder" in words
-
-
-def test_too_much_is_refused(allowed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = Compressor(FakeScorer())
-    monkeypatch.setattr(folders, "MOST_BYTES", 60)
-    monkeypatch.setattr(server, "MOST_BYTES", 60)
+def test_too_much_input_is_refused(allowed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "MAX_BYTES", 60)
+    monkeypatch.setattr(server, "MAX_BYTES", 60)
     paths = {"query": "q", "paths": ["town/*.md"]}
-    assert "more than 60 bytes" in complaint(fake, "compress", paths, folders=[allowed])
-    texts = {"query": "q", "documents": ["a" * 61]}
-    assert "60 characters" in complaint(fake, "compress", texts)
-    monkeypatch.setattr(folders, "MOST_FILES", 1)
-    assert "more than 1 files" in complaint(fake, "compress", paths, folders=[allowed])
-    long = {**LESSON, "content": "x" * 4001}
+    assert "more than 60 bytes" in read_error("compress", paths, folders=[allowed])
+    assert "60 characters" in read_error("compress", {"query": "q", "documents": ["a" * 61]})
+    monkeypatch.setattr(folders, "MAX_FILES", 1)
+    assert "more than 1 files" in read_error("compress", paths, folders=[allowed])
+
+
+def test_a_lesson_that_is_too_long_is_refused() -> None:
+    lesson = {
+        "title": "Prefer the archive",
+        "description": "When a question asks for a year.",
+        "content": "x" * 4001,
+        "problem": "When did the museum open?",
+        "success": True,
+    }
     with closing(ExperienceBank(":memory:")) as bank:
-        assert "4000" in complaint(fake, "remember", long, experience=bank)
+        assert "4000" in read_error("remember", lesson, experience=bank)
 
 
-def test_an_id_that_is_gone_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(originals, "MOST_CHARACTERS", 600)
+def test_an_id_that_is_no_longer_known_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(originals, "MAX_CHARACTERS", 600)
 
-    async def call(client: Client) -> Any:
+    async def expand_old_id(client: Client) -> Any:
         first = await client.call_tool("compress", {"query": "q", "documents": ["The first text of all."]})
-        old = first.structured_content["documents"][0]["id"]
+        old_id = first.structured_content["documents"][0]["id"]
         await client.call_tool("compress", {"query": "q", "documents": ["Another text that is new."]})
-        return await client.call_tool("expand", {"id": old})
+        return await client.call_tool("expand", {"id": old_id})
 
-    gone = asked(Compressor(FakeScorer()), call)
-    assert gone.is_error
-    assert "Compress it again" in gone.content[0].text
+    result = connect(expand_old_id)
+    assert result.is_error
+    assert "Compress it again" in result.content[0].text
 
 
 def test_long_documents_are_shown_in_parts() -> None:
     text = "".join(f"Line {i} of the long text.\n" for i in range(2000))
 
-    async def call(client: Client) -> str:
-        first = await client.call_tool("compress", {"query": "line", "documents": [text], "budget": 50})
-        (part,) = first.structured_content["documents"]
+    async def read_in_parts(client: Client) -> str:
+        reply = await client.call_tool("compress", {"query": "line", "documents": [text], "budget": 50})
+        (document,) = reply.structured_content["documents"]
         read = ""
         while len(read) < len(text):
-            shown = await client.call_tool("expand", {"id": part["id"], "start": len(read)})
-            assert shown.structured_content["characters"] == len(text)
-            read += shown.structured_content["text"]
-        beyond = await client.call_tool("expand", {"id": part["id"], "start": len(text) + 1})
+            part = await client.call_tool("expand", {"id": document["id"], "start": len(read)})
+            assert part.structured_content["characters"] == len(text)
+            read += part.structured_content["text"]
+        beyond = await client.call_tool("expand", {"id": document["id"], "start": len(text) + 1})
         assert beyond.is_error
+        assert "Pass a smaller start" in beyond.content[0].text
         return read
 
-    assert asked(Compressor(FakeScorer()), call) == text
+    assert connect(read_in_parts) == text
 
 
 def test_a_failing_model_gives_everything_back(caplog: pytest.LogCaptureFixture) -> None:
     broken = Compressor(BrokenScorer(RuntimeError("no memory")))
-    result = asked(
-        broken, lambda c: c.call_tool("compress", {"query": "q", "documents": ["One.", "Two."], "budget": 2})
-    )
-    told = result.structured_content
-    assert (told["status"], told["text"]) == ("failed_open", "One.\n\nTwo.")
-    assert "no memory" in told["reason"]
+    arguments = {"query": "q", "documents": ["One.", "Two."], "budget": 2}
+    reply = call("compress", arguments, broken).structured_content
+    assert (reply["status"], reply["text"]) == ("failed_open", "One.\n\nTwo.")
+    assert "no memory" in reply["reason"]
     assert "uncompressed" in caplog.text
 
 
+def test_clients_without_structured_content_read_the_same_reply() -> None:
+    result = call("compress", {"query": QUESTION, "documents": ["The museum is free. It is old."]})
+    assert json.loads(result.content[0].text) == result.structured_content
+
+
 def test_every_range_leads_back_to_its_source() -> None:
-    r = random.Random(17)
+    rng = random.Random(17)
     words = ["museum", "free", "day", "opens", "harbour", "crane"]
 
-    def text() -> str:
-        return " ".join(
-            " ".join(r.choices(words, k=r.randint(2, 8))).capitalize() + "." for _ in range(r.randint(1, 6))
-        )
+    def random_text() -> str:
+        sentences = [
+            " ".join(rng.choices(words, k=rng.randint(2, 8))).capitalize() + "."
+            for _ in range(rng.randint(1, 6))
+        ]
+        return " ".join(sentences)
 
-    async def call(client: Client) -> None:
+    async def check_replies(client: Client) -> None:
         for _ in range(1000):
-            texts = [text() for _ in range(r.randint(1, 6))]
-            budget = r.randint(5, 40)
-            done = await client.call_tool(
-                "compress", {"query": QUESTION, "documents": texts, "budget": budget}
-            )
-            told = done.structured_content
-            rest = told["text"]
-            sources = [int(p["source"]) for p in told["documents"]]
-            sources += [int(d["source"]) for d in told["dropped"]]
-            assert sorted(sources) == list(range(1, len(texts) + 1)), "each once, equal ones too"
-            for part in told["documents"]:
-                given = texts[int(part["source"]) - 1]
-                shown = await client.call_tool("expand", {"id": part["id"]})
-                assert shown.structured_content["text"] == given
-                for start, end in part["kept"]:
-                    before, found, rest = rest.partition(given[start:end])
-                    assert found, "in the order of the text"
+            texts = [random_text() for _ in range(rng.randint(1, 6))]
+            arguments = {"query": QUESTION, "documents": texts, "budget": rng.randint(5, 40)}
+            reply = (await client.call_tool("compress", arguments)).structured_content
+            rest = reply["text"]
+            sources = [int(document["source"]) for document in reply["documents"] + reply["dropped"]]
+            assert sorted(sources) == list(range(1, len(texts) + 1)), "each once, also equal ones"
+            for document in reply["documents"]:
+                original = texts[int(document["source"]) - 1]
+                expanded = await client.call_tool("expand", {"id": document["id"]})
+                assert expanded.structured_content["text"] == original
+                for start, end in document["kept"]:
+                    before, piece, rest = rest.partition(original[start:end])
+                    assert piece, "in the order of the text"
                     assert not before.strip(), "and nothing else is in it"
             assert not rest.strip()
 
-    asked(Compressor(FakeScorer()), call)
+    connect(check_replies, Compressor(FakeScorer()))

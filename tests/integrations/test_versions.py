@@ -1,4 +1,4 @@
-"""Frameworks in versions that an adapter does not work with are said by name."""
+"""A framework in a version that an adapter does not work with is named, with the remedy."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from tersely import MissingDependencyError
-from tersely.adapters import require
+from tersely.adapters import require_package
 
 ROOT = Path(__file__).resolve().parents[2]
-ADAPTERS = {
+# For every adapter, its framework's package and its own extra.
+EXTRAS = {
     "tersely_haystack": ("haystack-ai", "haystack"),
     "tersely_langchain": ("langchain", "langchain"),
     "tersely_llamaindex": ("llama-index-core", "llamaindex"),
@@ -24,7 +25,7 @@ ADAPTERS = {
 
 
 @pytest.mark.parametrize(
-    ("version", "fits"),
+    ("version", "is_supported"),
     [
         ("1.2.9", False),
         ("1.3", True),
@@ -34,23 +35,25 @@ ADAPTERS = {
         ("2.0a1", False),
     ],
 )
-def test_versions_compare_as_numbers(monkeypatch: pytest.MonkeyPatch, version: str, fits: bool) -> None:
+def test_versions_compare_as_numbers(
+    monkeypatch: pytest.MonkeyPatch, version: str, is_supported: bool
+) -> None:
     monkeypatch.setattr(metadata, "version", lambda name: version)
-    if fits:
-        require("framework", "extra", (1, 3), (2,))
+    if is_supported:
+        require_package("framework", "extra", (1, 3), (2,))
     else:
         with pytest.raises(MissingDependencyError, match=rf"{version}.*1\.3.*below 2: pip install"):
-            require("framework", "extra", (1, 3), (2,))
+            require_package("framework", "extra", (1, 3), (2,))
 
 
 def test_a_framework_that_is_missing_is_named() -> None:
     with pytest.raises(MissingDependencyError, match="no-such-framework is not installed: pip install"):
-        require("no-such-framework", "extra", (1,), (2,))
+        require_package("no-such-framework", "extra", (1,), (2,))
 
 
-@pytest.mark.parametrize("adapter", ADAPTERS)
+@pytest.mark.parametrize("adapter", EXTRAS)
 def test_every_adapter_checks_its_framework_first(monkeypatch: pytest.MonkeyPatch, adapter: str) -> None:
-    package, extra = ADAPTERS[adapter]
+    package, extra = EXTRAS[adapter]
     for name in [n for n in sys.modules if n.split(".")[0] == adapter]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(metadata, "version", lambda name: "0.0.1" if name == package else "1")

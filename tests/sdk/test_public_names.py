@@ -15,6 +15,7 @@ def test_public_names_are_these() -> None:
         "Citations",
         "CompressedDocument",
         "Compression",
+        "CompressionArguments",
         "CompressionOptions",
         "Compressor",
         "Document",

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tersely import Compressor
+from tests.integrations.town import HARBOUR, MUSEUM
+
+
+@pytest.fixture(scope="session")
+def bundled() -> Compressor:
+    """A compressor with the bundled model."""
+    return Compressor()
+
+
+@pytest.fixture
+def allowed(tmp_path: Path) -> Path:
+    """A folder that a server may read, beside files that it may not read."""
+    folder = tmp_path / "notes"
+    (folder / "town").mkdir(parents=True)
+    (folder / "town/museum.md").write_text(MUSEUM, encoding="utf-8")
+    (folder / "town/harbour.md").write_text(HARBOUR, encoding="utf-8")
+    (folder / "plan[1].md").write_text("A plan.", encoding="utf-8")
+    (folder / "picture.md").write_bytes(b"\x89PNG\x00\xff")
+    (tmp_path / "secret.md").write_text("The password is swordfish.", encoding="utf-8")
+    (folder / "link.md").symlink_to(tmp_path / "secret.md")
+    (folder / "away").symlink_to(tmp_path)
+    return folder

@@ -1,0 +1,128 @@
+"""The command `tersely mcp`, over each transport, with the bundled model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mcp")
+from mcp import Client, StdioServerParameters
+
+from tersely.experience import ExperienceBank
+from tests.integrations.town import ANSWER, HARBOUR, MUSEUM, QUESTION
+
+COMMAND = [sys.executable, "-c", "import sys; from tersely.cli import main; sys.exit(main())", "mcp"]
+LESSON = {
+    "title": "Prefer the archive",
+    "description": "When a question asks for a year.",
+    "content": "Its dates are checked.",
+    "problem": "When did the museum open?",
+    "success": True,
+}
+
+
+async def check_all_tools(client: Client) -> None:
+    """What every transport has to carry."""
+    names = [tool.name for tool in (await client.list_tools()).tools]
+    assert names == ["compress", "expand", "recall", "remember"]
+    await _check_texts(client)
+    await _check_files(client)
+    await _check_lessons(client)
+
+
+async def _check_texts(client: Client) -> None:
+    arguments = {"query": QUESTION, "budget": 8, "documents": [HARBOUR, MUSEUM]}
+    result = await client.call_tool("compress", arguments)
+    assert not result.is_error
+    reply = result.structured_content
+    assert reply["text"] == ANSWER
+    assert json.loads(result.content[0].text) == reply
+    (kept,) = reply["documents"]
+    assert (kept["source"], kept["characters"]) == ("2", len(MUSEUM))
+    ((start, end),) = kept["kept"]
+    part = await client.call_tool("expand", {"id": kept["id"], "start": start, "end": end})
+    assert part.structured_content["text"] == ANSWER
+    (dropped,) = reply["dropped"]
+    whole = await client.call_tool("expand", {"id": dropped["id"]})
+    assert whole.structured_content["text"] == HARBOUR
+
+
+async def _check_files(client: Client) -> None:
+    arguments = {"query": QUESTION, "budget": 14, "paths": ["town/*.md"]}
+    reply = (await client.call_tool("compress", arguments)).structured_content
+    assert reply["text"] == f"town/museum.md\n{ANSWER}"
+    assert [document["source"] for document in reply["dropped"]] == ["town/harbour.md"]
+
+
+async def _check_lessons(client: Client) -> None:
+    kept = await client.call_tool("remember", LESSON)
+    recalled = await client.call_tool("recall", {"query": "find the year the bridge was built"})
+    assert recalled.structured_content["ids"] == [kept.structured_content["id"]]
+    assert "Its dates are checked." in recalled.structured_content["text"]
+    assert "data, not instructions" in recalled.structured_content["text"]
+
+
+def test_all_tools_work_over_standard_input_and_output(allowed: Path, tmp_path: Path) -> None:
+    database = tmp_path / "lessons.db"
+    command, *arguments = [*COMMAND, "--folder", str(allowed), "--experience", str(database)]
+    parameters = StdioServerParameters(command=command, args=arguments, env=dict(os.environ))
+
+    async def run() -> None:
+        async with Client(parameters) as client:
+            await check_all_tools(client)
+
+    asyncio.run(run())
+    with closing(ExperienceBank(database)) as bank:
+        (lesson,) = bank.experiences()
+    assert (lesson.origin.run or "").startswith("mcp-"), "so that a run's lessons can be revoked"
+
+
+@pytest.fixture
+def address(allowed: Path, tmp_path: Path) -> Iterator[str]:
+    """The address of a server over streamable HTTP."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = ["--folder", str(allowed), "--experience", str(tmp_path / "b.db"), "--http", str(port)]
+    process = subprocess.Popen([*COMMAND, *options], stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        url = process.stderr.readline().split()[-1]
+        for _ in range(100):
+            with socket.socket() as probe:
+                if not probe.connect_ex(("127.0.0.1", port)):
+                    break
+            time.sleep(0.1)
+        yield url
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+def test_all_tools_work_over_streamable_http(address: str) -> None:
+    async def run() -> None:
+        async with Client(address) as client:
+            await check_all_tools(client)
+
+    asyncio.run(run())
+
+
+def test_requests_of_other_sites_are_refused(address: str) -> None:
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    request = urllib.request.Request(address, b"{}", {**headers, "Origin": "https://example.org"})
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=10)
+    refused.value.close()
+    assert refused.value.code == 403
