@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from haystack import default_from_dict, default_to_dict
@@ -9,20 +11,20 @@ from haystack.dataclasses import ChatMessage
 from haystack.token_counters.types import TokenCounter
 
 from tersely import Compressor
-from tersely.memory.shortening import Shortener
+from tersely.adapters import Shortener
 
-STEPS = (800, 400, 200, 100, 50)
-"""Most tokens of a tool result, tried one after the other until the history is small enough."""
+RESULT_LIMITS = (800, 400, 200, 100, 50)
+"""Most tokens of a tool result. They are tried in order until the history is small enough."""
 
 
 class TerselyCompactor:
-    """For `CompactionHook(TerselyCompactor(), context_window=...)`: tool results are compressed for the
-    user's message before them, only as far as it takes. Calls, results and all other messages stay where they
-    are.
+    """For `CompactionHook(TerselyCompactor(), context_window=...)`: older tool results are compressed for the
+    user's message before them, only as far as the target needs. Calls, results and all other messages keep
+    their places.
 
     Args:
         model: None for the bundled model, a folder, or a hub name.
-        keep: newest tool results that stay whole.
+        keep: number of newest tool results that stay whole.
     """
 
     def __init__(self, model: str | None = None, *, keep: int = 2) -> None:
@@ -32,49 +34,51 @@ class TerselyCompactor:
     def compact(
         self, messages: list[ChatMessage], target_tokens: int, token_counter: TokenCounter
     ) -> list[ChatMessage] | None:
-        """See `Compactor`."""
-        before = token_counter.count(messages=messages)
-        found, after = messages, before
-        for most in STEPS:
-            if after <= target_tokens:
+        """The history with shorter tool results, or None where it would not become smaller.
+
+        It may have more than `target_tokens`: nothing but older tool results is shortened.
+        """
+        tokens_before = token_counter.count(messages=messages)
+        compacted, tokens = messages, tokens_before
+        for limit in RESULT_LIMITS:
+            if tokens <= target_tokens:
                 break
-            found = self._shortened(messages, most)
-            after = token_counter.count(messages=found)
-        return found if after < before else None
+            compacted = self._shorten_results(messages, limit)
+            tokens = token_counter.count(messages=compacted)
+        return compacted if tokens < tokens_before else None
 
     async def compact_async(
         self, messages: list[ChatMessage], target_tokens: int, token_counter: TokenCounter
     ) -> list[ChatMessage] | None:
         """`compact` without blocking the event loop."""
-        import asyncio
-
         return await asyncio.to_thread(self.compact, messages, target_tokens, token_counter)
 
     def to_dict(self) -> dict[str, Any]:
-        """See `Compactor`."""
+        """The arguments of `__init__`, for YAML."""
         return default_to_dict(self, model=self.model, keep=self.keep)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TerselyCompactor:
-        """See `Compactor`."""
+        """The compactor of a dictionary that `to_dict` has made."""
         return default_from_dict(cls, data)
 
-    def _shortened(self, messages: list[ChatMessage], most: int) -> list[ChatMessage]:
+    def _shorten_results(self, messages: list[ChatMessage], limit: int) -> list[ChatMessage]:
+        """The messages, with at most `limit` tokens for each older tool result."""
         if self._shortener is None:
             compressor = Compressor(self.model)
             self._shortener = Shortener(compressor, compressor.count_tokens)
-        results = [place for place, m in enumerate(messages) if m.tool_call_result is not None]
-        found = list(messages)
-        for place in results[: max(0, len(results) - self.keep)]:
-            message, given = messages[place], messages[place].tool_call_result
-            if given is not None and isinstance(given.result, str) and not given.error:
-                # By what was asked before it, not after: then the same result is always shown the same.
-                query = f"{given.origin.arguments} {_asked(messages[:place])}"
-                short = self._shortener.fit(given.result, most, query)
-                found[place] = ChatMessage.from_tool(short, origin=given.origin, meta=dict(message.meta))
-        return found
+        places = [place for place, message in enumerate(messages) if message.tool_call_result is not None]
+        shortened = list(messages)
+        for place in places[: max(0, len(places) - self.keep)]:
+            message, result = messages[place], messages[place].tool_call_result
+            if result is not None and isinstance(result.result, str) and not result.error:
+                # Only what comes before it counts, so that a result is always shortened to the same text.
+                query = f"{result.origin.arguments} {_find_user_text(messages[:place])}"
+                text = self._shortener.fit(result.result, limit, query)
+                shortened[place] = ChatMessage.from_tool(text, origin=result.origin, meta=dict(message.meta))
+        return shortened
 
 
-def _asked(messages: list[ChatMessage]) -> str:
-    """The user's last message."""
-    return next((m.text or "" for m in reversed(messages) if m.is_from("user")), "")
+def _find_user_text(messages: Sequence[ChatMessage]) -> str:
+    """The text of the user's last message; empty where there is none."""
+    return next((message.text or "" for message in reversed(messages) if message.is_from("user")), "")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AnyMessage, ToolMessage
 
 from tersely import Compressor, Document
-from tersely.inputs import check_count
-from tersely.memory.shortening import Shortener
+from tersely.adapters import Shortener, check_count
 from tersely.summarize import Summarizer
+from tersely_langchain.messages import find_query, find_user_text
 
 
 class TerselyContextEdit:
@@ -19,8 +18,8 @@ class TerselyContextEdit:
 
     Args:
         trigger: tokens of the history, by the middleware's counter.
-        keep: newest tool results that stay whole.
-        over: most tokens of the others, by the compressor's counter.
+        keep: number of newest tool results that stay whole.
+        over: most tokens of each other result, by the compressor's counter.
         compressor: None for the bundled model.
     """
 
@@ -41,16 +40,15 @@ class TerselyContextEdit:
     def apply(
         self, messages: list[AnyMessage], *, count_tokens: Callable[[Sequence[AnyMessage]], int]
     ) -> None:
-        """See `ContextEdit`."""
+        """Replace older tool results in `messages` by compressed ones."""
         if count_tokens(messages) <= self._trigger:
             return
-        results = [place for place, m in enumerate(messages) if isinstance(m, ToolMessage)]
-        for place in results[: len(results) - self._keep]:
+        places = [place for place, message in enumerate(messages) if isinstance(message, ToolMessage)]
+        for place in places[: len(places) - self._keep]:
             message = messages[place]
             if isinstance(message.content, str):
-                # By what was asked before it, not after: then the same result is always shown the same.
-                short = self._shortener.fit(message.content, self._over, _query(messages, place))
-                messages[place] = message.model_copy(update={"content": short})
+                text = self._shortener.fit(message.content, self._over, find_query(messages, place))
+                messages[place] = message.model_copy(update={"content": text})
 
 
 class TerselySummary:
@@ -68,25 +66,13 @@ class TerselySummary:
 
     def __call__(self, messages: Sequence[AnyMessage]) -> str:
         """The summary of a history; empty for one without text."""
-        query = asked(messages) or "what has been done and found"
-        docs = [Document(m.text, _title(m)) for m in messages if m.text.strip()]
-        return self._summarizer.summarize(query, docs, budget=self._budget).text
+        query = find_user_text(messages) or "what has been done and found"
+        documents = [Document(m.text, _name_author(m)) for m in messages if m.text.strip()]
+        return self._summarizer.summarize(query, documents, budget=self._budget).text
 
 
-def _query(messages: Sequence[AnyMessage], place: int) -> str:
-    """What a tool result was wanted for: its call's arguments, and the user's message before it."""
-    wanted = getattr(messages[place], "tool_call_id", None)
-    calls = [c for m in messages[:place] if isinstance(m, AIMessage) for c in m.tool_calls]
-    arguments: Any = next((c["args"] for c in reversed(calls) if c["id"] == wanted), "")
-    return f"{arguments} {asked(messages[:place])}".strip() or "the task"
-
-
-def asked(messages: Sequence[AnyMessage]) -> str:
-    """The user's last message."""
-    return next((m.text for m in reversed(messages) if isinstance(m, HumanMessage)), "")
-
-
-def _title(message: AnyMessage) -> str:
-    return {"human": "User", "ai": "Assistant", "tool": f"Result of {message.name or 'a tool'}"}.get(
-        message.type, message.type
-    )
+def _name_author(message: AnyMessage) -> str:
+    """Who a message is from, for the title of a document."""
+    if message.type == "tool":
+        return f"Result of {message.name or 'a tool'}"
+    return {"human": "User", "ai": "Assistant"}.get(message.type, message.type)

@@ -1,7 +1,8 @@
-"""Tool results that enter an agent's history compressed, and can be opened again."""
+"""Tool results enter an agent's history compressed. The model can open the originals."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, NotRequired
 
@@ -13,30 +14,29 @@ from langchain_core.tools import StructuredTool
 from langgraph.types import Command
 
 from tersely import Compressor
-from tersely.agent.tools import ToolError, original_tool
-from tersely.inputs import check_count
-from tersely.memory.shortening import Shortener
-from tersely_langchain.editing import asked
+from tersely.adapters import Shortener, check_count, original_tool
+from tersely.agent import ToolError
+from tersely_langchain.messages import find_user_text
 
-OPEN = "open_original"
-PART = 4000
-"""Characters of an original that are shown at once."""
+TOOL_NAME = "open_original"
+PART_CHARACTERS = 4000
+"""Characters of an original that the tool shows at once."""
 
 
-def _merged(old: dict[str, str] | None, new: dict[str, str] | None) -> dict[str, str]:
+def _merge(old: dict[str, str] | None, new: dict[str, str] | None) -> dict[str, str]:
     return {**(old or {}), **(new or {})}
 
 
 class TerselyState(AgentState[Any]):
-    """The agent's state, with the originals of what was compressed, by id; checkpointers keep them."""
+    """The agent's state, with the originals of what was compressed, by id. Checkpointers keep them."""
 
-    tersely_originals: NotRequired[Annotated[dict[str, str], _merged]]
+    tersely_originals: NotRequired[Annotated[dict[str, str], _merge]]
 
 
 class TerselyMiddleware(AgentMiddleware[TerselyState, Any, Any]):
-    """Compresses every tool result of more than `over` tokens for the call's arguments and the user's last
-    message, before it enters the history. What has once been sent never changes, so that prompt caches stay
-    warm. The model gets a tool, `open_original`, for what was left out.
+    """Compresses every tool result of more than `over` tokens before it enters the history, for the call's
+    arguments and the user's last message. What was sent once never changes, so prompt caches stay warm. The
+    model gets a tool, `open_original`, for what was left out.
 
     Args:
         over: tokens, by the compressor's counter.
@@ -50,46 +50,47 @@ class TerselyMiddleware(AgentMiddleware[TerselyState, Any, Any]):
         self._over = check_count(over, "over", "tokens")
         compressor = compressor or Compressor()
         self._shortener = Shortener(compressor, compressor.count_tokens)
-        self.tools = [_open_original()]
+        self.tools = [_make_tool()]
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
-        """See `AgentMiddleware`."""
-        return self._shortened(request, handler(request))
+        """The call's result, compressed where it is long."""
+        return self._shorten(request, handler(request))
 
     async def awrap_tool_call(
         self,
         request: ToolCallRequest,
         handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
     ) -> ToolMessage | Command[Any]:
-        """See `AgentMiddleware`."""
-        import asyncio
+        """`wrap_tool_call` without blocking the event loop."""
+        return await asyncio.to_thread(self._shorten, request, await handler(request))
 
-        return await asyncio.to_thread(self._shortened, request, await handler(request))
-
-    def _shortened(
+    def _shorten(
         self, request: ToolCallRequest, result: ToolMessage | Command[Any]
     ) -> ToolMessage | Command[Any]:
-        # A Command changes more than the history, and images or errors are no text to choose from.
-        if not isinstance(result, ToolMessage) or request.tool_call["name"] == OPEN:
+        # A Command changes more than the history. Images are no text, and errors are needed whole.
+        if not isinstance(result, ToolMessage) or request.tool_call["name"] == TOOL_NAME:
             return result
         if result.status == "error" or not isinstance(result.content, str):
             return result
-        query = f"{request.tool_call['args']} {asked(_messages(request.state))}"
-        given = {"role": "tool", "content": result.content}
-        short, originals = self._shortener.shorten(given, self._over, query)
+        query = f"{request.tool_call['args']} {find_user_text(_read_messages(request.state))}"
+        message = {"role": "tool", "content": result.content}
+        shortened, originals = self._shortener.shorten(message, self._over, query)
         if not originals:
             return result
-        message = result.model_copy(update={"content": short["content"]})
-        return Command(update={"messages": [message], "tersely_originals": dict(originals)})
+        update = {
+            "messages": [result.model_copy(update={"content": shortened["content"]})],
+            "tersely_originals": dict(originals),
+        }
+        return Command(update=update)
 
 
-def _messages(state: Any) -> Sequence[AnyMessage]:
+def _read_messages(state: Any) -> Sequence[AnyMessage]:
     return state.get("messages", ()) if isinstance(state, dict) else getattr(state, "messages", ())
 
 
-def _open_original() -> StructuredTool:
+def _make_tool() -> StructuredTool:
     def open_original(id: str, runtime: ToolRuntime, part: int = 1) -> str:  # noqa: A002  # the model's word
         """Shows a text that was shortened, part by part.
 
@@ -99,7 +100,7 @@ def _open_original() -> StructuredTool:
         """
         originals = runtime.state.get("tersely_originals") or {}
         try:
-            return original_tool(originals.get, PART).run({"id": id, "part": str(part)})
+            return original_tool(originals.get, PART_CHARACTERS).run({"id": id, "part": str(part)})
         except ToolError as error:
             return f"[error: {error}]"
 

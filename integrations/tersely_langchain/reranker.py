@@ -1,4 +1,4 @@
-"""The selector's relevance as a LangChain cross-encoder."""
+"""A reranker of tersely as a LangChain cross-encoder."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ class TerselyReranker(BaseCrossEncoder):
     """For `CrossEncoderReranker(model=TerselyReranker(), top_n=3)`.
 
     Args:
-        reranker: any of `tersely.rerank`; None for the bundled model's own relevance.
+        reranker: any of `tersely.rerank`; None for the relevance that the bundled model gives.
     """
 
     def __init__(self, reranker: Reranker | None = None) -> None:
         self._reranker = reranker or Relevance()
 
     def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:
-        """How relevant each text is to its query. Pairs of one query are read together."""
-        queries: dict[str, list[int]] = {}
+        """How relevant each text is to its query, for pairs of (query, text). Pairs with the same query are
+        read together."""
+        places_of: dict[str, list[int]] = {}
         for place, (query, _) in enumerate(text_pairs):
-            queries.setdefault(query, []).append(place)
+            places_of.setdefault(query, []).append(place)
         scores = [0.0] * len(text_pairs)
-        for query, places in queries.items():
+        for query, places in places_of.items():
             documents = [Document(text_pairs[place][1]) for place in places]
             for place, score in zip(places, self._reranker.rank(query, documents), strict=True):
                 scores[place] = score

@@ -1,4 +1,4 @@
-"""The middleware in real agents, with a scripted chat model."""
+"""The middleware in real agents, with scripted chat models."""
 
 from __future__ import annotations
 
@@ -18,13 +18,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tersely import Compressor, InvalidInputError
 from tersely.summarize import Summarizer
 from tersely_langchain import TerselyContextEdit, TerselyMiddleware, TerselySummary
-from tests.integrations.langchain_models import Recording, Scripted, calls, scripted
+from tests.integrations.coast import ANSWER, QUESTION, make_page
+from tests.integrations.scripted_langchain import Scripted, call_tools, recording, scripted
 
-QUESTION = "Who holds the spare key?"
-PAGES = {
-    name: " ".join(f"The {name} has a lamp of the kind number {i}." for i in range(60)) + f" {fact}"
-    for name, fact in {"tower": "Ada holds the spare key.", "pier": "The spare boat is Bertil's."}.items()
-}
+PAGES = {"tower": make_page("tower", ANSWER), "pier": make_page("pier", "The spare boat is Bertil's.")}
 
 
 @tool
@@ -45,98 +42,95 @@ def fails() -> str:
     raise ValueError("no page " * 400)
 
 
-@pytest.fixture(scope="module")
-def compressor() -> Compressor:
-    return Compressor()
-
-
-def agent(model: Scripted, compressor: Compressor, **options: Any) -> Any:
+def make_agent(model: Scripted, compressor: Compressor, **options: Any) -> Any:
     middleware = [TerselyMiddleware(over=60, compressor=compressor)]
     return create_agent(model, [tower, pier, fails], middleware=middleware, **options)
 
 
-def results(state: dict[str, Any]) -> list[str]:
+def read_results(state: dict[str, Any]) -> list[str]:
     return [m.content for m in state["messages"] if isinstance(m, ToolMessage)]
 
 
-@pytest.mark.parametrize("way", ["sync", "async", "stream"])
-def test_parallel_results_are_compressed_at_birth(compressor: Compressor, way: str) -> None:
-    able = agent(scripted(calls("tower", "pier"), AIMessage(content="Ada.")), compressor)
-    asked = {"messages": [HumanMessage(QUESTION)]}
-    if way == "sync":
-        state = able.invoke(asked)
-    elif way == "async":
-        state = asyncio.run(able.ainvoke(asked))
+@pytest.mark.parametrize("mode", ["sync", "async", "stream"])
+def test_parallel_results_are_compressed_before_they_enter_the_history(
+    bundled: Compressor, mode: str
+) -> None:
+    agent = make_agent(scripted(call_tools("tower", "pier"), AIMessage(content="Ada.")), bundled)
+    inputs = {"messages": [HumanMessage(QUESTION)]}
+    if mode == "sync":
+        state = agent.invoke(inputs)
+    elif mode == "async":
+        state = asyncio.run(agent.ainvoke(inputs))
     else:
-        *_, state = able.stream(asked, stream_mode="values")
-    tower_page, pier_page = results(state)
-    assert "Ada holds the spare key." in tower_page
+        *_, state = agent.stream(inputs, stream_mode="values")
+    tower_page, pier_page = read_results(state)
+    assert ANSWER in tower_page
     assert "Bertil" in pier_page
-    assert compressor.count_tokens(tower_page) <= 60
+    assert bundled.count_tokens(tower_page) <= 60
     assert [m.tool_call_id for m in state["messages"] if isinstance(m, ToolMessage)] == ["tower0", "pier1"]
     assert set(state["tersely_originals"].values()) == set(PAGES.values())
     assert state["messages"][-1].content == "Ada."
 
 
-def test_an_original_can_be_opened_also_after_a_restart(compressor: Compressor) -> None:
+def test_an_original_can_be_opened_also_after_a_restart(bundled: Compressor) -> None:
     saver, thread = InMemorySaver(), {"configurable": {"thread_id": "t"}}
-    first = agent(scripted(calls("tower"), AIMessage(content="Hm.")), compressor, checkpointer=saver)
+    first = make_agent(scripted(call_tools("tower"), AIMessage(content="Hm.")), bundled, checkpointer=saver)
     state = first.invoke({"messages": [HumanMessage(QUESTION)]}, thread)
-    key = re.search(r"id of the original: (\w+)", results(state)[0])[1]
-    opened = calls("open_original", id=key)
-    again = agent(
-        scripted(opened, calls("open_original", id="x"), AIMessage(content="Ada.")),
-        compressor,
-        checkpointer=saver,
+    key = re.search(r"id of the original: (\w+)", read_results(state)[0])[1]
+    model = scripted(
+        call_tools("open_original", id=key), call_tools("open_original", id="x"), AIMessage(content="Ada.")
     )
-    state = again.invoke({"messages": [HumanMessage("Look again.")]}, thread)
-    _, whole, unknown = results(state)
-    assert whole == f"[part 1 of 1]\n{PAGES['tower']}"
+    restarted = make_agent(model, bundled, checkpointer=saver)
+    state = restarted.invoke({"messages": [HumanMessage("Look again.")]}, thread)
+    _, original, unknown = read_results(state)
+    assert original == f"[part 1 of 1]\n{PAGES['tower']}"
     assert "there is no original" in unknown
 
 
-def test_errors_and_short_results_stay_as_they_are(compressor: Compressor) -> None:
-    able = create_agent(
-        scripted(calls("short"), AIMessage(content="Done.")),
+def test_short_results_stay_as_they_are(bundled: Compressor) -> None:
+    agent = create_agent(
+        scripted(call_tools("short"), AIMessage(content="Done.")),
         [tool("short", description="Says little.")(lambda: "Ada.")],
-        middleware=[TerselyMiddleware(over=60, compressor=compressor)],
+        middleware=[TerselyMiddleware(over=60, compressor=bundled)],
     )
-    state = able.invoke({"messages": [HumanMessage(QUESTION)]})
-    assert results(state) == ["Ada."]
+    state = agent.invoke({"messages": [HumanMessage(QUESTION)]})
+    assert read_results(state) == ["Ada."]
     assert not state.get("tersely_originals")
-    able = agent(scripted(calls("fails"), AIMessage(content="Done.")), compressor)
+
+
+def test_errors_of_tools_pass_through(bundled: Compressor) -> None:
+    agent = make_agent(scripted(call_tools("fails"), AIMessage(content="Done.")), bundled)
     with pytest.raises(ValueError, match="no page"):
-        able.invoke({"messages": [HumanMessage(QUESTION)]})
+        agent.invoke({"messages": [HumanMessage(QUESTION)]})
 
 
-def test_older_results_are_shown_compressed(compressor: Compressor) -> None:
-    edit = TerselyContextEdit(trigger=100, keep=1, over=40, compressor=compressor)
-    model = Recording(messages=iter([calls("tower"), calls("pier"), AIMessage(content="Ada.")]))
-    able = create_agent(model, [tower, pier], middleware=[ContextEditingMiddleware(edits=[edit])])
-    state = able.invoke({"messages": [HumanMessage(QUESTION)]})
-    assert results(state) == list(PAGES.values()), "the history stays whole"
+def test_older_results_are_shown_compressed_and_stay_whole_in_the_history(bundled: Compressor) -> None:
+    edit = TerselyContextEdit(trigger=100, keep=1, over=40, compressor=bundled)
+    model = recording(call_tools("tower"), call_tools("pier"), AIMessage(content="Ada."))
+    agent = create_agent(model, [tower, pier], middleware=[ContextEditingMiddleware(edits=[edit])])
+    state = agent.invoke({"messages": [HumanMessage(QUESTION)]})
+    assert read_results(state) == list(PAGES.values())
     *_, last = model.seen
     older, newest = (m.content for m in last if isinstance(m, ToolMessage))
-    assert "Ada holds the spare key." in older
-    assert compressor.count_tokens(older) <= 40
+    assert ANSWER in older
+    assert bundled.count_tokens(older) <= 40
     assert newest == PAGES["pier"]
 
 
-def test_a_summary_needs_no_model(compressor: Compressor) -> None:
-    summary = TerselySummary(budget=60, summarizer=Summarizer(compressor=compressor))
-    model = scripted(calls("tower"), calls("pier"), AIMessage(content="Ada."))
+def test_a_summary_needs_no_model(bundled: Compressor) -> None:
+    summary = TerselySummary(budget=60, summarizer=Summarizer(compressor=bundled))
+    model = scripted(call_tools("tower"), call_tools("pier"), AIMessage(content="Ada."))
     middleware = SummarizationMiddleware(
         scripted(), trigger=("messages", 4), keep=("messages", 2), summarizer=summary
     )
     state = create_agent(model, [tower, pier], middleware=[middleware]).invoke(
         {"messages": [HumanMessage(QUESTION)]}
     )
-    told = str(state["messages"][0].content)
-    assert "Ada holds the spare key." in told
-    assert results(state) == [PAGES["pier"]]
+    assert ANSWER in str(state["messages"][0].content)
+    assert read_results(state) == [PAGES["pier"]]
     assert summary([AIMessage(content="")]) == ""
 
 
-def test_bad_settings() -> None:
+def test_bad_settings_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="1 or more"):
         TerselyMiddleware(over=0)

@@ -20,13 +20,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tersely import Compressor, InvalidInputError
 from tersely.chat.transcript import size
 from tersely_langchain import TerselyMemory
-from tersely_langchain.bridge import mapping
-from tests.integrations.langchain_models import Recording, Scripted, calls, scripted
+from tersely_langchain.messages import to_openai
+from tests.integrations.scripted_langchain import Recording, Scripted, call_tools, recording, scripted
 from tests.sdk.fakes import FakeScorer
 
 LIMIT = 600
 TASK = "Find out who holds the spare key of lighthouse LH-2231."
 THREAD: dict[str, Any] = {"configurable": {"thread_id": "t"}}
+MANY_TURNS: dict[str, Any] = {"recursion_limit": 100}
 
 
 @tool
@@ -36,173 +37,192 @@ def look(page: int) -> str:
     return f"Page {page}. {' '.join(words)}. The spare key of page {page} is in drawer {page * 7}."
 
 
-def compressor() -> Compressor:
+def make_compressor() -> Compressor:
     return Compressor(FakeScorer())
 
 
-def turns(count: int, start: int = 0) -> list[AIMessage]:
-    return [calls("look", number=i, page=i) for i in range(start, start + count)]
+def look_at_pages(count: int) -> list[AIMessage]:
+    """The model's messages that look at pages 0, 1, ..., one at a time."""
+    return [call_tools("look", number=page, page=page) for page in range(count)]
 
 
-def agent(actor: Scripted, saver: Any = None, **options: Any) -> Any:
-    memory = TerselyMemory(limit=LIMIT, compressor=compressor(), **options)
-    return create_agent(actor, [look], middleware=[memory], checkpointer=saver, system_prompt="Be brief.")
+def make_agent(chat_model: Scripted, saver: Any = None, **options: Any) -> Any:
+    memory = TerselyMemory(limit=LIMIT, compressor=make_compressor(), **options)
+    return create_agent(
+        chat_model, [look], middleware=[memory], checkpointer=saver, system_prompt="Be brief."
+    )
 
 
-def shown(model: Recording) -> list[list[Any]]:
-    """What the model has been shown, the system prompt left out."""
+def contexts_of(model: Recording) -> list[list[Any]]:
+    """What the model was shown in each call, without the system prompt."""
     return [messages[1:] for messages in model.seen]
 
 
-@pytest.mark.parametrize("way", ["sync", "async", "stream"])
-def test_the_model_never_sees_more_than_the_limit(way: str) -> None:
-    model = Recording(messages=iter([*turns(12), AIMessage("Drawer 77.")]))
-    able = agent(model, pins={"rule": "Count stone towers only."})
-    asked = {"messages": [HumanMessage(TASK)]}
-    if way == "sync":
-        state = able.invoke(asked, {"recursion_limit": 100})
-    elif way == "async":
-        state = asyncio.run(able.ainvoke(asked, {"recursion_limit": 100}))
+def read_contents(context: list[Any]) -> list[tuple[str, str]]:
+    return [(message.type, message.text) for message in context]
+
+
+@pytest.mark.parametrize("mode", ["sync", "async", "stream"])
+def test_the_model_never_sees_more_than_the_limit(mode: str) -> None:
+    model = recording(*look_at_pages(12), AIMessage("Drawer 77."))
+    agent = make_agent(model, pins={"rule": "Count stone towers only."})
+    inputs = {"messages": [HumanMessage(TASK)]}
+    if mode == "sync":
+        state = agent.invoke(inputs, MANY_TURNS)
+    elif mode == "async":
+        state = asyncio.run(agent.ainvoke(inputs, MANY_TURNS))
     else:
-        *_, state = able.stream(asked, {"recursion_limit": 100}, stream_mode="values")
+        *_, state = agent.stream(inputs, MANY_TURNS, stream_mode="values")
     assert state["messages"][-1].content == "Drawer 77."
     assert len(state["messages"]) == 1 + 2 * 12 + 1, "the history stays whole"
-    count = compressor().count_tokens
+    count = make_compressor().count_tokens
     assert {messages[0].content for messages in model.seen} == {"Be brief."}
-    contexts = shown(model)
+    contexts = contexts_of(model)
     assert len(contexts) == 13
     assert any("Count stone towers only." in str(c) for c in contexts), "there was a reset"
     for context in contexts:
-        assert size([mapping(m) for m in context], count) < LIMIT
+        assert size([to_openai(m) for m in context], count) < LIMIT
         assert context[0].content == TASK
-        answered = [m.tool_call_id for m in context if isinstance(m, ToolMessage)]
-        assert answered == [c["id"] for m in context if isinstance(m, AIMessage) for c in m.tool_calls]
+        results = [m.tool_call_id for m in context if isinstance(m, ToolMessage)]
+        assert results == [c["id"] for m in context if isinstance(m, AIMessage) for c in m.tool_calls]
     history = {m.id: m for m in state["messages"]}
-    verbatim = [m for m in contexts[-1] if m.id in history]
-    assert verbatim
-    assert all(m == history[m.id] for m in verbatim), "what is as it was goes out as it was"
+    unchanged = [m for m in contexts[-1] if m.id in history]
+    assert unchanged
+    assert all(m == history[m.id] for m in unchanged), "LangChain's own messages, with all that they hold"
 
 
 def test_the_prompt_grows_at_its_end_between_resets() -> None:
-    model = Recording(messages=iter([*turns(12), AIMessage("Drawer 77.")]))
-    agent(model).invoke({"messages": [HumanMessage(TASK)]}, {"recursion_limit": 100})
-    contexts = [[(m.type, m.text, m.id) for m in c] for c in shown(model)]
-    grown = [new[: len(old)] == old for old, new in pairwise(contexts)]
-    resets = grown.count(False)
-    assert 1 <= resets <= 6
-    assert grown.count(True) >= 5
+    model = recording(*look_at_pages(12), AIMessage("Drawer 77."))
+    make_agent(model).invoke({"messages": [HumanMessage(TASK)]}, MANY_TURNS)
+    contexts = [[(m.type, m.text, m.id) for m in context] for context in contexts_of(model)]
+    grows = [new[: len(old)] == old for old, new in pairwise(contexts)]
+    assert 1 <= grows.count(False) <= 6, "resets"
+    assert grows.count(True) >= 5
 
 
 def test_a_checkpoint_brings_the_context_back() -> None:
-    script = [*turns(9), AIMessage("Hm.")]
-    whole = Recording(messages=iter(script))
     saver = InMemorySaver()
-    agent(whole, saver).invoke(
-        {"messages": [HumanMessage(TASK, id="task")]}, {**THREAD, "recursion_limit": 99}
-    )
-    more = {"messages": [HumanMessage("Look again.", id="again")]}
-    again = Recording(messages=iter([AIMessage("Drawer 7.")]))
-    state = agent(again, saver).invoke(more, THREAD)
-    (context,) = shown(again)
+    first = recording(*look_at_pages(9), AIMessage("Hm."))
+    make_agent(first, saver).invoke({"messages": [HumanMessage(TASK, id="task")]}, {**THREAD, **MANY_TURNS})
+    second = recording(AIMessage("Drawer 7."))
+    state = make_agent(second, saver).invoke({"messages": [HumanMessage("Look again.", id="again")]}, THREAD)
+    (context,) = contexts_of(second)
     assert context[-1].content == "Look again."
-    before = [(m.type, m.text) for m in shown(whole)[-1]]
-    assert [(m.type, m.text) for m in context][: len(before)] == before
+    before = read_contents(contexts_of(first)[-1])
+    assert read_contents(context)[: len(before)] == before
     assert state["tersely_memory"]["read"] == len(state["messages"]) - 1
-    kept = state["tersely_memory"]["events"]
-    assert all("id" in e for e in kept if e["kind"] == "message"), "messages are kept once, in the history"
-    assert [e["kind"] for e in kept].count("reset") <= 1
+    events = state["tersely_memory"]["events"]
+    assert all("id" in e for e in events if e["kind"] == "message"), "messages are kept once, in the history"
+    assert [e["kind"] for e in events].count("reset") <= 1
 
 
-def test_going_back_in_time_goes_back_in_memory() -> None:
+def test_going_back_to_a_checkpoint_brings_its_context_back() -> None:
     saver = InMemorySaver()
-    model = Recording(messages=iter([*turns(9), AIMessage("Hm.")]))
-    able = agent(model, saver)
-    able.invoke({"messages": [HumanMessage(TASK)]}, {**THREAD, "recursion_limit": 99})
-    early = [s for s in able.get_state_history(THREAD) if s.next == ("model",)][-2]
-    other = Recording(messages=iter([AIMessage("Drawer 0.")]))
-    agent(other, saver).invoke(None, early.config)
-    assert [(m.type, m.text) for m in shown(other)[0]] == [(m.type, m.text) for m in shown(model)[1]]
+    model = recording(*look_at_pages(9), AIMessage("Hm."))
+    agent = make_agent(model, saver)
+    agent.invoke({"messages": [HumanMessage(TASK)]}, {**THREAD, **MANY_TURNS})
+    early = [s for s in agent.get_state_history(THREAD) if s.next == ("model",)][-2]
+    second = recording(AIMessage("Drawer 0."))
+    make_agent(second, saver).invoke(None, early.config)
+    assert read_contents(contexts_of(second)[0]) == read_contents(contexts_of(model)[1])
 
 
-def test_a_rewritten_history_is_read_anew(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_edited_history_is_read_again(caplog: pytest.LogCaptureFixture) -> None:
     saver = InMemorySaver()
-    able = agent(Recording(messages=iter([*turns(3), AIMessage("Hm.")])), saver)
-    state = able.invoke({"messages": [HumanMessage(TASK)]}, THREAD)
-    removed = [RemoveMessage(id=m.id) for m in state["messages"][1:5]]
-    again = Recording(messages=iter([AIMessage("Drawer 14.")]))
+    agent = make_agent(recording(*look_at_pages(3), AIMessage("Hm.")), saver)
+    state = agent.invoke({"messages": [HumanMessage(TASK)]}, THREAD)
+    removals = [RemoveMessage(id=m.id) for m in state["messages"][1:5]]
+    second = recording(AIMessage("Drawer 14."))
     with caplog.at_level(logging.INFO, "tersely"):
-        agent(again, saver).invoke({"messages": [*removed, HumanMessage("And now?")]}, THREAD)
+        make_agent(second, saver).invoke({"messages": [*removals, HumanMessage("And now?")]}, THREAD)
     assert "edited" in caplog.text
-    (context,) = shown(again)
+    (context,) = contexts_of(second)
     assert "Page 2" in str(context)
     assert "Page 0" not in str(context)
 
 
 def test_a_model_may_write_the_notes() -> None:
-    notes = Recording(messages=iter([AIMessage(f"Drawers so far: {i}.") for i in range(9)]))
-    model = Recording(messages=iter([*turns(8), AIMessage("Drawer 49.")]))
-    agent(model, model=notes).invoke({"messages": [HumanMessage(TASK)]}, {"recursion_limit": 99})
-    assert notes.seen, "it was asked"
-    assert f"Drawers so far: {len(notes.seen) - 1}." in str(shown(model)[-1])
+    writer = recording(*(AIMessage(f"Drawers so far: {i}.") for i in range(9)))
+    model = recording(*look_at_pages(8), AIMessage("Drawer 49."))
+    make_agent(model, model=writer).invoke({"messages": [HumanMessage(TASK)]}, MANY_TURNS)
+    assert writer.seen, "there was a reset"
+    assert f"Drawers so far: {len(writer.seen) - 1}." in str(contexts_of(model)[-1])
 
 
-def test_a_model_that_fails_is_replaced_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    model = Recording(messages=iter([*turns(8), AIMessage("Drawer 49.")]))
-    able = agent(model, model=scripted())  # it has nothing to say, and raises
-    state = asyncio.run(able.ainvoke({"messages": [HumanMessage(TASK)]}, {"recursion_limit": 99}))
+def test_a_model_that_fails_to_write_notes_is_replaced_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    model = recording(*look_at_pages(8), AIMessage("Drawer 49."))
+    agent = make_agent(model, model=scripted())  # it has no reply, and raises
+    state = asyncio.run(agent.ainvoke({"messages": [HumanMessage(TASK)]}, MANY_TURNS))
     assert state["messages"][-1].content == "Drawer 49."
     assert "sentences of the history take their place" in caplog.text
 
 
-def test_calls_of_a_run_that_was_stopped_are_answered() -> None:
-    model = Recording(messages=iter([AIMessage("Ah.")]))
-    asked = [HumanMessage(TASK), calls("look", page=1), HumanMessage("Never mind.")]
-    agent(model).invoke({"messages": asked})
-    assert [m.type for m in shown(model)[0]] == ["human", "ai", "tool", "human"]
-    assert "interrupted" in shown(model)[0][2].content
+def test_models_that_are_only_asynchronous_write_notes() -> None:
+    class AsyncOnly(Recording):
+        def _generate(self, *args: Any, **options: Any) -> Any:
+            raise NotImplementedError
+
+        async def _agenerate(self, messages: Any, *args: Any, **options: Any) -> Any:
+            return Recording._generate(self, messages)
+
+    writer = AsyncOnly(messages=iter([AIMessage(f"Drawers so far: {i}.") for i in range(9)]))
+    model = recording(*look_at_pages(8), AIMessage("Drawer 49."))
+    asyncio.run(make_agent(model, model=writer).ainvoke({"messages": [HumanMessage(TASK)]}, MANY_TURNS))
+    assert f"Drawers so far: {len(writer.seen) - 1}." in str(contexts_of(model)[-1])
+    prompts = [[m.type for m in messages] for messages in writer.seen]
+    assert all(types == ["human"] for types in prompts), "as text, without calls"
+
+
+def test_calls_of_a_run_that_was_stopped_get_a_result() -> None:
+    model = recording(AIMessage("Ah."))
+    messages = [HumanMessage(TASK), call_tools("look", page=1), HumanMessage("Never mind.")]
+    make_agent(model).invoke({"messages": messages})
+    assert [m.type for m in contexts_of(model)[0]] == ["human", "ai", "tool", "human"]
+    assert "interrupted" in contexts_of(model)[0][2].content
 
 
 def test_long_results_are_compressed_and_can_be_opened() -> None:
-    model = Recording(messages=iter([*turns(2), AIMessage("Hm.")]))
-    state = agent(model, over=40).invoke({"messages": [HumanMessage(TASK)]})
+    model = recording(*look_at_pages(2), AIMessage("Hm."))
+    state = make_agent(model, over=40).invoke({"messages": [HumanMessage(TASK)]})
     assert look.invoke({"page": 1}) in state["tersely_originals"].values()
 
 
 def test_an_edited_message_is_shown_as_edited() -> None:
     saver = InMemorySaver()
-    script = [*turns(9), AIMessage("Hm.")]
-    state = agent(Recording(messages=iter(script)), saver).invoke(
-        {"messages": [HumanMessage(f"{TASK} Mail ada@example.org.", id="task")]},
-        {**THREAD, "recursion_limit": 99},
+    first = recording(*look_at_pages(9), AIMessage("Hm."))
+    state = make_agent(first, saver).invoke(
+        {"messages": [HumanMessage(f"{TASK} Mail ada@example.org.", id="task")]}, {**THREAD, **MANY_TURNS}
     )
     assert state["tersely_memory"]["events"][-1]["kind"] in ("message", "reset")
-    again = Recording(messages=iter([AIMessage("Drawer 7.")]))
+    second = recording(AIMessage("Drawer 7."))
     edited = [HumanMessage(TASK, id="task"), HumanMessage("And now?")]
-    agent(again, saver).invoke({"messages": edited}, THREAD)
-    assert "ada@example.org" not in str(shown(again))
+    make_agent(second, saver).invoke({"messages": edited}, THREAD)
+    assert "ada@example.org" not in str(contexts_of(second))
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_middleware_that_edits_messages_is_heeded(first: bool) -> None:
-    model = Recording(messages=iter([*turns(3), AIMessage("Hm.")]))
-    memory = TerselyMemory(limit=LIMIT, compressor=compressor())
+def test_edits_of_other_middleware_hold(first: bool) -> None:
+    model = recording(*look_at_pages(3), AIMessage("Hm."))
+    memory = TerselyMemory(limit=LIMIT, compressor=make_compressor())
     redaction = PIIMiddleware("email", strategy="redact")
     clearing = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=10, keep=0, placeholder="[gone]")])
     others = [redaction, clearing]
-    able = create_agent(model, [look], middleware=[*others, memory] if first else [memory, *others])
-    able.invoke({"messages": [HumanMessage(f"{TASK} Mail ada@example.org.")]})
+    agent = create_agent(model, [look], middleware=[*others, memory] if first else [memory, *others])
+    agent.invoke({"messages": [HumanMessage(f"{TASK} Mail ada@example.org.")]})
     assert "ada@example.org" not in str(model.seen)
     assert "[gone]" in str(model.seen[-1])
 
 
-def test_messages_that_openai_has_no_form_for_do_not_end_the_thread() -> None:
-    odd = [
+def test_messages_without_a_form_in_openais_format_do_not_end_the_thread() -> None:
+    messages = [
         HumanMessage(TASK),
         HumanMessage(
             [{"type": "text", "text": "See this."}, {"type": "video", "url": "https://example.org/a.mp4"}]
         ),
         ToolMessage("Found at last.", tool_call_id="gone"),
-        calls("look", "look", page=1),
+        call_tools("look", "look", page=1),
         ToolMessage("Page one.", tool_call_id="look0"),
         ToolMessage("Of another call.", tool_call_id="other"),
         ToolMessage("Too late.", tool_call_id="look1"),
@@ -211,80 +231,65 @@ def test_messages_that_openai_has_no_form_for_do_not_end_the_thread() -> None:
         AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": None, "type": "tool_call"}]),
         ChatMessage("Objection.", role="critic"),
     ]
-    model = Recording(messages=iter([AIMessage("Ah."), AIMessage("Yes.")]))
-    able = agent(model, InMemorySaver())
-    able.invoke({"messages": odd}, THREAD)
-    able.invoke({"messages": [HumanMessage("Go on.")]}, THREAD)
-    told = str([m.content for m in shown(model)[-1]])
+    model = recording(AIMessage("Ah."), AIMessage("Yes."))
+    agent = make_agent(model, InMemorySaver())
+    agent.invoke({"messages": messages}, THREAD)
+    agent.invoke({"messages": [HumanMessage("Go on.")]}, THREAD)
+    contents = str([m.content for m in contexts_of(model)[-1]])
     for words in ("a.mp4", "Found at last", "Page one", "Of another", "Too late", "Write JSON", "Objection"):
-        assert words in told
+        assert words in contents
 
 
-def test_a_lower_limit_makes_the_context_anew() -> None:
+def test_a_lower_limit_makes_the_context_smaller() -> None:
     saver = InMemorySaver()
-    model = Recording(messages=iter([*turns(6), AIMessage("Hm.")]))
-    high = TerselyMemory(limit=4000, compressor=compressor())
-    able = create_agent(model, [look], middleware=[high], checkpointer=saver)
-    able.invoke({"messages": [HumanMessage(TASK)]}, {**THREAD, "recursion_limit": 99})
-    again = Recording(messages=iter([AIMessage("Drawer 7.")]))
-    agent(again, saver).invoke({"messages": [HumanMessage("And now?")]}, THREAD)
-    (context,) = shown(again)
-    assert size([mapping(m) for m in context], compressor().count_tokens) < LIMIT
+    model = recording(*look_at_pages(6), AIMessage("Hm."))
+    memory = TerselyMemory(limit=4000, compressor=make_compressor())
+    agent = create_agent(model, [look], middleware=[memory], checkpointer=saver)
+    agent.invoke({"messages": [HumanMessage(TASK)]}, {**THREAD, **MANY_TURNS})
+    second = recording(AIMessage("Drawer 7."))
+    make_agent(second, saver).invoke({"messages": [HumanMessage("And now?")]}, THREAD)
+    (context,) = contexts_of(second)
+    assert size([to_openai(m) for m in context], make_compressor().count_tokens) < LIMIT
 
 
 def test_equal_messages_keep_their_ids() -> None:
-    asked = [
+    messages = [
         HumanMessage(TASK),
         AIMessage("Ok.", id="a"),
         HumanMessage("More.", id="b"),
         AIMessage("Ok.", id="c"),
+        AIMessage("Ok.", id="c"),
+        HumanMessage("More.", id="d"),
     ]
-    model = Recording(messages=iter([AIMessage("Ah.")]))
-    agent(model).invoke({"messages": [*asked, AIMessage("Ok.", id="c"), HumanMessage("More.", id="d")]})
-    assert [m.id for m in shown(model)[0]][1:] == ["a", "b", "c", "d"]
+    model = recording(AIMessage("Ah."))
+    make_agent(model).invoke({"messages": messages})
+    assert [m.id for m in contexts_of(model)[0]][1:] == ["a", "b", "c", "d"]
 
 
 def test_changed_pins_hold_from_the_next_reset_on() -> None:
     saver = InMemorySaver()
-    first = Recording(messages=iter([AIMessage("Yes.")]))
-    agent(first, saver, pins={"rule": "Stone only.", "old": "Forget me."}).invoke(
+    first = recording(AIMessage("Yes."))
+    make_agent(first, saver, pins={"rule": "Stone only.", "old": "Forget me."}).invoke(
         {"messages": [HumanMessage(TASK)]}, THREAD
     )
-    model = Recording(messages=iter([*turns(9), AIMessage("Hm.")]))
-    agent(model, saver, pins={"rule": "Wood only."}).invoke(
-        {"messages": [HumanMessage("Look.")]}, {**THREAD, "recursion_limit": 99}
+    second = recording(*look_at_pages(9), AIMessage("Hm."))
+    make_agent(second, saver, pins={"rule": "Wood only."}).invoke(
+        {"messages": [HumanMessage("Look.")]}, {**THREAD, **MANY_TURNS}
     )
-    told = str(shown(model)[-1])
-    assert "Wood only." in told
-    assert "Stone only." not in told
-    assert "Forget me." not in told
+    context = str(contexts_of(second)[-1])
+    assert "Wood only." in context
+    assert "Stone only." not in context
+    assert "Forget me." not in context
 
 
-def test_models_that_are_only_asynchronous_write_notes() -> None:
-    class Async(Recording):
-        def _generate(self, *args: Any, **options: Any) -> Any:
-            raise NotImplementedError
-
-        async def _agenerate(self, messages: Any, *args: Any, **options: Any) -> Any:
-            return Recording._generate(self, messages)
-
-    notes = Async(messages=iter([AIMessage(f"Drawers so far: {i}.") for i in range(9)]))
-    model = Recording(messages=iter([*turns(8), AIMessage("Drawer 49.")]))
-    asyncio.run(
-        agent(model, model=notes).ainvoke({"messages": [HumanMessage(TASK)]}, {"recursion_limit": 99})
-    )
-    assert f"Drawers so far: {len(notes.seen) - 1}." in str(shown(model)[-1])
-    assert all([m.type for m in asked] == ["human"] for asked in notes.seen), "as text, without calls"
+def test_a_history_may_begin_with_the_assistant() -> None:
+    model = recording(AIMessage("Ah."))
+    make_agent(model).invoke({"messages": [AIMessage("Hello."), HumanMessage(TASK)]})
+    assert [m.content for m in contexts_of(model)[0]][1:] == ["Hello.", TASK]
 
 
-def test_a_history_may_begin_with_a_greeting() -> None:
-    model = Recording(messages=iter([AIMessage("Ah.")]))
-    agent(model).invoke({"messages": [AIMessage("Hello."), HumanMessage(TASK)]})
-    assert [m.content for m in shown(model)[0]][1:] == ["Hello.", TASK]
-
-
-def test_bad_settings_and_histories() -> None:
+def test_bad_settings_and_a_task_that_is_too_long_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="512"):
-        TerselyMemory(limit=100, compressor=compressor())
+        TerselyMemory(limit=100, compressor=make_compressor())
     with pytest.raises(InvalidInputError, match="Raise the limit"):
-        agent(scripted(AIMessage("x"))).invoke({"messages": [HumanMessage("word " * 900)]})
+        make_agent(scripted(AIMessage("x"))).invoke({"messages": [HumanMessage("word " * 900)]})

@@ -21,90 +21,91 @@ from tersely.memory import AgentMemory, MemoryStore
 from tersely_llamaindex import TerselyMemoryBlock
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
-KEY = "The spare key of the lighthouse hangs behind the stove."
+FACT = "The spare key of the lighthouse hangs behind the stove."
 
 
-def said(text: str) -> ChatMessage:
+def user(text: str) -> ChatMessage:
     return ChatMessage(role="user", content=text)
 
 
-def chat(count: int) -> list[ChatMessage]:
-    talk = [
-        said("I look after the lighthouse of Port Maren. Help me with it."),
+def make_conversation(entries: int) -> list[ChatMessage]:
+    """Two exchanges, the second of which has the fact, and as many of little use as `entries`."""
+    messages = [
+        user("I look after the lighthouse of Port Maren. Help me with it."),
         ChatMessage(role="assistant", content="Gladly."),
-        said(f"{KEY} The lamp was cleaned in May."),
+        user(f"{FACT} The lamp was cleaned in May."),
         ChatMessage(role="assistant", content="Noted."),
     ]
-    for i in range(count):
-        talk.append(said(f"Entry {i}: the wind came from the west all day long."))
-        talk.append(
+    for i in range(entries):
+        messages.append(user(f"Entry {i}: the wind came from the west all day long."))
+        messages.append(
             ChatMessage(role="assistant", content=f"Entry {i} is written down in the log of the tower.")
         )
-    return talk
+    return messages
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     return text.split()
 
 
-def block(**options: Any) -> TerselyMemoryBlock:
+def make_block(**options: Any) -> TerselyMemoryBlock:
     return TerselyMemoryBlock(compressor=Compressor(FakeScorer()), **options)
 
 
-def memory(found: TerselyMemoryBlock, engine: AsyncEngine) -> Memory:
+def make_memory(block: TerselyMemoryBlock, engine: AsyncEngine) -> Memory:
     return Memory.from_defaults(
         token_limit=300,
         chat_history_token_ratio=0.5,
         token_flush_size=40,
-        memory_blocks=[found],
-        tokenizer_fn=words,
+        memory_blocks=[block],
+        tokenizer_fn=split_words,
         async_engine=engine,
     )
 
 
-def test_what_has_left_the_history_comes_back_where_it_is_needed() -> None:
-    bundled = TerselyMemoryBlock(compressor=Compressor(), budget=40)
+def test_messages_that_left_the_history_come_back_where_they_are_needed(bundled: Compressor) -> None:
+    block = TerselyMemoryBlock(compressor=bundled, budget=40)
     engine = create_async_engine("sqlite+aiosqlite:///:memory:")
-    kept = memory(bundled, engine)
+    memory = make_memory(block, engine)
 
-    async def talk() -> list[ChatMessage]:
-        await kept.aput_messages(chat(20))
-        await kept.aput(said("Where does the spare key hang?"))
+    async def converse() -> list[ChatMessage]:
+        await memory.aput_messages(make_conversation(20))
+        await memory.aput(user("Where does the spare key hang?"))
         try:
-            return await kept.aget()
+            return await memory.aget()
         finally:
             await engine.dispose()  # LlamaIndex leaves that to its caller
 
-    system, *history = asyncio.run(talk())
-    assert KEY not in str(history), "it has left the history"
+    system, *history = asyncio.run(converse())
+    assert FACT not in str(history), "it has left the history"
     assert system.role.value == "system"
-    assert KEY in str(system.content)
-    assert bundled.compressor.count_tokens(str(system.content).split("<earlier_conversation>")[1]) < 60
+    assert FACT in str(system.content)
+    assert bundled.count_tokens(str(system.content).split("<earlier_conversation>")[1]) < 60
 
 
-def test_messages_and_their_authors_are_told_apart() -> None:
-    found = block(budget=200)
-    asyncio.run(found.aput(chat(0)))
-    told = asyncio.run(found.aget([said("lighthouse Port Maren gladly key stove")]))
-    assert told.startswith("User\nI look after the lighthouse of Port Maren.")
-    assert "Assistant\nGladly." in told
+def test_messages_are_titled_with_their_authors() -> None:
+    block = make_block(budget=200)
+    asyncio.run(block.aput(make_conversation(0)))
+    content = asyncio.run(block.aget([user("lighthouse Port Maren gladly key stove")]))
+    assert content.startswith("User\nI look after the lighthouse of Port Maren.")
+    assert "Assistant\nGladly." in content
 
 
-def test_a_long_conversation_stays_small() -> None:
-    found = block(limit=600, budget=100)
+def test_a_long_conversation_stays_within_its_limit() -> None:
+    block = make_block(limit=600, budget=100)
 
-    async def talk() -> str:
-        for message in chat(150):
-            await found.aput([message])
-        return await found.aget([said("lighthouse Port Maren")])
+    async def converse() -> str:
+        for message in make_conversation(150):
+            await block.aput([message])
+        return await block.aget([user("lighthouse Port Maren")])
 
-    told = asyncio.run(talk())
-    assert "Port Maren" in told
-    assert found.compressor.count_tokens(told) <= 100
-    held = found._memories["default"]
-    assert held.transcript.resets > 3
-    assert held.transcript.tokens < 600
-    assert not held.transcript.is_full, "nothing waits unseen"
+    content = asyncio.run(converse())
+    assert "Port Maren" in content
+    assert block.compressor.count_tokens(content) <= 100
+    memory = block._memories["default"]
+    assert memory.transcript.resets > 3
+    assert memory.transcript.tokens < 600
+    assert not memory.transcript.is_full, "every message was taken in"
 
 
 def test_calls_and_results_become_text() -> None:
@@ -116,88 +117,89 @@ def test_calls_and_results_become_text() -> None:
     result = ChatMessage(
         role="tool", content="High tide is at noon.", additional_kwargs={"tool_call_id": "1"}
     )
-    found = block(budget=200)
-    asyncio.run(found.aput([result, said("Thanks."), call, result]))
-    told = asyncio.run(found.aget([said("high tide noon call tool")]))
-    assert "Result of a tool: High tide is at noon." in told
-    assert "Call of a tool" in told
+    block = make_block(budget=200)
+    asyncio.run(block.aput([result, user("Thanks."), call, result]))
+    content = asyncio.run(block.aget([user("high tide noon call tool")]))
+    assert "Result of a tool: High tide is at noon." in content
+    assert "Call of a tool" in content
 
 
 def test_sessions_are_kept_apart_and_outlive_the_process(tmp_path: Path) -> None:
-    asked = [said("spare key lighthouse stove")]
+    query = [user("spare key lighthouse stove")]
     with closing(MemoryStore(tmp_path / "chat.db")) as store:
-        first = block(store=store)
-        asyncio.run(first.aput(chat(3), session_id="ada"))
-        told = asyncio.run(first.aget(asked, session_id="ada"))
-        assert KEY in told
-        assert asyncio.run(first.aget(asked, session_id="bob")) == ""
+        first = make_block(store=store)
+        asyncio.run(first.aput(make_conversation(3), session_id="ada"))
+        content = asyncio.run(first.aget(query, session_id="ada"))
+        assert FACT in content
+        assert asyncio.run(first.aget(query, session_id="bob")) == ""
     with closing(MemoryStore(tmp_path / "chat.db")) as store:
-        again = block(store=store)
-        assert asyncio.run(again.aget(asked, session_id="ada")) == told
-        asyncio.run(again.aput(chat(0), session_id="ada"))
-        assert asyncio.run(again.aget(asked)) == ""
+        second = make_block(store=store)
+        assert asyncio.run(second.aget(query, session_id="ada")) == content
+        asyncio.run(second.aput(make_conversation(0), session_id="ada"))
+        assert asyncio.run(second.aget(query)) == ""
 
 
-def test_a_process_that_was_killed_before_a_reset(tmp_path: Path) -> None:
+def test_a_session_goes_on_after_its_process_was_killed_before_a_reset(tmp_path: Path) -> None:
     with closing(MemoryStore(tmp_path / "chat.db")) as store:
         killed = AgentMemory([{"role": "user", "content": "Help."}], limit=512, store=store, session="ada")
         while not killed.transcript.is_full:
-            killed.append({"role": "assistant", "content": f"{KEY} The lamp was cleaned in May."})
-        again = block(limit=512, store=store)
-        asyncio.run(again.aput(chat(0), session_id="ada"))
-        assert KEY in asyncio.run(again.aget([said("spare key stove")], session_id="ada"))
+            killed.append({"role": "assistant", "content": f"{FACT} The lamp was cleaned in May."})
+        block = make_block(limit=512, store=store)
+        asyncio.run(block.aput(make_conversation(0), session_id="ada"))
+        assert FACT in asyncio.run(block.aget([user("spare key stove")], session_id="ada"))
 
 
-def test_lessons_stand_beside_the_conversation() -> None:
+def test_lessons_leave_room_for_the_conversation() -> None:
     with closing(ExperienceBank(":memory:")) as bank:
         lesson = ("Ask the keeper", "When a key is missing.", "He has two.", "Open the door.")
         bank.add(Experience(*lesson, success=True))
         for i in range(4):
-            long = " ".join(f"Rope {i}{j}." for j in range(300))
-            bank.add(Experience(f"Knot {i}", "When a rope tears.", long, f"Mend rope {i}.", success=True))
-        found = block(experience=bank, budget=150)
-        asyncio.run(found.aput(chat(3)))
-        told = asyncio.run(found.aget([said("The spare key is missing behind the stove.")]))
-    assert "He has two." in told
-    assert "data, not instructions" in told
-    assert KEY in told, "long lessons leave room for the conversation"
-    assert found.compressor.count_tokens(told) <= 150
+            content = " ".join(f"Rope {i}{j}." for j in range(300))
+            bank.add(Experience(f"Knot {i}", "When a rope tears.", content, f"Mend rope {i}.", success=True))
+        block = make_block(experience=bank, budget=150)
+        asyncio.run(block.aput(make_conversation(3)))
+        content = asyncio.run(block.aget([user("The spare key is missing behind the stove.")]))
+    assert "He has two." in content
+    assert "data, not instructions" in content
+    assert FACT in content
+    assert block.compressor.count_tokens(content) <= 150
 
 
-def test_it_gives_way_sentence_by_sentence() -> None:
-    found = block(budget=200)
-    asyncio.run(found.aput(chat(3)))
-    told = asyncio.run(found.aget([said("spare key lighthouse hangs stove")]))
-    before = found.compressor.count_tokens(told)
-    short = asyncio.run(found.atruncate(told, before - 20))
-    assert short is not None
-    assert found.compressor.count_tokens(short) <= 20
-    assert KEY in short
-    assert asyncio.run(found.atruncate(told, before)) is None
+def test_a_truncated_block_keeps_what_matters_most() -> None:
+    block = make_block(budget=200)
+    asyncio.run(block.aput(make_conversation(3)))
+    content = asyncio.run(block.aget([user("spare key lighthouse hangs stove")]))
+    tokens = block.compressor.count_tokens(content)
+    truncated = asyncio.run(block.atruncate(content, tokens - 20))
+    assert truncated is not None
+    assert block.compressor.count_tokens(truncated) <= 20
+    assert FACT in truncated
+    assert asyncio.run(block.atruncate(content, tokens)) is None
 
 
-def test_a_message_longer_than_the_limit_is_not_lost() -> None:
-    text = " ".join(f"The rope {i} is wet." for i in range(200)) + f" {KEY}"
-    found = block(limit=512, budget=100)
-    asyncio.run(found.aput([said(text)]))
-    held = found._memories["default"]
-    (key,) = re.findall(r"id of the original: (\w+)", str(held.transcript.messages))
-    assert held.original(key) == text
+def test_the_original_of_a_message_longer_than_the_limit_is_kept() -> None:
+    text = " ".join(f"The rope {i} is wet." for i in range(200)) + f" {FACT}"
+    block = make_block(limit=512, budget=100)
+    asyncio.run(block.aput([user(text)]))
+    memory = block._memories["default"]
+    (key,) = re.findall(r"id of the original: (\w+)", str(memory.transcript.messages))
+    assert memory.original(key) == text
 
 
-def test_nothing_to_tell() -> None:
-    assert asyncio.run(block().aget()) == ""
-    assert asyncio.run(block().aget([said("")])) == ""
+def test_an_empty_memory_gives_an_empty_text() -> None:
+    assert asyncio.run(make_block().aget()) == ""
+    assert asyncio.run(make_block().aget([user("")])) == ""
 
 
 def test_a_failing_model_loses_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    broken = TerselyMemoryBlock(compressor=Compressor(BrokenScorer(RuntimeError("no memory"))), budget=5)
-    asyncio.run(broken.aput(chat(0)))
-    assert KEY in asyncio.run(broken.aget([said("Where is the key?")]))
+    compressor = Compressor(BrokenScorer(RuntimeError("no memory")))
+    block = TerselyMemoryBlock(compressor=compressor, budget=5)
+    asyncio.run(block.aput(make_conversation(0)))
+    assert FACT in asyncio.run(block.aget([user("Where is the key?")]))
     assert "uncompressed" in caplog.text
 
 
 @pytest.mark.parametrize(("options", "least"), [({"limit": 100}, 512), ({"budget": 0}, 1)])
-def test_bad_settings(options: dict[str, int], least: int) -> None:
+def test_bad_settings_are_refused(options: dict[str, int], least: int) -> None:
     with pytest.raises(ValueError, match=f"greater than or equal to {least}"):
-        block(**options)
+        make_block(**options)

@@ -1,0 +1,42 @@
+"""Chat models of LangChain that reply what a test writes down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+
+
+class Scripted(GenericFakeChatModel):
+    """Gives its messages as replies, one by one."""
+
+    def bind_tools(self, tools: Any, **_: Any) -> Scripted:
+        return self
+
+
+class Recording(Scripted):
+    """Also keeps the messages of every call."""
+
+    seen: list[Any] = []  # noqa: RUF012  # pydantic copies it
+
+    def _generate(self, messages: Any, *args: Any, **options: Any) -> Any:
+        self.seen.append(messages)
+        return super()._generate(messages, *args, **options)
+
+
+def scripted(*replies: AIMessage) -> Scripted:
+    return Scripted(messages=iter(replies))
+
+
+def recording(*replies: AIMessage) -> Recording:
+    return Recording(messages=iter(replies))
+
+
+def call_tools(*names: str, number: int = 0, **arguments: Any) -> AIMessage:
+    """Parallel calls with the same arguments. Their ids are numbered from `number` on."""
+    calls = [
+        {"name": name, "args": arguments, "id": f"{name}{i}", "type": "tool_call"}
+        for i, name in enumerate(names, number)
+    ]
+    return AIMessage(content="", tool_calls=calls)
