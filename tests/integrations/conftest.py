@@ -16,7 +16,7 @@ def bundled() -> Compressor:
 
 @pytest.fixture
 def allowed(tmp_path: Path) -> Path:
-    """A folder that a server may read, beside files that it may not read."""
+    """A folder that a server may read, next to files that it may not read."""
     folder = tmp_path / "notes"
     (folder / "town").mkdir(parents=True)
     (folder / "town/museum.md").write_text(MUSEUM, encoding="utf-8")

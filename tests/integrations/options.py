@@ -27,7 +27,7 @@ def all_arguments(**options: Any) -> dict[str, Any]:
 
 
 class RecordingCompressor(Compressor):
-    """Compresses without options, and records those it was given."""
+    """Compresses without options, and records those that it receives."""
 
     def __init__(self) -> None:
         super().__init__(FakeScorer())
