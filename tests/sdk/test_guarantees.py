@@ -15,31 +15,31 @@ from hypothesis import strategies as st
 from tersely import Compressor, Document, TerselyError
 from tersely.text.tokens import encodable
 from tests.sdk import checks, inputs
+from tests.sdk.counters import COUNTERS
 from tests.sdk.fakes import BrokenScorer, FakeScorer
-from tests.sdk.stress import COUNTERS
 
 COMPRESSORS = [Compressor(FakeScorer(), token_counter=counter) for counter in COUNTERS]
 
-anything = st.text(st.characters(exclude_categories=()), max_size=60)
+any_text = st.text(st.characters(exclude_categories=()), max_size=60)
 lines = st.lists(
     st.sampled_from(
         ["A light. Not red.", "| a | b |", "- one", "```", "    x = 1", '{"a": 1}', "", "灯塔。不红。"]
     )
 )
 texts = st.one_of(
-    anything,
+    any_text,
     lines.map("\n".join),
     lines.map("\r\n".join),
     st.integers(0, 2**32).map(lambda seed: inputs.text(random.Random(seed))),
 )
-documents = st.lists(st.builds(Document, texts, st.none() | anything), max_size=5)
+documents = st.lists(st.builds(Document, texts, st.none() | any_text), max_size=5)
 queries = st.sampled_from(["red light", "灯塔", "1861 \ud800 море", "x"])
-options = st.one_of(
+limits = st.one_of(
     st.just({}),
-    st.builds(lambda n: {"budget": n}, st.integers(1, 200)),
-    st.builds(lambda x: {"rate": x}, st.floats(0, 1, exclude_min=True)),
+    st.builds(lambda budget: {"budget": budget}, st.integers(1, 200)),
+    st.builds(lambda rate: {"rate": rate}, st.floats(0, 1, exclude_min=True)),
 )
-more_options = st.fixed_dictionaries(
+other_options = st.fixed_dictionaries(
     {},
     optional={
         "max_docs": st.integers(1, 4),
@@ -47,53 +47,58 @@ more_options = st.fixed_dictionaries(
         "level": st.sampled_from(["auto", 1, 2, 5]),
     },
 )
+option_values = st.none() | st.integers(-2, 2) | st.floats() | st.booleans() | st.text(max_size=3)
+unchecked_options = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys(("budget", "rate", "max_docs", "order", "level"), option_values)
+)
+unchecked_documents = (
+    st.none()
+    | st.text()
+    | st.lists(st.none() | any_text | st.integers() | st.dictionaries(st.text(), st.none()))
+)
 compressors = st.sampled_from(COMPRESSORS)
 
 
-def limits(chosen: dict[str, Any]) -> dict[str, Any]:
-    return {name: chosen.get(name) for name in ("budget", "rate")}
-
-
-@given(compressors, queries, documents, options, more_options)
-def test_1_text_is_made_of_exact_pieces_and_every_unit_is_accounted_for(
-    compressor: Compressor, query: str, docs: list[Document], limit: dict[str, Any], more: dict[str, Any]
+@given(compressors, queries, documents, limits, other_options)
+def test_1_the_text_is_made_of_exact_pieces_and_the_receipt_covers_every_unit(
+    compressor: Compressor, query: str, docs: list[Document], limit: dict[str, Any], other: dict[str, Any]
 ) -> None:
-    result = compressor.compress(query, docs, **limit, **more)
+    result = compressor.compress(query, docs, **limit, **other)
     checks.check_cover(result, docs)
     checks.check_pieces(result, docs)
-    checks.check_documents(result, docs, more.get("max_docs"))
+    checks.check_documents(result, docs, other.get("max_docs"))
 
 
-@given(compressors, queries, documents, options, more_options)
-def test_2_never_over_the_limit_and_never_longer_than_the_input(
-    compressor: Compressor, query: str, docs: list[Document], limit: dict[str, Any], more: dict[str, Any]
+@given(compressors, queries, documents, limits, other_options)
+def test_2_the_text_is_never_over_the_limit_and_never_longer_than_the_input(
+    compressor: Compressor, query: str, docs: list[Document], limit: dict[str, Any], other: dict[str, Any]
 ) -> None:
-    result = compressor.compress(query, docs, **limit, **more)
+    result = compressor.compress(query, docs, **limit, **other)
 
     def count(text: str) -> int:
         return compressor.token_counter.count(encodable(text))
 
-    checks.check_size(result, docs, count, **limits(limit))
+    checks.check_size(result, docs, count, budget=limit.get("budget"), rate=limit.get("rate"))
 
 
-@given(queries, documents, documents, options, more_options)
-def test_3_same_input_same_output_whatever_surrounds_it(
-    query: str, docs: list[Document], others: list[Document], limit: dict[str, Any], more: dict[str, Any]
+@given(queries, documents, documents, limits, other_options)
+def test_3_the_same_input_gives_the_same_output_in_any_batch_and_any_thread(
+    query: str, docs: list[Document], other_docs: list[Document], limit: dict[str, Any], other: dict[str, Any]
 ) -> None:
     compressor = COMPRESSORS[0]
-    alone = Compressor(FakeScorer(), threads=1).compress(query, docs, **limit, **more)
-    requests = [("light", others), (query, docs), (query, docs[::-1])]
-    assert compressor.compress_batch(requests, **limit, **more)[1] == alone
+    single = Compressor(FakeScorer(), threads=1).compress(query, docs, **limit, **other)
+    requests = [("light", other_docs), (query, docs), (query, docs[::-1])]
+    assert compressor.compress_batch(requests, **limit, **other)[1] == single
     with ThreadPoolExecutor(4) as pool:
-        futures = [pool.submit(compressor.compress, query, docs, **limit, **more) for _ in range(4)]
-        assert all(future.result() == alone for future in futures)
+        futures = [pool.submit(compressor.compress, query, docs, **limit, **other) for _ in range(4)]
+        assert all(future.result() == single for future in futures)
 
 
-@given(queries, documents, options, more_options)
-def test_4_a_failure_of_the_model_gives_everything_back(
-    query: str, docs: list[Document], limit: dict[str, Any], more: dict[str, Any]
+@given(queries, documents, limits, other_options)
+def test_4_a_failing_model_gives_everything_back(
+    query: str, docs: list[Document], limit: dict[str, Any], other: dict[str, Any]
 ) -> None:
-    result = Compressor(BrokenScorer(RuntimeError("broken"))).compress(query, docs, **limit, **more)
+    result = Compressor(BrokenScorer(RuntimeError("broken"))).compress(query, docs, **limit, **other)
     assert result.status in ("failed_open", "unchanged", "bypassed")
     checks.check_cover(result, docs)
     checks.check_pieces(result, docs)
@@ -101,39 +106,27 @@ def test_4_a_failure_of_the_model_gives_everything_back(
     assert result.tokens_after == result.tokens_before
 
 
-@given(
-    st.none() | anything | st.integers(),
-    st.none()
-    | st.text()
-    | st.lists(st.none() | anything | st.integers() | st.dictionaries(st.text(), st.none())),
-    st.fixed_dictionaries(
-        {},
-        optional={
-            name: st.none() | st.integers(-2, 2) | st.floats() | st.booleans() | st.text(max_size=3)
-            for name in ("budget", "rate", "max_docs", "order", "level")
-        },
-    ),
-)
-def test_4_bad_arguments_raise_nothing_but_our_errors(
-    query: Any, docs: Any, given_options: dict[str, Any]
-) -> None:
+@given(st.none() | any_text | st.integers(), unchecked_documents, unchecked_options)
+def test_4_bad_arguments_raise_only_errors_of_tersely(query: Any, docs: Any, options: dict[str, Any]) -> None:
     with contextlib.suppress(TerselyError):
-        COMPRESSORS[0].compress(query, docs, **given_options)
+        COMPRESSORS[0].compress(query, docs, **options)
 
 
-@given(compressors, queries, documents, options, more_options)
-def test_5_and_6_units_are_whole_unless_one_alone_exceeds_the_limit(
-    compressor: Compressor, query: str, docs: list[Document], limit: dict[str, Any], more: dict[str, Any]
+@given(compressors, queries, documents, limits, other_options)
+def test_5_and_6_a_unit_is_whole_unless_it_alone_exceeds_the_limit(
+    compressor: Compressor, query: str, docs: list[Document], limit: dict[str, Any], other: dict[str, Any]
 ) -> None:
-    result = compressor.compress(query, docs, **limit, **more)
+    result = compressor.compress(query, docs, **limit, **other)
     checks.check_wholeness(result, docs)
-    if not limit and "level" not in more:
+    if not limit and "level" not in other:
         assert all(span.reason != "truncated" for span in (*result.kept, *result.dropped))
 
 
 @settings(max_examples=20)
-@given(queries, documents, options)
-def test_7_nothing_touches_the_network(query: str, docs: list[Document], limit: dict[str, Any]) -> None:
+@given(queries, documents, limits)
+def test_7_a_compression_never_touches_the_network(
+    query: str, docs: list[Document], limit: dict[str, Any]
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket, "socket", None)
         patch.setattr(socket, "getaddrinfo", None)
