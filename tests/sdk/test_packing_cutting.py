@@ -1,3 +1,5 @@
+"""Cutting a unit that is too large: where it is cut, what may be cut, and that nothing is lost."""
+
 from __future__ import annotations
 
 from itertools import pairwise
@@ -12,28 +14,27 @@ TABLE = "| year | place | note |\n|---|---|---|\n" + "".join(
 )
 
 
-def whole(text: str, kind: str = "table") -> Unit:
-    return Unit(0, len(text.rstrip()), kind, True)
-
-
 def test_rows_stay_whole_where_they_fit() -> None:
     unit = split_units(TABLE)[0]
     assert unit.atomic
     pieces = cut(TABLE, unit, cost=900, room=100)
-    lines = set(TABLE.splitlines())
+    rows = set(TABLE.splitlines())
     assert len(pieces) > 5
     for piece in pieces:
-        assert set(TABLE[piece.start : piece.end].splitlines()) <= lines
+        assert set(TABLE[piece.start : piece.end].splitlines()) <= rows
 
 
 @pytest.mark.parametrize(
-    "text", [TABLE, "x" * 5000, "word " * 2000, "{" + '"k": [1, 2, 3], ' * 300 + "}", "汉字" * 900]
+    "text",
+    [TABLE, "x" * 5000, "word " * 2000, "{" + '"k": [1, 2, 3], ' * 300 + "}", "汉字" * 900],
+    ids=["table", "one word", "words", "json", "unspaced"],
 )
 @pytest.mark.parametrize("room", [1, 2, 10, 100])
 def test_pieces_hold_every_visible_character_in_order(text: str, room: int) -> None:
-    pieces = cut(text, whole(text), cost=len(text) // 4, room=room)
+    unit = Unit(0, len(text.rstrip()), "table", True)
+    pieces = cut(text, unit, cost=len(text) // 4, room=room)
     assert "".join("".join(text[p.start : p.end].split()) for p in pieces) == "".join(text.split())
-    assert all(a.end <= b.start for a, b in pairwise(pieces))
+    assert all(left.end <= right.start for left, right in pairwise(pieces))
     assert all(len(text[p.start : p.end]) <= max(room * 4, 1) for p in pieces)
 
 
@@ -43,6 +44,6 @@ def test_only_structure_and_endless_sentences_may_be_cut() -> None:
     assert can_cut(Unit(0, 10, "code", True), room=100)
 
 
-def test_no_unit_is_cut_to_shreds() -> None:
+def test_nothing_is_cut_into_pieces_too_small_to_mean_anything() -> None:
     assert can_cut(Unit(0, 1000, "code", True), room=SMALLEST_PIECE)
     assert not can_cut(Unit(0, 1000, "code", True), room=SMALLEST_PIECE - 1)

@@ -1,3 +1,5 @@
+"""Rendering: separators, titles, and citations that lead back to the source."""
+
 from __future__ import annotations
 
 import pytest
@@ -9,16 +11,17 @@ from tersely.text.sentences import split_units
 Ranges = list[tuple[int, int]]
 
 
-def ranges(text: str, *pieces: str) -> Ranges:
-    found: Ranges = []
-    for piece in pieces:
-        start = text.index(piece, found[-1][1] if found else 0)
-        found.append((start, start + len(piece)))
-    return found
+def ranges_of(text: str, *parts: str) -> Ranges:
+    """Where `parts` stand in `text`, in order."""
+    ranges: Ranges = []
+    for part in parts:
+        start = text.index(part, ranges[-1][1] if ranges else 0)
+        ranges.append((start, start + len(part)))
+    return ranges
 
 
 @pytest.mark.parametrize(
-    ("text", "pieces", "kept", "expected"),
+    ("text", "units", "kept", "expected"),
     [
         ("A b.  C d.\tE f.", ("A b.", "C d.", "E f."), [0, 1, 2], "A b.  C d.\tE f."),
         ("A b. C d. E f.", ("A b.", "C d.", "E f."), [0, 2], "A b. E f."),
@@ -33,37 +36,40 @@ def ranges(text: str, *pieces: str) -> Ranges:
         ("A b.", ("A b.",), [], ""),
     ],
 )
-def test_separators(text: str, pieces: tuple[str, ...], kept: list[int], expected: str) -> None:
-    rendered, cited = render_document(text, ranges(text, *pieces), kept)
+def test_a_separator_comes_from_the_source(
+    text: str, units: tuple[str, ...], kept: list[int], expected: str
+) -> None:
+    rendered, citations = render_document(text, ranges_of(text, *units), kept)
     assert rendered == expected
-    for piece in cited:
-        assert rendered[piece.text_start : piece.text_end] == text[piece.start : piece.end]
+    for citation in citations:
+        cited = rendered[citation.text_start : citation.text_end]
+        assert cited == text[citation.start : citation.end]
 
 
-def test_neighbours_are_one_piece() -> None:
+def test_kept_neighbours_share_one_citation() -> None:
     text = "A b. C d.  E f. G h."
-    _, cited = render_document(text, ranges(text, "A b.", "C d.", "E f.", "G h."), [0, 1, 3])
-    assert [(piece.start, piece.end) for piece in cited] == [(0, 9), (16, 20)]
+    _, citations = render_document(text, ranges_of(text, "A b.", "C d.", "E f.", "G h."), [0, 1, 3])
+    assert [(citation.start, citation.end) for citation in citations] == [(0, 9), (16, 20)]
 
 
-def test_documents_titles_and_blank_lines() -> None:
+def test_a_blank_line_separates_documents_and_a_title_has_a_line_of_its_own() -> None:
     documents = [Document("A b.", "One"), Document("C d."), Document("E f.", " "), Document("G h.", "Four")]
     bodies = [render_document(d.text, [(0, 4)], [] if d.title == "Four" else [0]) for d in documents]
-    text, cited = join_documents((i, documents[i], *bodies[i]) for i in (2, 0, 3, 1))
+    text, citations = join_documents((i, documents[i], *bodies[i]) for i in (2, 0, 3, 1))
     assert text == "E f.\n\nOne\nA b.\n\nC d."
-    assert [(piece.doc, piece.text_start, piece.text_end) for piece in cited] == [
+    assert [(citation.doc, citation.text_start, citation.text_end) for citation in citations] == [
         (2, 0, 4),
         (0, 10, 14),
         (1, 16, 20),
     ]
 
 
-def test_every_selection_of_a_mixed_text_is_no_longer_than_the_text() -> None:
+def test_no_selection_of_a_mixed_text_is_longer_than_the_text() -> None:
     text = (
         "# Head\n\nOne two. Three four!\n\n```py\nx = 1\n\ny = 2\n```\n\n"
         "| a | b |\n|---|---|\n| 1 | 2 |\n\n- i\n- ii\n结束。完。"
     )
-    units = [(unit.start, unit.end) for unit in split_units(text)]
-    for mask in range(1 << len(units)):
-        kept = [index for index in range(len(units)) if mask >> index & 1]
-        assert len(render_document(text, units, kept)[0]) <= len(text)
+    ranges = [(unit.start, unit.end) for unit in split_units(text)]
+    for mask in range(1 << len(ranges)):
+        kept = [index for index in range(len(ranges)) if mask >> index & 1]
+        assert len(render_document(text, ranges, kept)[0]) <= len(text)

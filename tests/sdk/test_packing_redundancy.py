@@ -1,4 +1,4 @@
-"""Repeated sentences of other documents: what counts as one, and what a compression does with it."""
+"""Sentences that several documents repeat: what counts as a copy, and what a compression does with it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tersely import Compressor, Document
 from tersely.packing.fill import Candidate, pack
 from tersely.packing.redundancy import comparable_words
 from tests.sdk.checks import check_all
+from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer
 
 SENTENCE = "The harbour was dug in 1871 by Ada Norton."
@@ -22,7 +23,7 @@ SENTENCE = "The harbour was dug in 1871 by Ada Norton."
         "The harbour was dug in 1871[3] by Ada Norton.[12]",
     ],
 )
-def test_copies(copy: str) -> None:
+def test_case_space_quotes_commas_footnotes_and_an_article_make_no_difference(copy: str) -> None:
     assert comparable_words(copy) == comparable_words(SENTENCE) is not None
 
 
@@ -35,7 +36,7 @@ def test_copies(copy: str) -> None:
         ("The pilot — Ada Norton — left it.", "The pilot – Ada Norton – left it."),
     ],
 )
-def test_copies_in_another_type(left: str, right: str) -> None:
+def test_the_kind_of_dash_and_space_before_percent_make_no_difference(left: str, right: str) -> None:
     assert comparable_words(left) == comparable_words(right) is not None
 
 
@@ -66,34 +67,34 @@ def test_copies_in_another_type(left: str, right: str) -> None:
         ("The area is 40 m² in all.", "The area is 40 m2 in all."),
     ],
 )
-def test_no_copies(left: str, right: str) -> None:
+def test_whatever_may_carry_meaning_makes_a_difference(left: str, right: str) -> None:
     assert comparable_words(left) != comparable_words(right)
 
 
-@pytest.mark.parametrize("short", ["Yes, it is.", "", "  ", "OK."])
-def test_short_ones_do_not_count(short: str) -> None:
-    assert comparable_words(short) is None
+@pytest.mark.parametrize("sentence", ["Yes, it is.", "", "  ", "OK."])
+def test_a_short_sentence_is_never_a_copy(sentence: str) -> None:
+    assert comparable_words(sentence) is None
 
 
-def test_unspaced_scripts_count_by_characters() -> None:
+def test_a_script_without_spaces_counts_by_characters() -> None:
     text = "港口于一八七一年由艾达诺顿主持开挖完成"
     assert comparable_words(text) == comparable_words(f"“{text}”") is not None
 
 
-def test_packing_passes_over_what_another_document_has_said() -> None:
-    said = ("harbour", "was", "dug", "in")
+def test_the_limit_pays_once_for_what_two_documents_repeat() -> None:
+    words = ("harbour", "was", "dug", "in")
     ranked = [
-        Candidate(1, 0, 0.9, 5, said),
-        Candidate(0, 0, 0.8, 5, said),
-        Candidate(1, 1, 0.7, 5, said),
+        Candidate(1, 0, 0.9, 5, words),
+        Candidate(0, 0, 0.8, 5, words),
+        Candidate(1, 1, 0.7, 5, words),
         Candidate(0, 1, 0.6, 5),
     ]
     assert pack(ranked, [0, 0], 100)[0] == {(1, 0), (1, 1), (0, 1)}
 
 
-def test_the_copy_that_fits_is_taken_where_the_better_one_does_not() -> None:
-    said = ("harbour", "was", "dug", "in")
-    ranked = [Candidate(0, 0, 0.9, 5, said), Candidate(1, 0, 0.8, 5, said)]
+def test_the_copy_that_fits_is_taken_where_the_better_one_does_not_fit() -> None:
+    words = ("harbour", "was", "dug", "in")
+    ranked = [Candidate(0, 0, 0.9, 5, words), Candidate(1, 0, 0.8, 5, words)]
     assert pack(ranked, [100, 0], 10)[0] == {(1, 0)}
 
 
@@ -105,10 +106,11 @@ DOCS = [
 
 
 @pytest.mark.parametrize("budget", [30, None])
-def test_a_budget_pays_for_one_of_them(budget: int | None) -> None:
-    compressor = Compressor(FakeScorer(), token_counter=lambda text: len(text.split()))
+def test_a_compression_keeps_a_repeated_sentence_once_and_leaves_code_alone(budget: int | None) -> None:
+    compressor = Compressor(FakeScorer(), token_counter=count_words)
     result = compressor.compress("Who dug the harbour in 1871?", DOCS, budget=budget)
-    (dropped,) = [s for s in result.dropped if s.reason == "duplicate"]
-    assert (dropped.doc, DOCS[1].text[dropped.start : dropped.end]) == (1, SENTENCE)
-    assert result.text.count(SENTENCE) == 2  # once as a sentence, once in the code block, which is left alone
-    check_all(result, DOCS, compressor.token_counter.count, budget=budget)
+    (duplicate,) = [span for span in result.dropped if span.reason == "duplicate"]
+    assert duplicate.doc == 1
+    assert DOCS[1].text[duplicate.start : duplicate.end] == SENTENCE
+    assert result.text.count(SENTENCE) == 2  # once as a sentence, once in the code block
+    check_all(result, DOCS, count_words, budget=budget)

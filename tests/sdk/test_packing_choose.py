@@ -1,0 +1,159 @@
+"""The choice, over documents and scores made by hand: threshold, limit, levels, documents, copies."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+
+from tersely.options import CompressionOptions
+from tersely.packing.choose import Choice, choose
+from tersely.packing.prepare import Prepared, Scored
+from tersely.selector import DocumentScores
+from tests.sdk.counters import count_words
+from tests.sdk.packing_cases import make_choice, make_level, make_prepared, make_scores
+
+PREPARED = make_prepared(["Aa bb cc.", "Dd ee.", "Ff gg hh ii."], ["Jj.", "Kk ll mm nn oo."])
+SCORES = [make_scores(0.9, 0.2, 0.5), make_scores(0.1, 0.8)]
+
+
+def choose_from(
+    prepared: Prepared,
+    scores: list[DocumentScores],
+    *,
+    threshold: float | None = None,
+    length_price: float = 0.0,
+    **options: Any,
+) -> Choice:
+    scored = Scored(prepared, scores, None)
+    return choose(scored, CompressionOptions(**options), threshold, length_price, count_words)
+
+
+def limited(limit: int) -> Prepared:
+    return make_prepared(["Aa bb cc.", "Dd ee.", "Ff gg hh ii."], ["Jj.", "Kk ll mm nn oo."], limit=limit)
+
+
+def test_with_a_threshold_every_unit_that_reaches_it_is_kept() -> None:
+    choice = choose_from(PREPARED, SCORES, threshold=0.5)
+    assert choice.kept == choice.candidates == {(0, 0), (0, 2), (1, 1)}
+    assert choice.threshold == 0.5
+
+
+def test_nothing_is_kept_where_nothing_reaches_the_threshold() -> None:
+    assert choose_from(PREPARED, SCORES, threshold=0.95).kept == frozenset()
+
+
+def test_under_a_limit_the_best_units_that_fit_are_kept() -> None:
+    choice = choose_from(limited(8), SCORES)
+    assert choice.kept == {(0, 0), (1, 1)}  # 3 and 5 words
+    assert len(choice.candidates) == 5
+    assert choose_from(limited(7), SCORES).kept == {(0, 0), (0, 2)}  # 5 words do not fit beside 3, but 4 do
+    assert choose_from(limited(0), SCORES).kept == frozenset()
+
+
+def test_a_threshold_beside_a_limit_rules_out_units_that_would_fit() -> None:
+    assert choose_from(limited(9), SCORES, threshold=0.7).kept == {(0, 0), (1, 1)}
+    assert choose_from(limited(9), SCORES).kept == {(0, 0), (1, 1), (1, 0)}
+
+
+def test_packing_scores_rank_the_units_and_scores_are_held_against_the_threshold() -> None:
+    scores = [make_scores(0.9, 0.2, 0.5, packing_scores=[0.1, 0.9, 0.5]), make_scores(0.1, 0.8)]
+    assert choose_from(limited(2), scores).kept == {(0, 1)}
+    assert choose_from(limited(4), scores, threshold=0.5).kept == {(0, 2)}
+
+
+def test_a_length_price_prefers_short_units() -> None:
+    scores = [make_scores(0.5, 0.4, 0.6), make_scores(0.3, 0.0)]
+    assert choose_from(limited(6), scores).kept == {(0, 2), (0, 1)}
+    assert choose_from(limited(6), scores, length_price=1.0).kept == {(1, 0), (0, 1), (0, 0)}
+
+
+def test_without_max_docs_every_document_with_text_is_in_the_sequence() -> None:
+    prepared = make_prepared(["Aa bb."], [], ["Cc dd."])
+    scores = [make_scores(0.2), make_scores(), make_scores(0.9)]
+    assert choose_from(prepared, scores).sequence == (0, 2)
+    assert choose_from(prepared, scores, order="rerank").sequence == (2, 0)
+
+
+def test_max_docs_leaves_the_most_relevant_documents() -> None:
+    prepared = make_prepared(["Aa bb."], ["Cc dd."], ["Ee ff."])
+    scores = [
+        make_scores(0.9, relevance=0.1),
+        make_scores(0.2, relevance=0.6),
+        make_scores(0.3, relevance=0.8),
+    ]
+    choice = choose_from(prepared, scores, max_docs=2)
+    assert choice.sequence == (1, 2)
+    assert choice.kept == choice.candidates == {(1, 0), (2, 0)}
+    assert choose_from(prepared, scores, max_docs=2, order="rerank").sequence == (2, 1)
+
+
+def test_equally_relevant_documents_stay_in_their_order() -> None:
+    prepared = make_prepared(["Aa bb."], ["Cc dd."], ["Ee ff."])
+    scores = [make_scores(0.5)] * 3
+    assert choose_from(prepared, scores, max_docs=2, order="rerank").sequence == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("lowest", "highest", "kept"),
+    [
+        (0, 9, {(0, 0)}),  # "Aa bb cc." has 9 characters
+        (0, 22, {(0, 0), (0, 2)}),  # " Ff gg hh ii." adds 13
+        (0, 100, {(0, 0), (0, 2)}),  # a unit below the threshold only fills up to the lower bound
+        (23, 100, {(0, 0), (0, 1), (0, 2)}),
+    ],
+)
+def test_a_level_keeps_what_it_has_room_for(lowest: int, highest: int, kept: set[tuple[int, int]]) -> None:
+    prepared = make_prepared(["Aa bb cc.", "Dd ee.", "Ff gg hh ii."])
+    scored = Scored(prepared, [make_scores(0.9, 0.2, 0.5)], [make_level(lowest, highest)])
+    choice = choose(scored, CompressionOptions(), 0.5, 0.0, count_words)
+    assert choice.kept == choice.candidates == kept
+
+
+def test_every_document_has_its_own_level() -> None:
+    levels = [make_level(0, 9), make_level(0, 100)]
+    choice = choose(Scored(PREPARED, SCORES, levels), CompressionOptions(), None, 0.0, count_words)
+    assert choice.kept == {(0, 0), (1, 0), (1, 1)}
+
+
+SENTENCE = "The pier was built in 1871."
+
+
+def test_a_sentence_of_another_document_is_kept_once() -> None:
+    prepared = make_prepared(["Aa bb.", SENTENCE], [SENTENCE])
+    choice = choose_from(prepared, [make_scores(0.1, 0.8), make_scores(0.9)])
+    assert choice.kept == {(0, 0), (1, 0)}
+    assert choice.duplicates == {(0, 1)}
+
+
+def test_a_document_may_repeat_itself() -> None:
+    choice = choose_from(make_prepared([SENTENCE, SENTENCE]), [make_scores(0.8, 0.9)])
+    assert choice.kept == {(0, 0), (0, 1)}
+    assert choice.duplicates == frozenset()
+
+
+def test_structure_is_never_a_copy() -> None:
+    prepared = make_prepared([SENTENCE], [SENTENCE], structure=[(1, 0)])
+    choice = choose_from(prepared, [make_scores(0.8), make_scores(0.9)])
+    assert choice.kept == {(0, 0), (1, 0)}
+
+
+def test_kept_units_are_listed_by_document_in_source_order() -> None:
+    choice = make_choice((2, 3), (0, 1), (2, 0), sequence=(2, 0))
+    assert choice.by_document(3) == [[1], [], [0, 3]]
+
+
+def test_choosing_leaves_its_input_unchanged() -> None:
+    scored = Scored(limited(8), copy.deepcopy(SCORES), None)
+    before = copy.deepcopy(scored)
+    first = choose(scored, CompressionOptions(), None, 0.5, count_words)
+    assert scored == before
+    assert choose(scored, CompressionOptions(), None, 0.5, count_words) == first
+
+
+def test_a_choice_is_frozen() -> None:
+    choice = make_choice((0, 0))
+    with pytest.raises(FrozenInstanceError):
+        choice.kept = frozenset()  # type: ignore[misc]
