@@ -1,0 +1,233 @@
+"""The options of a compression: which are refused, what a limit is, and that every caller has all of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import MISSING, FrozenInstanceError
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tersely import CompressionOptions, Compressor, InvalidInputError
+from tersely.cli.arguments import compression_options, parser
+from tersely.options import OPTION_FIELDS, CompressionArguments, Detail, Order
+from tersely.selector.calibration import Calibration
+from tests.sdk.counters import count_words
+from tests.sdk.fakes import FakeScorer
+
+TOKENS = "Pass a whole number of tokens, 1 or more."
+DOCUMENTS = "Pass a whole number of documents, 1 or more."
+RATE = "Pass a share above 0 and at most 1."
+RECALL = "Pass the share of questions that must keep their answer sentence, above 0 and below 1."
+LEVEL = "Pass 'auto' or a level of detail from 1 to 5."
+ORDER = "Pass 'source' or 'rerank'."
+
+BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
+    ({"budget": 0}, f"budget is 0. {TOKENS}"),
+    ({"budget": -5}, f"budget is -5. {TOKENS}"),
+    ({"budget": 2.5}, f"budget is a float. {TOKENS}"),
+    ({"budget": True}, f"budget is True. {TOKENS}"),
+    ({"budget": "9"}, f"budget is a str. {TOKENS}"),
+    ({"rate": 0}, f"rate is 0.0. {RATE}"),
+    ({"rate": -0.1}, f"rate is -0.1. {RATE}"),
+    ({"rate": 1.01}, f"rate is 1.01. {RATE}"),
+    ({"rate": math.nan}, f"rate is nan. {RATE}"),
+    ({"rate": math.inf}, f"rate is inf. {RATE}"),
+    ({"rate": True}, f"rate is True. {RATE}"),
+    ({"rate": "0.5"}, f"rate is a str. {RATE}"),
+    ({"budget": 5, "rate": 0.5}, "Both budget and rate are given. Pass one of them, or neither."),
+    ({"recall": 0}, f"recall is 0.0. {RECALL}"),
+    ({"recall": 1.2}, f"recall is 1.2. {RECALL}"),
+    ({"recall": 1}, f"recall is 1.0, which only the whole text can promise. {RECALL}"),
+    ({"recall": math.nan}, f"recall is nan. {RECALL}"),
+    ({"recall": False}, f"recall is False. {RECALL}"),
+    ({"recall": [0.9]}, f"recall is a list. {RECALL}"),
+    ({"level": 0}, f"level is 0. {LEVEL}"),
+    ({"level": 6}, f"level is 6. {LEVEL}"),
+    ({"level": True}, f"level is True. {LEVEL}"),
+    ({"level": 2.0}, f"level is 2.0. {LEVEL}"),
+    ({"level": "3"}, f"level is '3'. {LEVEL}"),
+    ({"level": "AUTO"}, f"level is 'AUTO'. {LEVEL}"),
+    ({"max_docs": 0}, f"max_docs is 0. {DOCUMENTS}"),
+    ({"max_docs": 1.0}, f"max_docs is a float. {DOCUMENTS}"),
+    ({"max_docs": True}, f"max_docs is True. {DOCUMENTS}"),
+    ({"order": "best"}, f"order is 'best'. {ORDER}"),
+    ({"order": None}, f"order is None. {ORDER}"),
+]
+GOOD_OPTIONS: dict[str, list[Any]] = {
+    "budget": [None, 1, 10**9],
+    "rate": [None, 1e-9, 0.5, 1.0],
+    "recall": [None, 0.01, 0.9, 0.999],
+    "level": [None, *get_args(Detail)],
+    "max_docs": [None, 1, 99],
+    "order": [*get_args(Order)],
+}
+"""By name, values that are taken as they are."""
+
+
+@pytest.mark.parametrize(("options", "message"), BAD_OPTIONS, ids=str)
+def test_a_bad_option_is_refused_with_cause_and_remedy(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError) as error:
+        CompressionOptions(**options)
+    assert str(error.value) == message
+    assert isinstance(error.value, ValueError)
+
+
+@pytest.mark.parametrize(("options", "message"), BAD_OPTIONS, ids=str)
+def test_a_compressor_refuses_the_same_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError) as error:
+        Compressor(FakeScorer()).compress("query", ["a"], **options)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("name", GOOD_OPTIONS)
+def test_a_good_option_is_taken_as_it_is(name: str) -> None:
+    for value in GOOD_OPTIONS[name]:
+        assert getattr(CompressionOptions(**{name: value}), name) == value
+
+
+def test_numbers_of_numpy_become_numbers_of_python() -> None:
+    options = CompressionOptions(budget=np.int64(12), level=np.int32(3), max_docs=np.int8(2), recall=0.9)
+    assert options == CompressionOptions(budget=12, level=3, max_docs=2, recall=0.9)
+    assert type(options.budget) is type(options.level) is type(options.max_docs) is int
+    assert type(CompressionOptions(rate=np.float32(0.5)).rate) is float
+
+
+def test_without_arguments_nothing_is_limited() -> None:
+    options = CompressionOptions()
+    assert not options.is_limited
+    assert options.arguments() == {
+        "budget": None,
+        "rate": None,
+        "recall": None,
+        "level": None,
+        "max_docs": None,
+        "order": "source",
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "is_limited"),
+    [({"budget": 5}, True), ({"rate": 1.0}, True), ({"recall": 0.9, "level": 1, "max_docs": 1}, False)],
+)
+def test_only_budget_and_rate_set_a_limit(options: dict[str, Any], is_limited: bool) -> None:
+    assert CompressionOptions(**options).is_limited is is_limited
+
+
+@pytest.mark.parametrize(
+    ("options", "tokens_before", "limit"),
+    [
+        ({}, 61, 61),
+        ({"budget": 60}, 61, 60),
+        ({"budget": 61}, 61, 61),
+        ({"budget": 10**9}, 61, 61),  # never more than the input
+        ({"budget": 5}, 0, 0),
+        ({"rate": 0.5}, 61, 30),  # 30.5
+        ({"rate": 0.29}, 100, 29),  # 0.29 * 100 is 28.999999999999996
+        ({"rate": 0.07}, 100, 7),  # 0.07 * 100 is 7.000000000000001
+        ({"rate": 0.01}, 61, 0),
+        ({"rate": 1.0}, 61, 61),
+        ({"rate": 1e-9}, 61, 0),
+    ],
+)
+def test_the_limit_is_the_budget_or_the_share_of_the_input(
+    options: dict[str, Any], tokens_before: int, limit: int
+) -> None:
+    assert CompressionOptions(**options).limit(tokens_before) == limit
+
+
+@given(st.floats(0, 1, exclude_min=True), st.integers(0, 10**6))
+def test_a_rate_never_allows_more_than_its_share(rate: float, tokens_before: int) -> None:
+    limit = CompressionOptions(rate=rate).limit(tokens_before)
+    assert 0 <= limit <= tokens_before
+    assert limit <= rate * tokens_before + 1e-6
+    assert limit > rate * tokens_before - 1
+
+
+@pytest.mark.parametrize("name", [field.name for field in OPTION_FIELDS])
+def test_options_are_frozen(name: str) -> None:
+    with pytest.raises(FrozenInstanceError):
+        setattr(CompressionOptions(), name, None)
+
+
+def test_equal_options_are_interchangeable() -> None:
+    assert CompressionOptions(budget=5) == CompressionOptions(budget=5)
+    assert len({CompressionOptions(budget=5), CompressionOptions(budget=5), CompressionOptions()}) == 2
+
+
+def test_keyword_arguments_make_the_same_options_again() -> None:
+    options = CompressionOptions(rate=0.5, recall=0.9, level="auto", max_docs=3, order="rerank")
+    assert CompressionOptions(**options.arguments()) == options
+
+
+# Every option is spelled out once, in CompressionOptions. The rest has to follow.
+
+
+def test_the_keyword_arguments_have_the_names_and_types_of_the_options() -> None:
+    names = [field.name for field in OPTION_FIELDS]
+    types = get_type_hints(CompressionOptions)
+    assert list(get_type_hints(CompressionArguments)) == names
+    assert get_type_hints(CompressionArguments) == {name: types[name] for name in names}
+    assert not CompressionArguments.__required_keys__
+
+
+def test_every_option_has_a_default_and_a_line_of_help() -> None:
+    for field in OPTION_FIELDS:
+        assert field.default is not MISSING
+        assert set(field.metadata) == {"parse", "placeholder", "help"}
+
+
+@pytest.mark.parametrize("command", ["compress", "demo"])
+@pytest.mark.parametrize("field", OPTION_FIELDS, ids=lambda field: field.name)
+def test_the_help_of_a_command_explains_every_option(
+    command: str, field: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parser().parse_args([command, "--help"])
+    words = " ".join(capsys.readouterr().out.split())
+    flag = f"--{field.name.replace('_', '-')} {field.metadata['placeholder']}"
+    assert f"{flag} {field.metadata['help']}" in words
+
+
+@pytest.mark.parametrize(
+    ("flags", "options"),
+    [
+        ([], {}),
+        (["--budget", "9"], {"budget": 9}),
+        (["--rate", "0.5"], {"rate": 0.5}),
+        (["--recall", "0.9"], {"recall": 0.9}),
+        (["--level", "auto"], {"level": "auto"}),
+        (["--level", "3"], {"level": 3}),
+        (["--max-docs", "2"], {"max_docs": 2}),
+        (["--order", "rerank"], {"order": "rerank"}),
+    ],
+    ids=str,
+)
+def test_the_command_line_reads_every_option(flags: list[str], options: dict[str, Any]) -> None:
+    arguments = parser().parse_args(["compress", "-q", "query", *flags])
+    assert compression_options(arguments) == CompressionOptions(**options)
+
+
+def test_the_command_line_reads_no_bad_option() -> None:
+    arguments = parser().parse_args(["compress", "-q", "query", "--level", "high"])
+    with pytest.raises(InvalidInputError, match="level is 'high'"):
+        compression_options(arguments)
+
+
+@pytest.mark.parametrize("name", [field.name for field in OPTION_FIELDS])
+def test_a_compressor_takes_every_option(name: str) -> None:
+    scorer = FakeScorer()
+    scorer.calibration = Calibration(tuple(n / 1000 for n in range(1000)))
+    compressor = Compressor(scorer, token_counter=count_words)
+    for value in GOOD_OPTIONS[name]:
+        result = compressor.compress("red light", ["A light. Not red.", "Bread."], **{name: value})
+        assert result.status in ("compressed", "unchanged")
+
+
+def test_the_cases_above_cover_every_option() -> None:
+    names = {field.name for field in OPTION_FIELDS}
+    assert set(GOOD_OPTIONS) == names
+    assert {name for options, _ in BAD_OPTIONS for name in options} == names
