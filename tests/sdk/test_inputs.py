@@ -1,0 +1,76 @@
+"""What callers may pass as query and documents, and what they are told about anything else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tersely import Compressor, Document, InvalidInputError
+from tersely.inputs import check_count, read_documents, type_name
+from tests.sdk.counters import count_words
+from tests.sdk.fakes import FakeScorer
+
+
+def test_texts_and_mappings_are_documents_too() -> None:
+    docs = [
+        "The lighthouse.",
+        {"text": "Cape Ferro.", "title": "T", "id": "x", "url": "u", "metadata": {"page": 3}},
+    ]
+    compressor = Compressor(FakeScorer(), token_counter=count_words)
+    result = compressor.compress("lighthouse", docs, budget=100)
+    assert result.text == "The lighthouse.\n\nT\nCape Ferro."
+    assert result.documents[1].id == "x"
+    assert result.documents[1].metadata == {"url": "u", "page": 3}
+    assert compressor.compress("lighthouse", iter(docs), budget=100) == result
+
+
+def test_metadata_of_its_own_wins_over_other_keys() -> None:
+    (document,) = read_documents([{"text": "a", "page": 1, "metadata": {"page": 2}}])
+    assert document == Document("a", metadata={"page": 2})
+
+
+@pytest.mark.parametrize(
+    ("query", "docs", "message"),
+    [
+        ("", ["a"], "query is empty"),
+        (" \n", ["a"], "query is empty"),
+        (None, ["a"], "query is None"),
+        (b"q", ["a"], "query is a bytes"),
+        ("q", "a", "Pass a list of documents"),
+        ("q", b"a", "Pass a list of documents"),
+        ("q", Document("a"), "Pass a list of documents"),
+        ("q", {"text": "a"}, "Pass a list of documents"),
+        ("q", None, "documents are None"),
+        ("q", 7, "documents are an int"),
+        ("q", ["a", 7], "Document 1 is an int"),
+        ("q", [None], "Document 0 is None"),
+        ("q", [b"a"], "Document 0 is a bytes"),
+        ("q", [{"content": "a"}], r"Document 0 has no 'text' key, only \['content'\]"),
+        ("q", [{"text": None}], "text that is None"),
+        ("q", [Document(b"a")], "text that is a bytes"),
+        ("q", [Document("a", title=3)], "title that is an int"),
+        ("q", [{"text": "a", "id": 3}], "id that is an int"),
+        ("q", [{"text": "a", "metadata": [1]}], "metadata that is a list"),
+    ],
+)
+def test_bad_input_is_refused_with_cause_and_remedy(query: Any, docs: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message) as error:
+        Compressor(FakeScorer()).compress(query, docs)
+    assert isinstance(error.value, ValueError)
+    assert any(verb in str(error.value) for verb in ("Pass", "Add"))
+
+
+@pytest.mark.parametrize("value", [0, -1, True, 1.0, "1", None])
+def test_a_count_is_a_whole_number_above_zero(value: object) -> None:
+    assert check_count(1, "threads", "threads") == 1
+    with pytest.raises(InvalidInputError, match="Pass a whole number of threads, 1 or more"):
+        check_count(value, "threads", "threads")
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [(None, "None"), (True, "True"), ([], "a list"), (3, "an int"), (Document("a"), "a Document")],
+)
+def test_a_type_is_named_as_it_stands_in_a_sentence(value: object, name: str) -> None:
+    assert type_name(value) == name
