@@ -1,0 +1,70 @@
+"""Running the encoder: threads, batches, devices, and sentences that take several windows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tersely.runtime.artifacts import load_artifact
+from tersely.runtime.session import EncoderSession, usable_cores
+from tersely.selector import ScoredInput
+from tersely.selector.encoder import BATCH_TOKENS, WindowLogits, merge_logits
+from tersely.selector.layout import Window
+from tersely.selector.selector import Selector
+from tersely.text.sentences import split_units
+from tests.sdk.selector_cases import DOCUMENTS, bundled_selector, make_long_input, recording_selector
+
+
+def test_threads_do_not_change_the_scores() -> None:
+    question, documents = "Who designed the lighthouse?", [*DOCUMENTS, *make_long_input(20, 3)]
+    single, parallel = (Selector.load(load_artifact(), threads) for threads in (1, 2))
+    assert parallel.encoder.workers.count == min(2, usable_cores())
+    single_scores = [own.scores for own in single.score(question, documents)]
+    assert single_scores == [own.scores for own in parallel.score(question, documents)]
+
+
+def test_a_sentence_in_several_windows_gets_its_highest_logit() -> None:
+    selector, session = recording_selector()
+    text = "barley " * 400 + "and the lighthouse was designed by Ida Penrose " + "barley " * 300
+    units = [replace(split_units("One.")[0], start=0, end=len(text))]
+    first_pass = selector.first_pass("Who designed the lighthouse?", [ScoredInput(None, text, units)])
+    keep = np.concatenate([outputs[0][:, 0] for outputs in session.outputs])
+    assert len(keep) > 2
+    assert first_pass.logits.keep.tolist() == [pytest.approx(float(keep.max()))]
+    assert keep.min() < keep.max()
+
+
+def test_merged_logits_are_the_highest_and_nan_where_nothing_was_read() -> None:
+    first = Window([], [], sentences=[(0, 0), (0, 1)], documents=[0])
+    second = Window([], [], sentences=[(0, 1), (2, 0)], documents=[0, 2])
+    logits = merge_logits(
+        [
+            WindowLogits(first, np.float32([1.0, 2.0]), np.float32([0.5])),
+            WindowLogits(second, np.float32([3.0, -1.0]), np.float32([0.25, 4.0])),
+        ],
+        offsets=np.array([0, 2, 3, 4]),
+        documents=3,
+    )
+    np.testing.assert_array_equal(logits.keep, [1.0, 3.0, np.nan, -1.0])
+    np.testing.assert_array_equal(logits.relevance, [0.5, np.nan, 4.0])
+
+
+def test_a_gpu_gets_large_runs_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions: list[EncoderSession] = []
+
+    def make_gpu_session(path: Path, threads: int) -> EncoderSession:
+        session = EncoderSession(path, threads)
+        session.on_gpu = True
+        sessions.append(session)
+        return session
+
+    monkeypatch.setattr("tersely.selector.encoder.EncoderSession", make_gpu_session)
+    encoder = Selector.load(load_artifact(), threads=2).encoder
+    assert encoder.session is sessions[-1]
+    assert encoder.session.threads == min(2, usable_cores())
+    assert encoder.workers.count == 1
+    assert encoder.batch_tokens > 10 * BATCH_TOKENS
+    assert bundled_selector().encoder.batch_tokens == BATCH_TOKENS

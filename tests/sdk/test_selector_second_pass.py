@@ -1,0 +1,100 @@
+"""The second pass of the encoder: when it runs, what it reads, and how much of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tersely.selector.encoder import BATCH_TOKENS
+from tersely.selector.features import HOPS, bridge_features, first_features, hop_sentences
+from tersely.selector.selector import HOP_WINDOWS, MORE_TOKENS
+from tests.sdk.selector_cases import (
+    DOCUMENTS,
+    FEW_TOKENS,
+    GATE_CLOSED,
+    GATE_OPEN,
+    NEEDLE_QUESTION,
+    make_input,
+    make_long_input,
+    recording_selector,
+)
+
+TWO_HOP_QUESTION = "Where was the designer of the Brackmoor Lighthouse born?"
+
+
+def test_the_second_pass_runs_only_where_the_gate_is_open() -> None:
+    with_closed_gate, one_pass = recording_selector(gate_logit=GATE_CLOSED)
+    first_scores = with_closed_gate.score(TWO_HOP_QUESTION, DOCUMENTS)
+    assert len(one_pass.windows()) == len(DOCUMENTS)
+    with_open_gate, two_passes = recording_selector(gate_logit=GATE_OPEN)
+    second_scores = with_open_gate.score(TWO_HOP_QUESTION, DOCUMENTS)
+    assert len(two_passes.windows()) == len(DOCUMENTS) + HOPS * (len(DOCUMENTS) - 1)
+    assert two_passes.windows()[: len(DOCUMENTS)] == one_pass.windows()
+    pairs = zip(first_scores, second_scores, strict=True)
+    assert any(not np.allclose(first.scores, second.scores) for first, second in pairs)
+
+
+def test_the_other_documents_are_read_again_behind_each_of_the_best_sentences() -> None:
+    selector, session = recording_selector()
+    first_pass = selector.first_pass(TWO_HOP_QUESTION, DOCUMENTS)
+    matches = first_pass.matches
+    features = first_features(matches, first_pass.logits)
+    first_logits = selector.fusion.first(features)
+    session.inputs.clear()
+    second_features = np.hstack([features, bridge_features(matches, first_logits)])
+    hops = selector.second_pass(first_pass, second_features, first_logits)
+    config = selector.layout.config
+    assert len(session.windows()) == HOPS * (len(DOCUMENTS) - 1)
+    for sentence, logits in zip(hop_sentences(matches, first_logits), hops, strict=True):
+        home = int(matches.document[sentence])
+        evidence = [*matches.title_ids[home], *matches.sentence_ids[sentence]]
+        prefix = [config.cls_id, *matches.query_ids, config.sep_id, *evidence, config.sep_id]
+        windows = [window for window in session.windows() if window[: len(prefix)] == prefix]
+        assert len(windows) == len(DOCUMENTS) - 1
+        assert np.isnan(logits.keep).tolist() == (matches.document == home).tolist()
+        assert np.isnan(logits.relevance).tolist() == [doc == home for doc in range(len(DOCUMENTS))]
+
+
+def test_for_a_single_document_the_second_pass_reads_nothing() -> None:
+    selector, session = recording_selector(gate_logit=GATE_OPEN)
+    scores = selector.score("Who designed the lighthouse?", DOCUMENTS[:1])
+    assert len(session.inputs) == 1
+    assert np.isfinite(scores[0].scores).all()
+
+
+def test_the_second_pass_and_its_batches_are_limited() -> None:
+    selector, session = recording_selector(gate_logit=GATE_OPEN)
+    selector.score(NEEDLE_QUESTION, make_long_input(24, 13))
+    assert len(session.windows()) == 24 + HOPS * HOP_WINDOWS
+    for inputs in session.inputs:
+        assert inputs["input_ids"].size <= BATCH_TOKENS or len(inputs["input_ids"]) == 1
+
+
+LINK_QUESTION = "Where did the maker of the 417 silver spoons of the harbour master grow up?"
+LONG_INPUT = make_long_input(120, 30)
+LONG_INPUT[5] = make_input(None, "The 417 silver spoons of the harbour master were forged by Marla Quint.")
+LONG_INPUT[33] = make_input(None, "Marla Quint learned to forge in Ashgrove.")
+
+
+def test_with_a_closed_gate_no_more_of_a_long_input_is_read() -> None:
+    selector, session = recording_selector(gate_logit=GATE_CLOSED, max_tokens=FEW_TOKENS)
+    selector.first_pass(LINK_QUESTION, LONG_INPUT)
+    first_windows = len(session.windows())
+    selector.score(LINK_QUESTION, LONG_INPUT)
+    assert len(session.windows()) == 2 * first_windows
+
+
+def test_with_an_open_gate_more_of_a_long_input_is_read() -> None:
+    selector, session = recording_selector(gate_logit=GATE_OPEN, max_tokens=FEW_TOKENS)
+    first_pass = selector.first_pass(LINK_QUESTION, LONG_INPUT)
+    first_windows = len(session.windows())
+    first_logits = selector.fusion.first(first_features(first_pass.matches, first_pass.logits))
+    extended = selector.extend_first_pass(first_pass, first_logits)
+    added_lengths = [len(window) for window in session.windows()[first_windows:]]
+    assert MORE_TOKENS - max(added_lengths) < sum(added_lengths) <= MORE_TOKENS
+    assert len(extended.unread) == 120 - first_windows - len(added_lengths)
+    second_hop = int(extended.offsets[33])
+    assert first_pass.logits.keep[second_hop] == first_pass.logits.keep.min()
+    assert extended.logits.keep[second_hop] > extended.logits.keep.min()
+    session.inputs.clear()
+    selector.score(LINK_QUESTION, LONG_INPUT)
+    assert len(session.windows()) == first_windows + len(added_lengths) + HOPS * HOP_WINDOWS
