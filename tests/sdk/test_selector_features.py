@@ -1,0 +1,176 @@
+"""The features of sentences and of a question, against values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tersely.selector.features import (
+    BRIDGE_FEATURES,
+    FIRST_FEATURES,
+    QUERY_FEATURES,
+    REREAD_FEATURES,
+    Logits,
+    best_sentences,
+    bridge_features,
+    bridge_weights,
+    first_features,
+    hop_sentences,
+    query_features,
+    reread_features,
+)
+from tests.sdk.feature_cases import FIRST_LOGITS, LOGITS, MATCHES
+
+FIRST_COLUMNS = {
+    "keep": [2, 0.5, -1, 1],
+    "relevance": [1, 1, -0.5, 0.25],
+    "keep_best_in_document": [2, 2, -1, 1],
+    "keep_below_best": [0, -1.5, -3, -1],
+    "keep_neighbours": [0.5, 2, -1, -1],
+    "relevance_below_best": [0, 0, -1.5, -0.75],
+    "coverage": [1 / 14, 9 / 14, 1 / 14, 0],
+    "coverage_with_title": [5 / 14, 13 / 14, 1 / 14, 0],
+    "coverage_document": [1, 1, 1 / 14, 0],
+    "coverage_rare": [0, 9 / 13, 0, 0],  # term 1 is in two of three documents
+    "numbers": [0.5, 1, 0, 0],
+    "names": [1, 0, 0, 1],
+    "title_in_query": [0.8, 0.8, 0, 0],
+    "opening": [1, 0, 1, 1],
+    "position": [0, math.log(2), 0, 0],
+    "length": [math.log(3), math.log(3), math.log(4), math.log(4)],
+}
+QUERY_VALUES = {
+    "query_length": math.log(5),
+    "query_names": 1,
+    "query_weight": math.sqrt(14),
+    "covered_by_best": 5 / 14,
+    "covered_by_best_document": 1,
+    "best": 3,
+    "lead_over_second_document": 0.5,
+    "lead_over_third_document": 5,
+    "best_relevance": 1,
+}
+# How far the second and the third best sentence are trusted, against one half for the best.
+TRUST_IN_SECOND, TRUST_IN_THIRD = 1 / (1 + math.exp(0.5)), 1 / (1 + math.exp(2))
+BRIDGE_COLUMNS = {
+    "first": [3, 1, -2, 2.5],
+    "first_below_best": [0, -2, -5, -0.5],
+    "first_rank": [0, math.log(3), math.log(4), math.log(2)],
+    # Sentence 0 holds 4/5 of the second title; sentence 3 holds 1/5 of the first and all of the second.
+    "title_in_best": [0.2 * TRUST_IN_SECOND, 0.2 * TRUST_IN_SECOND, max(0.4, TRUST_IN_SECOND), 0],
+    # Token 6, the part of the first title that the question does not hold, stands in sentence 3.
+    "names_best_title": [0, 0, 0, 0.5],
+    # Sentences 0 and 3 share token 5.
+    "shares_terms": [TRUST_IN_SECOND * math.log(5), 0, 0, 0.5 * math.log(5)],
+    "same_document_as_best": [0.5, 0.5, 0, TRUST_IN_SECOND],
+}
+REREAD_COLUMNS = {
+    "hop1_keep": [0, 0, 0.5, 0],
+    "hop1_gain": [0, 0, 1.5, 0],
+    "hop1_relevance": [0, 0, 1.5, 0],
+    "hop1_read": [0, 0, 1, 0],
+    "hop2_keep": [3, 2, 0, 0],
+    "hop2_gain": [1, 1.5, 0, 0],
+    "hop2_relevance": [0.25, 0.25, 0, 0],
+    "hop2_read": [1, 1, 0, 0],
+}
+
+
+def by_name(names: Sequence[str], features: Any) -> dict[str, list[float]]:
+    """The columns of a feature table."""
+    return dict(zip(names, features.T.tolist(), strict=True))
+
+
+def approximately(columns: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    return {name: pytest.approx(column) for name, column in columns.items()}
+
+
+def test_the_first_stage_sees_these_columns() -> None:
+    features = first_features(MATCHES, LOGITS)
+    assert features.shape == (4, len(FIRST_FEATURES))
+    assert by_name(FIRST_FEATURES, features) == approximately(FIRST_COLUMNS)
+
+
+def test_a_neighbour_in_another_document_does_not_count() -> None:
+    logits = replace(LOGITS, keep=np.array([0.0, 0.0, 9.0, -4.0]))
+    column = first_features(MATCHES, logits)[:, FIRST_FEATURES.index("keep_neighbours")]
+    assert column.tolist() == [0, 0, -4, -4]
+
+
+def test_the_gate_sees_these_values_of_a_question() -> None:
+    values = query_features(MATCHES, LOGITS, FIRST_LOGITS)
+    assert by_name(QUERY_FEATURES, values) == pytest.approx(QUERY_VALUES)
+
+
+def test_a_lead_is_never_larger_than_the_one_over_a_missing_document() -> None:
+    first_logits = np.array([30.0, 1.0, -2.0, 25.0])
+    two_documents = replace(MATCHES, title_ids=[[2, 6], []], document=np.array([0, 0, 1, 1]))
+    two_logits = replace(LOGITS, relevance=np.ones(2))
+    start = QUERY_FEATURES.index("lead_over_second_document")
+    leads = slice(start, start + 2)
+    assert query_features(MATCHES, LOGITS, first_logits)[leads].tolist() == [5, 10]
+    assert query_features(two_documents, two_logits, first_logits)[leads].tolist() == [5, 10]
+
+
+def test_best_sentences_come_in_order_and_ties_go_to_the_earlier() -> None:
+    assert best_sentences(FIRST_LOGITS) == [0, 3, 1]
+    assert best_sentences(np.array([1.0, 2.0, 2.0]), 2) == [1, 2]
+    assert best_sentences(np.array([1.0])) == [0]
+
+
+def test_the_second_stage_sees_these_columns_of_the_bridges() -> None:
+    features = bridge_features(MATCHES, FIRST_LOGITS)
+    assert features.shape == (4, len(BRIDGE_FEATURES))
+    assert by_name(BRIDGE_FEATURES, features) == approximately(BRIDGE_COLUMNS)
+
+
+def test_the_second_stage_sees_these_columns_of_the_second_pass() -> None:
+    nan = math.nan
+    hops = [
+        Logits(np.array([nan, nan, 0.5, nan]), np.array([nan, 1.5, nan])),
+        Logits(np.array([3, 2, nan, nan]), np.array([0.25, nan, nan])),
+    ]
+    features = reread_features(MATCHES, LOGITS, hops)
+    assert by_name(REREAD_FEATURES, features) == REREAD_COLUMNS
+    one_hop = reread_features(MATCHES, LOGITS, hops[:1])
+    assert one_hop.tolist() == np.hstack([features[:, :4], np.zeros((4, 4))]).tolist()
+    assert not reread_features(MATCHES, LOGITS, []).any()
+
+
+def test_the_second_pass_starts_from_the_best_sentence_of_each_of_the_best_documents() -> None:
+    assert hop_sentences(MATCHES, np.array([3.0, 4.0, -2.0, 2.5])) == [1, 3]
+    single_document = replace(MATCHES, document=np.zeros(4, np.int64))
+    assert hop_sentences(single_document, FIRST_LOGITS) == [0]
+
+
+def test_a_bridge_does_not_look_at_its_own_document() -> None:
+    # The best sentence and its neighbour hold the whole title of their document.
+    matches = replace(MATCHES, title_ids=[[7, 5], [], []], sentence_ids=[[7, 5], [7, 5], [0], [0]])
+    columns = by_name(BRIDGE_FEATURES, bridge_features(matches, np.array([9.0, 1.0, -2.0, -3.0])))
+    for name in ("title_in_best", "names_best_title", "shares_terms"):
+        assert columns[name] == [0, 0, 0, 0]
+
+
+def test_the_third_best_sentence_is_a_bridge_and_the_fourth_is_not() -> None:
+    matches = replace(
+        MATCHES,
+        title_ids=[[], [], [], [], [4], [7]],
+        sentence_ids=[[0], [0], [4], [7], [0], [0]],
+        texts=[""] * 6,
+        document=np.arange(6),
+    )
+    first_logits = np.array([3.0, 2.0, 1.0, 0.0, -1.0, -1.0])
+    column = bridge_features(matches, first_logits)[:, BRIDGE_FEATURES.index("title_in_best")]
+    assert column.tolist() == pytest.approx([0, 0, 0, 0, TRUST_IN_THIRD, 0])
+
+
+def test_bridge_weights_count_the_terms_that_the_question_does_not_hold() -> None:
+    # The best sentence, 0, brings token 5 (weight 4); the second, 3, brings 5, 6 and 7 (14); the third, 1,
+    # brings 4 (1).
+    expected = [0.5 * 4, TRUST_IN_THIRD * 1, 0, TRUST_IN_SECOND * 14]
+    assert bridge_weights(MATCHES, FIRST_LOGITS).tolist() == pytest.approx(expected)
