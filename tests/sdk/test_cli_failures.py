@@ -1,0 +1,205 @@
+"""What the command does when something fails: a code for each kind, one line, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tersely import Compressor
+from tersely.runtime.session import EncoderSession
+from tests.sdk.cli_runner import (
+    COMMAND,
+    NOTE,
+    QUERY,
+    check_failure,
+    copy_damaged_model,
+    run_tersely,
+    write_json_lines,
+)
+
+UNREACHABLE = "http://127.0.0.1:9/v1"
+on_unix = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes as on Unix")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["explode"],
+        ["compress"],
+        ["compress", "-q", "a", "--frobnicate"],
+        ["compress", "-q", "a", "--batch", "b"],
+        ["compress", "-q", "a", "--budget", "5", "--rate", "0.5"],
+        ["compress", "-q", "a", "--budget", "many"],
+        ["compress", "-q", "a", "--budget", "0"],
+        ["compress", "-q", "a", "--budget", "-3"],
+        ["compress", "-q", "a", "--rate", "0"],
+        ["compress", "-q", "a", "--rate", "1.5"],
+        ["compress", "-q", "a", "--rate", "nan"],
+        ["compress", "-q", "a", "--threads", "-1"],
+        ["compress", "-q", "a", "--tokenizer", "no/such/tokenizer.json"],
+        ["compress", "-q", " "],
+        ["compress", "-q", "a", "absent.txt"],
+        ["compress", "-q", "a", "--json", "--show"],
+        ["compress", "--batch", "absent.jsonl"],
+        ["compress", "--batch", "-", "file.txt"],
+        ["compress", "--batch", "-", "--show"],
+        ["demo", "--rate", "2"],
+        ["inspect", "a", "b"],
+        ["doctor", "--threads", "0"],
+    ],
+    ids=" ".join,
+)
+def test_bad_usage_and_bad_input_exit_with_2(arguments: list[str]) -> None:
+    check_failure(run_tersely(*arguments, stdin=NOTE), 2)
+
+
+def test_input_without_text_exits_with_2() -> None:
+    check_failure(run_tersely("compress", "-q", QUERY, stdin=" \n"), 2, "no text")
+
+
+def test_an_agent_without_its_folder_exits_with_2(tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    result = run_tersely("agent", "--docs", missing, "-q", QUERY, "--base-url", UNREACHABLE)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "There is no folder" in result.stderr
+
+
+def test_a_trace_without_its_file_exits_with_2(tmp_path: Path) -> None:
+    result = run_tersely("trace", tmp_path / "missing")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "there is no file" in result.stderr
+
+
+def test_an_agent_without_its_chat_model_exits_with_3(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Ada holds the key.")
+    result = run_tersely("agent", "--docs", tmp_path, "-q", QUERY, "--base-url", UNREACHABLE)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "cannot be reached" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [["compress", "-q", "a", "--model"], ["inspect"], ["demo", "--model"]], ids=" ".join
+)
+def test_a_model_that_is_missing_or_damaged_exits_with_3(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str]
+) -> None:
+    monkeypatch.setenv("TERSELY_OFFLINE", "1")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for model, message in [
+        (copy_damaged_model(tmp_path / "damaged"), "checksum"),
+        (empty, "manifest.json"),
+        (tmp_path / "absent", "no model folder"),
+        ("someone/some-model", "TERSELY_OFFLINE"),
+    ]:
+        result = run_tersely(*command, model, stdin=NOTE)
+        assert result.exit_code == 3
+        assert result.stderr.startswith("tersely: ")
+        assert result.stderr.count("\n") == 1
+        assert message in result.stderr
+
+
+@pytest.fixture
+def failing_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("the graph fell over")
+
+    monkeypatch.setattr(EncoderSession, "run", fail)
+
+
+@pytest.mark.usefixtures("failing_encoder")
+def test_a_failing_model_passes_the_documents_through_and_exits_with_4() -> None:
+    result = run_tersely("compress", "-q", QUERY, "--rate", "0.2", stdin=NOTE)
+    assert result.exit_code == 4
+    assert all(line in result.stdout for line in NOTE.strip().splitlines())
+    assert result.stderr.startswith("tersely: not compressed, passed through unchanged: ")
+    assert "the graph fell over" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.usefixtures("failing_encoder")
+def test_a_failing_model_passes_every_line_of_a_batch_through(tmp_path: Path) -> None:
+    rows = [{"query": QUERY, "documents": [NOTE]}] * 2
+    result = run_tersely("compress", "--batch", write_json_lines(tmp_path / "batch.jsonl", rows))
+    assert result.exit_code == 4
+    assert [json.loads(line)["status"] for line in result.stdout.splitlines()] == ["failed_open"] * 2
+    assert [line.split(": ")[1] for line in result.stderr.splitlines()] == ["line 1", "line 2"]
+
+
+def test_a_bug_exits_with_1_and_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(Compressor, "compress", fail)
+    result = run_tersely("compress", "-q", QUERY, stdin=NOTE)
+    check_failure(result, 1, "ZeroDivisionError: division by zero")
+
+
+def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Compressor, "compress", interrupt)
+    check_failure(run_tersely("compress", "-q", QUERY, stdin=NOTE), 130, "interrupted")
+
+
+@on_unix
+def test_an_interrupt_from_the_keyboard_leaves_no_traceback() -> None:
+    with subprocess.Popen(
+        [*COMMAND, "compress", "--batch", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # Started in the background by a shell, the tests would ignore the signal, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps({"query": QUERY, "documents": [NOTE]}).encode() + b"\n")
+        process.stdin.flush()
+        process.stdout.readline()  # it is at work now
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (130, b"tersely: interrupted\n")
+
+
+@on_unix
+def test_output_that_nobody_reads_any_more_is_no_error_message(tmp_path: Path) -> None:
+    rows = [{"query": QUERY, "documents": [NOTE] * 20}] * 100
+    path = write_json_lines(tmp_path / "batch.jsonl", rows)
+    with subprocess.Popen(
+        [*COMMAND, "compress", "--batch", path, "--rate", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) == 141
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_a_full_disk_exits_with_1_and_without_a_traceback() -> None:
+    with open("/dev/full", "wb") as full:
+        process = subprocess.run(
+            [*COMMAND, "demo"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert process.returncode == 1
+    assert "No space left on device" in process.stderr
+    assert "Traceback" not in process.stderr
+
+
+@on_unix
+@pytest.mark.parametrize("redirection", ["<&-", ">&-"])
+def test_a_closed_stream_exits_with_1(redirection: str) -> None:
+    shell = ["bash", "-c", f'"$@" {redirection}', "bash", *COMMAND, "compress", "-q", QUERY]
+    process = subprocess.run(shell, input=NOTE, capture_output=True, text=True, check=False)
+    assert process.returncode == 1
+    assert process.stderr == "tersely: standard input or standard output is closed\n"
