@@ -1,4 +1,4 @@
-"""Printing: colours where they belong, nothing that a document could use against the terminal."""
+"""What the command prints: colours where they belong, and nothing that could command the terminal."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Terminal(io.StringIO):
 def result() -> Compression:
     kept = (Span(0, 0, 9, 0.9, "score"), Span(0, 24, 35, 0.8, "score"))
     dropped = (Span(0, 10, 22, 0.1, "threshold"), Span(1, 0, 5, 0.0, "threshold"))
-    return compression(kept, dropped)
+    return make_compression(kept, dropped)
 
 
-def compression(kept: tuple[Span, ...], dropped: tuple[Span, ...]) -> Compression:
+def make_compression(kept: tuple[Span, ...], dropped: tuple[Span, ...]) -> Compression:
     return Compression(
         text="Kept one. Kept three.",
         documents=(CompressedDocument(0, "Kept one. Kept three.", "A title", None, {}, 0.9, kept),),
@@ -55,7 +55,7 @@ def compression(kept: tuple[Span, ...], dropped: tuple[Span, ...]) -> Compressio
         ("never", True, {}, False),
     ],
 )
-def test_when_there_is_colour(
+def test_colour_depends_on_choice_terminal_and_environment(
     monkeypatch: pytest.MonkeyPatch, choice: str, terminal: bool, variables: dict[str, str], color: bool
 ) -> None:
     for name, value in {"NO_COLOR": "", "TERM": "xterm", **variables}.items():
@@ -64,9 +64,9 @@ def test_when_there_is_colour(
 
 
 def test_show_in_colour_keeps_the_whole_text(result: Compression) -> None:
-    shown = show(result, DOCUMENTS, Style(True))
-    assert "\x1b[1mKept one.\x1b[0m \x1b[2mDropped two.\x1b[0m\n\n\x1b[1mKept three.\x1b[0m" in shown
-    assert "\x1b[2mGone.\x1b[0m" in shown
+    text = show(result, DOCUMENTS, Style(True))
+    assert "\x1b[1mKept one.\x1b[0m \x1b[2mDropped two.\x1b[0m\n\n\x1b[1mKept three.\x1b[0m" in text
+    assert "\x1b[2mGone.\x1b[0m" in text
 
 
 def test_show_without_colour_marks_every_sentence(result: Compression) -> None:
@@ -81,7 +81,7 @@ def test_show_without_colour_marks_every_sentence(result: Compression) -> None:
     ]
 
 
-def test_receipt_lists_kept_sentences_with_their_place(result: Compression) -> None:
+def test_the_receipt_lists_kept_sentences_with_their_offsets(result: Compression) -> None:
     assert receipt(result, DOCUMENTS, Style(False)).split("\n") == [
         "A title",
         "  0.90      0-9     Kept one.",
@@ -89,42 +89,42 @@ def test_receipt_lists_kept_sentences_with_their_place(result: Compression) -> N
     ]
 
 
-def test_summary_counts(result: Compression) -> None:
+def test_the_summary_counts_tokens_sentences_and_documents(result: Compression) -> None:
     line = summary(result, DOCUMENTS, 0.0414)
     assert line == ("compressed: 1,200 -> 300 tokens (25%), 2 of 4 sentences from 1 of 2 documents, 41 ms")
 
 
 @pytest.mark.parametrize("view", [show, receipt])
 @pytest.mark.parametrize("color", [True, False])
-def test_documents_cannot_command_the_terminal(view: Callable[..., str], color: bool) -> None:
-    text = "a\x1b[2Jb\x07c\x9bd\re\x7f"
-    span = Span(0, 0, len(text), 1.0, "score")
-    document = Document(text, title="\x1b]0;forged\x07")
-    printed = view(compression((span,), ()), [document], Style(color))
+def test_a_document_cannot_command_the_terminal(view: Callable[..., str], color: bool) -> None:
+    source = "a\x1b[2Jb\x07c\x9bd\re\x7f"
+    span = Span(0, 0, len(source), 1.0, "score")
+    document = Document(source, title="\x1b]0;forged\x07")
+    printed = view(make_compression((span,), ()), [document], Style(color))
     for code in ("\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[36m"):
         printed = printed.replace(code, "")
     assert not [char for char in printed if (ord(char) < 32 and char != "\n") or 0x7F <= ord(char) < 0xA0]
     assert "a\u241b[2Jb\u2407c" in printed
 
 
-def test_space_between_sentences_cannot_command_the_terminal_either() -> None:
+def test_the_space_between_sentences_cannot_command_the_terminal() -> None:
     spans = (Span(0, 0, 2, 1.0, "score"), Span(0, 4, 6, 1.0, "score"))
-    printed = show(compression(spans, ()), [Document("A.\r\x1cB.")], Style(True))
+    printed = show(make_compression(spans, ()), [Document("A.\r\x1cB.")], Style(True))
     assert "\r" not in printed
     assert "\x1c" not in printed
 
 
-def test_label_prefers_title_then_id_then_number() -> None:
+def test_a_document_is_named_by_its_title_or_id_or_number() -> None:
     assert label(Document("x", title="A\nlong  title", id="i"), 0) == "A long title"
     assert label(Document("x", id="i"), 0) == "i"
     assert label(Document("x"), 4) == "document 5"
 
 
-def test_table_aligns() -> None:
+def test_a_table_has_two_aligned_columns() -> None:
     assert table([("a", 1), ("long", "b")], Style(False)) == "a     1\nlong  b"
 
 
-def test_json_line_with_lone_surrogate_is_valid_once_written() -> None:
+def test_a_lone_surrogate_is_valid_json_once_it_is_written() -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace")
     stream.write(to_json({"text": "é \ud800"}))
@@ -133,7 +133,7 @@ def test_json_line_with_lone_surrogate_is_valid_once_written() -> None:
     assert json.loads(raw.getvalue()) == {"text": "é \ud800"}
 
 
-def test_progress_draws_on_a_terminal_and_wipes_itself() -> None:
+def test_progress_draws_on_a_terminal_and_erases_itself() -> None:
     stream = Terminal()
     with Progress(2, stream) as progress:
         progress.step()
