@@ -1,4 +1,4 @@
-"""The wheel by itself: built, installed into an empty environment, run without a network."""
+"""The wheel alone: built, installed into an empty environment, and run without a network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-Offline = Callable[..., subprocess.CompletedProcess[str]]
+RunOffline = Callable[..., subprocess.CompletedProcess[str]]
 
 pytestmark = [
     pytest.mark.slow,
@@ -32,8 +32,8 @@ MAX_IMPORT_SECONDS = 0.25
 MAX_INSTALL_MB = 220
 MAX_MODEL_MB = 25
 
-# Every Python-level use of the network ends the process at once, whatever the code around it would catch.
-# Audit events cannot be unhooked; 97 is a code that nothing else uses.
+# Any use of the network from Python ends the process at once, whatever the code around it would catch. An
+# audit hook cannot be removed. Nothing else exits with 97.
 GUARD = """\
 import os, sys
 def _guard(event, args):
@@ -47,7 +47,7 @@ sys.addaudithook(_guard)
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
-    # From a copy, which leaves the checkout alone; without isolation, which leaves the network alone.
+    # The copy leaves the checkout unchanged. Without isolation, the build needs no network.
     source = out / "source"
     for name in ("sdk", "models/tersely-mini", "integrations"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -59,7 +59,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with nothing but the wheel and what it asks for."""
+    """An environment with the wheel and its dependencies, and nothing else."""
     folder = tmp_path_factory.mktemp("clean")
     venv.create(folder, with_pip=True, symlinks=True)
     constraints = {"PIP_CONSTRAINT": str(ROOT / "constraints.txt")}
@@ -68,99 +68,99 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def offline(environment: Path, tmp_path: Path) -> Offline:
-    """Runs a command of the environment where the network cannot be reached and nothing is set or cached."""
+def run_offline(environment: Path, tmp_path: Path) -> RunOffline:
+    """Runs a command of the environment without a network, without variables and without caches."""
     home, guard = tmp_path / "home", tmp_path / "guard"
     home.mkdir()
     guard.mkdir()
     (guard / "sitecustomize.py").write_text(GUARD, encoding="utf-8")
-    # The guard sees Python; a network namespace, where the kernel allows one, stops native code as well.
+    # The guard sees Python. Where the kernel allows a network namespace, it stops native code too.
     unshare = ["unshare", "--map-root-user", "--net"]
-    permitted = shutil.which("unshare") and subprocess.run([*unshare, "true"], check=False).returncode == 0
-    # No variable of this process goes along: some switch on what a user would not have switched on.
+    can_unshare = shutil.which("unshare") and subprocess.run([*unshare, "true"], check=False).returncode == 0
+    # No variable of this process is passed on. Some turn on what a user would not have turned on.
     variables = {"PATH": os.defpath, "HOME": str(home), "PYTHONPATH": str(guard)}
 
     def run(command: str, *args: str) -> subprocess.CompletedProcess[str]:
-        full = [*(unshare if permitted else []), str(environment / "bin" / command), *args]
-        done = _run(full, variables, cwd=home)
-        assert [str(path) for path in home.rglob("*")] == [], "something was left behind"
-        return done
+        full_command = [*(unshare if can_unshare else []), str(environment / "bin" / command), *args]
+        result = _run(full_command, variables, cwd=home)
+        assert [str(path) for path in home.rglob("*")] == [], "the command left files behind"
+        return result
 
     return run
 
 
-def test_wheel_carries_the_package_and_the_model_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_holds_the_package_and_the_model_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         model = [
             info for info in archive.infolist() if info.filename.startswith("tersely/models/tersely-mini/")
         ]
-    tops = {name.split("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {
+    folders = {name.split("/")[0] for name in names}
+    assert {folder for folder in folders if not folder.endswith(".dist-info")} == {
         "tersely",
         "tersely_haystack",
         "tersely_langchain",
         "tersely_llamaindex",
         "tersely_mcp",
     }
-    needed = ["py.typed", "cli/demo/documents.jsonl", "models/tersely-mini/manifest.json"]
-    assert {f"tersely/{name}" for name in needed} <= set(names)
+    required = ["py.typed", "cli/demo/documents.jsonl", "models/tersely-mini/manifest.json"]
+    assert {f"tersely/{name}" for name in required} <= set(names)
     assert 1 < sum(info.file_size for info in model) / 1e6 <= MAX_MODEL_MB
 
 
-def test_heavy_modules_are_absent(environment: Path) -> None:
+def test_no_heavy_module_is_installed(environment: Path) -> None:
     code = f"import importlib.util as u; print([m for m in {HEAVY!r} if u.find_spec(m)])"
     assert _python(environment, "-c", code) == "[]\n"
-    listed = json.loads(_python(environment, "-m", "pip", "list", "--format", "json"))
-    installed = {row["name"].lower().replace("-", "_") for row in listed}
+    rows = json.loads(_python(environment, "-m", "pip", "list", "--format", "json"))
+    installed = {row["name"].lower().replace("-", "_") for row in rows}
     assert {"tersely", "numpy", "onnxruntime", "sentencex", "tokenizers"} <= installed
     assert not installed & {*HEAVY, "scikit_learn", "faiss_cpu", "nvidia_cublas"}
 
 
-def test_install_is_small(environment: Path) -> None:
+def test_the_installation_is_small(environment: Path) -> None:
     root = _site_packages(environment)
-    of_every_environment = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
+    in_every_environment = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
     size = sum(
         path.stat().st_size
-        for top in root.iterdir()
-        if not top.name.startswith(of_every_environment)
-        for path in (top, *top.rglob("*"))
+        for entry in root.iterdir()
+        if not entry.name.startswith(in_every_environment)
+        for path in (entry, *entry.rglob("*"))
         if path.is_file()
     )
     assert size / 1e6 <= MAX_INSTALL_MB, f"{size / 1e6:.0f} MB"
 
 
-def test_import_is_quick(environment: Path) -> None:
+def test_the_import_is_fast(environment: Path) -> None:
     code = "import time; t = time.perf_counter(); import tersely; print(time.perf_counter() - t)"
     best = min(float(_python(environment, "-c", code)) for _ in range(7))
     assert best <= MAX_IMPORT_SECONDS, f"{best:.3f} s"
 
 
-def test_the_guard_catches_a_connection(offline: Offline) -> None:
+def test_the_guard_ends_a_process_that_connects(run_offline: RunOffline) -> None:
     code = """if True:
         import urllib.request
         try: urllib.request.urlopen("http://127.0.0.1:9")
         except BaseException: print("went unnoticed")
     """
-    done = offline("python", "-c", code)
-    assert (done.returncode, done.stdout) == (97, "")
+    result = run_offline("python", "-c", code)
+    assert (result.returncode, result.stdout) == (97, "")
 
 
-def test_demo_runs_without_a_network_and_leaves_nothing_behind(offline: Offline) -> None:
-    done = offline("tersely", "demo")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "The 20:40 is the last departure of the day" in done.stdout
-    assert done.stdout.splitlines()[-1].startswith("compressed: ")
+def test_the_demo_needs_no_network_and_leaves_no_files(run_offline: RunOffline) -> None:
+    result = run_offline("tersely", "demo")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "The 20:40 is the last departure of the day" in result.stdout
+    assert result.stdout.splitlines()[-1].startswith("compressed: ")
 
 
-def test_doctor_is_content_without_a_network(environment: Path, offline: Offline) -> None:
-    done = offline("tersely", "doctor")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert str(_site_packages(environment) / "tersely/models/tersely-mini") in done.stdout
+def test_doctor_finds_nothing_wrong_without_a_network(environment: Path, run_offline: RunOffline) -> None:
+    result = run_offline("tersely", "doctor")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert str(_site_packages(environment) / "tersely/models/tersely-mini") in result.stdout
 
 
-def test_sdk_tests_do_not_import_what_the_wheel_lacks() -> None:
-    """tests/sdk must run in this environment, so it must collect where heavy modules cannot be imported."""
+def test_the_tests_of_the_sdk_need_no_heavy_module() -> None:
+    """tests/sdk runs with the wheel alone: pytest must collect it while no heavy module can be imported."""
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({HEAVY!r}))\n"
         "import pytest; sys.exit(pytest.main(sys.argv[1:]))"
@@ -179,9 +179,9 @@ def _python(environment: Path, *args: str) -> str:
 
 def _call(command: list[str], variables: Mapping[str, str] | None = None) -> str:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    done = _run(command, {**inherited, **(variables or {})})
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    result = _run(command, {**inherited, **(variables or {})})
+    assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
+    return result.stdout
 
 
 def _run(

@@ -21,7 +21,7 @@ from tests.sdk.fakes import FakeScorer
 
 
 class FixedScorer:
-    """Gives one document's scores, whatever it is asked."""
+    """Gives the same scores of one document for every request."""
 
     threshold = 0.5
 

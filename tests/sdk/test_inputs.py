@@ -1,4 +1,4 @@
-"""What callers may pass as query and documents, and what they are told about anything else."""
+"""What callers may pass as query and documents, and the errors for anything else."""
 
 from __future__ import annotations
 

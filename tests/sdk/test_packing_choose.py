@@ -15,7 +15,6 @@ from tersely.selector import DocumentScores
 from tests.sdk.counters import count_words
 from tests.sdk.packing_cases import make_choice, make_level, make_prepared, make_scores
 
-PREPARED = make_prepared(["Aa bb cc.", "Dd ee.", "Ff gg hh ii."], ["Jj.", "Kk ll mm nn oo."])
 SCORES = [make_scores(0.9, 0.2, 0.5), make_scores(0.1, 0.8)]
 
 
@@ -31,43 +30,50 @@ def choose_from(
     return choose(scored, CompressionOptions(**options), threshold, length_price, count_words)
 
 
-def limited(limit: int) -> Prepared:
+def two_documents(limit: int | None = None) -> Prepared:
+    """Units of 3, 2 and 4 words, and of 1 and 5 words."""
     return make_prepared(["Aa bb cc.", "Dd ee.", "Ff gg hh ii."], ["Jj.", "Kk ll mm nn oo."], limit=limit)
 
 
 def test_with_a_threshold_every_unit_that_reaches_it_is_kept() -> None:
-    choice = choose_from(PREPARED, SCORES, threshold=0.5)
+    choice = choose_from(two_documents(), SCORES, threshold=0.5)
     assert choice.kept == choice.candidates == {(0, 0), (0, 2), (1, 1)}
     assert choice.threshold == 0.5
 
 
 def test_nothing_is_kept_where_nothing_reaches_the_threshold() -> None:
-    assert choose_from(PREPARED, SCORES, threshold=0.95).kept == frozenset()
+    assert choose_from(two_documents(), SCORES, threshold=0.95).kept == frozenset()
 
 
-def test_under_a_limit_the_best_units_that_fit_are_kept() -> None:
-    choice = choose_from(limited(8), SCORES)
-    assert choice.kept == {(0, 0), (1, 1)}  # 3 and 5 words
+@pytest.mark.parametrize(
+    ("limit", "kept"),
+    [
+        (8, {(0, 0), (1, 1)}),  # 3 and 5 words
+        (7, {(0, 0), (0, 2)}),  # 3 and 4 words
+        (0, set()),
+    ],
+)
+def test_under_a_limit_the_best_units_that_fit_are_kept(limit: int, kept: set[tuple[int, int]]) -> None:
+    choice = choose_from(two_documents(limit), SCORES)
+    assert choice.kept == kept
     assert len(choice.candidates) == 5
-    assert choose_from(limited(7), SCORES).kept == {(0, 0), (0, 2)}  # 5 words do not fit beside 3, but 4 do
-    assert choose_from(limited(0), SCORES).kept == frozenset()
 
 
-def test_a_threshold_beside_a_limit_rules_out_units_that_would_fit() -> None:
-    assert choose_from(limited(9), SCORES, threshold=0.7).kept == {(0, 0), (1, 1)}
-    assert choose_from(limited(9), SCORES).kept == {(0, 0), (1, 1), (1, 0)}
+def test_a_threshold_rules_out_units_that_a_limit_has_room_for() -> None:
+    assert choose_from(two_documents(9), SCORES, threshold=0.7).kept == {(0, 0), (1, 1)}
+    assert choose_from(two_documents(9), SCORES).kept == {(0, 0), (1, 1), (1, 0)}
 
 
 def test_packing_scores_rank_the_units_and_scores_are_held_against_the_threshold() -> None:
     scores = [make_scores(0.9, 0.2, 0.5, packing_scores=[0.1, 0.9, 0.5]), make_scores(0.1, 0.8)]
-    assert choose_from(limited(2), scores).kept == {(0, 1)}
-    assert choose_from(limited(4), scores, threshold=0.5).kept == {(0, 2)}
+    assert choose_from(two_documents(2), scores).kept == {(0, 1)}
+    assert choose_from(two_documents(4), scores, threshold=0.5).kept == {(0, 2)}
 
 
 def test_a_length_price_prefers_short_units() -> None:
     scores = [make_scores(0.5, 0.4, 0.6), make_scores(0.3, 0.0)]
-    assert choose_from(limited(6), scores).kept == {(0, 2), (0, 1)}
-    assert choose_from(limited(6), scores, length_price=1.0).kept == {(1, 0), (0, 1), (0, 0)}
+    assert choose_from(two_documents(6), scores).kept == {(0, 2), (0, 1)}
+    assert choose_from(two_documents(6), scores, length_price=1.0).kept == {(1, 0), (0, 1), (0, 0)}
 
 
 def test_without_max_docs_every_document_with_text_is_in_the_sequence() -> None:
@@ -114,7 +120,7 @@ def test_a_level_keeps_what_it_has_room_for(lowest: int, highest: int, kept: set
 
 def test_every_document_has_its_own_level() -> None:
     levels = [make_level(0, 9), make_level(0, 100)]
-    choice = choose(Scored(PREPARED, SCORES, levels), CompressionOptions(), None, 0.0, count_words)
+    choice = choose(Scored(two_documents(), SCORES, levels), CompressionOptions(), None, 0.0, count_words)
     assert choice.kept == {(0, 0), (1, 0), (1, 1)}
 
 
@@ -146,7 +152,7 @@ def test_kept_units_are_listed_by_document_in_source_order() -> None:
 
 
 def test_choosing_leaves_its_input_unchanged() -> None:
-    scored = Scored(limited(8), copy.deepcopy(SCORES), None)
+    scored = Scored(two_documents(8), copy.deepcopy(SCORES), None)
     before = copy.deepcopy(scored)
     first = choose(scored, CompressionOptions(), None, 0.5, count_words)
     assert scored == before

@@ -1,3 +1,5 @@
+"""What callers import, and what that costs."""
+
 from __future__ import annotations
 
 import subprocess
@@ -8,7 +10,7 @@ import pytest
 import tersely
 
 
-def test_public_names_are_these() -> None:
+def test_the_public_names_are_these() -> None:
     assert sorted(tersely.__all__) == [
         "ArtifactError",
         "Citation",
@@ -30,16 +32,32 @@ def test_public_names_are_these() -> None:
     assert all(hasattr(tersely, name) for name in tersely.__all__)
 
 
-def test_importing_loads_no_large_library() -> None:
-    large = {"onnxruntime", "tokenizers", "huggingface_hub", "numpy"}
-    code = f"import sys, tersely; print({large} & set(sys.modules))"
+def test_the_import_loads_no_large_library() -> None:
+    large_libraries = {"onnxruntime", "tokenizers", "huggingface_hub", "numpy"}
+    code = f"import sys, tersely; print({large_libraries} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "set()"
 
 
 @pytest.mark.parametrize(
     "module",
-    ["agent", "chat", "experience", "levels", "memory", "quality", "rerank", "selector", "summarize"],
+    [
+        "adapters",
+        "agent",
+        "chat",
+        "cli",
+        "compat",
+        "embedding",
+        "experience",
+        "levels",
+        "memory",
+        "metrics",
+        "options",
+        "quality",
+        "rerank",
+        "selector",
+        "summarize",
+    ],
 )
-def test_every_public_module_can_be_the_first(module: str) -> None:
+def test_every_public_module_can_be_imported_first(module: str) -> None:
     subprocess.run([sys.executable, "-c", f"import tersely.{module}"], check=True)

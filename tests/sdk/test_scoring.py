@@ -23,7 +23,7 @@ from tests.sdk.fakes import BrokenScorer, FakeScorer
 
 
 class RecordingScorer(FakeScorer):
-    """Scores like the fake one and remembers how many units it was given of each document."""
+    """Scores like the fake one and records how many units each document had."""
 
     def __init__(self) -> None:
         self.calls: list[list[int]] = []

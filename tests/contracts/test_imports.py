@@ -1,4 +1,4 @@
-"""The checks see the whole code: a folder that is no package is invisible to import-linter."""
+"""import-linter sees every module: to it, a folder that is no package does not exist."""
 
 from __future__ import annotations
 

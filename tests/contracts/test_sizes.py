@@ -1,0 +1,80 @@
+"""Modules and classes stay small enough to be read in one go."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+MAX_LINES = 350
+"""Of a module, tests included."""
+MAX_MEMBERS = 10
+"""Public methods and properties of a class of the SDK. Fields and inherited members do not count."""
+EXCUSE = "Many members: "
+"""A class with more says why in its docstring, in a sentence that begins so."""
+
+
+def python_files(folder: str) -> list[Path]:
+    return sorted((ROOT / folder).rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def public_members(definition: ast.ClassDef) -> set[str]:
+    functions = [
+        statement.name
+        for statement in definition.body
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    return {name for name in functions if not name.startswith("_")}
+
+
+def large_classes(source: str) -> dict[str, int]:
+    """The classes with too many members and no excuse, and their number of members."""
+    definitions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
+    return {
+        definition.name: len(public_members(definition))
+        for definition in definitions
+        if len(public_members(definition)) > MAX_MEMBERS
+        and EXCUSE not in (ast.get_docstring(definition) or "")
+    }
+
+
+@pytest.mark.parametrize("folder", ["sdk", "training", "benchmarks", "integrations", "tests"])
+def test_no_module_is_too_long(folder: str) -> None:
+    lines = {
+        name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in python_files(folder)
+    }
+    assert lines
+    assert {name: count for name, count in lines.items() if count > MAX_LINES} == {}
+
+
+def test_no_class_of_the_sdk_has_too_many_public_members() -> None:
+    large = {
+        f"{name_of(path)}: {name}": count
+        for path in python_files("sdk/tersely")
+        for name, count in large_classes(path.read_text(encoding="utf-8")).items()
+    }
+    assert large == {}
+
+
+def test_methods_and_properties_count_and_fields_do_not() -> None:
+    fields = "".join(f"    field_{n}: int = {n}\n" for n in range(20))
+    properties = "".join(f"    @property\n    def name_{n}(self): ...\n" for n in range(6))
+    methods = "".join(f"    def method_{n}(self): ...\n" for n in range(4))
+    private = "    def _private(self): ...\n    def __init__(self): ...\n"
+    small = f"class Small:\n{fields}{properties}{methods}{private}"
+    assert large_classes(small) == {}
+    assert large_classes(f"{small}    async def one_more(self): ...\n") == {"Small": 11}
+
+
+def test_a_class_may_explain_its_many_members() -> None:
+    methods = "".join(f"    def method_{n}(self): ...\n" for n in range(11))
+    docstring = '    """A list. Many members: those of every list."""\n'
+    assert large_classes(f"class Large:\n{methods}") == {"Large": 11}
+    assert large_classes(f"class Large:\n{docstring}{methods}") == {}
