@@ -140,6 +140,13 @@ def test_a_document_may_repeat_itself() -> None:
     assert choice.duplicates == frozenset()
 
 
+def test_a_sentence_that_only_its_own_document_repeats_is_no_duplicate() -> None:
+    prepared = make_prepared([SENTENCE, SENTENCE], ["Aa bb cc dd."], limit=6)
+    choice = choose_from(prepared, [make_scores(0.9, 0.8), make_scores(0.1)])
+    assert choice.kept == {(0, 0)}
+    assert choice.duplicates == frozenset()
+
+
 def test_structure_is_never_a_copy() -> None:
     prepared = make_prepared([SENTENCE], [SENTENCE], structure=[(1, 0)])
     choice = choose_from(prepared, [make_scores(0.8), make_scores(0.9)])
