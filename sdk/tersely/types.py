@@ -33,7 +33,7 @@ class Span:
     """Why it was kept or dropped.
 
     Kept: "score" (its score was high enough), "truncated" (a piece of a unit that alone exceeds the limit),
-    "unchanged" (everything fits), "bypassed" (there was nothing to compress), "failed_open" (the model failed).
+    "unchanged" (everything fits), "bypassed" (nothing to compress), "failed_open" (the model failed).
 
     Dropped: "threshold" (its score is too low), "budget" (the limit is full), "truncated" (the rest of a unit
     that was cut), "max_docs" (its document is not among the most relevant), "level" (its document's level of
