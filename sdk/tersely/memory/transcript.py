@@ -22,6 +22,8 @@ class Transcript:
 
     `Transcript()` is empty; the event "first" has to come first. A transcript is what its events make of it:
     the same events give equal transcripts.
+
+    Many members: it is a value, and they are what can be read off it. Only `apply` leads to another one.
     """
 
     first: tuple[Json, ...] = ()
