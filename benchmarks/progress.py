@@ -16,7 +16,7 @@ class Progress:
         self._live = sys.stderr.isatty()
 
     def step(self, what: str, count: int = 1) -> None:
-        """Say that `count` more of the total are done and what is being worked on."""
+        """Count `count` more of the total as done, and show the progress of `what`."""
         self._done += count
         now = time.monotonic()
         if now - self._shown < (0.1 if self._live else 30.0) and self._done < self._total:
@@ -29,6 +29,6 @@ class Progress:
         sys.stderr.flush()
 
     def close(self) -> None:
-        """Leave the line behind."""
+        """End the line."""
         if self._live:
             sys.stderr.write("\n")

@@ -1,20 +1,20 @@
-"""`python -m benchmarks.adapters`: what each adapter adds to the bare call, on ten documents.
+"""`python -m benchmarks.adapters`: the time that each adapter adds to a bare call, on ten documents.
 
 Prints a table, writes the JSON and fills RESULTS.md. Run it on an otherwise idle machine.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
 import random
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from importlib.metadata import version
 from math import floor
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 from haystack import Document as HaystackDocument
@@ -22,10 +22,13 @@ from langchain_core.documents import Document as LangChainDocument
 from llama_index.core.schema import NodeWithScore, TextNode
 from mcp import Client
 
-from benchmarks.latency.texts import QUERY, documents
+from benchmarks.adapters.report import DOCUMENTS, RATE, WORDS, AdapterRow, AdaptersRun, render
+from benchmarks.arguments import add_out, add_seed, make_parser
+from benchmarks.environment import read_environment
+from benchmarks.latency.texts import QUERY, write_documents
 from benchmarks.progress import Progress
-from benchmarks.quality.statistics import bootstrap
-from benchmarks.results import add_out, describe, environment, publish, table
+from benchmarks.results import publish
+from benchmarks.statistics import bootstrap
 from tersely import Compressor
 from tersely.compat import PromptCompressor
 from tersely.runtime.artifacts import load_artifact
@@ -34,54 +37,60 @@ from tersely_langchain import TerselyCompressor
 from tersely_llamaindex import TerselyPostprocessor
 from tersely_mcp import build_server
 
-COUNT, WORDS, RATE = 10, 120, 0.25
-"""The latency benchmark's smaller case."""
-
 FRAMEWORKS = ("langchain-core", "llama-index-core", "haystack-ai", "mcp")
 
 Call = Callable[[], Awaitable[object]]
 
 
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of the command."""
+
+    rounds: int
+    seed: int
+    out: Path
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Run the benchmark; 0 on success, 1 with one line on standard error for anything the caller can mend."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.adapters", description=__doc__)
+    """Run the benchmark and return its exit code."""
+    parser = make_parser("benchmarks.adapters", __doc__)
     parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=13)
+    add_seed(parser)
     add_out(parser, "adapters")
-    options = parser.parse_args(arguments)
-    return publish("adapters", lambda: asyncio.run(run(options.rounds, options.seed)), markdown, options.out)
+    options = Options(**vars(parser.parse_args(arguments)))
+    return publish("adapters", lambda: asyncio.run(measure(options)), render, options.out)
 
 
-async def run(rounds: int, seed: int) -> dict[str, Any]:
-    """The JSON of a run: in every round each adapter, in random order, right after a bare call."""
+async def measure(options: Options) -> AdaptersRun:
+    """Time each adapter in every round, in random order, each right after a bare call."""
     artifact = load_artifact(None)
     compressor = Compressor(artifact.path)
-    texts = documents(COUNT, WORDS)
+    texts = write_documents(DOCUMENTS, WORDS)
     async with Client(build_server(compressor=compressor)) as client:
-        calls = _calls(compressor, client, texts)
+        calls = _make_calls(compressor, client, texts)
         seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
-        shuffle = random.Random(seed)
-        progress = Progress(rounds + 1)
-        for number in range(rounds + 1):
+        shuffle = random.Random(options.seed)
+        progress = Progress(options.rounds + 1)
+        for number in range(options.rounds + 1):
             for name in shuffle.sample(list(calls), len(calls)):
-                pair = await _timed(_bare(compressor, texts)), await _timed(calls[name])
+                pair = await _time(_make_bare_call(compressor, texts)), await _time(calls[name])
                 if number:  # the first round warms up
                     seconds[name].append(pair)
             progress.step("rounds")
         progress.close()
-    return {
-        "benchmark": "adapters",
-        "model": f"{artifact.name}@{artifact.fingerprint}",
-        "seed": seed,
-        "rounds": rounds,
-        "environment": environment(),
-        "frameworks": {name: version(name) for name in FRAMEWORKS},
-        "bare": float(np.median([bare for pairs in seconds.values() for bare, _ in pairs])),
-        "adapters": {name: _compared(pairs, seed) for name, pairs in seconds.items()},
-    }
+    return AdaptersRun(
+        benchmark="adapters",
+        model=f"{artifact.name}@{artifact.fingerprint}",
+        seed=options.seed,
+        rounds=options.rounds,
+        environment=read_environment(),
+        frameworks={name: version(name) for name in FRAMEWORKS},
+        bare=float(np.median([bare for pairs in seconds.values() for bare, _ in pairs])),
+        adapters=tuple(_compare(name, pairs, options.seed) for name, pairs in seconds.items()),
+    )
 
 
-def _calls(compressor: Compressor, client: Client, texts: list[str]) -> dict[str, Call]:
+def _make_calls(compressor: Compressor, client: Client, texts: list[str]) -> dict[str, Call]:
     """Every adapter on the same texts, with a result of the same size."""
     budget = floor(RATE * compressor.compress(QUERY, texts, rate=RATE).tokens_before)
     langchain = TerselyCompressor(compressor=compressor, rate=RATE)
@@ -117,54 +126,26 @@ def _calls(compressor: Compressor, client: Client, texts: list[str]) -> dict[str
     }
 
 
-def _bare(compressor: Compressor, texts: list[str]) -> Call:
+def _make_bare_call(compressor: Compressor, texts: list[str]) -> Call:
     async def call() -> object:
         return compressor.compress(QUERY, texts, rate=RATE)
 
     return call
 
 
-async def _timed(call: Call) -> float:
+async def _time(call: Call) -> float:
     gc.collect()
     started = time.perf_counter()
     await call()
     return time.perf_counter() - started
 
 
-def _compared(pairs: list[tuple[float, float]], seed: int) -> dict[str, float]:
-    """The share of time that the adapter adds, with its interval over rounds, and the milliseconds."""
+def _compare(name: str, pairs: list[tuple[float, float]], seed: int) -> AdapterRow:
+    """An adapter's row from (bare, adapted) seconds of each round."""
     bare, adapted = np.array(pairs).T
-    share = bootstrap(adapted - bare, bare, seed)
-    return {
-        "added": round(share.value, 4),
-        "low": round(share.low, 4),
-        "high": round(share.high, 4),
-        "added_ms": round(1000 * float(np.median(adapted - bare)), 2),
-    }
-
-
-def markdown(result: dict[str, Any]) -> str:
-    """The section of RESULTS.md for a run's JSON."""
-    frameworks = ", ".join(f"{name} {found}" for name, found in result["frameworks"].items())
-    rows = [
-        [
-            name,
-            f"{100 * a['added']:+.1f}",
-            f"{100 * a['low']:+.1f} to {100 * a['high']:+.1f}",
-            f"{a['added_ms']:+.1f}",
-        ]
-        for name, a in result["adapters"].items()
-    ]
-    return "\n\n".join(
-        [
-            f"Model {result['model']}, seed {result['seed']}. {describe(result['environment'])}",
-            f"{COUNT} documents of {WORDS} words at rate {RATE}, {result['rounds']} rounds, {frameworks}. "
-            f"Each call right after a bare `compress`, whose median is {result['bare']:.3f} s: what the "
-            "adapter adds, in percent of the bare call with a 95 % bootstrap interval over rounds, and the "
-            "median difference.",
-            table(["adapter", "added, %", "95 %", "added, ms"], rows),
-        ]
-    )
+    share = bootstrap(adapted - bare, bare, seed).round()
+    added_ms = round(1000 * float(np.median(adapted - bare)), 2)
+    return AdapterRow(name, share.value, share.low, share.high, added_ms)
 
 
 if __name__ == "__main__":

@@ -1,26 +1,29 @@
-"""`python -m benchmarks.latency`: time, start-up, memory and size of tersely beside larger encoders.
+"""`python -m benchmarks.latency`: time, start-up, RAM and size of tersely, and the time of larger encoders.
 
 Prints a table, writes the JSON and fills RESULTS.md. Run it on an otherwise idle machine.
 """
 
 from __future__ import annotations
 
-import argparse
 import gc
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from tokenizers import Tokenizer
 
+from benchmarks.arguments import add_model, add_out, add_threads, make_parser
+from benchmarks.environment import read_environment
 from benchmarks.latency import probes
-from benchmarks.latency.encoders import MAX_LENGTH, SHAPES, Encoder
-from benchmarks.latency.report import markdown, ratios, timing
-from benchmarks.latency.texts import QUERY, documents
+from benchmarks.latency.encoders import MAX_LENGTH, SHAPES, ReferenceEncoder, Shape
+from benchmarks.latency.probes import Job
+from benchmarks.latency.report import render_latency
+from benchmarks.latency.rows import LatencyRun, Timing, TimingRow
+from benchmarks.latency.texts import QUERY, write_documents
 from benchmarks.progress import Progress
-from benchmarks.results import add_out, environment, publish
+from benchmarks.results import publish
 from tersely import Compressor
 from tersely.runtime.artifacts import Artifact, load_artifact
 from tersely.runtime.session import usable_cores
@@ -29,126 +32,36 @@ WORDS = 120
 COUNTS = (10, 30)
 LONG_WORDS = 200_000
 RATE = 0.25
-FIRST = "0974832"
-"""Commit of the first version with a trained model."""
+REPEATS = 5
+"""Timings of tersely for each timing of a reference encoder."""
+FIRST_COMMIT = "0974832"
+"""The first version with a trained model."""
+OURS, FIRST = "tersely", "first"
 
-Timings = dict[str, dict[str, list[float]]]
-"""System to job to seconds."""
+Seconds = dict[tuple[str, str], list[float]]
+"""By system and request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of the command."""
+
+    model: str | None
+    rounds: int
+    starts: int
+    encoders: list[str]
+    threads: int | None
+    first: bool
+    install: bool
+    out: Path
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the benchmark; 0 on success, 1 with one line on standard error for anything the caller can mend."""
-    options = _parser().parse_args(arguments)
-    return publish("latency", lambda: run(options), markdown, options.out)
-
-
-def run(options: argparse.Namespace) -> dict[str, Any]:
-    """The JSON of a run."""
-    artifact = load_artifact(options.model)
-    threads = options.threads or usable_cores()
-    jobs = {f"{count} documents": documents(count, WORDS) for count in COUNTS}
-    shapes = [shape for shape in SHAPES if shape.name in options.encoders]
-    job = {"model": str(artifact.path), "threads": threads, "query": QUERY, "rate": RATE}
-    progress = Progress(options.rounds + 5)
-
-    imports = probes.import_seconds(options.starts)
-    progress.step("import")
-    cold = probes.cold_start_seconds({**job, "documents": jobs["10 documents"]}, options.starts)
-    progress.step("cold start")
-    memory = probes.compress_alone({**job, "documents": jobs["30 documents"]}, 5)
-    progress.step("memory")
-    long_text = documents(1, LONG_WORDS)
-    long = probes.compress_alone({**job, "documents": long_text, "rate": 0.05}, 1)
-    progress.step("long document")
-    alone: dict[str, Any] = {
-        "import": timing(imports),
-        "cold_start": timing(cold),
-        "memory": memory,
-        "long": {"words": LONG_WORDS, **long},
-    }
-    if options.install:
-        alone["install"] = probes.install_size()
-    progress.step("install size")
-
-    first = probes.EarlierVersion(FIRST, threads) if options.first else None
-    seconds = _take_turns(
-        artifact, shapes, first, jobs, threads, options.rounds, lambda: progress.step("rounds")
-    )
-    if first:
-        first.close()
-    progress.close()
-    systems = {name: {j: timing(s) for j, s in found.items()} for name, found in seconds.items()}
-    return {
-        "benchmark": "latency",
-        "model": f"{artifact.name}@{artifact.fingerprint}",
-        "threads": threads,
-        "environment": environment(),
-        "titles": {
-            "tersely": "**tersely**",
-            **{shape.name: shape.title for shape in shapes},
-            "first": f"tersely, first version ({FIRST})",
-        },
-        "systems": systems,
-        "ratios": ratios(systems),
-        "alone": alone,
-    }
-
-
-def _take_turns(
-    artifact: Artifact,
-    shapes: list[Any],
-    first: probes.EarlierVersion | None,
-    jobs: dict[str, list[str]],
-    threads: int,
-    rounds: int,
-    advance: Callable[[], None],
-) -> Timings:
-    """Every system in every round, after one round that does not count; tersely and its first version five
-    times a round."""
-    compressor = Compressor(artifact.path, threads=threads)
-    encoders = [Encoder(shape, threads) for shape in shapes]
-    lengths = {job: _lengths(artifact.tokenizer_path, texts) for job, texts in jobs.items()}
-    names = ("tersely", *(shape.name for shape in shapes), *(["first"] if first else []))
-    seconds: Timings = {name: {job: [] for job in jobs} for name in names}
-    for number in range(rounds + 1):
-        for job, texts in jobs.items():
-            for _ in range(5):
-                taken = _timed(lambda texts=texts: compressor.compress(QUERY, texts, rate=RATE))
-                if number:
-                    seconds["tersely"][job].append(taken)
-                if first:
-                    taken = first.seconds({"query": QUERY, "documents": texts, "rate": RATE})
-                    if number:
-                        seconds["first"][job].append(taken)
-            for encoder in encoders:
-                taken = _timed(lambda encoder=encoder, job=job: encoder.run(lengths[job]))
-                if number:
-                    seconds[encoder.shape.name][job].append(taken)
-        if number:
-            advance()
-    return seconds
-
-
-def _timed(work: Callable[[], object]) -> float:
-    gc.collect()
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
-
-
-def _lengths(tokenizer_path: Path, texts: list[str]) -> list[int]:
-    """Tokens of the query and each document together, as one encoder row would hold them."""
-    tokenizer = Tokenizer.from_file(str(tokenizer_path))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return [min(MAX_LENGTH, len(tokenizer.encode(QUERY, text).ids)) for text in texts]
-
-
-def _parser() -> argparse.ArgumentParser:
+    """Run the benchmark and return its exit code."""
     names = [shape.name for shape in SHAPES]
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.latency", description=__doc__)
-    parser.add_argument("--model", help="artifact folder (default: the bundled model)")
-    parser.add_argument("--rounds", type=int, default=8, help="timings of each reference encoder and job")
+    parser = make_parser("benchmarks.latency", __doc__)
+    add_model(parser)
+    parser.add_argument("--rounds", type=int, default=8, help="timings of each reference encoder and request")
     parser.add_argument("--starts", type=int, default=7, help="processes started for import and cold start")
     parser.add_argument(
         "--encoders",
@@ -158,15 +71,125 @@ def _parser() -> argparse.ArgumentParser:
         metavar="ENCODER",
         help=f"reference encoders (default: {' '.join(names)})",
     )
-    parser.add_argument("--threads", type=int, help="threads that run a model (default: every usable core)")
+    add_threads(parser)
     parser.add_argument(
-        "--no-first", dest="first", action="store_false", help="leave the first version out of it"
+        "--no-first", dest="first", action="store_false", help="leave out tersely's first version"
     )
     parser.add_argument(
         "--no-install", dest="install", action="store_false", help="do not measure the install size"
     )
     add_out(parser, "latency")
-    return parser
+    options = Options(**vars(parser.parse_args(arguments)))
+    return publish("latency", lambda: measure(options), render_latency, options.out)
+
+
+def measure(options: Options) -> LatencyRun:
+    """Measure tersely in processes of its own, then time all systems in turns."""
+    artifact = load_artifact(options.model)
+    threads = options.threads or usable_cores()
+    requests = {f"{count} documents": write_documents(count, WORDS) for count in COUNTS}
+    small, large = requests.values()
+    shapes = [shape for shape in SHAPES if shape.name in options.encoders]
+    job = Job(str(artifact.path), threads, QUERY, small, RATE)
+    progress = Progress(options.rounds + 5)
+
+    imports = probes.time_imports(options.starts)
+    progress.step("import")
+    cold_starts = probes.time_cold_starts(job, options.starts)
+    progress.step("cold start")
+    request = probes.compress_alone(replace(job, documents=large, times=5))
+    progress.step("peak memory")
+    long = probes.compress_alone(replace(job, documents=write_documents(1, LONG_WORDS), rate=0.05))
+    progress.step("long document")
+    install = probes.measure_install() if options.install else None
+    progress.step("install size")
+
+    first = probes.EarlierVersion(FIRST_COMMIT, threads) if options.first else None
+    seconds = _take_turns(
+        artifact, shapes, first, requests, threads, options.rounds, lambda: progress.step("rounds")
+    )
+    if first:
+        first.close()
+    progress.close()
+    return LatencyRun(
+        benchmark="latency",
+        model=f"{artifact.name}@{artifact.fingerprint}",
+        threads=threads,
+        environment=read_environment(),
+        titles={
+            OURS: "**tersely**",
+            **{shape.name: shape.title for shape in shapes},
+            FIRST: f"tersely, first version ({FIRST_COMMIT})",
+        },
+        systems=_make_rows(seconds),
+        import_seconds=Timing.of(imports),
+        cold_start=Timing.of(cold_starts),
+        request=request,
+        long_words=LONG_WORDS,
+        long=long,
+        install=install,
+    )
+
+
+def _make_rows(seconds: Seconds) -> tuple[TimingRow, ...]:
+    timings = {key: Timing.of(values) for key, values in seconds.items()}
+    rows: list[TimingRow] = []
+    for (system, request), timing in timings.items():
+        ratio = None if system == OURS else round(timing.p50 / timings[OURS, request].p50, 1)
+        rows.append(TimingRow(system, request, timing.p50, timing.p95, timing.timings, ratio))
+    return tuple(rows)
+
+
+def _take_turns(
+    artifact: Artifact,
+    shapes: Sequence[Shape],
+    first: probes.EarlierVersion | None,
+    requests: dict[str, list[str]],
+    threads: int,
+    rounds: int,
+    advance: Callable[[], None],
+) -> Seconds:
+    """Seconds of every system in every round, after one round of warm-up.
+
+    tersely and its first version are timed `REPEATS` times a round.
+    """
+    compressor = Compressor(artifact.path, threads=threads)
+    encoders = [ReferenceEncoder(shape, threads) for shape in shapes]
+    lengths = {name: _count_tokens(artifact.tokenizer_path, texts) for name, texts in requests.items()}
+    names = (OURS, *(shape.name for shape in shapes), *([FIRST] if first else []))
+    seconds: Seconds = {(system, request): [] for system in names for request in requests}
+    for number in range(rounds + 1):
+        for request, texts in requests.items():
+            for _ in range(REPEATS):
+                taken = _time(lambda texts=texts: compressor.compress(QUERY, texts, rate=RATE))
+                if number:
+                    seconds[OURS, request].append(taken)
+                if first:
+                    taken = first.time(QUERY, texts, RATE)
+                    if number:
+                        seconds[FIRST, request].append(taken)
+            for encoder in encoders:
+                taken = _time(lambda encoder=encoder, request=request: encoder.run(lengths[request]))
+                if number:
+                    seconds[encoder.shape.name, request].append(taken)
+        if number:
+            advance()
+    return seconds
+
+
+def _time(work: Callable[[], object]) -> float:
+    gc.collect()
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def _count_tokens(tokenizer_path: Path, texts: Sequence[str]) -> list[int]:
+    """Tokens of the query and each document together, as one row of an encoder would hold them."""
+    tokenizer = Tokenizer.from_file(str(tokenizer_path))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return [min(MAX_LENGTH, len(tokenizer.encode(QUERY, text).ids)) for text in texts]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Larger encoders for the same job: right shape, random weights, int8 like the bundled model.
 
-Timing does not depend on what the weights are. The job is cut down in the encoder's favour: only its forward
-passes are timed, one per document, without tokenising, splitting or packing, and its vocabulary is small.
+Timing does not depend on the values of the weights. The job favours the reference encoders: only forward
+passes are timed, one for each document, without tokenising, splitting or packing, and the vocabulary is
+small.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.shared.cache import cache_folder
+from benchmarks.shared.cache import open_cache_folder
 from tersely.errors import MissingDependencyError
 from tersely.runtime.session import EncoderSession, Workers, allowed_threads
 from tersely.selector.encoder import BATCH_TOKENS
 from tersely.selector.layout import batches
 
 VOCABULARY = 30_000
-"""Look-ups cost nothing, so XLM-RoBERTa's 250,000 rows would only fill memory."""
+"""Look-ups cost nothing, so XLM-RoBERTa's 250,000 rows would only fill RAM."""
 
 MAX_LENGTH = 512
 
@@ -38,17 +39,16 @@ SHAPES = (
 )
 
 
-class Encoder:
+class ReferenceEncoder:
     """A loaded reference encoder."""
 
     def __init__(self, shape: Shape, threads: int | None = None) -> None:
         self.shape = shape
-        self._session = EncoderSession(_quantised(shape), 1)
+        self._session = EncoderSession(_load_quantised(shape), 1)
         self._workers = Workers(allowed_threads(threads))
 
     def run(self, lengths: Sequence[int]) -> None:
-        """Forward passes over rows of these many tokens, in batches and side by side as the selector runs
-        them."""
+        """Forward passes over rows of `lengths` tokens, batched and run in parallel as the selector does."""
 
         def forward(batch: list[int]) -> None:
             width = max(lengths[i] for i in batch)
@@ -59,9 +59,9 @@ class Encoder:
         self._workers.map(forward, list(batches(lengths, BATCH_TOKENS))[::-1])
 
 
-def _quantised(shape: Shape) -> Path:
+def _load_quantised(shape: Shape) -> Path:
     """The shape's int8 graph, exported once into the cache folder."""
-    path = cache_folder() / f"{shape.name}-shaped.int8.onnx"
+    path = open_cache_folder() / f"{shape.name}-shaped.int8.onnx"
     if path.is_file():
         return path
     try:

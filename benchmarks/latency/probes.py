@@ -10,14 +10,15 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
+from benchmarks.latency.rows import InstallRow, ProcessRow
+from benchmarks.records import parse_record
 from tersely.errors import InvalidInputError
 
 ROOT = Path(__file__).resolve().parents[2]
-MEGABYTE = 1_000_000
 
 _IMPORT = """
 import sys, time
@@ -57,8 +58,20 @@ for line in sys.stdin:
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A request that a process of its own compresses `times` times."""
+
+    model: str | None
+    threads: int | None
+    query: str
+    documents: Sequence[str]
+    rate: float
+    times: int = 1
+
+
 class EarlierVersion:
-    """tersely and its model as they were at a commit of this repository, in a process of their own."""
+    """tersely and its model at an earlier commit of this repository, in a process of their own."""
 
     def __init__(self, commit: str, threads: int) -> None:
         self._folder = tempfile.TemporaryDirectory()
@@ -78,11 +91,12 @@ class EarlierVersion:
             env={**os.environ, "PYTHONPATH": str(Path(self._folder.name) / "sdk")},
         )
 
-    def seconds(self, job: Mapping[str, Any]) -> float:
+    def time(self, query: str, documents: Sequence[str], rate: float) -> float:
         """Seconds of one compression."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(dict(job)) + "\n")
+        job = {"query": query, "documents": list(documents), "rate": rate}
+        self._process.stdin.write(json.dumps(job) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
@@ -99,60 +113,61 @@ class EarlierVersion:
         self._folder.cleanup()
 
 
-def import_seconds(times: int) -> list[float]:
+def time_imports(times: int) -> list[float]:
     """Seconds of `from tersely import Compressor`, each in a new process."""
-    return [float(_python(_IMPORT, "")) for _ in range(times)]
+    return [float(_run_python(_IMPORT, "")) for _ in range(times)]
 
 
-def cold_start_seconds(job: Mapping[str, Any], times: int) -> list[float]:
-    """Seconds from starting Python until the first compression is there, each in a new process."""
-    found: list[float] = []
+def time_cold_starts(job: Job, times: int) -> list[float]:
+    """Seconds from starting Python until the first result, each in a new process."""
+    seconds: list[float] = []
     for _ in range(times):
         started = time.perf_counter()
-        _python(_COMPRESS, json.dumps({**job, "times": 1}))
-        found.append(time.perf_counter() - started)
-    return found
+        compress_alone(replace(job, times=1))
+        seconds.append(time.perf_counter() - started)
+    return seconds
 
 
-def compress_alone(job: Mapping[str, Any], times: int) -> dict[str, float]:
-    """Mean seconds, peak resident memory in bytes and tokens of a job repeated in a process of its own."""
-    return json.loads(_python(_COMPRESS, json.dumps({**job, "times": times})))
+def compress_alone(job: Job) -> ProcessRow:
+    """The figures of a job in a process of its own."""
+    return parse_record(ProcessRow, json.loads(_run_python(_COMPRESS, json.dumps(asdict(job)))))
 
 
-def install_size() -> dict[str, float]:
-    """Bytes of the wheel and of a fresh installation of it with all that the base install needs."""
+def measure_install() -> InstallRow:
+    """Sizes of the wheel and of a fresh installation of it."""
     with tempfile.TemporaryDirectory() as folder:
         wheels, target = Path(folder) / "wheels", Path(folder) / "target"
-        _pip(["wheel", "--no-deps", "--wheel-dir", str(wheels), str(ROOT)])
+        _run_pip(["wheel", "--no-deps", "--wheel-dir", str(wheels), str(ROOT)])
         (wheel,) = wheels.glob("tersely-*.whl")
-        _pip(["install", "--target", str(target), str(wheel)])
+        _run_pip(["install", "--target", str(target), str(wheel)])
         files = [path for path in target.rglob("*") if path.is_file()]
-        return {
-            "wheel_bytes": wheel.stat().st_size,
-            "installed_bytes": sum(path.stat().st_size for path in files),
-            "distributions": len(list(target.glob("*.dist-info"))),
-        }
+        return InstallRow(
+            wheel_bytes=wheel.stat().st_size,
+            installed_bytes=sum(path.stat().st_size for path in files),
+            distributions=len(list(target.glob("*.dist-info"))),
+        )
 
 
-def _python(code: str, given: str) -> str:
+def _run_python(code: str, standard_input: str) -> str:
     path = os.pathsep.join([str(ROOT / "sdk"), *filter(None, [os.environ.get("PYTHONPATH")])])
-    ran = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
-        input=given,
+        input=standard_input,
         capture_output=True,
         text=True,
         check=False,
         env={**os.environ, "PYTHONPATH": path},
     )
-    return _output(ran)
+    return _read_output(process)
 
 
-def _pip(arguments: Sequence[str]) -> None:
+def _run_pip(arguments: Sequence[str]) -> None:
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments]
-    _output(subprocess.run(command, capture_output=True, text=True, check=False))
+    _read_output(subprocess.run(command, capture_output=True, text=True, check=False))
 
 
-def _output(ran: subprocess.CompletedProcess[str]) -> str:
-    if ran.returncode:
-        raise RuntimeError(f"a measured process failed with {ran.returncode}: {ran.stderr.strip()[-2000:]}")
-    return ran.stdout
+def _read_output(process: subprocess.CompletedProcess[str]) -> str:
+    if process.returncode:
+        cause = process.stderr.strip()[-2000:]
+        raise RuntimeError(f"a measured process failed with {process.returncode}: {cause}")
+    return process.stdout

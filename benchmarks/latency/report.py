@@ -1,78 +1,82 @@
-"""Timings become a summary and the section of RESULTS.md."""
+"""The sections of RESULTS.md on latency and throughput."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from benchmarks.latency.rows import LatencyRun, ThroughputRun
+from benchmarks.markdown import format_table
 
-import numpy as np
-
-from benchmarks.latency.probes import MEGABYTE
-from benchmarks.results import describe, table
+MEGABYTE = 1_000_000
 
 
-def timing(seconds: Sequence[float]) -> dict[str, float]:
-    """p50, p95 and number of timings."""
-    return {
-        "p50": round(float(np.quantile(seconds, 0.5)), 4),
-        "p95": round(float(np.quantile(seconds, 0.95)), 4),
-        "timings": len(seconds),
-    }
-
-
-def ratios(systems: dict[str, dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:
-    """Per reference encoder and job, its p50 over tersely's."""
-    ours = systems["tersely"]
-    return {
-        name: {job: round(found["p50"] / ours[job]["p50"], 1) for job, found in jobs.items()}
-        for name, jobs in systems.items()
-        if name != "tersely"
-    }
-
-
-def markdown(result: dict[str, Any]) -> str:
-    """The section of RESULTS.md for a run's JSON."""
-    systems: dict[str, Any] = result["systems"]
-    jobs = list(systems["tersely"])
+def render_latency(run: LatencyRun) -> str:
+    """Seconds of every system on every request, then what tersely needs by itself."""
+    requests = list(dict.fromkeys(row.request for row in run.systems))
     rows: list[list[str]] = []
-    for name, found in systems.items():
-        cells = [result["titles"][name]]
-        for job in jobs:
-            cells += [f"{found[job]['p50']:.3f}", f"{found[job]['p95']:.3f}"]
-            cells.append("" if name == "tersely" else f"{result['ratios'][name][job]:.1f}x")
-        rows.append([*cells, str(found[jobs[0]]["timings"])])
+    for system in dict.fromkeys(row.system for row in run.systems):
+        cells = [run.titles[system]]
+        for request in requests:
+            row = run.find_row(system, request)
+            cells += [f"{row.p50:.3f}", f"{row.p95:.3f}", "" if row.ratio is None else f"{row.ratio:.1f}x"]
+        rows.append([*cells, str(run.find_row(system, requests[0]).timings)])
     header = [""]
-    for job in jobs:
-        header += [f"{job}, p50 s", "p95 s", "of tersely"]
+    for request in requests:
+        header += [f"{request}, p50 s", "p95 s", "of tersely"]
     return "\n\n".join(
         [
-            f"Model {result['model']}, {result['threads']} threads. {describe(result['environment'])}",
-            "Documents of 120 words. For tersely, now and at first, the whole call at rate 0.25 is timed; "
-            "for the encoders, which have the right shape and random int8 weights, only the forward passes "
-            "over the same tokens, one per document. All systems take turns.",
-            table([*header, "timings"], rows),
-            table(["tersely alone", "measured"], _alone(result["alone"])),
+            f"Model {run.model}, {run.threads} threads. {run.environment.describe()}",
+            "Documents have 120 words. For both versions of tersely the whole call at rate 0.25 is timed. "
+            "The reference encoders have the right shape and random int8 weights; only their forward passes "
+            "over the same tokens are timed, one for each document. All systems take turns.",
+            format_table([*header, "timings"], rows),
+            format_table(["tersely alone", "measured"], _list_own_figures(run)),
         ]
     )
 
 
-def _alone(alone: dict[str, Any]) -> list[list[str]]:
+def _list_own_figures(run: LatencyRun) -> list[list[str]]:
     rows = [
-        ["`from tersely import Compressor`, p50", f"{alone['import']['p50']:.2f} s"],
-        ["new process to first result, 10 documents, p50", f"{alone['cold_start']['p50']:.2f} s"],
-        ["peak memory, 30 documents", f"{alone['memory']['peak_bytes'] / MEGABYTE:.0f} MB"],
+        ["`from tersely import Compressor`, p50", f"{run.import_seconds.p50:.2f} s"],
+        ["new process to first result, 10 documents, p50", f"{run.cold_start.p50:.2f} s"],
+        ["peak memory, 30 documents", f"{run.request.peak_bytes / MEGABYTE:.0f} MB"],
         [
-            f"one document of {alone['long']['words']:,} words, rate 0.05",
-            f"{alone['long']['seconds']:.2f} s, peak {alone['long']['peak_bytes'] / MEGABYTE:.0f} MB",
+            f"one document of {run.long_words:,} words, rate 0.05",
+            f"{run.long.seconds:.2f} s, peak {run.long.peak_bytes / MEGABYTE:.0f} MB",
         ],
     ]
-    if "install" in alone:
-        size = alone["install"]
+    if run.install:
+        size = run.install
         rows += [
-            ["wheel", f"{size['wheel_bytes'] / MEGABYTE:.0f} MB"],
+            ["wheel", f"{size.wheel_bytes / MEGABYTE:.0f} MB"],
             [
                 "base install with everything it needs",
-                f"{size['installed_bytes'] / MEGABYTE:.0f} MB, {size['distributions']} distributions",
+                f"{size.installed_bytes / MEGABYTE:.0f} MB, {size.distributions} distributions",
             ],
         ]
     return rows
+
+
+def render_throughput(run: ThroughputRun) -> str:
+    """Tokens a second by size of the request, then RAM over many calls."""
+    sizes = list(dict.fromkeys(row.documents for row in run.systems))
+    systems = list(dict.fromkeys(row.system for row in run.systems))
+    speed = {(row.system, row.documents): row.tokens_per_second for row in run.systems}
+    rows: list[list[str]] = []
+    for system in systems:
+        cells = [system]
+        for size in sizes:
+            tokens = speed[system, size]
+            cells += [f"{tokens:,}", f"{tokens / speed[systems[0], size]:.0%}"]
+        rows.append(cells)
+    header = [""]
+    for size in sizes:
+        header += [f"{size} document(s) a request, tokens/s", "of the encoder"]
+    ram = run.ram
+    return "\n\n".join(
+        [
+            f"Model {run.model}, {run.threads} threads. {run.environment.describe()}",
+            "Requests, windows and results are the same everywhere; all systems take turns in one process.",
+            format_table(header, rows),
+            f"Resident RAM over {ram.calls:,} calls: {ram.settled_bytes / 1e6:.0f} MB after the first "
+            f"twentieth, {ram.most_bytes / 1e6:.0f} MB at most afterwards ({ram.growth:+.1%}).",
+        ]
+    )

@@ -66,27 +66,26 @@ _SENTENCES = (
 )
 
 
-def documents(count: int, words: int, seed: int = 13) -> list[str]:
-    """`count` texts of exactly `words` white-space separated words each; the last sentence may be cut
-    short."""
+def write_documents(count: int, words: int, seed: int = 13) -> list[str]:
+    """`count` texts of exactly `words` words each; the last sentence may be cut short."""
     draw = random.Random(seed)
-    return [_document(draw, words) for _ in range(count)]
+    return [_write_document(draw, words) for _ in range(count)]
 
 
-def _document(draw: random.Random, words: int) -> str:
-    found: list[str] = []
-    while len(found) < words:
-        found += _sentence(draw).split()
-    return " ".join(found[:words]).rstrip(".,") + "."
+def _write_document(draw: random.Random, length: int) -> str:
+    words: list[str] = []
+    while len(words) < length:
+        words += _write_sentence(draw).split()
+    return " ".join(words[:length]).rstrip(".,") + "."
 
 
-def _sentence(draw: random.Random) -> str:
+def _write_sentence(draw: random.Random) -> str:
     place, other = draw.sample(_PLACES, 2)
     person, second = draw.sample(_PEOPLE, 2)
     goods = draw.choice(_GOODS)
     year = draw.randrange(1790, 1890)
     number = draw.randrange(20, 900)
-    filled = draw.choice(_SENTENCES).format(
+    sentence = draw.choice(_SENTENCES).format(
         place=place,
         other=other,
         person=person,
@@ -98,4 +97,4 @@ def _sentence(draw: random.Random) -> str:
         number=number,
         smaller=number // 7 + 2,
     )
-    return filled[0].upper() + filled[1:]
+    return sentence[0].upper() + sentence[1:]

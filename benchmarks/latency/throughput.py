@@ -1,24 +1,29 @@
-"""`python -m benchmarks.latency.throughput`: tokens a second of batches and of many threads, against the
-model's own, and memory over many calls.
+"""`python -m benchmarks.latency.throughput`: tokens a second of single calls, batches and threads, compared
+with the encoder alone, and RAM over many calls.
 
 Prints a table, writes the JSON and fills RESULTS.md. Run it on an otherwise idle machine.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psutil
 
-from benchmarks.latency.texts import QUERY, documents
+from benchmarks.arguments import add_out, make_parser
+from benchmarks.environment import read_environment
+from benchmarks.latency.report import render_throughput
+from benchmarks.latency.rows import RamRow, ThroughputRow, ThroughputRun
+from benchmarks.latency.texts import QUERY, write_documents
 from benchmarks.progress import Progress
-from benchmarks.results import add_out, describe, environment, publish, table
+from benchmarks.results import publish
 from tersely import Compression, Compressor
 from tersely.runtime.artifacts import load_artifact
 from tersely.runtime.session import usable_cores
@@ -30,11 +35,21 @@ SIZES = (1, 10)
 """Documents of a request."""
 REQUESTS = 24
 WARM_UP = 0.05
-"""Share of the calls after which memory counts as settled."""
+"""Share of the calls after which RAM counts as settled."""
+ENCODER = "encoder alone"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of the command."""
+
+    rounds: int
+    calls: int
+    out: Path
 
 
 class RecordingEncoder:
-    """An encoder that records its windows."""
+    """An encoder that records the windows which it is given."""
 
     def __init__(self, encoder: Any) -> None:
         self.encoder = encoder
@@ -46,68 +61,70 @@ class RecordingEncoder:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the benchmark."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.latency.throughput", description=__doc__)
+    """Run the benchmark and return its exit code."""
+    parser = make_parser("benchmarks.latency.throughput", __doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--calls", type=int, default=20_000, help="compressions of the memory check")
+    parser.add_argument("--calls", type=int, default=20_000, help="compressions of the RAM check")
     add_out(parser, "throughput")
-    options = parser.parse_args(arguments)
-    return publish("throughput", lambda: run(options), markdown, options.out)
+    options = Options(**vars(parser.parse_args(arguments)))
+    return publish("throughput", lambda: measure(options), render_throughput, options.out)
 
 
-def run(options: argparse.Namespace) -> dict[str, Any]:
-    """The JSON of a run."""
+def measure(options: Options) -> ThroughputRun:
+    """Measure RAM, then tokens a second for each size of a request."""
     artifact = load_artifact(None)
-    return {
-        "benchmark": "throughput",
-        "model": f"{artifact.name}@{artifact.fingerprint}",
-        "threads": usable_cores(),
-        "environment": environment(),
-        "memory": memory(options.calls),  # first, before other sessions are open in this process
-        "requests": {str(size): throughput(size, options.rounds) for size in SIZES},
-    }
+    ram = measure_ram(options.calls)  # first, before this process opens other sessions
+    return ThroughputRun(
+        benchmark="throughput",
+        model=f"{artifact.name}@{artifact.fingerprint}",
+        threads=usable_cores(),
+        environment=read_environment(),
+        ram=ram,
+        systems=tuple(row for size in SIZES for row in measure_throughput(size, options.rounds)),
+    )
 
 
-def throughput(size: int, rounds: int) -> dict[str, float]:
-    """Median tokens a second of the encoder alone, of one call after the other, of a batch, and of
-    threads."""
-    texts = documents(REQUESTS * size, 120)
+def measure_throughput(size: int, rounds: int) -> list[ThroughputRow]:
+    """Median tokens a second of the encoder alone, of one call after the other, of a batch and of threads."""
+    texts = write_documents(REQUESTS * size, 120)
     requests = [(QUERY, texts[i * size : (i + 1) * size]) for i in range(REQUESTS)]
     selector = Selector.load(load_artifact(None))
     compressor = Compressor(selector)
     encoder: Any = selector.encoder
-    recording: Any = RecordingEncoder(encoder)
-    selector.encoder = recording
+    recorder: Any = RecordingEncoder(encoder)
+    selector.encoder = recorder
     expected = [compressor.compress(q, d, rate=0.25) for q, d in requests]
     selector.encoder = encoder
-    tokens = sum(len(w.input_ids) for w in recording.windows)
+    tokens = sum(len(w.input_ids) for w in recorder.windows)
 
-    def together() -> list[Compression]:
+    def compress_in_threads() -> list[Compression]:
         with ThreadPoolExecutor(THREADS) as pool:
-            return list(pool.map(lambda r: compressor.compress(*r, rate=0.25), requests))
+            futures = [pool.submit(compressor.compress, q, d, rate=0.25) for q, d in requests]
+            return [future.result() for future in futures]
 
     systems: dict[str, Callable[[], Any]] = {
-        "encoder alone": lambda: encoder.encode(recording.windows),
+        ENCODER: lambda: encoder.encode(recorder.windows),
         "compress, one by one": lambda: [compressor.compress(q, d, rate=0.25) for q, d in requests],
         "compress_batch": lambda: compressor.compress_batch(requests, rate=0.25),
-        f"{THREADS} threads": together,
+        f"{THREADS} threads": compress_in_threads,
     }
     seconds: dict[str, list[float]] = {name: [] for name in systems}
     for _ in range(rounds):
         for name, work in systems.items():
             started = time.perf_counter()
-            found = work()
+            results = work()
             seconds[name].append(time.perf_counter() - started)
-            if name != "encoder alone" and found != expected:
+            if name != ENCODER and results != expected:
                 raise RuntimeError(f"{name} gave another result than one call after the other")
-    return {name: round(tokens / float(np.median(taken))) for name, taken in seconds.items()}
+    return [
+        ThroughputRow(size, name, round(tokens / float(np.median(taken)))) for name, taken in seconds.items()
+    ]
 
 
-def memory(calls: int) -> dict[str, float]:
-    """Resident bytes after a warm-up and the most of them afterwards, over compressions of different
-    sizes."""
+def measure_ram(calls: int) -> RamRow:
+    """Resident bytes after a warm-up, and the most afterwards, over compressions of different sizes."""
     compressor = Compressor()
-    texts = documents(40, 120)
+    texts = write_documents(40, 120)
     process = psutil.Process()
     progress = Progress(calls)
     settled = most = 0
@@ -117,38 +134,9 @@ def memory(calls: int) -> dict[str, float]:
         if call >= calls * WARM_UP and (call % 50 == 0 or call == calls - 1):
             resident = process.memory_info().rss
             settled, most = settled or resident, max(most, resident)
-        progress.step("memory")
+        progress.step("RAM")
     progress.close()
-    return {
-        "calls": calls,
-        "settled_bytes": settled,
-        "most_bytes": most,
-        "growth": round(most / settled - 1, 4),
-    }
-
-
-def markdown(result: dict[str, Any]) -> str:
-    """The section of RESULTS.md for a run's JSON."""
-    names = list(next(iter(result["requests"].values())))
-    rows: list[list[str]] = []
-    for name in names:
-        cells: list[str] = []
-        for found in result["requests"].values():
-            cells += [f"{found[name]:,}", f"{found[name] / found[names[0]]:.0%}"]
-        rows.append([name, *cells])
-    header = [""]
-    for size in result["requests"]:
-        header += [f"{size} document(s) a request, tokens/s", "of the encoder"]
-    held = result["memory"]
-    return "\n\n".join(
-        [
-            f"Model {result['model']}, {result['threads']} threads. {describe(result['environment'])}",
-            "The same requests, windows and results everywhere; all take turns in one process.",
-            table(header, rows),
-            f"Resident memory over {held['calls']:,} calls: {held['settled_bytes'] / 1e6:.0f} MB after the "
-            f"first twentieth, {held['most_bytes'] / 1e6:.0f} MB at most afterwards ({held['growth']:+.1%}).",
-        ]
-    )
+    return RamRow(calls, settled, most, round(most / settled - 1, 4))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from langchain.agents.middleware import SummarizationMiddleware
 from langchain_core.language_models import BaseChatModel
@@ -16,27 +16,27 @@ from langchain_core.messages import (
 )
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from benchmarks.memory.policies import Count, Counted
+from benchmarks.memory.memories import Count, CountedModel
 from tersely.chat import ChatModel
 from tersely.chat.transcript import Json, size
 
 
 class LangChainSummaries:
-    """Summarises above `limit` tokens and keeps the last 20 messages, which is its default.
+    """Summarises above `limit` tokens and keeps the last 20 messages, as its default says.
 
-    The system prompt stands outside of the history, as in `create_agent`.
+    The system prompt is not part of the history, as in `create_agent`.
     """
 
     def __init__(self, first: Sequence[Json], limit: int, model: ChatModel, count: Count) -> None:
         self._system = [m for m in first if m["role"] == "system"]
         self._messages = convert_to_messages([m for m in first if m["role"] != "system"])
-        self._model = Counted(model, count)
+        self._model = CountedModel(model, count)
 
-        def counted(messages: Any) -> int:
-            return size([*self._system, *_plain(messages)], count)
+        def count_tokens(messages: Any) -> int:
+            return size([*self._system, *_to_openai(messages)], count)
 
         self._middleware: Any = SummarizationMiddleware(
-            _Bridge(chat=self._model), trigger=("tokens", limit), token_counter=counted
+            _LangChainModel(chat=self._model), trigger=("tokens", limit), token_counter=count_tokens
         )
 
     @property
@@ -47,14 +47,13 @@ class LangChainSummaries:
         self._messages += convert_to_messages([message])
 
     def context(self) -> list[Json]:
-        """See `Memory.context`."""
         changed = self._middleware.before_model({"messages": self._messages}, None)
         if changed:
             self._messages = [m for m in changed["messages"] if not isinstance(m, RemoveMessage)]
-        return [*self._system, *_plain(self._messages)]
+        return [*self._system, *_to_openai(self._messages)]
 
 
-class _Bridge(BaseChatModel):
+class _LangChainModel(BaseChatModel):
     chat: Any
 
     @property
@@ -68,9 +67,9 @@ class _Bridge(BaseChatModel):
         run_manager: Any = None,
         **options: Any,
     ) -> ChatResult:
-        reply = self.chat.complete(_plain(messages), stop=stop)
+        reply = self.chat.complete(_to_openai(messages), stop=stop)
         return ChatResult(generations=[ChatGeneration(message=AIMessage(reply.text))])
 
 
-def _plain(messages: Sequence[BaseMessage]) -> list[Json]:
-    return cast("list[Json]", convert_to_openai_messages(list(messages)))
+def _to_openai(messages: Sequence[BaseMessage]) -> list[Json]:
+    return convert_to_openai_messages(list(messages))

@@ -1,100 +1,136 @@
-"""Replays a transcript through a memory, and keeps account."""
+"""Replays a transcript through a memory, and counts its costs and the facts that it holds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter
 
-from benchmarks.memory.policies import Count, Memory
+from benchmarks.memory.memories import Count, Memory
 from benchmarks.memory.transcripts import Transcript
 from tersely.chat.transcript import Json, call_ids, size
 
 CACHED_PRICE = 0.1
-"""Price of an input token that a prompt cache holds, against one that it does not."""
+"""Price of an input token in a prompt cache, relative to one that is not in it."""
 WRITTEN_PRICE = 5.0
-"""Price of an output token, against an input token."""
+"""Price of an output token, relative to an input token."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of the model during a replay."""
+
+    tokens: int
+    """Of the context."""
+    cached: int
+    """Those of them that also began the call before, message for message."""
+    needed: int
+    """Facts that the model's answer takes from earlier messages."""
+    held: int
+    """Those of them that the context holds."""
+    orphans: int
+
+
+@dataclass(frozen=True, slots=True)
 class Account:
-    """What a replay cost, and what it held when it was needed."""
+    """What one replay cost and held."""
 
-    read: int = 0
-    """Input tokens of all calls, those for summaries included."""
-    cached: int = 0
-    """Those of them that stood at the beginning of the call before, message for message."""
-    written: int = 0
+    calls: tuple[Call, ...]
+    summary_read: int
+    """Input tokens for summaries."""
+    written: int
     """Output tokens for summaries."""
-    held: int = 0
-    needed: int = 0
-    orphans: int = 0
-    calls: int = 0
-    longest: int = 0
-    """Tokens of the largest context."""
-    seconds: float = 0.0
-    turn_seconds: list[float] = field(default_factory=list)
+    seconds: tuple[float, ...]
+    """Of the memory, for each message."""
 
-    def price(self, *, cache: bool) -> float:
-        """In input tokens at full price."""
-        fresh = self.read - self.cached
-        return fresh + self.cached * (CACHED_PRICE if cache else 1.0) + self.written * WRITTEN_PRICE
+    @property
+    def read(self) -> int:
+        """Input tokens of all calls, including those for summaries."""
+        return sum(call.tokens for call in self.calls) + self.summary_read
 
-    def __iadd__(self, other: Account) -> Account:
-        for name in ("read", "cached", "written", "held", "needed", "orphans", "calls", "seconds"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.longest = max(self.longest, other.longest)
-        self.turn_seconds += other.turn_seconds
-        return self
+    @property
+    def cached(self) -> int:
+        """Input tokens that a prompt cache would hold."""
+        return sum(call.cached for call in self.calls)
+
+    @property
+    def needed(self) -> int:
+        """Facts that had to be in a context."""
+        return sum(call.needed for call in self.calls)
+
+    @property
+    def held(self) -> int:
+        """Facts that were in it."""
+        return sum(call.held for call in self.calls)
+
+    @property
+    def orphans(self) -> int:
+        """Calls without a result and results without a call, over all contexts."""
+        return sum(call.orphans for call in self.calls)
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the largest context."""
+        return max((call.tokens for call in self.calls), default=0)
+
+
+def sum_prices(accounts: Sequence[Account], *, cache: bool) -> float:
+    """The bill of all accounts, in input tokens at full price."""
+    read = sum(account.read for account in accounts)
+    cached = sum(account.cached for account in accounts)
+    written = sum(account.written for account in accounts)
+    return read - cached + cached * (CACHED_PRICE if cache else 1.0) + written * WRITTEN_PRICE
 
 
 def replay(transcript: Transcript, memory: Memory, count: Count) -> Account:
-    """Before each assistant message the memory is asked what the model would see; then it gets the
-    message."""
-    account = Account()
+    """Ask the memory for its context before each message of the assistant, then give it the message."""
+    calls: list[Call] = []
+    seconds: list[float] = []
     before: list[Json] = []
     for place, message in enumerate(transcript.rest):
         started = perf_counter()
         if message["role"] == "assistant":
             context = memory.context()
-            account.calls += 1
-            shared = 0
-            while shared < min(len(before), len(context)) and before[shared] == context[shared]:
-                shared += 1
-            tokens = size(context, count)
-            account.read += tokens
-            account.cached += size(context[:shared], count)
-            account.longest = max(account.longest, tokens)
-            account.orphans += orphans(context)
-            wanted = transcript.facts.get(place, ())
-            shown = "\n".join(map(str, context)) if wanted else ""
-            account.needed += len(wanted)
-            account.held += sum(_shown(fact, shown) for fact in wanted)
+            calls.append(_measure_call(context, before, transcript.facts.get(place, ()), count))
             before = context
         memory.append(message)
-        account.turn_seconds.append(perf_counter() - started)
-    read, account.written = memory.summary_tokens
-    account.read += read
-    account.seconds = sum(account.turn_seconds)
-    return account
+        seconds.append(perf_counter() - started)
+    read, written = memory.summary_tokens
+    return Account(tuple(calls), read, written, tuple(seconds))
 
 
-def orphans(context: Sequence[Json]) -> int:
+def _measure_call(
+    context: Sequence[Json], before: Sequence[Json], facts: Sequence[str], count: Count
+) -> Call:
+    shared = 0
+    while shared < min(len(before), len(context)) and before[shared] == context[shared]:
+        shared += 1
+    text = "\n".join(map(str, context)) if facts else ""
+    return Call(
+        tokens=size(context, count),
+        cached=size(context[:shared], count),
+        needed=len(facts),
+        held=sum(_occurs(fact, text) for fact in facts),
+        orphans=count_orphans(context),
+    )
+
+
+def count_orphans(context: Sequence[Json]) -> int:
     """Tool calls without a result, and results without a call."""
-    waiting: list[str] = []
-    found = 0
+    unanswered: list[str] = []
+    orphans = 0
     for message in context:
         if message["role"] == "tool":
-            if message["tool_call_id"] in waiting:
-                waiting.remove(message["tool_call_id"])
+            if message["tool_call_id"] in unanswered:
+                unanswered.remove(message["tool_call_id"])
             else:
-                found += 1
+                orphans += 1
         else:
-            found += len(waiting)
-            waiting = call_ids(message)
-    return found + len(waiting)
+            orphans += len(unanswered)
+            unanswered = call_ids(message)
+    return orphans + len(unanswered)
 
 
-def _shown(fact: str, text: str) -> bool:
-    """`text` is the messages' own notation, in which quotes and backslashes are escaped."""
+def _occurs(fact: str, text: str) -> bool:
+    """`text` is the notation of messages, in which quotes and backslashes are escaped."""
     return fact in text or repr(fact)[1:-1] in text

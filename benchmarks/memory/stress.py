@@ -1,4 +1,5 @@
-"""A task of 256 turns with a scripted model: does the working context stay bounded, and a turn as fast?"""
+"""A task of 256 turns with a scripted model: does the context stay below its limit, and does a turn stay
+fast?"""
 
 from __future__ import annotations
 
@@ -6,10 +7,10 @@ import random
 import tempfile
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
+from benchmarks.memory.rows import StressRow
 from tersely import Compressor
 from tersely.chat import ScriptedChat
 from tersely.memory import AgentMemory, MemoryStore
@@ -19,9 +20,9 @@ QUARTERS = 4
 NOTES = "The coast has many towers. None of those that were read is the oldest. " * 4
 
 
-def stress(compressor: Compressor, limit: int, seed: int) -> dict[str, Any]:
-    """Facts of one task on disk: searches with results of 20 to 400 words, notes by the model."""
-    r = random.Random(seed)
+def run_long_task(compressor: Compressor, limit: int, seed: int) -> StressRow:
+    """Figures of one task on disk: searches with results of 20 to 400 words, and notes by the model."""
+    draw = random.Random(seed)
     model = ScriptedChat(lambda _: NOTES)
     words = ["tower", "granite", "harbour", "1861", "lamp", "keeper", "reef", "storm."]
     with tempfile.TemporaryDirectory() as folder:
@@ -31,7 +32,7 @@ def stress(compressor: Compressor, limit: int, seed: int) -> dict[str, Any]:
         seconds: list[float] = []
         longest = 0
         for turn in range(TURNS):
-            result = " ".join(r.choices(words, k=r.randint(20, 400)))
+            result = " ".join(draw.choices(words, k=draw.randint(20, 400)))
             function = {"name": "search", "arguments": f'{{"query": "tower {turn}"}}'}
             call = {"id": f"c{turn}", "type": "function", "function": function}
             started = perf_counter()
@@ -43,11 +44,11 @@ def stress(compressor: Compressor, limit: int, seed: int) -> dict[str, Any]:
         size = (Path(folder) / "agent.db").stat().st_size
         store.close()
     quarters = np.array(seconds).reshape(QUARTERS, -1)
-    return {
-        "turns": TURNS,
-        "limit": limit,
-        "longest": longest,
-        "summaries": memory.transcript.resets,
-        "milliseconds": [round(1000 * float(np.median(q)), 2) for q in quarters],
-        "file_bytes": size,
-    }
+    return StressRow(
+        turns=TURNS,
+        limit=limit,
+        longest=longest,
+        summaries=memory.transcript.resets,
+        milliseconds=tuple(round(1000 * float(np.median(q)), 2) for q in quarters),
+        file_bytes=size,
+    )

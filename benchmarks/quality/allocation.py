@@ -1,29 +1,35 @@
 """`python -m benchmarks.quality.allocation`: how a budget is shared between documents.
 
-ZipRL's Theorem 4.1 says that detail which rises with relevance beats the same detail for every document, at
-the same budget. Three ways to spend it, on the same scores of the same sentences:
+ZipRL's Theorem 4.1 states that detail which rises with relevance beats the same detail for every document,
+at the same budget. The benchmark compares three ways to spend a budget, with the same scores of the same
+sentences:
 
-- uniform: the next sentence goes to the document that has the fewest tokens with it, its own best;
-- by level: the same, but a document's tokens count by the detail of its relevance level (ZipRL's five);
-- one pool: no shares; the packer takes the best sentences wherever they stand, as `compress` does.
+- uniform: each turn goes to the document that has the fewest tokens, which adds its best sentence;
+- by level: the same, but tokens count in relation to the detail of the document's relevance level (one of
+  five);
+- one pool: no shares; the packer takes the best sentences of all documents, as `compress` does.
 
-All three go on until nothing fits.
+Each goes on until nothing fits.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import floor
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 
+from benchmarks.arguments import add_data, add_out, add_seed, add_threads, make_parser
+from benchmarks.environment import Environment, read_environment
+from benchmarks.markdown import format_lead, format_table
 from benchmarks.progress import Progress
-from benchmarks.quality.statistics import bootstrap, paired_difference
-from benchmarks.results import add_out, describe, environment, publish, table
-from benchmarks.shared.tasks import TASKS, Example, KeptSpan, load, score_kept
+from benchmarks.quality.rows import QuestionRow, QuestionRows, kept_and_total, score_question
+from benchmarks.results import publish
+from benchmarks.shared.tasks import TASKS, Example, KeptSpan, load
+from benchmarks.statistics import Estimate, bootstrap, bootstrap_difference
 from tersely.levels import choose_level
 from tersely.packing.fill import Candidate, Place, pack, priority, sort_by_priority
 from tersely.runtime.artifacts import load_artifact
@@ -34,70 +40,111 @@ from tersely.text.tokens import resolve_counter
 
 NAMES = ("hotpotqa", "qed_nq_10", "squad")
 RATES = (0.05, 0.1, 0.25)
+UNIFORM = "uniform"
 
 Shares = Callable[[Sequence[DocumentScores]], list[float]]
 
 
-def uniform(scored: Sequence[DocumentScores]) -> list[float]:
+def share_equally(scored: Sequence[DocumentScores]) -> list[float]:
+    """The same share for each document."""
     return [1.0 for _ in scored]
 
 
-def by_level(scored: Sequence[DocumentScores]) -> list[float]:
+def share_by_level(scored: Sequence[DocumentScores]) -> list[float]:
     """The middle of the character range of each document's level."""
     return [sum(choose_level(s.relevance).characters) / 2 for s in scored]
 
 
-SYSTEMS: dict[str, Shares | None] = {"uniform": uniform, "by level": by_level, "one pool": None}
+SYSTEMS: dict[str, Shares | None] = {UNIFORM: share_equally, "by level": share_by_level, "one pool": None}
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationRow:
+    """One system at one rate on one task."""
+
+    system: str
+    rate: float
+    answers: float
+    """Share of answers kept."""
+    lead: Estimate
+    """Answers kept, minus those that uniform shares keep."""
+    support: float | None
+    """Share of supporting sentences kept; None where the task labels none."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationTask:
+    """One task, measured."""
+
+    name: str
+    questions: int
+    rows: tuple[AllocationRow, ...]
+
+    def find_row(self, system: str, rate: float) -> AllocationRow:
+        """The row of a system at a rate. Raises StopIteration where there is none."""
+        return next(row for row in self.rows if (row.system, row.rate) == (system, rate))
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationRun:
+    """One run of the benchmark."""
+
+    benchmark: str
+    model: str
+    seed: int
+    environment: Environment
+    tasks: tuple[AllocationTask, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of the command."""
+
+    data: str | None
+    limit: int
+    seed: int
+    threads: int | None
+    out: Path
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the benchmark; 0 on success, 1 with one line on standard error for anything the caller can mend."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.allocation", description=__doc__)
-    parser.add_argument("--data", help="data folder; TERSELY_DATA by default")
+    """Run the benchmark and return its exit code."""
+    parser = make_parser("benchmarks.quality.allocation", __doc__)
+    add_data(parser)
     parser.add_argument("--limit", type=int, default=200, help="questions of each set, at most")
-    parser.add_argument("--seed", type=int, default=13)
-    parser.add_argument("--threads", type=int, help="threads that run the model")
+    add_seed(parser)
+    add_threads(parser)
     add_out(parser, "allocation")
-    options = parser.parse_args(arguments)
-    return publish("allocation", lambda: run(options), markdown, options.out)
+    options = Options(**vars(parser.parse_args(arguments)))
+    return publish("allocation", lambda: measure(options), render, options.out)
 
 
-def run(options: argparse.Namespace) -> dict[str, Any]:
-    """The JSON of a run: per task, system and rate the answers and the supporting sentences kept."""
+def measure(options: Options) -> AllocationRun:
+    """Run every system over every task."""
     artifact = load_artifact(None)
     selector = Selector.load(artifact, options.threads)
-    tasks: dict[str, Any] = {}
+    tasks: list[AllocationTask] = []
     for name in NAMES:
         examples = load(name, "eval", data=options.data, limit=options.limit, seed=options.seed)
         progress = Progress(len(examples))
-        rows: dict[str, dict[str, list[list[float]]]] = {s: {str(r): [] for r in RATES} for s in SYSTEMS}
+        rows: QuestionRows = {(system, str(rate)): [] for system in SYSTEMS for rate in RATES}
         for example in examples:
-            for (system, rate), kept in keep(selector, example).items():
-                score = score_kept(example, kept)
-                answer = float("nan") if score.answer_kept is None else float(score.answer_kept)
-                support = (score.support_kept or 0.0) * score.supports
-                rows[system][str(rate)].append([answer, support, float(score.supports)])
+            for (system, rate), kept in keep_at_rates(selector, example).items():
+                rows[system, str(rate)].append(score_question(example, kept, 0, 0))
             progress.step(name)
         progress.close()
-        tasks[name] = {
-            system: {
-                rate: summary(np.array(found), np.array(rows["uniform"][rate]), options.seed)
-                for rate, found in cells.items()
-            }
-            for system, cells in rows.items()
-        }
-        tasks[name]["questions"] = len(examples)
-    return {
-        "benchmark": "allocation",
-        "model": f"{artifact.name}@{artifact.fingerprint}",
-        "seed": options.seed,
-        "environment": environment(),
-        "tasks": tasks,
-    }
+        tasks.append(AllocationTask(name, len(examples), _summarise(rows, options.seed)))
+    return AllocationRun(
+        benchmark="allocation",
+        model=f"{artifact.name}@{artifact.fingerprint}",
+        seed=options.seed,
+        environment=read_environment(),
+        tasks=tuple(tasks),
+    )
 
 
-def keep(selector: Selector, example: Example) -> dict[tuple[str, float], list[KeptSpan]]:
-    """What each system keeps at each rate, from one scoring."""
+def keep_at_rates(selector: Selector, example: Example) -> dict[tuple[str, float], list[KeptSpan]]:
+    """What each system keeps at each rate, all from one pass over the model."""
     count = resolve_counter(None).count
     units = [split_units(d.text) for d in example.documents]
     inputs = [ScoredInput(d.title, d.text, u) for d, u in zip(example.documents, units, strict=True)]
@@ -108,13 +155,13 @@ def keep(selector: Selector, example: Example) -> dict[tuple[str, float], list[K
     items = sort_by_priority(
         [
             Candidate(
-                doc, unit, priority(float(worth), costs[doc][unit], selector.length_price), costs[doc][unit]
+                doc, unit, priority(float(score), costs[doc][unit], selector.length_price), costs[doc][unit]
             )
             for doc, s in enumerate(scored)
-            for unit, worth in enumerate(s.scores if s.packing_scores is None else s.packing_scores)
+            for unit, score in enumerate(s.scores if s.packing_scores is None else s.packing_scores)
         ]
     )
-    out: dict[tuple[str, float], list[KeptSpan]] = {}
+    kept: dict[tuple[str, float], list[KeptSpan]] = {}
     for system, shares in SYSTEMS.items():
         for rate in RATES:
             room = floor(rate * sum(sizes))
@@ -122,23 +169,26 @@ def keep(selector: Selector, example: Example) -> dict[tuple[str, float], list[K
                 chosen, _ = pack(items, titles, room)
             else:
                 chosen = take_turns(items, titles, room, shares(scored))
-            out[system, rate] = [(d, units[d][u].start, units[d][u].end) for d, u in sorted(chosen)]
-    return out
+            kept[system, rate] = [(d, units[d][u].start, units[d][u].end) for d, u in sorted(chosen)]
+    return kept
 
 
 def take_turns(
     items: Sequence[Candidate], titles: Sequence[int], room: int, shares: Sequence[float]
 ) -> frozenset[Place]:
-    """The best sentence that fits of the document that then has the fewest tokens for its share, again and
-    again; `items` are best first."""
-    waiting: dict[int, list[Candidate]] = {}
+    """Fill `room` with one sentence after the other; `items` are best first.
+
+    Each document offers its best sentence that fits. The document that would then have the fewest tokens for
+    its share takes the turn.
+    """
+    remaining: dict[int, list[Candidate]] = {}
     for item in items:
-        waiting.setdefault(item.doc, []).append(item)
-    spent = dict.fromkeys(waiting, 0)
+        remaining.setdefault(item.doc, []).append(item)
+    spent = dict.fromkeys(remaining, 0)
     chosen: set[tuple[int, int]] = set()
     while True:
         offers: list[tuple[float, int, int, Candidate]] = []
-        for doc, own in waiting.items():
+        for doc, own in remaining.items():
             title = 0 if spent[doc] else titles[doc]
             item = next((i for i in own if i.cost + title <= room), None)
             if item:
@@ -147,48 +197,57 @@ def take_turns(
         if not offers:
             return frozenset(chosen)
         _, doc, price, item = min(offers, key=lambda offer: offer[:2])
-        waiting[doc].remove(item)
+        remaining[doc].remove(item)
         room -= price
         spent[doc] += price
         chosen.add((doc, item.unit))
 
 
-def summary(found: np.ndarray, base: np.ndarray, seed: int) -> dict[str, Any]:
-    """Answers and support kept, and the answers' lead over uniform shares, with intervals; columns are
-    answer, support kept, supports."""
-    answered = ~np.isnan(found[:, 0])
-    ones = np.ones(int(answered.sum()))
-    answers = bootstrap(found[answered, 0], ones, seed)
-    lead = paired_difference(found[answered, 0], base[answered, 0], ones, seed)
-    out: dict[str, Any] = {
-        "answers": round(answers.value, 4),
-        "lead": [round(x, 4) for x in (lead.value, lead.low, lead.high)],
-    }
-    if found[:, 2].sum():
-        out["support"] = round(float(found[:, 1].sum() / found[:, 2].sum()), 4)
-    return out
+def _summarise(rows: QuestionRows, seed: int) -> tuple[AllocationRow, ...]:
+    return tuple(
+        _summarise_system(system, rate, rows[system, str(rate)], rows[UNIFORM, str(rate)], seed)
+        for system in SYSTEMS
+        for rate in RATES
+    )
 
 
-def markdown(result: dict[str, Any]) -> str:
-    """The section of RESULTS.md for a run's JSON."""
-    header = ["", "rate", "uniform", "by level", "lead over uniform", "one pool", "lead over uniform"]
+def _summarise_system(
+    system: str, rate: float, own: Sequence[QuestionRow], uniform: Sequence[QuestionRow], seed: int
+) -> AllocationRow:
+    answers, total = kept_and_total(own, "answers")
+    others, _ = kept_and_total(uniform, "answers")
+    # Questions without an answer to keep are left out here, so that each resample has as many with one.
+    answerable = total > 0
+    ones = np.ones(int(answerable.sum()))
+    support, supports = kept_and_total(own, "support")
+    return AllocationRow(
+        system=system,
+        rate=rate,
+        answers=bootstrap(answers[answerable], ones, seed).round().value,
+        lead=bootstrap_difference(answers[answerable], others[answerable], ones, seed).round(),
+        support=round(float(support.sum() / supports.sum()), 4) if supports.any() else None,
+    )
+
+
+def render(run: AllocationRun) -> str:
+    """The section of RESULTS.md."""
+    header = ["", "rate", UNIFORM, "by level", "lead over uniform", "one pool", "lead over uniform"]
     rows: list[list[str]] = []
-    for name, systems in result["tasks"].items():
-        for rate in map(str, RATES):
-            cells = [f"{TASKS[name].title} ({systems['questions']})", rate]
+    for task in run.tasks:
+        for rate in RATES:
+            cells = [f"{TASKS[task.name].title} ({task.questions})", str(rate)]
             for system in SYSTEMS:
-                found = systems[system][rate]
-                support = f" / {100 * found['support']:.1f}" if "support" in found else ""
-                cells.append(f"{100 * found['answers']:.1f}{support}")
-                if system != "uniform":
-                    lead, low, high = (100 * x for x in found["lead"])
-                    cells.append(f"{lead:+.1f} [{low:+.1f}, {high:+.1f}]")
+                row = task.find_row(system, rate)
+                support = "" if row.support is None else f" / {100 * row.support:.1f}"
+                cells.append(f"{100 * row.answers:.1f}{support}")
+                if system != UNIFORM:
+                    cells.append(format_lead(row.lead))
             rows.append(cells)
     return "\n\n".join(
         [
-            f"Model {result['model']}. {describe(result['environment'])} Seed {result['seed']}.",
+            f"Model {run.model}. {run.environment.describe()} Seed {run.seed}.",
             "Answers / supporting sentences kept, in percent; the lead is that of answers.",
-            table(header, rows),
+            format_table(header, rows),
         ]
     )
 

@@ -1,34 +1,74 @@
-"""The systems that tersely is measured against, as scorers of the very same sentence units.
+"""The systems that tersely is measured against, as scorers of the same sentence units.
 
-Each has the selector's one method, so that splitting, packing and token counting are the compressor's own and
-rates are equal. BM25 and MiniLM read a sentence behind its document's title, as the selector does.
+Each has the selector's one method, so the compressor itself splits, packs and counts tokens, and all rates
+are equal. BM25 and MiniLM get a sentence after the title of its document, as the selector does.
 """
 
 from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from tersely.selector import DocumentScores, ScoredInput
+from benchmarks.shared.minilm import embed_cached
+from benchmarks.shared.passages import join_title
+from benchmarks.statistics import Floats
+from tersely.selector import DocumentScores, ScoredInput, Scorer
 from tersely.text.bm25 import BM25
 
+OURS = "tersely"
 
-class Scorer(Protocol):
-    """Anything that scores the units of documents for a query, as `tersely.selector.selector.Selector`
-    does."""
 
-    threshold: float
-    length_price: float
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A system of the quality benchmark."""
 
-    def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]: ...
+    name: str
+    """On the command line and in the JSON."""
+    title: str
+    """In tables."""
+    is_peer: bool
+    """Whether tersely is compared with it."""
+
+
+CONTROLS = (
+    # No peer: it runs on tersely's own model.
+    Control("reranker", "whole documents, by tersely's relevance", is_peer=False),
+    Control("random", "random sentences", is_peer=True),
+    Control("head", "first sentences", is_peer=True),
+    Control("bm25", "BM25 sentences", is_peer=True),
+    Control("minilm", "MiniLM sentences", is_peer=True),
+    Control("llmslim", "LLMSlim", is_peer=True),
+)
+
+
+class CachedScorer:
+    """A scorer that keeps its last scores, so that one forward pass serves every rate of a question."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self.threshold = scorer.threshold
+        self.length_price = scorer.length_price
+        self.calibration = getattr(scorer, "calibration", None)
+
+        self._scorer = scorer
+        self._query: str | None = None
+        self._known: dict[tuple[tuple[str, tuple[int, ...]], ...], Sequence[DocumentScores]] = {}
+
+    def score(self, query: str, documents: Sequence[ScoredInput]) -> Sequence[DocumentScores]:
+        if query != self._query:
+            self._query = query
+            self._known = {}
+        key = tuple((d.text, tuple(unit.end for unit in d.units)) for d in documents)
+        if key not in self._known:
+            self._known[key] = self._scorer.score(query, documents)
+        return self._known[key]
 
 
 class _Ranking:
-    """Scores that only rank: they are no probabilities to weigh against a length."""
+    """Scores that only rank. They are no probabilities, so the length of a unit does not count against it."""
 
     threshold = 0.5
     length_price = 0.0
@@ -43,11 +83,11 @@ class RandomScorer(_Ranking):
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         digest = hashlib.sha256(query.encode("utf-8", "surrogatepass")).hexdigest()
         draw = random.Random(f"{self._seed}:{digest}")
-        return [_scores(np.array([draw.random() for _ in d.units])) for d in documents]
+        return [_make_scores(np.array([draw.random() for _ in d.units])) for d in documents]
 
 
 class HeadScorer(_Ranking):
-    """Units in the order of the input: what cutting off at the budget keeps."""
+    """Units in the order of the input, as if the text were cut off at the budget."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         values = np.linspace(1.0, 0.0, max(1, sum(len(d.units) for d in documents)))
@@ -55,22 +95,17 @@ class HeadScorer(_Ranking):
 
 
 class BM25Scorer(_Ranking):
-    """Okapi BM25 of the query over the units, whose statistics are those of the documents given."""
+    """Okapi BM25 of the query over the units; its statistics come from the documents of the request."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        return _split(documents, _unit_interval(BM25(unit_texts(documents)).scores(query)))
+        return _split(documents, _scale_to_one(BM25(_title_units(documents)).scores(query)))
 
 
 class MiniLMScorer(_Ranking):
     """Cosine of all-MiniLM-L6-v2 embeddings of the query and each unit."""
 
-    def __init__(self, advance: Callable[[int], None] | None = None) -> None:
-        self._advance = advance
-
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        from benchmarks.shared.minilm import cached_embeddings
-
-        vectors = cached_embeddings([query, *unit_texts(documents)], self._advance)
+        vectors = embed_cached([query, *_title_units(documents)])
         return _split(documents, (vectors[1:] @ vectors[0] + 1) / 2)
 
 
@@ -78,17 +113,15 @@ class MiniLMDocuments(_Ranking):
     """Cosine of all-MiniLM-L6-v2 embeddings of the query and each whole document, for its relevance."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        from benchmarks.shared.minilm import cached_embeddings
-
-        vectors = cached_embeddings([query, *(_titled(d, d.text) for d in documents)])
+        vectors = embed_cached([query, *(join_title(d.title, d.text) for d in documents)])
         return [
-            DocumentScores(float(own @ vectors[0] + 1) / 2, np.zeros(len(d.units)))
+            DocumentScores(float(own @ vectors[0] + 1) / 2, [0.0] * len(d.units))
             for own, d in zip(vectors[1:], documents, strict=True)
         ]
 
 
 class DocumentScorer(_Ranking):
-    """A plain reranker: whole documents by the relevance that a scorer gives them, cut at the budget."""
+    """A plain reranker: whole documents in the order of a scorer's relevance, cut off at the budget."""
 
     def __init__(self, scorer: Scorer) -> None:
         self._scorer = scorer
@@ -97,19 +130,19 @@ class DocumentScorer(_Ranking):
         relevance = [scored.relevance for scored in self._scorer.score(query, documents)]
         order = sorted(range(len(documents)), key=lambda i: (-relevance[i], i))
         total = max(1, sum(len(d.units) for d in documents))
-        values: list[np.ndarray] = [np.zeros(0)] * len(documents)
+        values: list[Floats] = [np.zeros(0)] * len(documents)
         place = 0
         for i in order:
             count = len(documents[i].units)
             values[i] = 1.0 - np.arange(place, place + count) / total
             place += count
-        return [_scores(v) for v in values]
+        return [_make_scores(v) for v in values]
 
 
-def beside(ours: Scorer, *, minilm: bool, seed: int) -> dict[str, Scorer]:
-    """tersely and its controls by the names that tables of readers and peers give them."""
+def make_scorers(ours: Scorer, *, minilm: bool, seed: int) -> dict[str, Scorer]:
+    """tersely and its controls, by their names in the tables of readers and peers."""
     return {
-        "tersely": ours,
+        OURS: ours,
         "tersely's whole documents": DocumentScorer(ours),
         **({"MiniLM documents": DocumentScorer(MiniLMDocuments())} if minilm else {}),
         **({"MiniLM sentences": MiniLMScorer()} if minilm else {}),
@@ -119,24 +152,20 @@ def beside(ours: Scorer, *, minilm: bool, seed: int) -> dict[str, Scorer]:
     }
 
 
-def unit_texts(documents: Sequence[ScoredInput]) -> list[str]:
-    """Every unit of every document, in order, each behind its document's title."""
-    return [_titled(d, d.text[unit.start : unit.end]) for d in documents for unit in d.units]
+def _title_units(documents: Sequence[ScoredInput]) -> list[str]:
+    """Every unit of every document, in order, each after the title of its document."""
+    return [join_title(d.title, d.text[unit.start : unit.end]) for d in documents for unit in d.units]
 
 
-def _titled(document: ScoredInput, text: str) -> str:
-    return f"{document.title}. {text}" if document.title else text
-
-
-def _split(documents: Sequence[ScoredInput], values: np.ndarray) -> list[DocumentScores]:
+def _split(documents: Sequence[ScoredInput], values: Floats) -> list[DocumentScores]:
     ends = np.cumsum([len(d.units) for d in documents])
-    return [_scores(part) for part in np.split(values, ends[:-1])] if len(ends) else []
+    return [_make_scores(part) for part in np.split(values, ends[:-1])] if len(ends) else []
 
 
-def _scores(values: np.ndarray) -> DocumentScores:
-    return DocumentScores(float(values.max()) if len(values) else 0.0, values.astype(np.float64))
+def _make_scores(values: Floats) -> DocumentScores:
+    return DocumentScores(float(values.max()) if len(values) else 0.0, values.tolist())
 
 
-def _unit_interval(values: np.ndarray) -> np.ndarray:
+def _scale_to_one(values: Floats) -> Floats:
     top = values.max() if len(values) else 0.0
     return values / top if top > 0 else values

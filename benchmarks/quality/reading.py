@@ -2,48 +2,105 @@
 
 Does a reader answer as well from compressed documents as from all of them?
 
-Token F1 of each reader's answer, question by question. The readers given by --reader read every system's
-output; those given by --model-reader, which cost more, read fewer questions, tersely's output, random
-sentences and all documents.
+Measured is the token F1 of each reader's answer, question by question. Readers given by --reader read the
+output of every system. Readers given by --model-reader cost more: they read fewer questions, and only
+tersely's output, random sentences and all documents.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from benchmarks.arguments import add_data, add_out, add_seed, add_threads, make_parser
+from benchmarks.environment import Environment, read_environment
+from benchmarks.markdown import format_table
 from benchmarks.progress import Progress
-from benchmarks.quality.controls import Scorer, beside
-from benchmarks.quality.runner import OURS, Remembering
-from benchmarks.quality.statistics import bootstrap, paired_difference
-from benchmarks.results import add_out, describe, environment, publish, table
-from benchmarks.shared.readers import CachedReader, Prompt, Reader, open_reader
-from benchmarks.shared.tasks import TASKS, Example, findable
+from benchmarks.quality.answers import score_answers
+from benchmarks.quality.controls import OURS, CachedScorer, make_scorers
+from benchmarks.quality.rows import OWN
+from benchmarks.results import publish
+from benchmarks.shared.readers import CachedReader, Reader, open_reader
+from benchmarks.shared.tasks import TASKS, Example, load_findable
+from benchmarks.statistics import bootstrap_mean, bootstrap_mean_difference
 from tersely import Compressor, Document
-from tersely.metrics import token_f1
 from tersely.runtime.artifacts import load_artifact
+from tersely.selector import Scorer
 from tersely.selector.selector import Selector
 
 NAMES = ("hotpotqa", "qed_nq_10", "squad")
 RATES = (0.1, 0.25, 0.5)
-WHOLE, RANDOM = "all documents", "random"
-OWN = "own"
-"""In place of a rate: as much as tersely keeps by itself."""
-FEW = (OURS, RANDOM, WHOLE)
+ALL, RANDOM = "all documents", "random"
+UNCOMPRESSED = "1.0"
+SETTINGS = (*map(str, RATES), OWN, UNCOMPRESSED)
+"""Each rate, tersely's own threshold, and no compression."""
+FEW = (OURS, RANDOM, ALL)
 """What a costly reader reads."""
 
-Texts = dict[str, dict[str, list[str]]]
-"""By system and rate, the context of each question."""
+Texts = dict[tuple[str, str], list[str]]
+"""By system and setting, the context of each question."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateRow:
+    """How much one system keeps at one setting of one task."""
+
+    task: str
+    system: str
+    setting: str
+    rate: float
+    """Mean share of tokens kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """How one reader answers from what one system kept at one setting of one task."""
+
+    task: str
+    reader: str
+    system: str
+    setting: str
+    f1: tuple[float | None, ...]
+    """Token F1 of each question; None where the reader failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingRun:
+    """One run of the benchmark."""
+
+    benchmark: str
+    model: str
+    seed: int
+    environment: Environment
+    questions: dict[str, int]
+    """By task."""
+    rates: tuple[RateRow, ...]
+    answers: tuple[AnswerRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of the command."""
+
+    data: str | None
+    reader: list[str]
+    model_reader: list[str]
+    limit: int
+    model_limit: int
+    minilm: bool
+    seed: int
+    threads: int | None
+    out: Path
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the benchmark; 0 on success, 1 with one line on standard error for anything the caller can mend."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.reading", description=__doc__)
-    parser.add_argument("--data", help="data folder; TERSELY_DATA by default")
+    """Run the benchmark and return its exit code."""
+    parser = make_parser("benchmarks.quality.reading", __doc__)
+    add_data(parser)
     parser.add_argument(
         "--reader", action="append", default=[], help="extractive:DIR and the like; repeatable"
     )
@@ -51,125 +108,121 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--limit", type=int, default=400, help="questions of each set")
     parser.add_argument("--model-limit", type=int, default=100, help="of these, for each --model-reader")
     parser.add_argument("--no-minilm", dest="minilm", action="store_false", help="without that control")
-    parser.add_argument("--seed", type=int, default=13)
-    parser.add_argument("--threads", type=int, help="threads that run the model")
+    add_seed(parser)
+    add_threads(parser)
     add_out(parser, "reading")
-    options = parser.parse_args(arguments)
-    return publish("reading", lambda: run(options), markdown, options.out)
+    options = Options(**vars(parser.parse_args(arguments)))
+    return publish("reading", lambda: measure(options), render, options.out)
 
 
-def run(options: argparse.Namespace) -> dict[str, Any]:
-    """The JSON of a run."""
+def measure(options: Options) -> ReadingRun:
+    """Compress every task with every system, and let the readers answer."""
     artifact = load_artifact(None)
     quick = [CachedReader(open_reader(spec)) for spec in options.reader]
     costly = [CachedReader(open_reader(spec)) for spec in options.model_reader]
     selector = Selector.load(artifact, options.threads)
-    scorers = beside(selector, minilm=options.minilm, seed=options.seed)
-    tasks: dict[str, Any] = {}
-    for name in NAMES:
-        examples = findable(name, "eval", data=options.data, seed=options.seed, limit=options.limit)
-        texts, rate = _compressed(scorers, examples, options.threads, name)
-        texts[WHOLE] = {"1.0": [e.whole for e in examples]}
-        tasks[name] = {"questions": len(examples), "rate": rate, "f1": {}}
+    scorers = make_scorers(selector, minilm=options.minilm, seed=options.seed)
+    questions: dict[str, int] = {}
+    rates: list[RateRow] = []
+    answers: list[AnswerRow] = []
+    for task in NAMES:
+        examples = load_findable(task, "eval", data=options.data, seed=options.seed, limit=options.limit)
+        questions[task] = len(examples)
+        texts, kept = _compress(task, scorers, examples, options.threads)
+        rates += kept
+        texts[ALL, UNCOMPRESSED] = [e.full_text for e in examples]
         for reader in quick:
-            tasks[name]["f1"][reader.name] = _read(reader, texts, examples)
+            answers += _read(task, reader, texts, examples)
         for reader in costly:
-            few = {system: texts[system] for system in FEW}
-            tasks[name]["f1"][reader.name] = _read(reader, few, examples[: options.model_limit])
-    return {
-        "benchmark": "reading",
-        "model": f"{artifact.name}@{artifact.fingerprint}",
-        "seed": options.seed,
-        "environment": environment(),
-        "tasks": tasks,
-    }
+            few = {key: contexts for key, contexts in texts.items() if key[0] in FEW}
+            answers += _read(task, reader, few, examples[: options.model_limit])
+    return ReadingRun(
+        benchmark="reading",
+        model=f"{artifact.name}@{artifact.fingerprint}",
+        seed=options.seed,
+        environment=read_environment(),
+        questions=questions,
+        rates=tuple(rates),
+        answers=tuple(answers),
+    )
 
 
-def _compressed(
-    scorers: dict[str, Scorer], examples: Sequence[Example], threads: int | None, name: str
-) -> tuple[Texts, dict[str, dict[str, float]]]:
-    """The contexts, and the mean share of tokens that each system kept."""
+def _compress(
+    task: str, scorers: dict[str, Scorer], examples: Sequence[Example], threads: int | None
+) -> tuple[Texts, list[RateRow]]:
+    """The contexts of every system at every setting, and how much of the tokens they keep."""
     texts: Texts = {}
-    shares: dict[str, dict[str, float]] = {}
+    rows: list[RateRow] = []
     progress = Progress(len(scorers) * len(examples))
     for system, scorer in scorers.items():
-        compressor = Compressor(Remembering(scorer), threads=threads)
+        compressor = Compressor(CachedScorer(scorer), threads=threads)
         limits: dict[str, float | None] = {str(rate): rate for rate in RATES}
         if system == OURS:
             limits[OWN] = None
-        texts[system] = {name: [] for name in limits}
-        kept: dict[str, list[float]] = {name: [] for name in limits}
+        kept: dict[str, list[float]] = {setting: [] for setting in limits}
+        texts |= {(system, setting): [] for setting in limits}
         for example in examples:
             documents = [Document(d.text, d.title) for d in example.documents]
-            for limit, rate in limits.items():
-                found = compressor.compress(example.question, documents, rate=rate)
-                texts[system][limit].append(found.text)
-                kept[limit].append(found.rate)
-            progress.step(f"{name}, {system}")
-        shares[system] = {rate: round(float(np.mean(values)), 4) for rate, values in kept.items()}
+            for setting, rate in limits.items():
+                result = compressor.compress(example.question, documents, rate=rate)
+                texts[system, setting].append(result.text)
+                kept[setting].append(result.rate)
+            progress.step(f"{task}, {system}")
+        rows += [RateRow(task, system, s, round(float(np.mean(values)), 4)) for s, values in kept.items()]
     progress.close()
-    return texts, shares
+    return texts, rows
 
 
-def _read(reader: Reader, texts: Texts, examples: Sequence[Example]) -> dict[str, dict[str, list[Any]]]:
-    """By system and rate, the F1 of each question; None where the reader failed."""
-    out: dict[str, dict[str, list[Any]]] = {}
-    progress = Progress(sum(len(rates) for rates in texts.values()))
-    for system, rates in texts.items():
-        out[system] = {}
-        for rate, contexts in rates.items():
-            pairs = list(zip(examples, contexts, strict=False))
-            answers = reader.answer([Prompt(e.question, text) for e, text in pairs])
-            out[system][rate] = [
-                None if answer is None else round(token_f1(answer, e.answers), 4)
-                for answer, (e, _) in zip(answers, pairs, strict=True)
-            ]
-            progress.step(f"{reader.name}, {system}")
+def _read(task: str, reader: Reader, texts: Texts, examples: Sequence[Example]) -> list[AnswerRow]:
+    rows: list[AnswerRow] = []
+    progress = Progress(len(texts))
+    for (system, setting), contexts in texts.items():
+        f1 = score_answers(reader, examples, contexts[: len(examples)])
+        rows.append(AnswerRow(task, reader.name, system, setting, f1))
+        progress.step(f"{reader.name}, {system}")
     progress.close()
-    return out
+    return rows
 
 
-def markdown(result: dict[str, Any]) -> str:
-    """The section of RESULTS.md for a run's JSON."""
+def render(run: ReadingRun) -> str:
+    """The section of RESULTS.md."""
     parts = [
-        f"Model {result['model']}. {describe(result['environment'])} Seed {result['seed']}.",
-        "F1 of the reader's answer, and in brackets the difference to what it answers from all documents, by "
+        f"Model {run.model}. {run.environment.describe()} Seed {run.seed}.",
+        "F1 of the reader's answer. In brackets: the difference to its answers from all documents, paired by "
         "question, with a bootstrap interval of 95 %.",
     ]
-    readers = list(next(iter(result["tasks"].values()))["f1"])
-    for reader in readers:
-        parts += [f"### {reader}", _table(result, reader)]
+    for reader in dict.fromkeys(row.reader for row in run.answers):
+        parts += [f"### {reader}", _render_reader(run, reader)]
     return "\n\n".join(parts)
 
 
-def _table(result: dict[str, Any], reader: str) -> str:
-    rows: list[list[str]] = []
-    for name, task in result["tasks"].items():
-        found = task["f1"][reader]
-        whole = found[WHOLE]["1.0"]
-        for rate in (*map(str, RATES), OWN, "1.0"):
-            for system, rates in found.items():
-                if rate not in rates:
-                    continue
-                share = "1.000" if system == WHOLE else f"{task['rate'][system][rate]:.3f}"
-                label = f"**{system}**" if system == OURS else system
-                label += ", own threshold" if rate == OWN else ""
-                title = f"{TASKS[name].title} ({len(whole)})"
-                against = None if system == WHOLE else whole
-                rows.append([title, label, share, _cell(rates[rate], against, result["seed"])])
-    return table(["set (questions)", "system", "rate", "F1 [difference]"], rows)
+def _render_reader(run: ReadingRun, reader: str) -> str:
+    rates = {(row.task, row.system, row.setting): row.rate for row in run.rates}
+    cells: list[list[str]] = []
+    for task in run.questions:
+        answers = [row for row in run.answers if (row.task, row.reader) == (task, reader)]
+        (whole,) = (row.f1 for row in answers if row.system == ALL)
+        title = f"{TASKS[task].title} ({len(whole)})"
+        for row in sorted(answers, key=lambda row: SETTINGS.index(row.setting)):
+            share = 1.0 if row.system == ALL else rates[task, row.system, row.setting]
+            label = f"**{row.system}**" if row.system == OURS else row.system
+            label += ", own threshold" if row.setting == OWN else ""
+            base = None if row.system == ALL else whole
+            cells.append([title, label, f"{share:.3f}", format_f1(row.f1, base, run.seed)])
+    return format_table(["set (questions)", "system", "rate", "F1 [difference]"], cells)
 
 
-def _cell(values: list[Any], whole: list[Any] | None, seed: int) -> str:
-    pairs = [(a, b) for a, b in zip(values, whole or values, strict=True) if None not in (a, b)]
+def format_f1(values: Sequence[float | None], base: Sequence[float | None] | None, seed: int) -> str:
+    """Mean F1 in percent and, if `base` is given, the difference to it; questions with a failure are left
+    out."""
+    pairs = [(a, b) for a, b in zip(values, base or values, strict=True) if a is not None and b is not None]
     if not pairs:
         return ""
-    ours, theirs = np.array(pairs, dtype=float).T
-    ones = np.ones(len(ours))
-    text = f"{100 * bootstrap(ours, ones, seed).value:.1f}"
-    if whole is None:
+    ours, theirs = zip(*pairs, strict=True)
+    text = f"{100 * bootstrap_mean(ours, seed).value:.1f}"
+    if base is None:
         return text
-    lead = paired_difference(ours, theirs, ones, seed)
+    lead = bootstrap_mean_difference(ours, theirs, seed)
     return f"{text} [{100 * lead.value:+.1f}: {100 * lead.low:+.1f}, {100 * lead.high:+.1f}]"
 
 

@@ -1,8 +1,8 @@
 """LLMSlim, a peer on PyPI, brought to the same budget and mapped back to the sources.
 
-It cuts texts in units of its own and returns text, so its output is located in the documents piece by piece;
-its target is then searched so that what it kept costs as near to the budget as it can, in the same token
-count as all the others.
+LLMSlim cuts texts into units of its own and returns text, so its output is located in the documents piece by
+piece. Its target ratio is searched until its output comes as near to the budget as possible, in the same
+token count as everywhere.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import re
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
+from typing import Any
 
 from benchmarks.shared import cache
-from benchmarks.shared.tasks.example import Example, KeptSpan, runs
+from benchmarks.shared.tasks.example import Example, KeptSpan, join_kept
 from benchmarks.shared.tasks.rows import locate
 from tersely.errors import MissingDependencyError
 from tersely.packing import render
@@ -37,18 +38,18 @@ def require_slim() -> None:
         raise MissingDependencyError('LLMSlim is not installed: pip install "llmslim==0.11.*"') from error
 
 
-def slim_keep(example: Example, budget: int, count: Count) -> list[KeptSpan]:
-    """What LLMSlim keeps of the example within `budget` tokens as `count` counts them."""
+def compress_to(example: Example, budget: int, count: Count) -> list[KeptSpan]:
+    """The spans that LLMSlim keeps of the example within `budget` tokens."""
     if not budget:
         return []
-    total = measure(example, [(i, 0, len(d.text)) for i, d in enumerate(example.documents)], count)
+    total = count_rendered(example, [(i, 0, len(d.text)) for i, d in enumerate(example.documents)], count)
     ratio = min(1.0, max(_LEAST, budget / max(1, total)))
     low, high = 0.0, 1.0
     best: list[KeptSpan] = []
     size_of_best = 0
     for _ in range(_TRIES):
         kept = _compress(example, ratio)
-        size = measure(example, kept, count)
+        size = count_rendered(example, kept, count)
         if size <= budget:
             low = ratio
             if size > size_of_best:
@@ -62,10 +63,10 @@ def slim_keep(example: Example, budget: int, count: Count) -> list[KeptSpan]:
     return best
 
 
-def measure(example: Example, kept: Sequence[KeptSpan], count: Count) -> int:
-    """Tokens of the kept ranges rendered as a compression renders them, titles and separators included."""
+def count_rendered(example: Example, kept: Sequence[KeptSpan], count: Count) -> int:
+    """Tokens of the kept spans as a compression renders them, with titles and separators."""
     parts: list[tuple[int, Document, str, list[Citation]]] = []
-    for doc, ranges in runs(example, kept).items():
+    for doc, ranges in join_kept(example, kept).items():
         source = example.documents[doc]
         # Kept ranges alternate with the gaps between them, as kept and dropped units do.
         ends = [offset for pair in ranges for offset in pair]
@@ -77,10 +78,10 @@ def measure(example: Example, kept: Sequence[KeptSpan], count: Count) -> int:
 
 
 def _compress(example: Example, ratio: float) -> list[KeptSpan]:
-    given = [_titled(document.title, document.text) for document in example.documents]
-    outputs = _outputs(example.question, given, ratio)
+    texts = [_add_title(document.title, document.text) for document in example.documents]
+    outputs = _run_slim(example.question, texts, ratio)
     kept: list[KeptSpan] = []
-    for doc, (text, output) in enumerate(zip(given, outputs, strict=True)):
+    for doc, (text, output) in enumerate(zip(texts, outputs, strict=True)):
         title = len(text) - len(example.documents[doc].text)
         for start, end in locate_pieces(text, output):
             if end > title:
@@ -88,31 +89,32 @@ def _compress(example: Example, ratio: float) -> list[KeptSpan]:
     return kept
 
 
-def _outputs(question: str, texts: list[str], ratio: float) -> list[str]:
-    """LLMSlim's text per document, from the cache where it was asked before."""
+def _run_slim(question: str, texts: list[str], ratio: float) -> list[str]:
+    """LLMSlim's text for each document, from the cache where it compressed the same before."""
     key = cache.digest(version(PACKAGE), repr(ratio), question, *texts)
     stored = cache.fetch(PACKAGE, [key])
     if key not in stored:
-        from llmslim import compress_documents
+        import llmslim
 
-        results = compress_documents(texts, query=question, target_ratio=ratio)
+        slim: Any = llmslim
+        results = slim.compress_documents(texts, query=question, target_ratio=ratio)
         stored[key] = json.dumps([result.compressed_text for result in results]).encode()
         cache.keep(PACKAGE, stored)
     return json.loads(stored[key])
 
 
 def locate_pieces(source: str, output: str) -> list[tuple[int, int]]:
-    """Ranges of `source` that `output` is made of; lines and ellipses separate its pieces."""
+    """The ranges of `source` that make up `output`, whose pieces are separated by line ends and ellipses."""
     pieces = [piece for piece in _GAP.split(output) if piece.strip()]
     ranges: list[tuple[int, int]] = []
-    for found in locate(source, pieces):
-        if found is None:
+    for match in locate(source, pieces):
+        if match is None:
             continue
-        start = max(found[0], ranges[-1][1]) if ranges else found[0]
-        if start < found[1]:
-            ranges.append((start, found[1]))
+        start = max(match[0], ranges[-1][1]) if ranges else match[0]
+        if start < match[1]:
+            ranges.append((start, match[1]))
     return ranges
 
 
-def _titled(title: str | None, text: str) -> str:
+def _add_title(title: str | None, text: str) -> str:
     return f"Title: {title}\n{text}" if title else text

@@ -1,161 +1,138 @@
 """`python -m benchmarks.retrieval`: the bundled embeddings against MiniLM's own, BM25 and chance.
 
-Of each set some questions are drawn, and the documents of all of them, hard negatives included, are one pool.
-A document is right for a question that it supports or whose answer was marked in it. An experience bank of
-100,000 entries with such vectors is then timed.
+Some questions of each set are drawn; the documents of all of them, with their hard negatives, are one pool.
+A gold document of a question supports it or holds an answer that the annotators marked. Then an experience
+bank of 100,000 entries with such vectors is timed.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.quality.statistics import bootstrap
-from benchmarks.results import add_out, describe, environment, publish, table
-from benchmarks.retrieval.bank import INDICES, bank_times
-from benchmarks.shared.minilm import cached_embeddings, shared_minilm
-from benchmarks.shared.ranks import passage_text, ranks
+from benchmarks.arguments import add_data, add_model, add_out, add_seed, make_parser
+from benchmarks.environment import read_environment
+from benchmarks.results import publish
+from benchmarks.retrieval.bank import time_bank
+from benchmarks.retrieval.report import render
+from benchmarks.retrieval.rows import RetrievalRow, RetrievalRun, RetrievalTask
+from benchmarks.shared.minilm import embed_cached, load_minilm
+from benchmarks.shared.passages import find_ranks, join_title
 from benchmarks.shared.tasks import Example, load
 from tersely.embedding import SentenceEmbedder
 from tersely.text.bm25 import BM25
 
 TASKS = {"hotpotqa": "HotpotQA dev", "qed_nq_10": "Natural Questions (QED) dev", "squad": "SQuAD dev"}
-MEASURES = {"mrr": "MRR", "first": "first", "ten": "in ten"}
 TIMED = 40
-"""Questions embedded one by one, in turns, for the times."""
-
+"""Questions that both models embed one by one, in turns, for the times."""
 DRAWN = 2000
-"""Documents whose vectors the bank's are mixed from."""
+"""Documents whose vectors those of the bank are mixed from."""
 
 Scores = NDArray[np.floating[Any]]
 Score = Callable[[Sequence[str], Sequence[str]], Scores]
+"""From questions and documents to scores of shape (questions, documents)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of the command."""
+
+    data: str | None
+    model: str | None
+    limit: int
+    seed: int
+    out: Path
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the benchmark; 0 on success, 1 with one line on standard error for anything the caller can mend."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.retrieval", description=__doc__)
-    parser.add_argument("--data", help="data folder; TERSELY_DATA by default")
-    parser.add_argument("--model", help="artifact folder (default: the bundled model)")
+    """Run the benchmark and return its exit code."""
+    parser = make_parser("benchmarks.retrieval", __doc__)
+    add_data(parser)
+    add_model(parser)
     parser.add_argument("--limit", type=int, default=120, help="questions of each set")
-    parser.add_argument("--seed", type=int, default=13)
+    add_seed(parser)
     add_out(parser, "retrieval")
-    options = parser.parse_args(arguments)
-    return publish("retrieval", lambda: run(options), markdown, options.out)
+    options = Options(**vars(parser.parse_args(arguments)))
+    return publish("retrieval", lambda: measure(options), render, options.out)
 
 
-def run(options: argparse.Namespace) -> dict[str, Any]:
-    """The JSON of a run."""
+def measure(options: Options) -> RetrievalRun:
+    """Rank the pool of every task with every system, then take the times."""
     embedder = SentenceEmbedder(options.model)
     systems: dict[str, Score] = {
         "tersely": lambda qs, ds: embedder.embed(qs) @ embedder.embed(ds).T,
-        "MiniLM": lambda qs, ds: cached_embeddings(qs) @ cached_embeddings(ds).T,
-        "BM25": lambda qs, ds: _bm25(qs, ds),
+        "MiniLM": lambda qs, ds: embed_cached(qs) @ embed_cached(ds).T,
+        "BM25": _score_bm25,
         "random": lambda qs, ds: np.random.default_rng(options.seed).random((len(qs), len(ds))),
     }
-    parts: dict[str, Any] = {}
+    tasks: list[RetrievalTask] = []
     questions: list[str] = []
     texts: list[str] = []
-    for task, title in TASKS.items():
-        drawn = load(task, "eval", data=options.data, limit=options.limit, seed=options.seed)
-        examples = [e for e in drawn if _gold(e)]
-        questions += [e.question for e in examples]
-        pool = sorted({passage_text(d) for e in examples for d in e.documents})
-        texts += pool
+    for name, title in TASKS.items():
+        drawn = load(name, "eval", data=options.data, limit=options.limit, seed=options.seed)
+        examples = [e for e in drawn if _find_gold(e)]
+        own = [e.question for e in examples]
+        pool = sorted({join_title(d.title, d.text) for e in examples for d in e.documents})
         place = {text: i for i, text in enumerate(pool)}
-        right = [{place[passage_text(e.documents[d])] for d in _gold(e)} for e in examples]
-        found = {
-            name: _measures(score([e.question for e in examples], pool), right)
-            for name, score in systems.items()
-        }
-        parts[task] = {"title": title, "questions": len(examples), "pool": len(pool), "systems": found}
-    return {
-        "benchmark": "retrieval",
-        "model": embedder.name,
-        "dimension": embedder.dimension,
-        "seed": options.seed,
-        "environment": environment(),
-        "parts": parts,
-        "milliseconds": _times(embedder, questions[:TIMED]),
-        "bank": bank_times(embedder.embed(texts[:DRAWN]), embedder.embed(questions), options.seed),
-    }
+        gold = [_place_gold(example, place) for example in examples]
+        rows = (measure_ranks(system, score(own, pool), gold) for system, score in systems.items())
+        tasks.append(RetrievalTask(name, title, len(examples), len(pool), tuple(rows)))
+        questions += own
+        texts += pool
+    return RetrievalRun(
+        benchmark="retrieval",
+        model=embedder.name,
+        dimension=embedder.dimension,
+        seed=options.seed,
+        environment=read_environment(),
+        tasks=tuple(tasks),
+        milliseconds=_time_embedding(embedder, questions[:TIMED]),
+        bank=time_bank(embedder.embed(texts[:DRAWN]), embedder.embed(questions), options.seed),
+    )
 
 
-def _gold(example: Example) -> set[int]:
+def _find_gold(example: Example) -> set[int]:
     return {doc for doc, _, _ in example.support or example.answer_spans or ()}
 
 
-def _bm25(questions: Sequence[str], documents: Sequence[str]) -> Scores:
+def _place_gold(example: Example, place: dict[str, int]) -> set[int]:
+    """The gold documents of an example, as positions in the pool."""
+    documents = (example.documents[doc] for doc in _find_gold(example))
+    return {place[join_title(d.title, d.text)] for d in documents}
+
+
+def _score_bm25(questions: Sequence[str], documents: Sequence[str]) -> Scores:
     index = BM25(documents)
     return np.array([index.scores(q) for q in questions])
 
 
-def _measures(scores: Scores, right: Sequence[set[int]]) -> dict[str, list[float]]:
-    """Per question: one over the rank of the best right document, and whether it is the first, or in the
-    first ten."""
-    places = ranks(scores, right)
-    return {
-        "mrr": [round(1 / rank, 4) for rank in places],
-        "first": [float(rank == 1) for rank in places],
-        "ten": [float(rank <= 10) for rank in places],
-    }
+def measure_ranks(system: str, scores: Scores, gold: Sequence[set[int]]) -> RetrievalRow:
+    """The row of a system from its scores (questions, documents)."""
+    ranks = find_ranks(scores, gold)
+    return RetrievalRow(
+        system,
+        mrr=tuple(round(1 / rank, 4) for rank in ranks),
+        first=tuple(float(rank == 1) for rank in ranks),
+        ten=tuple(float(rank <= 10) for rank in ranks),
+    )
 
 
-def _times(embedder: SentenceEmbedder, texts: Sequence[str]) -> dict[str, float]:
+def _time_embedding(embedder: SentenceEmbedder, texts: Sequence[str]) -> dict[str, float]:
     """Median milliseconds of one question, both models in turns."""
-    taken: dict[str, list[float]] = {"tersely": [], "MiniLM": []}
+    seconds: dict[str, list[float]] = {"tersely": [], "MiniLM": []}
     for text in texts:
-        for name, embed in (("tersely", embedder.embed), ("MiniLM", shared_minilm().embed)):
+        for name, embed in (("tersely", embedder.embed), ("MiniLM", load_minilm().embed)):
             started = time.perf_counter()
             embed([text])
-            taken[name].append(1000 * (time.perf_counter() - started))
-    return {name: round(float(np.median(values)), 2) for name, values in taken.items()}
-
-
-def markdown(result: dict[str, Any]) -> str:
-    """The section of RESULTS.md for a run's JSON."""
-    header = ["%, with 95 % intervals"]
-    rows: dict[str, list[str]] = {}
-    for part in result["parts"].values():
-        header += [f"{part['title']}: {name}" for name in MEASURES.values()]
-        for system, found in part["systems"].items():
-            row = rows.setdefault(system, [system])
-            row += [_cell(found[measure], result["seed"]) for measure in MEASURES]
-    pools = ", ".join(
-        f"{p['title']} {p['questions']} questions and {p['pool']:,} documents"
-        for p in result["parts"].values()
-    )
-    times = ", ".join(f"{name} {ms:g} ms" for name, ms in result["milliseconds"].items())
-    return "\n\n".join(
-        [
-            f"Embeddings {result['model']}, {result['dimension']} numbers. {describe(result['environment'])} "
-            f"Seed {result['seed']}. {pools}.",
-            table(header, list(rows.values())),
-            f"One question embedded alone, in turns: {times}.",
-            f"An experience bank of {result['bank']['entries']:,} entries, milliseconds of one call, without "
-            f"making its two vectors ({result['bank']['bytes'] / 1e6:.0f} MB on disk):",
-            _bank(result["bank"]),
-        ]
-    )
-
-
-def _bank(found: dict[str, Any]) -> str:
-    header = ["", "recall, p50", "p95", "insert with merge, p50", "p95", "opening, s"]
-    rows: list[list[str]] = []
-    for name in INDICES:
-        times = [found[name][call][share] for call in ("recall", "insert") for share in ("p50", "p95")]
-        rows.append([name, *(f"{value:g}" for value in (*times, found[name]["open_s"]))])
-    return table(header, rows)
-
-
-def _cell(values: Sequence[float], seed: int) -> str:
-    found = bootstrap(np.array(values), np.ones(len(values)), seed)
-    return f"{100 * found.value:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+            seconds[name].append(time.perf_counter() - started)
+    return {name: round(1000 * float(np.median(values)), 2) for name, values in seconds.items()}
 
 
 if __name__ == "__main__":

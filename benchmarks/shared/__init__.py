@@ -1,4 +1,4 @@
-"""What benchmarks and training both need: tasks, readers, model export.
+"""What benchmarks and training share: tasks, readers, model export.
 
-Training imports nothing else of benchmarks.
+Training imports no other part of benchmarks.
 """

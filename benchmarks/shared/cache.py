@@ -10,15 +10,15 @@ from contextlib import closing
 from pathlib import Path
 
 
-def cache_folder() -> Path:
-    """`$XDG_CACHE_HOME/tersely/benchmarks`, by default under ~/.cache; made when missing. Safe to delete."""
+def open_cache_folder() -> Path:
+    """`$XDG_CACHE_HOME/tersely/benchmarks`, by default under ~/.cache. Made when missing; safe to delete."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tersely" / "benchmarks"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def digest(*parts: str) -> bytes:
-    """A key for what was computed from `parts`."""
+    """A key for a value that was computed from `parts`."""
     whole = hashlib.sha256()
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")
@@ -28,13 +28,13 @@ def digest(*parts: str) -> bytes:
 
 def fetch(table: str, keys: Iterable[bytes]) -> dict[bytes, bytes]:
     """The stored values among `keys`."""
-    found: dict[bytes, bytes] = {}
+    values: dict[bytes, bytes] = {}
     with closing(_open(table)) as store:
         for key in set(keys):
             row = store.execute(f"select value from {table} where key = ?", (key,)).fetchone()
             if row:
-                found[key] = row[0]
-    return found
+                values[key] = row[0]
+    return values
 
 
 def keep(table: str, values: Mapping[bytes, bytes]) -> None:
@@ -44,6 +44,6 @@ def keep(table: str, values: Mapping[bytes, bytes]) -> None:
 
 
 def _open(table: str) -> sqlite3.Connection:
-    store = sqlite3.connect(cache_folder() / f"{table}.sqlite", timeout=60)
+    store = sqlite3.connect(open_cache_folder() / f"{table}.sqlite", timeout=60)
     store.execute(f"create table if not exists {table} (key blob primary key, value blob) without rowid")
     return store

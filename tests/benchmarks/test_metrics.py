@@ -39,16 +39,16 @@ def test_exact_match_takes_any_answer() -> None:
         ("fox", [""], 0.0),
     ],
 )
-def test_token_f1(prediction: str, answers: list[str], f1: float) -> None:
+def test_token_f1_is_that_of_the_best_answer(prediction: str, answers: list[str], f1: float) -> None:
     assert metrics.token_f1(prediction, answers) == pytest.approx(f1)
 
 
 @pytest.mark.parametrize(
-    ("text", "answers", "found"),
+    ("text", "answers", "contained"),
     [
         ("It was built by Gustave Eiffel's firm.", ["gustave eiffel"], True),
         ("It was built by Gustave\nEiffel.", ["Gustave Eiffel"], True),
-        ("Built by Gustave. Eiffel came later.", ["Gustave Eiffel"], True),  # punctuation is no barrier
+        ("Built by Gustave. Eiffel came later.", ["Gustave Eiffel"], True),  # punctuation does not separate
         ("Founded in 1998.", ["9"], False),
         ("It has 9 seasons.", ["9"], True),
         ("The 405-line system", ["405"], True),
@@ -59,8 +59,8 @@ def test_token_f1(prediction: str, answers: list[str], f1: float) -> None:
         ("它是最小子域。", ["最小子域"], True),
     ],
 )
-def test_containment(text: str, answers: list[str], found: bool) -> None:
-    assert metrics.contains_answer(text, answers) is found
+def test_an_answer_is_contained_as_whole_words(text: str, answers: list[str], contained: bool) -> None:
+    assert metrics.contains_answer(text, answers) is contained
 
 
 def test_coverage_counts_code_points() -> None:
@@ -74,13 +74,13 @@ def test_a_span_is_kept_from_half_of_its_characters() -> None:
     assert metrics.is_kept((0, 10), [(0, 2), (3, 6)])
 
 
-def test_span_recall() -> None:
+def test_span_recall_is_the_share_of_kept_spans() -> None:
     assert metrics.span_recall([(0, 10), (10, 20), (20, 30)], [(0, 16)]) == pytest.approx(2 / 3)
     with pytest.raises(ValueError, match="at least one"):
         metrics.span_recall([], [(0, 1)])
 
 
-def test_rate_and_ratio() -> None:
+def test_ratio_is_the_inverse_of_the_rate() -> None:
     assert metrics.compression_rate(200, 50) == 0.25
     assert metrics.compression_ratio(200, 50) == 4.0
     assert metrics.compression_rate(0, 0) == 1.0

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.shared.tasks import TASKS, Example, load, runs, score_kept
+from benchmarks.shared.tasks import TASKS, Example, join_kept, load, score_kept
 from benchmarks.shared.tasks.rows import locate
 from tersely.errors import InvalidInputError
 from tersely.metrics import contains_answer
 
 
-def _everything(example: Example) -> list[tuple[int, int, int]]:
+def _keep_everything(example: Example) -> list[tuple[int, int, int]]:
     return [(i, 0, len(document.text)) for i, document in enumerate(example.documents)]
 
 
@@ -23,7 +23,7 @@ def test_every_task_loads_and_keeping_everything_scores_full(name: str, split: s
     examples = load(name, split, data=data, neighbours="bm25")
     assert examples
     for example in examples:
-        score = score_kept(example, _everything(example))
+        score = score_kept(example, _keep_everything(example))
         assert score.answer_kept is (True if example.findable else None)
         assert score.support_kept in (1.0, None)
         nothing = score_kept(example, [])
@@ -73,9 +73,9 @@ def test_limit_draws_the_same_questions_every_time(data: Path) -> None:
     assert len(drawn) == 3
 
 
-def test_verdicts_and_unanswered_questions_have_no_answer_to_keep(data: Path) -> None:
-    (verdict,) = [e for e in load("hotpotqa", "eval", data=data) if e.answers == ("yes",)]
-    assert score_kept(verdict, _everything(verdict)).answer_kept is None
+def test_yes_and_no_and_unanswered_questions_have_no_answer_to_keep(data: Path) -> None:
+    (answered_by_yes,) = [e for e in load("hotpotqa", "eval", data=data) if e.answers == ("yes",)]
+    assert score_kept(answered_by_yes, _keep_everything(answered_by_yes)).answer_kept is None
     unanswered = [e for e in load("wikiqa", "eval", data=data, neighbours="bm25") if not e.answers]
     assert len(unanswered) == 2
     assert all(score_kept(e, []).support_kept is None for e in unanswered)
@@ -98,7 +98,7 @@ def test_meetings_are_read_from_their_shared_file(data: Path) -> None:
     ]
 
 
-def test_a_fact_counts_from_half_of_its_characters(data: Path) -> None:
+def test_a_supporting_sentence_counts_from_half_of_its_characters(data: Path) -> None:
     example = load("hotpotqa", "eval", data=data)[0]
     assert example.support is not None
     (doc, start, end), _ = example.support
@@ -116,12 +116,12 @@ def test_an_answer_must_lie_in_one_contiguous_piece(data: Path) -> None:
     assert not score_kept(example, [(doc, start, middle - 1), (doc, middle, end)]).answer_kept
 
 
-def test_runs_refuse_ranges_that_overlap_or_leave_the_text(data: Path) -> None:
+def test_kept_ranges_must_not_overlap_or_leave_the_text(data: Path) -> None:
     example = load("squad", "eval", data=data, neighbours="bm25")[0]
     with pytest.raises(ValueError, match="overlap"):
-        runs(example, [(0, 0, 5), (0, 4, 8)])
+        join_kept(example, [(0, 0, 5), (0, 4, 8)])
     with pytest.raises(ValueError, match="outside"):
-        runs(example, [(0, 0, 100_000)])
+        join_kept(example, [(0, 0, 100_000)])
 
 
 def test_sentences_are_located_across_white_space() -> None:
@@ -135,7 +135,9 @@ def test_sentences_are_located_across_white_space() -> None:
     ]
 
 
-def test_missing_data_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
+def test_missing_data_and_unknown_tasks_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Path
+) -> None:
     monkeypatch.delenv("TERSELY_DATA", raising=False)
     with pytest.raises(InvalidInputError, match="--data DIR or set TERSELY_DATA"):
         load("hotpotqa", "eval")
@@ -147,6 +149,6 @@ def test_missing_data_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         load("nonsense", "eval", data=data)
 
 
-def test_the_environment_names_the_folder(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_may_name_the_data_folder(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERSELY_DATA", str(data))
     assert load("hotpotqa", "eval", limit=1)

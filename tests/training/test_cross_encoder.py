@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
-from benchmarks.shared.export import dimension, export_graph
+from benchmarks.shared.export import export_graph, make_dimension
 from tersely import ArtifactError, Document
 from tersely.rerank import CrossEncoder
 from tests.training.conftest import SHAPE, save_tokenizer
@@ -39,7 +39,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     out = tmp_path_factory.mktemp("cross")
     model.save_pretrained(out)
     save_tokenizer(out)
-    axes = {0: dimension("batch", 64), 1: dimension("length", 128, at_least=2)}
+    axes = {0: make_dimension("batch", 64), 1: make_dimension("length", 128, at_least=2)}
     ids = torch.ones((2, 8), dtype=torch.int64)
     inputs = {"input_ids": (ids, axes), "attention_mask": (ids.clone(), axes)}
     export_graph(Classifier(model), inputs, ["logits"], out / "onnx" / "model.onnx")

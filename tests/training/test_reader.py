@@ -12,7 +12,7 @@ import torch
 from transformers import AutoModel
 
 from benchmarks.shared.readers import Prompt
-from benchmarks.shared.readers.extractive import ExtractiveReader, SpanLayout, collate, windows
+from benchmarks.shared.readers.extractive import ExtractiveReader, SpanLayout, collate, cut_windows
 from tests.training.test_road import config_for
 from training.reader import __main__ as command
 from training.reader.data import Marked, draw, read_sources
@@ -80,7 +80,7 @@ def test_the_graph_answers_as_torch_does(reader_folder: Path, tiny_encoder: Path
     reader = ExtractiveReader(reader_folder)
     text = "Orvelle is a harbour town. It was founded by Ada Penrose. " * 6
     prompt = Prompt("Who founded Orvelle?", text)
-    rows = list(windows(reader.tokenizer, reader.layout, prompt))
+    rows = list(cut_windows(reader.tokenizer, reader.layout, prompt))
     assert len(rows) > 1
     covered = {offset for w in rows for offset in w.offsets}
     assert len(covered) == len(reader.tokenizer.encode(text, add_special_tokens=False).ids)

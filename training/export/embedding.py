@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from torch.nn import functional
 from tqdm import tqdm
 
-from benchmarks.shared.minilm import cached_embeddings, weights_folder
-from benchmarks.shared.ranks import passage_text, ranks
+from benchmarks.shared.minilm import embed_cached, find_weights
+from benchmarks.shared.passages import find_ranks, join_title
 from tersely.embedding import PROJECTION, Pooler
 from tersely.errors import MissingDependencyError
 from tersely.runtime.artifacts import load_artifact
@@ -53,7 +53,7 @@ def write_projection(
     """Fit the projection of the sealed artifact in `folder` and write it there; how well it finds passages
     of held-out questions, beside MiniLM itself. None, and no projection, without MiniLM's weights."""
     try:
-        weights_folder()
+        find_weights()
     except MissingDependencyError as error:
         warnings.warn(f"the model gets no sentence embeddings: {error}", stacklevel=2)
         return None
@@ -61,7 +61,7 @@ def write_projection(
     rng = random.Random(seed)
     questions, passages, sentences = zip(*_triples(training, rng), strict=True)
     texts = [*questions, *passages, *sentences]
-    states, wanted = _pooled(pooler, texts), cached_embeddings(texts).astype(np.float64)
+    states, wanted = _pooled(pooler, texts), embed_cached(texts).astype(np.float64)
     axes = np.linalg.svd(wanted, full_matrices=False)[2][:DIMENSION].T
     projection = train(ridge(states, wanted @ axes), states, wanted, len(questions), seed)
     # Most of the length into the first numbers: the dot products stay as they are.
@@ -69,7 +69,7 @@ def write_projection(
     np.savez_compressed(folder / PROJECTION, projection=projection.astype(np.float16))
     pool, gold, asked = _pool(rng.sample(heldout, len(heldout)))
     own = [_unit(_pooled(pooler, part) @ projection) for part in (asked, pool)]
-    theirs = [cached_embeddings(part) for part in (asked, pool)]
+    theirs = [embed_cached(part) for part in (asked, pool)]
     return {
         "dimension": projection.shape[1],
         "questions": len(asked),
@@ -114,7 +114,7 @@ def contrast(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 
 def reciprocal_rank(scores: NDArray[Any], gold: Sequence[set[int]]) -> float:
     """Mean of one over the rank of the best right passage, in percent; the last of equals counts."""
-    return round(float(100 * np.mean([1 / rank for rank in ranks(scores, gold)])), 1)
+    return round(float(100 * np.mean([1 / rank for rank in find_ranks(scores, gold)])), 1)
 
 
 def _triples(groups: Sequence[Group], rng: random.Random) -> list[tuple[str, str, str]]:
@@ -125,16 +125,18 @@ def _triples(groups: Sequence[Group], rng: random.Random) -> list[tuple[str, str
         if right:
             document = rng.choice(right)
             start, end = rng.choice(document.units)
-            found.append((group.question, passage_text(document), document.text[start:end]))
+            found.append(
+                (group.question, join_title(document.title, document.text), document.text[start:end])
+            )
     return found[:PAIRS]
 
 
 def _pool(groups: Sequence[Group]) -> tuple[list[str], list[set[int]], list[str]]:
     """Passages, the right ones of each question, and the questions."""
     asked = [g for g in groups if _right(g)][:HELD_OUT]
-    pool = sorted({passage_text(d) for g in asked for d in g.documents})
+    pool = sorted({join_title(d.title, d.text) for g in asked for d in g.documents})
     place = {text: i for i, text in enumerate(pool)}
-    gold = [{place[passage_text(d)] for d in _right(g)} for g in asked]
+    gold = [{place[join_title(d.title, d.text)] for d in _right(g)} for g in asked]
     return pool, gold, [g.question for g in asked]
 
 

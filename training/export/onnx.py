@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from benchmarks.shared.export import dimension, export_graph
+from benchmarks.shared.export import export_graph, make_dimension
 from tersely.runtime.session import EncoderSession
 from tersely.selector.layout import INPUT_NAMES, OUTPUT_NAMES, POOLED_NAME, Window, collate
 from training.selector.model import SelectorModel, mean_state
@@ -56,9 +56,9 @@ def export_float(model: SelectorModel, path: Path, max_length: int) -> None:
     """Write the float32 graph; batch, length, sentences and documents are free dimensions."""
     model = model.cpu().float()
     model.encoder.set_attn_implementation("eager")
-    rows = {0: dimension("batch", 4096), 1: dimension("length", max_length, at_least=2)}
-    sentences = {0: rows[0], 1: dimension("sentences", max_length)}
-    documents = {0: rows[0], 1: dimension("documents", max_length)}
+    rows = {0: make_dimension("batch", 4096), 1: make_dimension("length", max_length, at_least=2)}
+    sentences = {0: rows[0], 1: make_dimension("sentences", max_length)}
+    documents = {0: rows[0], 1: make_dimension("documents", max_length)}
     ids = torch.randint(5, 50, (2, 16))
     samples = (
         (ids, rows),

@@ -32,9 +32,9 @@ from benchmarks.shared.readers.extractive import (
     SpanLayout,
     SpanWindow,
     collate,
-    windows,
+    cut_windows,
 )
-from benchmarks.shared.tasks.rows import data_folder
+from benchmarks.shared.tasks.rows import find_data_folder
 from tersely.metrics import exact_match, token_f1
 from training.optimisation import adamw, keep_freed_memory, triangle
 from training.reader.card import card
@@ -68,7 +68,7 @@ def main() -> None:
     torch.manual_seed(args.seed)
     prepared = args.selector / "prepared"
     trained, heldout = ({g.id for g in read_groups(prepared / f"{p}.jsonl")} for p in ("train", "heldout"))
-    sources = read_sources(data_folder(args.data), trained, heldout, rng)
+    sources = read_sources(find_data_folder(args.data), trained, heldout, rng)
     held, rest = sources[:HELDOUT], sources[HELDOUT:]
     model, tokenizer, layout, facts = train(rest, rng, args.epochs, args.max_minutes)
     args.out.mkdir(parents=True, exist_ok=True)
@@ -134,7 +134,7 @@ def example(tokenizer: Tokenizer, layout: SpanLayout, marked: Marked, rng: rando
     """
     found: list[Example] = []
     start, end = marked.answer or (0, 0)
-    for window in windows(tokenizer, layout, Prompt(marked.question, marked.context)):
+    for window in cut_windows(tokenizer, layout, Prompt(marked.question, marked.context)):
         inside = [i for i, (a, b) in enumerate(window.offsets) if a < end and start < b]
         if not inside:
             found.append((window, 0, 0))

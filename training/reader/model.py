@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmarks.shared.export import dimension, export_graph
+from benchmarks.shared.export import export_graph, make_dimension
 
 
 class SpanModel(nn.Module):
@@ -38,7 +38,7 @@ def export_span(model: SpanModel, path: Path, max_length: int) -> None:
     """Write the float32 graph with free batch and length."""
     model = model.cpu().float()
     model.encoder.set_attn_implementation("eager")
-    axes = {0: dimension("batch", 4096), 1: dimension("length", max_length, at_least=2)}
+    axes = {0: make_dimension("batch", 4096), 1: make_dimension("length", max_length, at_least=2)}
     ids = torch.randint(5, 50, (2, 16))
     inputs = {"input_ids": (ids, axes), "attention_mask": (torch.ones_like(ids), axes)}
     export_graph(model, inputs, ["start", "end"], path)

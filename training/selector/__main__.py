@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks.shared.tasks.rows import data_folder
+from benchmarks.shared.tasks.rows import find_data_folder
 from training.export.artifact import export
 from training.selector.config import load_config
 from training.selector.data import prepare
@@ -29,7 +29,7 @@ def main() -> None:
     config = load_config(args.config)
     prepared = args.out / "prepared"
     if args.stage in (None, "prepare") and not (prepared / "train.jsonl").exists():
-        prepare(data_folder(args.data), prepared, config.data, config.seed)
+        prepare(find_data_folder(args.data), prepared, config.data, config.seed)
     if args.stage in (None, "train") and not (args.out / "final" / "validation.json").exists():
         train(config, prepared, args.out, start_from=args.start_from, max_minutes=args.max_minutes)
     if args.stage in (None, "export"):

@@ -12,18 +12,21 @@ __all__ = ["CachedReader", "Prompt", "Reader", "open_reader"]
 
 
 def open_reader(spec: str) -> Reader:
-    """`extractive:FOLDER`, `causal:FOLDER` (or a .gguf file, or a package that carries one), or
-    `openai:URL#MODEL`. Raises InvalidInputError for anything else."""
-    kind, _, where = spec.partition(":")
-    if kind == "extractive" and where:
+    """The reader that `spec` names.
+
+    `extractive:FOLDER`, `causal:FOLDER` (or a .gguf file, or a package with one) or `openai:URL#MODEL`.
+    Raises InvalidInputError for anything else.
+    """
+    kind, _, source = spec.partition(":")
+    if kind == "extractive" and source:
         from benchmarks.shared.readers.extractive import ExtractiveReader
 
-        return ExtractiveReader(Path(where))
-    if kind == "causal" and where:
+        return ExtractiveReader(Path(source))
+    if kind == "causal" and source:
         from benchmarks.shared.readers.causal import CausalReader
 
-        return CausalReader(where)
-    url, _, model = where.partition("#")
+        return CausalReader(source)
+    url, _, model = source.partition("#")
     if kind == "openai" and url and model:
         from benchmarks.shared.readers.server import ServerReader
 

@@ -1,4 +1,4 @@
-"""Answers kept on disk by reader and prompt, so that no prompt is paid for twice."""
+"""Answers kept on disk by reader and prompt, so that each prompt is paid for once."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ BLOCK = 4096
 
 
 class CachedReader:
-    """`reader`, asked only what it has not answered before. Failures are not kept: they are tried again."""
+    """A reader whose answers are kept. Failures are not kept, so they are tried again."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self.name = reader.name
 
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
-        """See `Reader.answer`."""
+        """One answer for each prompt, from the cache or the reader; None where the reader failed."""
         keys = [cache.digest(self.name, p.question, p.context) for p in prompts]
         known = {k: v.decode() for k, v in cache.fetch("answers", keys).items()}
         missing = list({k: p for k, p in zip(keys, prompts, strict=True) if k not in known}.items())

@@ -1,5 +1,8 @@
 """A causal language model through transformers: batched greedy decoding on this machine."""
 
+# torch and transformers are typed in part only.
+# pyright: basic
+
 from __future__ import annotations
 
 import copy
@@ -12,7 +15,7 @@ from typing import Any
 
 from benchmarks.shared.cache import digest
 from benchmarks.shared.precision import bf16_is_fast
-from benchmarks.shared.readers.protocol import NEW_TOKENS, Prompt, first_line, prompt_version
+from benchmarks.shared.readers.protocol import NEW_TOKENS, Prompt, hash_prompt, take_first_line
 from tersely.errors import InvalidInputError
 
 BATCH_TOKENS = 4096
@@ -20,8 +23,11 @@ BATCH_TOKENS = 4096
 
 
 class CausalReader:
-    """The model in `source`: a folder of transformers' format, a .gguf file, or an installed package that
-    carries one. Prompts longer than the model's positions lose the end of their context."""
+    """The model in `source`: a folder in transformers' format, a .gguf file, or an installed package with
+    one.
+
+    Prompts longer than the model's positions lose the end of their context.
+    """
 
     def __init__(self, source: str) -> None:
         import torch
@@ -30,29 +36,29 @@ class CausalReader:
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
         dtype = torch.bfloat16 if bf16_is_fast(self._device) else torch.float32
         path = _locate(source)
-        where: dict[str, Any] = {}
+        source_file: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         if path.suffix == ".gguf":
-            where = {"gguf_file": path.name}
-            extra = {"quantization_config": GgufConfig(dequantize=True)}
-        else:
-            extra = {}
-        folder = str(path.parent if where else path)
-        self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, **where)
+            source_file = {"gguf_file": path.name}
+            settings = {"quantization_config": GgufConfig(dequantize=True)}
+        folder = str(path.parent if source_file else path)
+        self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, **source_file)
         self.tokenizer.padding_side = "left"
         if self.tokenizer.pad_token is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **where, **extra)
+        model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **source_file, **settings)
         self._model: Any = model.to(self._device).eval()
         self._longest = int(model.config.max_position_embeddings) - NEW_TOKENS
-        self._shown = self._beginning()
-        self._seen: Any = None
-        """The model's keys and values of that beginning, once it was read."""
-        weights = digest(*map(_checksum, _files(path))).hex()[:6]
+        self._prefix = self._find_prefix()
+        """The ids with which every prompt begins: the instruction and the worked examples."""
+        self._prefix_cache: Any = None
+        """The model's keys and values of the prefix, after the first call."""
+        weights = digest(*map(_checksum, _list_files(path))).hex()[:6]
         precision = str(dtype).rpartition(".")[2]
-        self.name = f"causal-{path.name}-{weights}-{precision}-{prompt_version()}"
+        self.name = f"causal-{path.name}-{weights}-{precision}-{hash_prompt()}"
 
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
-        """See `Reader.answer`; this one fails as a whole or not at all."""
+        """One answer for each prompt, in order; a failure raises and is never None."""
         ids = [self._encode(p) for p in prompts]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         answers: list[str | None] = [None] * len(prompts)
@@ -63,18 +69,17 @@ class CausalReader:
                 size += 1
             rows = order[at : at + size]
             for row, text in zip(rows, self._generate([ids[i] for i in rows]), strict=True):
-                answers[row] = first_line(text)
+                answers[row] = take_first_line(text)
             at += size
         return answers
 
-    def _beginning(self) -> list[int]:
-        """The ids with which every prompt begins: the instruction and the worked examples."""
+    def _find_prefix(self) -> list[int]:
         rows = [self.tokenizer(Prompt("q", c).render())["input_ids"] for c in ("", "a", "1")]
-        same = takewhile(lambda ids: len(set(ids)) == 1, zip(*rows, strict=False))
-        return [ids[0] for ids in same]
+        common = takewhile(lambda ids: len(set(ids)) == 1, zip(*rows, strict=False))
+        return [ids[0] for ids in common]
 
     def _encode(self, prompt: Prompt) -> list[int]:
-        """Token ids of a prompt; of a context that is too long, its beginning."""
+        """Token ids of a prompt. A context that is too long loses its end."""
         ids = self.tokenizer(prompt.render())["input_ids"]
         if len(ids) <= self._longest:
             return ids
@@ -87,18 +92,19 @@ class CausalReader:
         return self.tokenizer(cut.render())["input_ids"][: self._longest]
 
     def _generate(self, ids: list[list[int]]) -> list[str]:
-        """What the model writes after each prompt. Their common beginning is read once for all calls."""
+        """What the model writes after each prompt. The common prefix is computed once for all calls."""
         import torch
 
-        shown = self._shown if all(row[: len(self._shown)] == self._shown for row in ids) else []
-        batch = self.tokenizer.pad({"input_ids": [row[len(shown) :] for row in ids]}, return_tensors="pt")
-        before = torch.tensor([shown] * len(ids), dtype=torch.long)
+        prefix = self._prefix if all(row[: len(self._prefix)] == self._prefix for row in ids) else []
+        batch = self.tokenizer.pad({"input_ids": [row[len(prefix) :] for row in ids]}, return_tensors="pt")
+        before = torch.tensor([prefix] * len(ids), dtype=torch.long)
         whole = torch.cat([before, batch["input_ids"]], dim=1).to(self._device)
         mask = torch.cat([torch.ones_like(before), batch["attention_mask"]], dim=1).to(self._device)
         with torch.inference_mode():
-            if shown and self._seen is None:
-                self._seen = self._model(input_ids=whole[:1, : len(shown)], use_cache=True).past_key_values
-            cache = copy.deepcopy(self._seen) if shown else None
+            if prefix and self._prefix_cache is None:
+                first = self._model(input_ids=whole[:1, : len(prefix)], use_cache=True)
+                self._prefix_cache = first.past_key_values
+            cache = copy.deepcopy(self._prefix_cache) if prefix else None
             if cache:
                 cache.batch_repeat_interleave(len(ids))
             out = self._model.generate(
@@ -117,7 +123,7 @@ def _checksum(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _files(path: Path) -> list[Path]:
+def _list_files(path: Path) -> list[Path]:
     return sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
 
 
@@ -127,9 +133,9 @@ def _locate(source: str) -> Path:
         return path
     spec = find_spec(source) if source.isidentifier() else None
     for folder in (spec.submodule_search_locations or ()) if spec else ():
-        found = sorted(Path(folder).glob("*.gguf"))
-        if found:
-            return found[0]
+        files = sorted(Path(folder).glob("*.gguf"))
+        if files:
+            return files[0]
     raise InvalidInputError(
         f"{source} is neither a folder, a .gguf file, nor an installed package that carries one"
     )

@@ -1,7 +1,7 @@
 """A span reader as ONNX: fast enough to answer tens of thousands of prompts on a CPU.
 
-Trained by `python -m training.reader`. A context longer than a window is read in overlapping windows; a span
-competes with all others by how far it beats "no answer" in its own window.
+`python -m training.reader` trains it. A long context is read in overlapping windows. Of all spans the one
+wins that leads "no answer" in its own window by most.
 """
 
 from __future__ import annotations
@@ -62,25 +62,25 @@ class ExtractiveReader:
         self.name = f"extractive-{digest(settings, *parts).hex()[:8]}"
 
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
-        """See `Reader.answer`; this one never fails."""
-        owned = [(i, w) for i, p in enumerate(prompts) for w in windows(self.tokenizer, self.layout, p)]
+        """One answer for each prompt, in order, never None."""
+        owned = [(i, w) for i, p in enumerate(prompts) for w in cut_windows(self.tokenizer, self.layout, p)]
 
         def run(rows: list[int]) -> list[tuple[float, tuple[int, int] | None]]:
             chosen = [owned[i][1] for i in rows]
-            logits = self._session.run(collate(chosen, self.layout.pad_id), ["start", "end"])
-            return [best_span(w, *(x[i] for x in logits), self.layout) for i, w in enumerate(chosen)]
+            start, end = self._session.run(collate(chosen, self.layout.pad_id), ["start", "end"])
+            return [find_best_span(w, start[i], end[i], self.layout) for i, w in enumerate(chosen)]
 
         jobs = list(batches([len(w.input_ids) for _, w in owned], BATCH_TOKENS))[::-1]
         best: list[tuple[float, str]] = [(0.0, "")] * len(prompts)
-        for rows, found in zip(jobs, self._workers.map(run, jobs), strict=True):
-            for row, (score, span) in zip(rows, found, strict=True):
+        for rows, spans in zip(jobs, self._workers.map(run, jobs), strict=True):
+            for row, (score, span) in zip(rows, spans, strict=True):
                 number = owned[row][0]
                 if span is not None and score > best[number][0]:
                     best[number] = score, prompts[number].context[span[0] : span[1]]
         return [text for _, text in best]
 
 
-def windows(tokenizer: Tokenizer, layout: SpanLayout, prompt: Prompt) -> Iterator[SpanWindow]:
+def cut_windows(tokenizer: Tokenizer, layout: SpanLayout, prompt: Prompt) -> Iterator[SpanWindow]:
     """The windows of a prompt; none where the context holds no token."""
     question = tokenizer.encode(prompt.question, add_special_tokens=False).ids[: layout.question_length]
     context = tokenizer.encode(prompt.context, add_special_tokens=False)
@@ -106,10 +106,10 @@ def collate(chosen: Sequence[SpanWindow], pad_id: int) -> dict[str, NDArray[np.i
     return {"input_ids": ids, "attention_mask": mask}
 
 
-def best_span(
+def find_best_span(
     window: SpanWindow, start: NDArray[np.float32], end: NDArray[np.float32], layout: SpanLayout
 ) -> tuple[float, tuple[int, int] | None]:
-    """The best span's lead over position 0, "no answer", and its characters; logits have shape (L,)."""
+    """The best span's lead over position 0, "no answer", and its character range. Logits have shape (L,)."""
     at = slice(window.first, window.first + len(window.offsets))
     sums = start[at, None] + end[None, at]
     allowed = np.triu(np.ones_like(sums)) - np.triu(np.ones_like(sums), layout.longest_answer)

@@ -1,4 +1,4 @@
-"""What a reader is: a question and a context in, a short answer out."""
+"""A reader: it gets a question and a context, and gives a short answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 from benchmarks.shared.cache import digest
 
 INSTRUCTION = "Answer the question in one to five words, from the context alone."
-"""EFFCOMP (appendix B.4) asks for an answer of this length; the words are ours."""
+"""EFFCOMP (appendix B.4) asks for an answer of this length, in other words."""
 
 EXAMPLES = (
     (
@@ -26,7 +26,7 @@ EXAMPLES = (
         "118 kilometres",
     ),
 )
-"""Contexts, questions and answers shown first: without them a small model repeats the question
+"""Contexts, questions and answers that come first. Without them a small model repeats the question
 (training/LOG.md)."""
 
 NEW_TOKENS = 10
@@ -35,32 +35,35 @@ NEW_TOKENS = 10
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a reader is asked. An empty context is allowed: it shows what the reader knows by itself."""
+    """A question and its context. An empty context shows what the reader knows by itself."""
 
     question: str
     context: str
 
     def render(self) -> str:
-        """The prompt of a language model that goes on with a text."""
-        shown = [f"{_asked(context, question)}\nAnswer: {answer}" for context, question, answer in EXAMPLES]
-        return "\n\n".join([INSTRUCTION, *shown, f"{_asked(self.context, self.question)}\nAnswer:"])
+        """The prompt for a language model that continues a text."""
+        shown = [
+            f"{_format_question(context, question)}\nAnswer: {answer}"
+            for context, question, answer in EXAMPLES
+        ]
+        return "\n\n".join([INSTRUCTION, *shown, f"{_format_question(self.context, self.question)}\nAnswer:"])
 
     def messages(self) -> list[dict[str, str]]:
-        """The prompt of a chat model."""
+        """The prompt for a chat model."""
         turns: list[tuple[str, str]] = []
         for context, question, answer in EXAMPLES:
-            turns += [("user", _asked(context, question)), ("assistant", answer)]
-        turns.append(("user", _asked(self.context, self.question)))
+            turns += [("user", _format_question(context, question)), ("assistant", answer)]
+        turns.append(("user", _format_question(self.context, self.question)))
         turns[0] = "user", f"{INSTRUCTION}\n\n{turns[0][1]}"
         return [{"role": role, "content": content} for role, content in turns]
 
 
-def _asked(context: str, question: str) -> str:
+def _format_question(context: str, question: str) -> str:
     return f"Context: {context}\nQuestion: {question}"
 
 
-def prompt_version() -> str:
-    """Changes with anything in a language model's prompt or in how much it may write."""
+def hash_prompt() -> str:
+    """A hash that changes with a language model's prompt and with the length of its answers."""
     prompt = Prompt("q", "c")
     return digest(prompt.render(), json.dumps(prompt.messages()), str(NEW_TOKENS)).hex()[:6]
 
@@ -69,14 +72,13 @@ class Reader(Protocol):
     """Answers prompts, many at once. The same prompt gives the same answer."""
 
     name: str
-    """Tells this reader, its weights and its settings from every other; answers are cached under it."""
+    """Unique to the reader, its weights and its settings; answers are cached under it."""
 
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
-        """One answer per prompt, in order: "" where the reader finds none, None where it failed, after
-        retries."""
+        """One answer for each prompt, in order: "" where the reader finds none, None where it failed."""
         ...
 
 
-def first_line(generated: str) -> str:
-    """The answer in what a language model wrote."""
+def take_first_line(generated: str) -> str:
+    """The answer in the text that a language model wrote."""
     return (generated.strip().splitlines() or [""])[0].strip()

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
+from typing import Any, cast
 
 from benchmarks.shared.cache import digest
-from benchmarks.shared.readers.protocol import NEW_TOKENS, Prompt, first_line, prompt_version
+from benchmarks.shared.readers.protocol import NEW_TOKENS, Prompt, hash_prompt, take_first_line
 from tersely.chat.openai import NONSENSE
 from tersely.errors import MissingDependencyError
 
 CONCURRENT = 64
-"""Requests under way at once; a server batches what it has."""
+"""Requests at the same time; the server batches them."""
 TIMEOUT_S = 60.0
 RETRIES = 3
 
@@ -33,10 +34,10 @@ class ServerReader:
         self._openai = openai
         self._base_url, self._model = base_url, model
         self._timeout_s, self._retries = timeout_s, retries
-        self.name = f"server-{model}-{digest(base_url).hex()[:6]}-{prompt_version()}"
+        self.name = f"server-{model}-{digest(base_url).hex()[:6]}-{hash_prompt()}"
 
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
-        """See `Reader.answer`."""
+        """One answer for each prompt, in order; None where the server failed after all retries."""
         return asyncio.run(self._answer_all(prompts))
 
     async def _answer_all(self, prompts: Sequence[Prompt]) -> list[str | None]:
@@ -48,18 +49,18 @@ class ServerReader:
             max_retries=self._retries,
         ) as client:
 
-            async def one(prompt: Prompt) -> str | None:
+            async def answer(prompt: Prompt) -> str | None:
                 async with gate:
                     try:
                         reply = await client.chat.completions.create(
                             model=self._model,
-                            messages=prompt.messages(),
+                            messages=cast("Any", prompt.messages()),
                             max_tokens=NEW_TOKENS,
                             temperature=0.0,
                         )
                         content = reply.choices[0].message.content
-                        return None if content is None else first_line(content)
+                        return None if content is None else take_first_line(content)
                     except (self._openai.OpenAIError, *NONSENSE):
                         return None
 
-            return list(await asyncio.gather(*map(one, prompts)))
+            return list(await asyncio.gather(*map(answer, prompts)))

@@ -6,14 +6,14 @@
         kept = [(doc, start, end), ...]             # code-point ranges a compressor kept
         score = score_kept(example, kept)           # score.answer_kept, score.support_kept
 
-The split is always named. Training imports this package with "train" only and so validates by the metric that
-is reported; a test asserts that it never names the other split.
+The caller always names the split. Training imports this package with "train" only, and so validates by the
+metric that is reported; a test asserts that it never names the other split.
 """
 
 from __future__ import annotations
 
-from benchmarks.shared.tasks.example import Example, KeptSpan, Score, SourceDocument, runs, score_kept
-from benchmarks.shared.tasks.registry import TASKS, Split, Task, findable, load
+from benchmarks.shared.tasks.example import Example, KeptSpan, Score, SourceDocument, join_kept, score_kept
+from benchmarks.shared.tasks.registry import TASKS, Split, Task, load, load_findable
 
 __all__ = [
     "TASKS",
@@ -23,8 +23,8 @@ __all__ = [
     "SourceDocument",
     "Split",
     "Task",
-    "findable",
+    "join_kept",
     "load",
-    "runs",
+    "load_findable",
     "score_kept",
 ]

@@ -1,8 +1,8 @@
 """One question with its documents, and the two scores of what a compressor kept of them.
 
-*Answer kept*: some normalised answer occurs in one contiguous kept text of one document (EFFCOMP's Acc, read
-per run of kept text so that two distant sentences cannot form an answer between them). It is None, and the
-question left out, where the answer is a verdict (yes, no) or occurs in no document.
+*Answer kept*: some normalised answer occurs in one contiguous kept text of one document. This is EFFCOMP's
+Acc, except that two distant sentences cannot form an answer together. It is None, and the question is left
+out, where the answer is yes or no, or occurs in no document.
 
 *Supporting sentence kept*: at least half of the characters of a labelled sentence or speaker turn are kept
 (EFFCOMP's RQ4). It is None where nothing is labelled. Titles never count: both look at document texts only.
@@ -46,7 +46,7 @@ class Example:
     """Whether some answer occurs in some document, so that keeping it is possible."""
 
     @property
-    def whole(self) -> str:
+    def full_text(self) -> str:
         """All documents with their titles, as a reader gets them without compression."""
         return "\n\n".join(f"{d.title}\n{d.text}" if d.title else d.text for d in self.documents)
 
@@ -64,7 +64,7 @@ class Score:
 
 def score_kept(example: Example, kept: Sequence[KeptSpan]) -> Score:
     """Score the ranges of `example.documents` that a compressor kept. Ranges must not overlap."""
-    by_document = runs(example, kept)
+    by_document = join_kept(example, kept)
     answer: bool | None = None
     if example.findable:
         answer = any(
@@ -81,7 +81,7 @@ def score_kept(example: Example, kept: Sequence[KeptSpan]) -> Score:
     return Score(answer, support, len(example.support or ()))
 
 
-def runs(example: Example, kept: Sequence[KeptSpan]) -> dict[int, list[Range]]:
+def join_kept(example: Example, kept: Sequence[KeptSpan]) -> dict[int, list[Range]]:
     """Kept ranges per document, in order, joined where nothing but white space lies between them.
 
     Raises ValueError for a range outside its document or ranges that overlap.

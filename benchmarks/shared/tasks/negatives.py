@@ -1,18 +1,21 @@
 """Hard negatives for sets that label one passage per question: the question's nearest other passages.
 
-Random negatives make retrieval trivial. The neighbours here are taken in turn from the BM25 ranking and from
-the MiniLM ranking of all distinct passages of the split, so that neither control is singled out, and leave
-out every passage in which an answer occurs.
+Random negatives make retrieval trivial. Neighbours are taken in turn from the BM25 ranking and the MiniLM
+ranking of all distinct passages of the split, so that they favour neither control. Passages that hold an
+answer are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from benchmarks.shared.minilm import embed_cached
+from benchmarks.shared.passages import join_title
 from tersely.metrics import contains_answer
 from tersely.text.bm25 import BM25
 
@@ -27,8 +30,9 @@ class Passage:
     text: str
 
     @property
-    def titled(self) -> str:
-        return f"{self.title}. {self.text}" if self.title else self.text
+    def full_text(self) -> str:
+        """Title and text."""
+        return join_title(self.title, self.text)
 
 
 class PassagePool:
@@ -40,33 +44,31 @@ class PassagePool:
     def __init__(self, passages: Sequence[Passage], questions: Sequence[str], neighbours: Neighbours) -> None:
         self.passages = passages
         self._questions = questions
-        texts = [passage.titled for passage in passages]
+        texts = [passage.full_text for passage in passages]
         self._bm25 = BM25(texts)
         self._vectors = None
         if neighbours == "mixed":
-            from benchmarks.shared.minilm import cached_embeddings
-
-            self._vectors = (cached_embeddings(questions), cached_embeddings(texts))
+            self._vectors = (embed_cached(questions), embed_cached(texts))
 
     def negatives(self, question: int, answers: Sequence[str], own: set[str], count: int) -> list[int]:
         """Up to `count` passages nearest to question number `question`, nearest first.
 
-        Passages whose text is in `own`, or that hold one of `answers`, are passed over.
+        Passages whose text is in `own` or holds one of `answers` are left out.
         """
         chosen: list[int] = []
         for index in self._ranked(question):
             if len(chosen) == count:
                 break
             passage = self.passages[index]
-            if passage.text not in own and not contains_answer(passage.titled, answers):
+            if passage.text not in own and not contains_answer(passage.full_text, answers):
                 chosen.append(index)
         return chosen
 
     def _ranked(self, question: int) -> Iterator[int]:
-        rankings = [_descending(self._bm25.scores(self._questions[question]))]
+        rankings = [_sort_descending(self._bm25.scores(self._questions[question]))]
         if self._vectors:
             questions, passages = self._vectors
-            rankings.append(_descending(passages @ questions[question]))
+            rankings.append(_sort_descending(passages @ questions[question]))
         seen: set[int] = set()
         for candidates in zip(*rankings, strict=True):
             for index in map(int, candidates):
@@ -75,5 +77,5 @@ class PassagePool:
                     yield index
 
 
-def _descending(scores: np.ndarray) -> np.ndarray:
+def _sort_descending(scores: NDArray[Any]) -> NDArray[np.int64]:
     return np.argsort(-scores, kind="stable")

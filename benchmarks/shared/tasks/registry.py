@@ -11,15 +11,15 @@ from typing import Literal
 
 from benchmarks.shared.tasks.example import Example, KeptSpan, Score, SourceDocument, score_kept
 from benchmarks.shared.tasks.negatives import Neighbours, Passage, PassagePool
-from benchmarks.shared.tasks.rows import Row, data_folder, locate, read_rows
+from benchmarks.shared.tasks.rows import Row, find_data_folder, locate, read_rows
 from tersely.errors import InvalidInputError
 from tersely.metrics import contains_answer
 
 Split = Literal["train", "eval"]
 
 XQUAD_LANGUAGES = ("en", "de", "zh")
-"""English, a language in the same script, and one in another script without spaces; the same questions in
-each."""
+"""English, a language in the same script, and one without spaces in another script. All ask the same
+questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Task:
     title: str
     """How tables call it."""
     sources: Mapping[str, str]
-    """Split to the data folder's file name; a split that is absent here does not exist."""
+    """File name in the data folder for each split; a set need not have both."""
     negatives: int = 0
     """Hard-negative documents added to each question's own."""
     sample: int | None = None
@@ -58,15 +58,18 @@ class Task:
             raise InvalidInputError(
                 f"task {self.name} has no {split} split, only {', '.join(sorted(self.sources))}"
             )
-        folder = data_folder(data)
+        folder = find_data_folder(data)
         if self.language:
             return _load_parallel(self, folder, split, limit, seed, neighbours)
         rows = [row for row in read_rows(folder, split, self.sources[split]) if self.keep(row)]
         drawn = _draw(rows, limit, seed)
         if not self.negatives:
-            return [_example(row, (), seed) for row in drawn]
-        pool = PassagePool(_passages(rows), [row["question"] for row in drawn], neighbours)
-        return [_example(row, _negatives(pool, i, row, self.negatives), seed) for i, row in enumerate(drawn)]
+            return [_make_example(row, (), seed) for row in drawn]
+        pool = PassagePool(_list_passages(rows), [row["question"] for row in drawn], neighbours)
+        return [
+            _make_example(row, _find_negatives(pool, i, row, self.negatives), seed)
+            for i, row in enumerate(drawn)
+        ]
 
     def score(self, example: Example, kept: Sequence[KeptSpan]) -> Score:
         """What the ranges in `kept` hold of the example's answer and supporting sentences."""
@@ -83,17 +86,17 @@ def load(
     negatives: int | None = None,
     neighbours: Neighbours = "mixed",
 ) -> list[Example]:
-    """Examples of the task `name`; `negatives` replaces its number of hard-negative documents. See
-    `Task.load`."""
+    """`Task.load` of the task `name`; `negatives` replaces its number of hard-negative documents."""
     if name not in TASKS:
         raise InvalidInputError(f"no task is called {name}; there are {', '.join(TASKS)}")
     task = TASKS[name] if negatives is None else replace(TASKS[name], negatives=negatives)
     return task.load(split, data=data, limit=limit, seed=seed, neighbours=neighbours)
 
 
-def findable(name: str, split: Split, *, data: str | Path | None, limit: int, seed: int) -> list[Example]:
-    """The first `limit` examples some answer of which occurs in a document, of a draw that is a little
-    larger."""
+def load_findable(
+    name: str, split: Split, *, data: str | Path | None, limit: int, seed: int
+) -> list[Example]:
+    """The first `limit` examples with an answer in some document, from a draw that is a quarter larger."""
     drawn = load(name, split, data=data, seed=seed, limit=limit * 5 // 4)
     return [e for e in drawn if e.findable][:limit]
 
@@ -104,21 +107,21 @@ def _draw(rows: list[Row], limit: int | None, seed: int) -> list[Row]:
     return [rows[i] for i in sorted(random.Random(seed).sample(range(len(rows)), limit))]
 
 
-def _passages(rows: Sequence[Row]) -> list[Passage]:
+def _list_passages(rows: Sequence[Row]) -> list[Passage]:
     by_text = {doc["text"]: Passage(doc.get("title"), doc["text"]) for row in rows for doc in row["docs"]}
     return list(by_text.values())
 
 
-def _negatives(pool: PassagePool, question: int, row: Row, count: int) -> list[Passage]:
+def _find_negatives(pool: PassagePool, question: int, row: Row, count: int) -> list[Passage]:
     own = {doc["text"] for doc in row["docs"]}
     return [pool.passages[i] for i in pool.negatives(question, row["answers"], own, count)]
 
 
-def _example(row: Row, negatives: Sequence[Passage], seed: int) -> Example:
+def _make_example(row: Row, negatives: Sequence[Passage], seed: int) -> Example:
     documents = [
-        SourceDocument(_title(doc.get("title")), doc["text"], doc.get("gold")) for doc in row["docs"]
+        SourceDocument(_clean_title(doc.get("title")), doc["text"], doc.get("gold")) for doc in row["docs"]
     ]
-    documents += [SourceDocument(_title(p.title), p.text, False) for p in negatives]
+    documents += [SourceDocument(_clean_title(p.title), p.text, False) for p in negatives]
     order = list(range(len(documents)))
     random.Random(f"{seed}:{row['id'].split(':')[-1]}").shuffle(order)
     place = {old: new for new, old in enumerate(order)}
@@ -128,57 +131,62 @@ def _example(row: Row, negatives: Sequence[Passage], seed: int) -> Example:
         question=row["question"],
         answers=answers,
         documents=tuple(documents[old] for old in order),
-        support=_support(row, place),
-        answer_spans=_answer_spans(row, place),
+        support=_locate_support(row, place),
+        answer_spans=_locate_answers(row, place),
         findable=any(contains_answer(document.text, answers) for document in documents),
     )
 
 
-def _title(title: str | None) -> str | None:
+def _clean_title(title: str | None) -> str | None:
     return title.replace("_", " ") if title else None
 
 
-def _support(row: Row, place: Mapping[int, int]) -> tuple[KeptSpan, ...] | None:
+def _locate_support(row: Row, place: Mapping[int, int]) -> tuple[KeptSpan, ...] | None:
     labelled = [(i, doc) for i, doc in enumerate(row["docs"]) if doc.get("support") is not None]
     if not labelled:
         return None
     spans: list[KeptSpan] = []
     for index, doc in labelled:
-        found = locate(doc["text"], doc["sentences"])
-        for sentence in sorted(set(doc["support"])):
-            at = found[sentence]
-            if at is None:
+        ranges = locate(doc["text"], doc["sentences"])
+        sentences: list[int] = sorted(set(doc["support"]))
+        for sentence in sentences:
+            span = ranges[sentence]
+            if span is None:
                 raise InvalidInputError(
                     f"row {row['id']}: supporting sentence {sentence} is not in its document"
                 )
-            spans.append((place[index], *at))
+            spans.append((place[index], *span))
     return tuple(sorted(spans))
 
 
-def _answer_spans(row: Row, place: Mapping[int, int]) -> tuple[KeptSpan, ...] | None:
+def _locate_answers(row: Row, place: Mapping[int, int]) -> tuple[KeptSpan, ...] | None:
     labelled = [(i, doc["spans"]) for i, doc in enumerate(row["docs"]) if doc.get("spans") is not None]
     if not labelled:
         return None
-    return tuple(sorted((place[index], start, end) for index, spans in labelled for start, end in spans))
+    spans: list[KeptSpan] = [(place[i], start, end) for i, ranges in labelled for start, end in ranges]
+    return tuple(sorted(spans))
 
 
 def _load_parallel(
     task: Task, folder: Path, split: Split, limit: int | None, seed: int, neighbours: Neighbours
 ) -> list[Example]:
-    """XQuAD in one language: questions that every language of `XQUAD_LANGUAGES` has, with the same documents.
+    """XQuAD in one language: the questions that every language of `XQUAD_LANGUAGES` has, with the same
+    documents.
 
-    The English rows are those rows of SQuAD dev that were translated. Neighbours are ranked in English and
-    then taken in the task's language, so that languages differ in nothing else.
+    The English rows are the rows of SQuAD dev that were translated. Neighbours are ranked in English and then
+    taken in the task's language, so that the language is the only difference.
     """
     translated: dict[str, dict[str, Row]] = {}
     for row in read_rows(folder, split, "xquad_multilingual"):
         language, _, question = row["id"].partition(":")
         translated.setdefault(language, {})[question] = row
-    wanted = [translated[language] for language in XQUAD_LANGUAGES if language != "en"]
-    english = [r for r in read_rows(folder, split, "squad_dev") if all(r["id"] in rows for rows in wanted)]
+    parallel_rows = [translated[language] for language in XQUAD_LANGUAGES if language != "en"]
+    english = [
+        r for r in read_rows(folder, split, "squad_dev") if all(r["id"] in rows for rows in parallel_rows)
+    ]
     local = {row["id"]: row for row in english} if task.language == "en" else translated[task.language or ""]
 
-    passages = _passages(english)
+    passages = _list_passages(english)
     in_language = {row["docs"][0]["text"]: local[row["id"]]["docs"][0] for row in english}
     drawn = _draw(english, limit, seed)
     pool = PassagePool(passages, [row["question"] for row in drawn], neighbours)
@@ -186,21 +194,21 @@ def _load_parallel(
     for i, row in enumerate(drawn):
         mine = local[row["id"]]
         own = mine["docs"][0]["text"]
-        parallel = [in_language[p.text] for p in _negatives(pool, i, row, len(passages))]
+        parallel = [in_language[p.text] for p in _find_negatives(pool, i, row, len(passages))]
         others = [
             Passage(doc.get("title"), doc["text"])
             for doc in parallel
             if doc["text"] != own and not contains_answer(doc["text"], mine["answers"])
         ]
-        examples.append(_example(mine, others[: task.negatives], seed))
+        examples.append(_make_example(mine, others[: task.negatives], seed))
     return examples
 
 
-def _several_documents(row: Row) -> bool:
+def _has_several_documents(row: Row) -> bool:
     return len(row["docs"]) >= 10
 
 
-def _specific(row: Row) -> bool:
+def _is_specific(row: Row) -> bool:
     return row["docs"][0].get("support") is not None
 
 
@@ -214,9 +222,9 @@ TASKS: dict[str, Task] = {
             "hotpotqa",
             "HotpotQA, 10 paragraphs",
             {"train": "hotpotqa", "eval": "hotpotqa"},
-            keep=_several_documents,
+            keep=_has_several_documents,
         ),
-        Task("twowiki", "2WikiMultihopQA, 10 paragraphs", {"train": "twowiki"}, keep=_several_documents),
+        Task("twowiki", "2WikiMultihopQA, 10 paragraphs", {"train": "twowiki"}, keep=_has_several_documents),
         _QED("qed_nq_10", "Natural Questions (QED), 10 hard negatives", negatives=10),
         _QED("qed_nq_30", "Natural Questions (QED), 30 hard negatives", negatives=30),
         Task(
@@ -238,7 +246,7 @@ TASKS: dict[str, Task] = {
             "QMSum, 10k-word meetings",
             {"train": "qmsum", "eval": "qmsum"},
             sample=30,
-            keep=_specific,
+            keep=_is_specific,
         ),
         *(
             _XQUAD(f"xquad_{code}", f"XQuAD {code}, 10 hard negatives", language=code)

@@ -22,9 +22,8 @@ from tersely.metrics import Range
 Row = dict[str, Any]
 
 
-def data_folder(data: str | Path | None) -> Path:
-    """The data folder: `data`, else the environment's TERSELY_DATA. Raises InvalidInputError where there is
-    none."""
+def find_data_folder(data: str | Path | None) -> Path:
+    """The data folder: `data`, else the environment's TERSELY_DATA. Raises InvalidInputError without one."""
     chosen = data or os.environ.get("TERSELY_DATA")
     if not chosen:
         raise InvalidInputError("no data folder: pass --data DIR or set TERSELY_DATA")
@@ -47,19 +46,18 @@ def read_rows(folder: Path, split: str, source: str) -> list[Row]:
 
 
 def locate(text: str, sentences: Sequence[str]) -> list[Range | None]:
-    """Where each sentence lies in `text`, found left to right; white space may differ, None where it is
-    absent.
+    """The range of each sentence in `text`, searched from left to right. White space may differ.
 
-    A sentence with no visible character is absent.
+    None for a sentence that is absent or has no visible character.
     """
-    found: list[Range | None] = []
+    ranges: list[Range | None] = []
     cursor = 0
     for sentence in sentences:
         match = _find(text, sentence, cursor)
         if match:
             cursor = match[1]
-        found.append(match)
-    return found
+        ranges.append(match)
+    return ranges
 
 
 def _find(text: str, sentence: str, cursor: int) -> Range | None:

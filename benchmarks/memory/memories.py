@@ -1,4 +1,4 @@
-"""What a memory shows the model: tersely's, and what people use today."""
+"""The memories that are compared: tersely's and those in common use."""
 
 from __future__ import annotations
 
@@ -18,15 +18,19 @@ MASK = "[earlier tool result left out]"
 
 
 class Memory(Protocol):
-    def append(self, message: Json) -> None: ...
+    """What an agent shows the model of its conversation."""
+
+    def append(self, message: Json) -> None:
+        """Take the next message of the conversation."""
+        ...
 
     def context(self) -> list[Json]:
-        """What the model would be sent now."""
+        """The messages that the model would get now."""
         ...
 
     @property
     def summary_tokens(self) -> tuple[int, int]:
-        """Tokens (read, written) by a model for summaries so far."""
+        """Tokens (read, written) that a model has spent on summaries so far."""
         ...
 
 
@@ -47,7 +51,10 @@ class Everything:
 
 
 class DropOldest(Everything):
-    """Keeps the first prompt and as many of the last messages as fit, without parting calls from results."""
+    """Keeps the first prompt and as many of the last messages as fit.
+
+    Calls stay together with their results.
+    """
 
     def __init__(self, first: Sequence[Json], limit: int, count: Count) -> None:
         super().__init__(first)
@@ -55,17 +62,14 @@ class DropOldest(Everything):
         self._start = 0
 
     def context(self) -> list[Json]:
-        """See `Memory.context`."""
-
-        # What did not fit once never fits again, so the search goes on where it ended.
-        def passed() -> bool:
-            window = self.rest[self._start :]
-            orphan = window[0]["role"] == "tool"
-            return orphan or size([*self.first, *window], self._count) >= self._limit
-
-        while self._start < len(self.rest) and passed():
+        # Messages that do not fit once never fit again, so the search continues where it ended.
+        while self._start < len(self.rest) and not self._fits(self.rest[self._start :]):
             self._start += 1
         return [*self.first, *self.rest[self._start :]]
+
+    def _fits(self, window: Sequence[Json]) -> bool:
+        is_orphaned = window[0]["role"] == "tool"
+        return not is_orphaned and size([*self.first, *window], self._count) < self._limit
 
 
 class MaskObservations(Everything):
@@ -76,46 +80,44 @@ class MaskObservations(Everything):
         self._window = window
 
     def context(self) -> list[Json]:
-        """See `Memory.context`."""
         results = [i for i, m in enumerate(self.rest) if m["role"] == "tool"]
         hidden = set(results[: -self._window])
         return [*self.first, *({**m, "content": MASK} if i in hidden else m for i, m in enumerate(self.rest))]
 
 
 class Tersely:
-    """AgentMemory; without a model its notes are the most relevant sentences of the transcript."""
+    """`AgentMemory`. Without a model its notes are the most relevant sentences of the transcript."""
 
     def __init__(
         self, first: Sequence[Json], limit: int, compressor: Compressor, model: ChatModel | None = None
     ) -> None:
         self._memory = AgentMemory(first, limit=limit, compressor=compressor)
-        self._model = Counted(model, compressor.count_tokens) if model else None
+        self._model = CountedModel(model, compressor.count_tokens) if model else None
 
     @property
     def summary_tokens(self) -> tuple[int, int]:
         return self._model.tokens if self._model else (0, 0)
 
     def append(self, message: Json) -> None:
-        self._ready()
+        self._reset_if_full()
         self._memory.append(message)
 
     def context(self) -> list[Json]:
-        """See `Memory.context`."""
-        self._ready()
+        self._reset_if_full()
         return self._memory.prepare(self._model)
 
-    def _ready(self) -> None:
+    def _reset_if_full(self) -> None:
         if self._memory.transcript.is_full:
             self._memory.prepare(self._model)
 
 
-class Counted(Billed):
-    """A chat model whose tokens are counted as the benchmark counts all others."""
+class CountedModel(Billed):
+    """A chat model whose tokens the benchmark counts itself, in the same way everywhere."""
 
     @property
     def tokens(self) -> tuple[int, int]:
         return self.tokens_in, self.tokens_out
 
     def add(self, messages: Sequence[Message], reply: Reply) -> Reply:
-        """See `Billed.add`."""
+        """Count a call without the usage that the server reports."""
         return super().add(messages, replace(reply, usage=None))

@@ -1,0 +1,62 @@
+"""`python -m benchmarks`: write every section of RESULTS.md again, from the recorded runs in `baselines/`.
+
+Nothing is measured. It serves whoever changes the words or the layout of a section.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.adapters.report import AdaptersRun
+from benchmarks.adapters.report import render as render_adapters
+from benchmarks.latency.report import render_latency, render_throughput
+from benchmarks.latency.rows import LatencyRun, ThroughputRun
+from benchmarks.memory.report import render as render_memory
+from benchmarks.memory.rows import MemoryRun
+from benchmarks.peers.report import render as render_peers
+from benchmarks.peers.rows import PeersRun
+from benchmarks.quality.allocation import AllocationRun
+from benchmarks.quality.allocation import render as render_allocation
+from benchmarks.quality.calibration import CalibrationRun
+from benchmarks.quality.calibration import render as render_calibration
+from benchmarks.quality.reading import ReadingRun
+from benchmarks.quality.reading import render as render_reading
+from benchmarks.quality.report import render as render_quality
+from benchmarks.quality.rows import QualityRun
+from benchmarks.records import read_record
+from benchmarks.results import baseline_path, fill_section
+from benchmarks.retrieval.report import render as render_retrieval
+from benchmarks.retrieval.rows import RetrievalRun
+
+SECTIONS: dict[str, tuple[type, Callable[[Any], str]]] = {
+    "quality": (QualityRun, render_quality),
+    "peers": (PeersRun, render_peers),
+    "reading": (ReadingRun, render_reading),
+    "memory": (MemoryRun, render_memory),
+    "calibration": (CalibrationRun, render_calibration),
+    "retrieval": (RetrievalRun, render_retrieval),
+    "allocation": (AllocationRun, render_allocation),
+    "latency": (LatencyRun, render_latency),
+    "adapters": (AdaptersRun, render_adapters),
+    "throughput": (ThroughputRun, render_throughput),
+}
+"""By section, the type of its recorded run and what renders it."""
+
+
+def render_baseline(section: str) -> str:
+    """The text of a section, from its recorded run."""
+    kind, render = SECTIONS[section]
+    return render(read_record(baseline_path(section), kind))
+
+
+def main() -> int:
+    """Fill every section."""
+    for section in SECTIONS:
+        fill_section(section, render_baseline(section))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""Texts about towns that do not exist, as rows of the benchmarks' data format."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+
+TOWNS = (
+    "Orvelle",
+    "Brackmoor",
+    "Lindisvale",
+    "Tarnwick",
+    "Ostrahaven",
+    "Quillport",
+    "Mereford",
+    "Haldane Cross",
+)
+FOUNDERS = (
+    "Ada Penrose",
+    "Bertil Krans",
+    "Chiara Volpi",
+    "Dovid Amsel",
+    "Edda Stroem",
+    "Farid Noori",
+    "Greta Oduya",
+    "Hugo Lantier",
+)
+EXPORTS = (
+    "salt",
+    "copper wire",
+    "barley",
+    "sail cloth",
+    "lamp oil",
+    "clay pipes",
+    "dried plums",
+    "slate roofing",
+)
+ANSWERED_BY_YES = 3
+"""The question of the HotpotQA fixture that has no answer to keep."""
+
+SETS = {
+    "train": ("hotpotqa", "qed_nq", "squad_train44", "selqa", "qmsum", "twowiki"),
+    "eval": ("hotpotqa", "qed_nq", "squad_dev", "wikiqa", "qmsum", "xquad_multilingual"),
+}
+
+
+def make_town(i: int) -> Row:
+    """A document of four sentences about one town."""
+    sentences = [
+        f"{TOWNS[i]} is a harbour town on the northern coast.",
+        f"It was founded by {FOUNDERS[i]} after the great flood.",
+        f"Its harbour exports {EXPORTS[i]} to the islands every spring.",
+        "Visitors praise the quiet market and the lighthouse.",
+    ]
+    return {
+        "title": TOWNS[i].replace(" ", "_"),
+        "text": " ".join(sentences),
+        "gold": True,
+        "sentences": sentences,
+    }
+
+
+def make_single(i: int, prefix: str = "") -> Row:
+    """A question that one document answers."""
+    doc = make_town(i)
+    start = doc["text"].index(FOUNDERS[i])
+    doc |= {"support": [1], "spans": [[start, start + len(FOUNDERS[i])]]}
+    return {
+        "id": f"{prefix}town-{i}",
+        "question": f"Who founded {TOWNS[i]}?",
+        "answers": [FOUNDERS[i]],
+        "docs": [doc],
+        "split": "dev",
+        "source": "fixture",
+        "meta": {},
+    }
+
+
+def make_two_hop(i: int) -> Row:
+    """A question over ten documents, whose answer needs two sentences."""
+    docs = [dict(make_town(k % 8), title=f"{TOWNS[k % 8]} {k}", gold=False, support=[]) for k in range(10)]
+    docs[i] |= {"gold": True, "support": [1, 2]}
+    return {
+        "id": f"hop-{i}",
+        "question": f"What does the town founded by {FOUNDERS[i]} export?",
+        "answers": ["yes"] if i == ANSWERED_BY_YES else [EXPORTS[i]],
+        "docs": docs,
+        "split": "dev",
+        "meta": {},
+    }
+
+
+def make_unanswered(i: int) -> Row:
+    """A question that its document does not answer."""
+    row = make_single(i)
+    row["docs"][0] |= {"gold": False, "support": [], "spans": []}
+    return {**row, "id": f"none-{i}", "question": f"Which river crosses {TOWNS[i]}?", "answers": []}
+
+
+def make_meeting() -> tuple[list[Row], Row]:
+    """Two questions about one meeting, and the meeting; the second question has no labels."""
+    turns = [
+        f"Speaker {'AB'[k % 2]}: The {EXPORTS[k % 8]} shipment is item {k} of the list ." for k in range(40)
+    ]
+    meeting = {"title": "meeting-1", "text": "\n".join(turns), "gold": True, "sentences": turns}
+    specific = {
+        "id": "m-1",
+        "question": "What was said about barley?",
+        "answers": ["It is on the list."],
+        "docs": None,
+        "docs_ref": "meeting-1",
+        "gold_docs": [0],
+        "support": [[0, 2], [0, 10]],
+        "split": "val",
+        "meta": {},
+    }
+    general = {k: v for k, v in specific.items() if k != "support"}
+    general |= {"id": "m-2", "question": "Summarise it."}
+    return [specific, general], {"docs_ref": "meeting-1", "docs": [meeting]}
+
+
+def make_rows(name: str) -> list[Row]:
+    """The rows of a set, by its file name."""
+    if name in ("hotpotqa", "twowiki"):
+        return [make_two_hop(i) for i in range(6)]
+    if name == "qmsum":
+        return make_meeting()[0]
+    if name == "xquad_multilingual":
+        return [make_single(i, f"{language}:") for language in ("de", "zh") for i in range(7)]
+    rows = [make_single(i) for i in range(8)]
+    return [*rows, *(make_unanswered(i) for i in range(2))] if name == "wikiqa" else rows
+
+
+def write_rows(path: Path, rows: list[Row]) -> None:
+    """Write gzipped JSON lines; the folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with gzip.open(path, "wt", encoding="utf-8") as stream:
+        stream.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+def write_data_folder(root: Path) -> None:
+    """Both splits of every set, a few questions each."""
+    for split, names in SETS.items():
+        for name in names:
+            write_rows(root / split / f"{name}.jsonl.gz", make_rows(name))
+        write_rows(root / split / "qmsum.docs.jsonl.gz", [make_meeting()[1]])
