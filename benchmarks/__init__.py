@@ -1,1 +1,1 @@
-"""Benchmarks of tersely: `python -m benchmarks.quality` and `python -m benchmarks.latency`."""
+"""How well tersely compresses, how fast, and compared with what; README.md lists the programs."""

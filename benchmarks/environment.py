@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from tersely.runtime.artifacts import Artifact
 from tersely.runtime.session import usable_cores
 
 _INT8 = {"amx_int8": "AMX", "avx512_vnni": "AVX-512 VNNI", "avx_vnni": "AVX VNNI", "avx2": "AVX2"}
@@ -37,6 +38,11 @@ class Environment:
             f"{self.cpu}, {self.cores} cores, {self.ram_gb} GB, {self.system}, Python {self.python}; "
             f"{packages}; {self.date}."
         )
+
+
+def name_model(artifact: Artifact) -> str:
+    """Name and fingerprint of a model, as every section names it."""
+    return f"{artifact.name}@{artifact.fingerprint}"
 
 
 def read_environment() -> Environment:

@@ -1,1 +1,1 @@
-"""What the adapters cost beside the call that they translate."""
+"""The time that adapters add to the call which they translate."""

@@ -24,7 +24,7 @@ from mcp import Client
 
 from benchmarks.adapters.report import DOCUMENTS, RATE, WORDS, AdapterRow, AdaptersRun, render
 from benchmarks.arguments import add_out, add_seed, make_parser
-from benchmarks.environment import read_environment
+from benchmarks.environment import name_model, read_environment
 from benchmarks.latency.texts import QUERY, write_documents
 from benchmarks.progress import Progress
 from benchmarks.results import publish
@@ -80,7 +80,7 @@ async def measure(options: Options) -> AdaptersRun:
         progress.close()
     return AdaptersRun(
         benchmark="adapters",
-        model=f"{artifact.name}@{artifact.fingerprint}",
+        model=name_model(artifact),
         seed=options.seed,
         rounds=options.rounds,
         environment=read_environment(),

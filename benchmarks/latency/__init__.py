@@ -1,1 +1,1 @@
-"""How long compression takes and what it costs: time, start-up, memory, install size."""
+"""What compression costs: time, start-up, RAM, install size."""

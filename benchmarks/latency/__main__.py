@@ -15,7 +15,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from benchmarks.arguments import add_model, add_out, add_threads, make_parser
-from benchmarks.environment import read_environment
+from benchmarks.environment import name_model, read_environment
 from benchmarks.latency import probes
 from benchmarks.latency.encoders import MAX_LENGTH, SHAPES, ReferenceEncoder, Shape
 from benchmarks.latency.probes import Job
@@ -113,7 +113,7 @@ def measure(options: Options) -> LatencyRun:
     progress.close()
     return LatencyRun(
         benchmark="latency",
-        model=f"{artifact.name}@{artifact.fingerprint}",
+        model=name_model(artifact),
         threads=threads,
         environment=read_environment(),
         titles={

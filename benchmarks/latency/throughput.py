@@ -18,7 +18,7 @@ import numpy as np
 import psutil
 
 from benchmarks.arguments import add_out, make_parser
-from benchmarks.environment import read_environment
+from benchmarks.environment import name_model, read_environment
 from benchmarks.latency.report import render_throughput
 from benchmarks.latency.rows import RamRow, ThroughputRow, ThroughputRun
 from benchmarks.latency.texts import QUERY, write_documents
@@ -76,7 +76,7 @@ def measure(options: Options) -> ThroughputRun:
     ram = measure_ram(options.calls)  # first, before this process opens other sessions
     return ThroughputRun(
         benchmark="throughput",
-        model=f"{artifact.name}@{artifact.fingerprint}",
+        model=name_model(artifact),
         threads=usable_cores(),
         environment=read_environment(),
         ram=ram,

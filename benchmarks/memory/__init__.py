@@ -1,1 +1,1 @@
-"""Agent memories side by side: what they cost, and what of the past they still hold when it is needed."""
+"""Agent memories: what they cost, and which facts of the past they still hold when the agent needs them."""

@@ -1,1 +1,1 @@
-"""tersely side by side with other compressors, each as its makers ship it, in an environment of its own."""
+"""tersely and other compressors, each as its makers ship it, in an environment of its own."""

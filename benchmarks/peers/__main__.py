@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.arguments import add_data, add_out, add_seed, add_threads, make_parser
-from benchmarks.environment import read_environment
+from benchmarks.environment import name_model, read_environment
 from benchmarks.peers.catalogue import BY_NAME
 from benchmarks.peers.plots import draw
 from benchmarks.peers.process import Output
@@ -101,7 +101,7 @@ def measure(options: Options) -> PeersRun:
     progress.close()
     return PeersRun(
         benchmark="peers",
-        model=f"{artifact.name}@{artifact.fingerprint}",
+        model=name_model(artifact),
         seed=options.seed,
         environment=read_environment(),
         readers=tuple(reader.name for reader in readers),

@@ -20,7 +20,7 @@ class Peer:
     setup: str
     """How it is run here."""
     takes_size: bool
-    """Whether it can be asked for a size; its output is then brought near the budget."""
+    """Whether it takes a target size; its output is then brought near the budget."""
     is_slow: bool = False
     """Whether it takes seconds for a question. It then reads the first questions of each set only, and has
     one try to come near the budget."""

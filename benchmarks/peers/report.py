@@ -47,7 +47,7 @@ def _describe_peers(run: PeersRun) -> list[str]:
     for row in run.systems:
         if row.version:
             peer = BY_NAME[row.name]
-            notes = [peer.setup] if peer.takes_size else [peer.setup, "it cannot be asked for a size"]
+            notes = [peer.setup] if peer.takes_size else [peer.setup, "it takes no size"]
             notes += [peer.caveat] if peer.caveat else []
             lines.append(f"- {peer.name}: {peer.package} {row.version}, {peer.licence}; {'; '.join(notes)}")
     return lines

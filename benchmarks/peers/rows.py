@@ -53,7 +53,7 @@ class PeerCell:
     system: str
     task: str
     budget: float
-    """Share of the tokens that the system is asked to keep."""
+    """Share of the tokens that the system should keep."""
     kept: tuple[int, ...]
     """1 if an answer stands in the output, else 0."""
     rate: tuple[float, ...]

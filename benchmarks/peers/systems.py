@@ -14,7 +14,7 @@ from benchmarks.peers.rows import ALL, TIMED, UNCOMPRESSED, SystemRow
 from benchmarks.progress import Progress
 from benchmarks.quality.controls import CachedScorer, make_scorers
 from benchmarks.shared.tasks import Example
-from tersely import Compressor, Document
+from tersely import Compressor
 from tersely.errors import TerselyError
 from tersely.metrics import contains_answer
 from tersely.runtime.artifacts import load_artifact
@@ -122,7 +122,7 @@ def compare_at_sizes(
         keys = [key for key in outputs if key[1] == task]
         progress = Progress(len(examples))
         for number, example in enumerate(examples):
-            documents = _make_documents(example)
+            documents = example.to_documents()
             for key in keys:
                 if number < len(outputs[key]):
                     size = max(1, count(outputs[key][number].text))
@@ -143,14 +143,10 @@ def _compress_at_rates(compressor: Compressor, example: Example) -> dict[float, 
 
 
 def _compress(compressor: Compressor, example: Example, rate: float) -> Output:
-    documents = _make_documents(example)
+    documents = example.to_documents()
     started = time.perf_counter()
     result = compressor.compress(example.question, documents, rate=rate)
     return Output(result.text, time.perf_counter() - started)
-
-
-def _make_documents(example: Example) -> list[Document]:
-    return [Document(d.text, d.title) for d in example.documents]
 
 
 def _list_documents(example: Example) -> list[tuple[str | None, str]]:

@@ -1,1 +1,1 @@
-"""What compression keeps: answers and supporting sentences, against controls, at equal token budgets."""
+"""What compression keeps: answers and supporting sentences, compared with controls at equal token budgets."""

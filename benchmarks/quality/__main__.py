@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.arguments import add_data, add_model, add_seed, add_threads, make_parser
-from benchmarks.environment import read_environment
+from benchmarks.environment import name_model, read_environment
 from benchmarks.progress import Progress
 from benchmarks.quality.controls import (
     CONTROLS,
@@ -110,7 +110,7 @@ def measure(options: Options) -> QualityRun:
     progress.close()
     return QualityRun(
         benchmark="quality",
-        model=f"{artifact.name}@{artifact.fingerprint}",
+        model=name_model(artifact),
         split=options.split,
         seed=options.seed,
         limit=options.limit,
@@ -135,7 +135,7 @@ def _load(name: str, options: Options) -> list[Example]:
 
 
 def _make_controls(ours: Scorer, options: Options) -> dict[str, Scorer]:
-    """The scorers of the controls that were asked for; LLMSlim is none, as it cuts texts itself."""
+    """The scorers of the controls that the options name; LLMSlim has none, because it cuts texts itself."""
     scorers: dict[str, Scorer] = {
         "reranker": DocumentScorer(ours),
         "random": RandomScorer(options.seed),

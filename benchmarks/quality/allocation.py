@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.arguments import add_data, add_out, add_seed, add_threads, make_parser
-from benchmarks.environment import Environment, read_environment
+from benchmarks.environment import Environment, name_model, read_environment
 from benchmarks.markdown import format_lead, format_table
 from benchmarks.progress import Progress
 from benchmarks.quality.rows import QuestionRow, QuestionRows, kept_and_total, score_question
@@ -136,7 +136,7 @@ def measure(options: Options) -> AllocationRun:
         tasks.append(AllocationTask(name, len(examples), _summarise(rows, options.seed)))
     return AllocationRun(
         benchmark="allocation",
-        model=f"{artifact.name}@{artifact.fingerprint}",
+        model=name_model(artifact),
         seed=options.seed,
         environment=read_environment(),
         tasks=tuple(tasks),

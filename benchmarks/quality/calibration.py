@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.arguments import add_data, add_model, add_out, add_seed, add_threads, make_parser
-from benchmarks.environment import Environment, read_environment
+from benchmarks.environment import Environment, name_model, read_environment
 from benchmarks.markdown import format_percent, format_table
 from benchmarks.progress import Progress
 from benchmarks.quality.controls import CachedScorer
 from benchmarks.results import publish
 from benchmarks.shared.tasks import Example, load, score_kept
 from benchmarks.statistics import estimate_share
-from tersely import Compressor, Document
+from tersely import Compressor
 from tersely.errors import TerselyError
 from tersely.metrics import contains_answer
 from tersely.runtime.artifacts import load_artifact
@@ -152,7 +152,7 @@ def measure(options: Options) -> CalibrationRun:
         rows += measure_part(part, compressor, answerable)
     return CalibrationRun(
         benchmark="calibration",
-        model=f"{artifact.name}@{artifact.fingerprint}",
+        model=name_model(artifact),
         seed=options.seed,
         environment=read_environment(),
         calibration=dict(calibration.questions),
@@ -178,7 +178,7 @@ def measure_part(part: Part, compressor: Compressor, examples: Sequence[Example]
     kept: dict[float, list[int]] = {recall: [] for recall in RECALLS}
     rates: dict[float, list[float]] = {recall: [] for recall in RECALLS}
     for example in examples:
-        documents = [Document(d.text, d.title) for d in example.documents]
+        documents = example.to_documents()
         for recall in RECALLS:
             result = compressor.compress(example.question, documents, recall=recall)
             score = score_kept(example, [(s.doc, s.start, s.end) for s in result.kept])

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.arguments import add_data, add_out, add_seed, add_threads, make_parser
-from benchmarks.environment import Environment, read_environment
+from benchmarks.environment import Environment, name_model, read_environment
 from benchmarks.markdown import format_table
 from benchmarks.progress import Progress
 from benchmarks.quality.answers import score_answers
@@ -27,7 +27,7 @@ from benchmarks.results import publish
 from benchmarks.shared.readers import CachedReader, Reader, open_reader
 from benchmarks.shared.tasks import TASKS, Example, load_findable
 from benchmarks.statistics import bootstrap_mean, bootstrap_mean_difference
-from tersely import Compressor, Document
+from tersely import Compressor
 from tersely.runtime.artifacts import load_artifact
 from tersely.selector import Scorer
 from tersely.selector.selector import Selector
@@ -138,7 +138,7 @@ def measure(options: Options) -> ReadingRun:
             answers += _read(task, reader, few, examples[: options.model_limit])
     return ReadingRun(
         benchmark="reading",
-        model=f"{artifact.name}@{artifact.fingerprint}",
+        model=name_model(artifact),
         seed=options.seed,
         environment=read_environment(),
         questions=questions,
@@ -162,7 +162,7 @@ def _compress(
         kept: dict[str, list[float]] = {setting: [] for setting in limits}
         texts |= {(system, setting): [] for setting in limits}
         for example in examples:
-            documents = [Document(d.text, d.title) for d in example.documents]
+            documents = example.to_documents()
             for setting, rate in limits.items():
                 result = compressor.compress(example.question, documents, rate=rate)
                 texts[system, setting].append(result.text)

@@ -32,7 +32,7 @@ def run_task(
     names = [*systems, *([SLIM] if slim else [])]
     rows: QuestionRows = {(name, setting): [] for name in names for setting in SETTINGS}
     for example in examples:
-        documents = [Document(d.text, d.title) for d in example.documents]
+        documents = example.to_documents()
         before = 0
         limits: dict[str, int] = {}
         for name, compressor in systems.items():

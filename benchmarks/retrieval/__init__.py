@@ -1,1 +1,1 @@
-"""How good the bundled sentence embeddings are at finding passages."""
+"""How well the bundled sentence embeddings rank passages."""

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tersely.metrics import Range, contains_answer, span_recall
+from tersely.types import Document
 
 KeptSpan = tuple[int, int, int]
 """(document, start, end): a half-open range of code points of that document's text."""
@@ -26,7 +27,7 @@ class SourceDocument:
     title: str | None
     text: str
     gold: bool | None
-    """Whether the answer is to be found here; None where the set does not say."""
+    """Whether the document holds the answer; None where the set does not label it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,10 @@ class Example:
     """Where the annotators saw an answer; None where the set does not label it."""
     findable: bool
     """Whether some answer occurs in some document, so that keeping it is possible."""
+
+    def to_documents(self) -> list[Document]:
+        """The documents as a compressor takes them."""
+        return [Document(document.text, document.title) for document in self.documents]
 
     @property
     def full_text(self) -> str:
