@@ -6,11 +6,13 @@ import json
 
 import pytest
 
-from tersely.text.code import LONGEST_RUN, Likeness, likeness
+from tersely.text.code import LONGEST_RUN
+from tersely.text.likeness import Likeness, rate_line
+from tersely.text.lines import LONGEST_ITEM, mask
 from tersely.text.sentences import split_units
-from tersely.text.structure import LONGEST_ITEM, Block, find_blocks, masked
-from tersely.text.tables import drawn_table_end, rows_end
-from tersely.text.wrapping import is_wrapped, width
+from tersely.text.structure import Block, find_blocks
+from tersely.text.tables import find_rows_end, find_table_end
+from tersely.text.wrapping import is_wrapped, measure_width
 
 BEFORE = ["The harbour is old.", "Nobody knows its age."]
 AFTER = ["The lamp still burns.", "It is lit at dusk."]
@@ -211,8 +213,8 @@ def test_turns_of_talk_are_parted() -> None:
 
 def test_masked_keeps_every_offset() -> None:
     text = "a\r\nb\rc\x00\ud800\u2028d\x0be\x85"
-    assert masked(text) == "a \nb\nc\ufffd\ufffd\nd\ne\n"
-    assert len(masked(text)) == len(text)
+    assert mask(text) == "a \nb\nc\ufffd\ufffd\nd\ne\n"
+    assert len(mask(text)) == len(text)
 
 
 def test_blocks_are_lines_without_the_last_break() -> None:
@@ -226,31 +228,31 @@ def test_blocks_are_lines_without_the_last_break() -> None:
     ("lines", "end"),
     [
         (["a | b", "--|--", "1 | 2", "", "3 | 4"], 3),
-        (["a | b", "no delimiter"], 0),
+        (["a | b", "no delimiter"], None),
         (["| a |", "|---|", "| 1 |"], 3),
-        (["| only one row |"], 0),
+        (["| only one row |"], None),
         (["+--+", "|x |", "+--+", "text"], 3),
         (["=== ===", "a   b", "=== ===", "text"], 3),
-        (["=== ===", "never closed"], 0),
+        (["=== ===", "never closed"], None),
     ],
 )
-def test_drawn_table_end(lines: list[str], end: int) -> None:
-    assert drawn_table_end(lines, 0) == end
+def test_find_table_end(lines: list[str], end: int) -> None:
+    assert find_table_end(lines, 0) == end
 
 
 @pytest.mark.parametrize(
     ("lines", "end"),
     [
         (["a,b,c", "1,2,3", "4,5,6", "4,5"], 3),
-        (["a,b,c", "1,2,3"], 0),
-        (["Oil, wicks, rope", "are sold, he said, here", "and there, too, today"], 0),
+        (["a,b,c", "1,2,3"], None),
+        (["Oil, wicks, rope", "are sold, he said, here", "and there, too, today"], None),
         (["a;b;c", "1;2;3", ";;"], 3),
         (["a\tb", "c\td", "e\tf"], 3),
         (["a   b   c", "1   2   3", "4   5   6", "end"], 3),
     ],
 )
-def test_rows_end(lines: list[str], end: int) -> None:
-    assert rows_end(lines, 0) == end
+def test_rows_end(lines: list[str], end: int | None) -> None:
+    assert find_rows_end(lines, 0) == end
 
 
 @pytest.mark.parametrize(
@@ -270,8 +272,8 @@ def test_rows_end(lines: list[str], end: int) -> None:
     ],
 )
 def test_likeness(line: str, expected: Likeness) -> None:
-    assert likeness(line) is expected
-    assert likeness(f"    {line}  ") is expected
+    assert rate_line(line) is expected
+    assert rate_line(f"    {line}  ") is expected
 
 
 @pytest.mark.parametrize(
@@ -292,4 +294,4 @@ def test_is_wrapped(left: str, right: str, columns: int, expected: bool) -> None
 
 
 def test_width_ignores_trailing_space() -> None:
-    assert width(["ab  ", "abc", ""]) == 3
+    assert measure_width(["ab  ", "abc", ""]) == 3

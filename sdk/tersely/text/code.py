@@ -1,92 +1,111 @@
-"""Tell unfenced program text from prose, line by line.
+"""Find code: fenced blocks, front matter and unfenced runs of program text.
 
-Nothing here parses a language: a line counts as code when its shape is rare in prose (assignments, calls,
-braces, prompts, tags), and a run of lines counts when most of them do and few of them read like sentences.
+Each recogniser takes lines and the index where a block may start. It returns the index after the block's last
+line, or None if no block starts there.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from enum import IntEnum
+
+from tersely.text.likeness import Likeness, is_code
+from tersely.text.lines import Lines
 
 LONGEST_RUN = 80
 """Lines after which an unfenced code block is cut, so that a source file is not one unit."""
 
-
-class Likeness(IntEnum):
-    """What the shape of one line says."""
-
-    PROSE = 0
-    UNCLEAR = 1
-    MAYBE = 2
-    CODE = 3
+_FENCE = re.compile(r" {0,8}(`{3,}|~{3,})([^`\n]*)$")
 
 
-# Comments, prompts and queries: program text even where the words in it read like a sentence.
-_UNMISTAKABLE = re.compile(
-    r"""(?:>>>\ |"{3}|'{3}|\.\.\.\ |\$\ |\#!|//|/\*|\*/|--\ |@\w[\w.]*(?:\(|$)
-    |\#(?:include|define|ifdef|endif|pragma)\b
-    |<\?|<!--|@@\ |\+\+\+\ |---\ [ab]/|diff\ --git
-    |SELECT\ .*\ FROM\ )""",
-    re.VERBOSE,
-)
-_SENTENCE_LIKE = re.compile(r"(?:[^\W\d_][^\W\d_’'-]*[,;:]? ){4}[^\W\d_]{2,}")
-_CODE = re.compile(
-    r"""(?:
-      [}\])]+[;,)]*$                                                              # closing brackets
-    | (?:async\ )?(?:def|class|fn|func|function|pub|struct|enum|interface|trait|impl|module)\s+\w.*[:{(]$
-    | (?:async\ )?(?:def|fn|func|function)\ +\w+\(.*\).*
-    | import\s+[\w.*{}"'/@, -]+;?$ | from\s+[\w.]+\s+import\s.+ | using\s[\w.]+;$ | package\s[\w.]+;?$
-    | (?:(?:const|let|var|val|final|static|public|private|local|my|int|float|double|char|bool|auto
-      |export)\s+)*+
-      [$@*&]*[A-Za-z_][\w.$\[\]'"]*(?:\s*:\s*[\w\[\], .|]+)?\s*(?:=|:=|\+=|-=|\*=|\|=|=>|<-)\s*[^\s=].*
-    | </?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>.*                                        # a tag
-    | [\w.$]++(?:(?:::|->)[\w.]++)*+\(.*\)[;,:{]?(?:\s*(?:\#|//).*)?$              # a call
-    | "[^"]*"\s*:\s*\S.* | '[^']*'\s*:\s*\S.*                                     # a dictionary entry
-    | .*[({\[,]\s*\{$ | .*\)\s*(?:->.*|=>.*)?[{:]$ | \{$
-    | .*[=()\[\]<>].*;$
-    | (?:SELECT|INSERT\ INTO|UPDATE|DELETE\ FROM|CREATE\ (?:TABLE|INDEX|VIEW)|ALTER\ TABLE|DROP\ TABLE
-      |GROUP\ BY|ORDER\ BY|(?:LEFT\ |INNER\ |RIGHT\ |OUTER\ )?JOIN|VALUES)\b.*
-    )""",
-    re.VERBOSE,
-)
-_MAYBE = re.compile(
-    r"""(?:
-      (?:if|elif|else|for|while|try|except|finally|with|match|case|switch|do)\b.*[:{]$
-    | (?:return|yield|raise|throw|await|assert|del|pass|break|continue|end|fi|done|esac)\b(?:.*[^.?!])?$
-    | (?:FROM|WHERE|AND|OR|LIMIT|SET|ON)\s.*
-    | (?:sudo|pip3?|npm|npx|yarn|git|docker|curl|wget|apt|apt-get|cd|ls|export|conda|brew|cargo|go|python3?
-      |make|kubectl|mkdir|cp|mv|rm|echo|cat|grep|chmod|ssh)\s+[-\w./$"'~]+.*
-    | \#\s.* | -{1,2}\w[\w-]*.* | [\w./-]+\s+-{1,2}\w.* | .*(?:->|=>|::|!=|==|&&|\|\||\\)\s*\S*.*
-    | [\w.-]+:(?:\s+\S{1,40})?$ | "(?:[^"\\]|\\.)*",?$ | [\d.,\s\[\]()x+*/=-]+$ | .*[;{}\\]$
-    )""",
-    re.VERBOSE,
-)
+class Fences:
+    """Finds fenced code blocks in linear time: it knows for each line which closing fences follow."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        has_fences = "```" in lines.text or "~~~" in lines.text
+        self._ahead = self._find_closing_fences() if has_fences else None
+
+    def find_end(self, index: int) -> int | None:
+        """End of the fenced block that starts at `index`."""
+        texts = self._lines.texts
+        if self._ahead is None or not (opening := _FENCE.match(texts[index])):
+            return None
+        mark = opening[1]
+        if self._ahead[index + 1][mark[0] == "~"] < len(mark):
+            # No fence closes it: the text ends inside the block, or starts inside it and this line closes it.
+            rest = index + 1
+            while rest < len(texts) and not self._lines.is_blank(rest):
+                rest += 1
+            return rest if opening[2].strip() and rest > index + 1 else index + 1
+        end = index + 1
+        while not self._closes(end, mark):
+            end += 1
+        return end + 1
+
+    def _closes(self, index: int, mark: str) -> bool:
+        fence = _FENCE.match(self._lines.texts[index])
+        return fence is not None and fence[1].startswith(mark) and not fence[2].strip()
+
+    def _find_closing_fences(self) -> list[tuple[int, int]]:
+        """For each line, the length of the longest closing fence at or after it: of backticks, of tildes."""
+        ahead = [(0, 0)]
+        for line in reversed(self._lines.texts):
+            fence = _FENCE.match(line)
+            ticks, tildes = ahead[-1]
+            if fence and not fence[2].strip():
+                length = len(fence[1])
+                if line.lstrip()[0] == "`":
+                    ticks = max(ticks, length)
+                else:
+                    tildes = max(tildes, length)
+            ahead.append((ticks, tildes))
+        ahead.reverse()
+        return ahead
 
 
-def likeness(line: str) -> Likeness:
-    """How much one non-blank line looks like code."""
-    line = line.strip()[:400].rstrip()
-    if _UNMISTAKABLE.match(line):
-        return Likeness.CODE
-    if _SENTENCE_LIKE.search(line):
-        return Likeness.PROSE
-    if _CODE.match(line):
-        return Likeness.UNCLEAR if line.endswith((".", "?", "!")) else Likeness.CODE
-    return Likeness.MAYBE if _MAYBE.match(line) else Likeness.UNCLEAR
+def find_front_matter_end(lines: Lines, index: int) -> int | None:
+    """End of the settings between two lines `---` with which a document starts."""
+    if index or lines.texts[0].rstrip() != "---":
+        return None
+    for end in range(1, min(len(lines), LONGEST_RUN)):
+        if lines.texts[end].rstrip() == "---":
+            return end + 1 if end > 1 else None
+        if lines.likeness(end) is Likeness.PROSE:
+            return None
+    return None
 
 
-def is_code(lines: Sequence[Likeness], *, indented: bool) -> bool:
-    """Whether a run of lines is code. Indented runs need less evidence, because the indent is some."""
-    if not lines:
-        return False
-    sure, maybe, prose = (lines.count(kind) for kind in (Likeness.CODE, Likeness.MAYBE, Likeness.PROSE))
-    total = len(lines)
-    if prose * 3 > total:
-        return False
-    if indented:
-        return (sure + maybe) * 2 >= total
-    if total >= 3 and sure + maybe == total:  # settings: one key and value a line
-        return True
-    return sure * 2 >= total and (sure + maybe) * 3 >= total * 2
+def find_code_end(lines: Lines, index: int) -> int | None:
+    """End of a run of unfenced code. After blank lines it continues as long as it is indented more deeply."""
+    if lines.likeness(index) is Likeness.PROSE:
+        return None
+    base = lines.indent(index)
+    end = _find_run_end(lines, index, index, base)
+    kinds = [lines.likeness(line) for line in range(index, end)]
+    if not is_code(kinds, indented=base >= 4):
+        return None
+    while end - index < LONGEST_RUN:
+        following = end
+        while following < len(lines) and lines.is_blank(following):
+            following += 1
+        if following == len(lines) or lines.indent(following) <= base:
+            break
+        longer = _find_run_end(lines, following, index, base + 1)
+        kinds = [lines.likeness(line) for line in range(following, longer)]
+        if kinds.count(Likeness.PROSE) * 2 > len(kinds) or max(kinds) < Likeness.MAYBE:
+            break
+        end = longer
+    return end
+
+
+def _find_run_end(lines: Lines, index: int, first: int, indent: int) -> int:
+    """End of the non-blank lines from `index` on that are indented by at least `indent`.
+
+    The run ends at a fence and `LONGEST_RUN` lines after `first`. It has at least one line.
+    """
+    end = index
+    while end < len(lines) and end - first < LONGEST_RUN and not lines.is_blank(end):
+        if lines.indent(end) < indent or _FENCE.match(lines.texts[end]):
+            break
+        end += 1
+    return max(end, index + 1)

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from tersely.text.lines import mask
 from tersely.text.prose import sentence_starts
-from tersely.text.structure import Block, Kind, find_blocks, masked
+from tersely.text.structure import Block, Kind, find_blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def split_units(text: str) -> list[Unit]:
 
     Takes any string (CRLF, NUL and lone surrogates included) and time linear in its length.
     """
-    plain = masked(text)
+    plain = mask(text)
     units: list[Unit] = []
     for block in find_blocks(plain):
         cuts = [block.start, *_sentence_starts(plain, block), block.end]

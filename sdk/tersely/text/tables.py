@@ -1,7 +1,7 @@
-"""Recognise tables: Markdown, grids drawn with ASCII or box characters, reST, and rows of values.
+"""Find tables: Markdown, grids of ASCII or box characters, reST, and rows of values.
 
-Each function takes the lines of a document and the index where a table may start, and returns the index
-after its last line, or the start itself where there is none.
+Each recogniser takes the lines of a document and the index where a table may start. It returns the index
+after the table's last line, or None if no table starts there.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ _GAP = re.compile(r"(?<=\S)(?: {2,}|\t+)(?=\S)")
 _WIDE_GAP = re.compile(r"(?<=\S)(?: {3,}|\t+)(?=\S)")
 
 
-def drawn_table_end(lines: Sequence[str], start: int) -> int:
-    """End of a table whose columns are drawn."""
+def find_table_end(lines: Sequence[str], start: int) -> int | None:
+    """End of a table with drawn columns."""
     first = lines[start]
     second = lines[start + 1] if "|" in first and start + 1 < len(lines) else ""
     if "-" in second and _DELIMITER_ROW.match(second[:2000]):
-        return _while(lines, start + 2, lambda line: "|" in line)
+        return _skip_while(lines, start + 2, lambda line: "|" in line)
     if _GRID_LINE.match(first):
-        end = _while(lines, start + 1, lambda line: _GRID_ROW.match(line) is not None)
-        return end if end - start >= 2 else start
+        end = _skip_while(lines, start + 1, lambda line: _GRID_ROW.match(line) is not None)
+        return end if end - start >= 2 else None
     if _PIPED_ROW.match(first):
-        end = _while(lines, start + 1, lambda line: _PIPED_ROW.match(line) is not None)
-        return end if end - start >= 2 else start
+        end = _skip_while(lines, start + 1, lambda line: _PIPED_ROW.match(line) is not None)
+        return end if end - start >= 2 else None
     if _REST_BORDER.match(first):
-        end = _while(lines, start + 1, lambda line: bool(line.strip()))
+        end = _skip_while(lines, start + 1, lambda line: bool(line.strip()))
         while end > start and not _REST_BORDER.match(lines[end - 1]):
             end -= 1
-        return end if end - start >= 3 else start
-    return start
+        return end if end - start >= 3 else None
+    return None
 
 
-def rows_end(lines: Sequence[str], start: int) -> int:
-    """End of at least three rows of values: comma, semicolon or tab separated, or aligned with spaces."""
+def find_rows_end(lines: Sequence[str], start: int) -> int | None:
+    """End of three or more rows of values, separated by commas, semicolons or tabs or aligned with spaces."""
     first = lines[start]
     for separator in ("\t", ",", ";"):
         count = first.strip().count(separator)
         if count >= (1 if separator == "\t" else 2) and _are_values(first, separator):
-            end = _while(
+            end = _skip_while(
                 lines,
                 start + 1,
                 lambda line, mark=separator, wanted=count: (
@@ -56,16 +56,16 @@ def rows_end(lines: Sequence[str], start: int) -> int:
             if end - start >= 3:
                 return end
     if _is_aligned(first):
-        end = _while(lines, start + 1, _is_aligned)
+        end = _skip_while(lines, start + 1, _is_aligned)
         if end - start >= 3:
             return end
-    return start
+    return None
 
 
 def _are_values(line: str, separator: str) -> bool:
     if separator == "\t":
         return True
-    # Prose puts a space behind its commas; most rows of values do not.
+    # Prose has a space after each comma, most rows of values do not.
     return line.count(separator + " ") * 2 < line.count(separator)
 
 
@@ -74,7 +74,8 @@ def _is_aligned(line: str) -> bool:
     return len(_GAP.findall(line)) >= 2 and _WIDE_GAP.search(line) is not None
 
 
-def _while(lines: Sequence[str], index: int, holds: Callable[[str], bool]) -> int:
+def _skip_while(lines: Sequence[str], index: int, holds: Callable[[str], bool]) -> int:
+    """Index of the first line from `index` on that is blank or for which `holds` is false."""
     while index < len(lines) and lines[index].strip() and holds(lines[index]):
         index += 1
     return index

@@ -1,7 +1,7 @@
-"""Tell a line break that only wraps a paragraph from one that was meant.
+"""Tell a line break that only wraps a paragraph from one that separates.
 
-Wrapped lines are nearly full: the next word would not have fitted. Turns of talk, verses and addresses break
-earlier, and each of their lines stands for itself.
+Wrapped lines are nearly full: the next word would not fit. Dialogue, verses and addresses break earlier, and
+each of their lines is a unit of its own.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ SPEAKER = re.compile(
     )""",
     re.VERBOSE,
 )
-"""The start of a turn in a transcript."""
+"""The start of a line of dialogue: a time, a name and a colon, or both."""
 
 TERMINALS = tuple(".!?:…。！？：؟।။")
 
 _WIDTHS = range(40, 131)
-"""Characters at which text is wrapped by hand or by an editor; longer lines are paragraphs."""
+"""Line lengths at which people and editors wrap text; a longer line is a whole paragraph."""
 _NEARLY_FULL = 0.75
 _FIRST_WORD = re.compile(r"\s*([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{1,2}|\S+)")
 
 
-def width(lines: Sequence[str]) -> int:
-    """Length of the longest line."""
+def measure_width(lines: Sequence[str]) -> int:
+    """Length of the longest line, without trailing whitespace."""
     return max(len(line.rstrip()) for line in lines)
 
 
 def is_wrapped(left: str, right: str, width: int) -> bool:
-    """Whether the break between two lines of a paragraph `width` characters wide is only wrapping."""
+    """Whether the break between two lines only wraps a paragraph that is `width` characters wide."""
     left = left.rstrip()
     word = _FIRST_WORD.match(QUOTE.sub("", right, count=1))
     if word is None or word[1][0].islower():
