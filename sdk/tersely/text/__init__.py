@@ -1,1 +1,1 @@
-"""Text without a model: units with exact offsets, and token counts."""
+"""Text without a model: units with exact offsets, BM25 and token counts."""

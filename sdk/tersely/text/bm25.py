@@ -1,4 +1,4 @@
-"""Okapi BM25 in numpy: search over a folder, and the lexical control of the benchmarks."""
+"""Okapi BM25 in numpy, for the agent's search in a folder and as a baseline of the benchmarks."""
 
 from __future__ import annotations
 
@@ -13,29 +13,31 @@ _WORD = re.compile(r"[^\W_]+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 
 
-def terms(text: str) -> list[str]:
-    """Lower-case words; runs of Chinese or Japanese script as overlapping pairs of characters."""
-    found: list[str] = []
+def split_terms(text: str) -> list[str]:
+    """The words of `text` in lower case; Chinese and Japanese text as overlapping pairs of characters."""
+    terms: list[str] = []
     for word in _WORD.findall(text.lower()):
-        at = 0
+        position = 0
         for run in _CJK.finditer(word):
-            found += [word[at : run.start()]] if run.start() > at else []
-            found += [run[0][i : i + 2] for i in range(max(1, len(run[0]) - 1))]
-            at = run.end()
-        found += [word[at:]] if at < len(word) else []
-    return found
+            if run.start() > position:
+                terms.append(word[position : run.start()])
+            terms.extend(run[0][i : i + 2] for i in range(max(1, len(run[0]) - 1)))
+            position = run.end()
+        if position < len(word):
+            terms.append(word[position:])
+    return terms
 
 
 class BM25:
-    """Scores of a fixed list of texts. k1 and b are the usual 1.2 and 0.75."""
+    """BM25 scores of a fixed list of texts, by default with the usual k1 = 1.2 and b = 0.75."""
 
     def __init__(self, texts: Sequence[str], k1: float = 1.2, b: float = 0.75) -> None:
-        counts = [Counter(terms(text)) for text in texts]
+        counts = [Counter(split_terms(text)) for text in texts]
         lengths = np.array([c.total() for c in counts], dtype=np.float64)
         norm = k1 * (1 - b + b * lengths / max(lengths.mean(), 1.0)) if texts else lengths
         postings: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-        for index, counted in enumerate(counts):
-            for term, n in counted.items():
+        for index, count in enumerate(counts):
+            for term, n in count.items():
                 postings[term].append((index, n))
         self.size = len(texts)
         self._postings: dict[str, tuple[NDArray[np.intp], NDArray[np.float64]]] = {}
@@ -46,9 +48,9 @@ class BM25:
             self._postings[term] = (at, idf * n * (k1 + 1) / (n + norm[at]))
 
     def scores(self, query: str) -> NDArray[np.float64]:
-        """One score per text, zero where no term of the query occurs. Shape (texts,)."""
+        """One score per text, shape (texts,); 0 for a text that contains no term of the query."""
         total = np.zeros(self.size)
-        for term in terms(query):
+        for term in split_terms(query):
             if term in self._postings:
                 at, weight = self._postings[term]
                 total[at] += weight

@@ -1,8 +1,9 @@
-"""Where sentences begin inside a run of prose.
+"""Find where sentences begin inside a run of prose.
 
-sentencex finds the boundaries; this module feeds it bounded windows (it is quadratic on some long inputs)
-and repairs what it gets wrong: abbreviations before numbers ("Eq. 4"), inline enumerators ("1. First"),
-a sentence that ends inside brackets, and scripts it does not cover (Khmer, Tibetan, Thai, Lao, Greek).
+sentencex finds the boundaries. This module gives it a bounded number of code points at a time, because it is
+quadratic on some long inputs, and corrects its mistakes: abbreviations before numbers ("Eq. 4"), inline
+enumerators ("1. First"), sentences that end inside brackets, and scripts that it does not cover (Khmer,
+Tibetan, Thai, Lao, Greek).
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from typing import Any
 
 import sentencex  # pyright: ignore[reportMissingTypeStubs]
 
-_sentencex: Any = sentencex  # compiled, without types
+_sentencex: Any = sentencex  # a compiled module without types
 
-_WINDOW = 2000
-"""Code points given to sentencex at a time."""
+_CHUNK = 2000
+"""Code points that sentencex gets at a time."""
 _PHRASE = 40
-"""Thai and Lao mark neither words nor sentences: from this many code points on, a space ends a unit."""
+"""Code points from which on a space ends a unit in Thai and Lao, which mark neither words nor sentences."""
 
 _NOISE = re.compile(r"""["'(){}\[\]“”‘’„«»「」『』]""")
 
@@ -33,12 +34,12 @@ _BEFORE_NUMBER = frozenset(
 """Abbreviations that do not end a sentence when a number or a bracket follows."""
 _NUMBER = re.compile(r"\s*(?:[(\[]?[\d§#]|[(\[]?[IVXLivxl]+\b|\()")
 _TITLES = frozenset({"Ms.", "Mses.", "Mx.", "Ft."})
-"""Abbreviations in front of a name that sentencex does not know."""
+"""Abbreviations before a name that sentencex does not know."""
 _ENUMERATOR = re.compile(r"\s*[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)\]]{1,2}\s*")
 _LONGEST_ENUMERATOR = 16
 _QUOTED_STOP = re.compile(r"[。！？!?][」』”’）]$")
 _QUOTE_PARTICLES = frozenset("とでのがはをにもやなっかよね")
-"""Hiragana that continue a Japanese sentence behind a quotation."""
+"""Hiragana that continue a Japanese sentence after a quotation."""
 
 _BRACKETED_STOP = re.compile(r"(?<![.!?…])[.!?…]++[)\]]++[\"'”’»]*+(\s++)(?=[\"'“‘«(\[]?[^\W\d_])")
 _LAST_WORD = re.compile(r"[^\W\d_]+$")
@@ -48,10 +49,10 @@ _ABBREVIATIONS = frozenset(
     etc al inc ltd co corp jr sr dr mr mrs ms st vs approx dept est ed eds trans cf ca fig no vol pp eg ie
     """.split()  # noqa: SIM905
 )
-"""Words whose full stop inside a closing bracket may be the abbreviation's own."""
+"""Words whose full stop before a closing bracket may belong to the abbreviation."""
 
 _LONG = 300
-"""Code points above which a piece is cut inside quotes and brackets too, which sentencex keeps whole."""
+"""Code points above which a sentence is cut inside quotes and brackets too, which sentencex keeps whole."""
 _PLAIN_STOP = re.compile(r"(?<!\w)(\w++)[\])]*[.!?]+[\"'”’»)\]]*\s+(?=[\"'“‘«(\[]*+[^\W\d_a-z])")
 
 _EXTRA_STOP = re.compile(r"[។៕།༎᙮]+[\"'”’»)\]]*\s*")
@@ -61,41 +62,40 @@ _THAI_GAP = re.compile(r"[\u0e00-\u0eff](\s++)(?=[\u0e00-\u0eff])")
 _WORD_CHARACTER = re.compile(r"[^\W_]")
 
 
-def sentence_starts(prose: str) -> list[int]:
-    """Ascending offsets into `prose` at which a sentence after the first one starts.
+def find_sentence_starts(prose: str) -> list[int]:
+    """Ascending offsets in `prose` at which the second and later sentences start.
 
-    `prose` holds no line breaks, NULs or surrogates (the caller masks them). Time is linear in its length.
+    `prose` contains no line breaks, NULs or surrogates (`lines.mask` removes them). Takes time linear in its
+    length.
     """
-    starts = {*_library_starts(prose), *_bracket_starts(prose)}
+    starts = {*_find_library_starts(prose), *_find_starts_after_brackets(prose)}
     if not prose.isascii():
-        starts.update(_script_starts(prose))
+        starts.update(_find_script_starts(prose))
     for left, right in pairwise([0, *sorted(starts), len(prose)]):
         if right - left > _LONG:
-            starts.update(_plain_starts(prose, left, right))
-    return _without_false_starts(prose, sorted(starts))
+            starts.update(_find_plain_starts(prose, left, right))
+    return _remove_false_starts(prose, sorted(starts))
 
 
-def _library_starts(prose: str) -> Iterator[int]:
+def _find_library_starts(prose: str) -> Iterator[int]:
     position, length = 0, len(prose)
     while position < length:
-        end = min(position + _WINDOW, length)
-        if end < length:  # between words where there are any
-            end = prose.rfind(" ", position + _WINDOW // 2, end) + 1 or end
-        window = prose[position:end]
-        if len(window) > 200 and len(_NOISE.findall(window)) * 4 > len(
-            window
-        ):  # no prose, and slow in sentencex
-            position = end
+        end = min(position + _CHUNK, length)
+        if end < length:  # end between two words if there is a space
+            end = prose.rfind(" ", position + _CHUNK // 2, end) + 1 or end
+        chunk = prose[position:end]
+        if len(chunk) > 200 and len(_NOISE.findall(chunk)) * 4 > len(chunk):
+            position = end  # this is not prose, and sentencex would be slow on it
             continue
-        found: list[int] = [item["start_index"] for item in _sentencex.get_sentence_boundaries("en", window)]
-        starts = [position + start for start in found if 0 < start < len(window)]
+        sentences: list[dict[str, Any]] = _sentencex.get_sentence_boundaries("en", chunk)
+        starts = [position + s["start_index"] for s in sentences if 0 < s["start_index"] < len(chunk)]
         yield from starts
-        # The window's last sentence may go on behind it: read it again from its start.
+        # The last sentence may continue after the chunk, so it is read again from its start.
         position = starts[-1] if starts and end < length else end
 
 
-def _bracket_starts(prose: str) -> Iterator[int]:
-    """Starts behind a sentence that ends inside brackets: "He left (it was late.) She stayed." """
+def _find_starts_after_brackets(prose: str) -> Iterator[int]:
+    """Starts after a sentence that ends inside brackets: "He left (it was late.) She stayed." """
     for match in _BRACKETED_STOP.finditer(prose):
         start, stop = match.end(), match.start()
         opened = max(prose.rfind(bracket, max(0, stop - _LONGEST_BRACKET), stop) for bracket in "([")
@@ -108,15 +108,16 @@ def _bracket_starts(prose: str) -> Iterator[int]:
         yield start
 
 
-def _plain_starts(prose: str, start: int, end: int) -> Iterator[int]:
-    """Starts behind a word that no abbreviation would be: of three letters or more, in small letters."""
+def _find_plain_starts(prose: str, start: int, end: int) -> Iterator[int]:
+    """Starts after a word that cannot be an abbreviation: three or more lower-case letters."""
     for match in _PLAIN_STOP.finditer(prose, start, end):
         word = match[1]
         if match.end() < end and len(word) > 2 and not word[0].isupper() and word not in _ABBREVIATIONS:
             yield match.end()
 
 
-def _script_starts(prose: str) -> Iterator[int]:
+def _find_script_starts(prose: str) -> Iterator[int]:
+    """Starts in scripts that sentencex does not cover."""
     for pattern in (_EXTRA_STOP, _GREEK_QUESTION):
         for match in pattern.finditer(prose):
             if match.end() < len(prose):
@@ -128,7 +129,7 @@ def _script_starts(prose: str) -> Iterator[int]:
             yield previous
 
 
-def _without_false_starts(prose: str, starts: list[int]) -> list[int]:
+def _remove_false_starts(prose: str, starts: list[int]) -> list[int]:
     kept: list[int] = []
     previous = 0
     for start, following in pairwise([*starts, len(prose)]):
@@ -139,7 +140,7 @@ def _without_false_starts(prose: str, starts: list[int]) -> list[int]:
 
 
 def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
-    """Whether the pieces previous..start and start..following belong to one sentence."""
+    """Whether previous..start and start..following belong to one sentence."""
     left = prose[max(previous, start - 24) : start].rstrip()
     if not left or not _WORD_CHARACTER.search(prose, start, following):
         return True

@@ -1,8 +1,8 @@
-"""Count tokens the way the caller's language model does.
+"""Count tokens as the caller's language model does.
 
-A counter has one method. `resolve_counter` makes one from what a caller is likely to have: a tokenizer.json,
-the name of a tiktoken encoding, a function, or nothing, and then the bundled estimate serves. Nothing here
-touches the network: a vocabulary that is not on this machine is an error with its remedy.
+`resolve_counter` makes a counter from what a caller may have: a tokenizer.json, the name of a tiktoken
+encoding, a function, or nothing, for the built-in estimate. Nothing here uses the network. A vocabulary that
+is not on this machine is an error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["ApproximateCounter", "TokenCounter", "count_tokens", "encodable", "r
 
 _TIKTOKEN_PREFIX = "tiktoken:"
 
-# Name and SHA-256 of the file in which tiktoken caches an encoding; the name is the SHA-1 of its address.
+# Name and SHA-256 of the file in which tiktoken caches an encoding. The name is the SHA-1 of its address.
 _O200K = (
     "fb374d419588a4632f3f557e76b4b70aebbca790",
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
@@ -50,10 +50,10 @@ _CACHE_FILES = {
 
 @runtime_checkable
 class TokenCounter(Protocol):
-    """Anything that can say how many tokens a text costs."""
+    """Counts the tokens of a text."""
 
     approximate: bool
-    """Whether the count is an estimate: a limit in its tokens may be missed in the model's."""
+    """Whether the count is an estimate, so that the model may count more tokens."""
 
     def count(self, text: str) -> int:
         """Tokens in `text`, without special tokens; 0 for the empty string."""
@@ -73,19 +73,21 @@ def count_tokens(counter: TokenCounter, text: str) -> int:
 
 
 def resolve_counter(spec: TokenCounter | Callable[[str], int] | str | Path | None) -> TokenCounter:
-    """The counter that `spec` stands for.
+    """The counter for `spec`.
 
-    None is the bundled estimate. A path is a tokenizer.json or a folder with one. "tiktoken:" and the name of
-    an encoding or an OpenAI model counts with tiktoken, whose file must already be cached. A function takes
-    the text and returns the number of tokens.
+    Args:
+        spec: None for the built-in estimate; the path of a tokenizer.json or of a folder with one;
+            "tiktoken:" and the name of an encoding or an OpenAI model, whose file must already be in
+            tiktoken's cache; a function from text to a number of tokens; or a counter.
 
-    Raises InvalidInputError for a missing or damaged file, an unknown name or another kind of object, and
-    MissingDependencyError where tiktoken is not installed.
+    Raises:
+        InvalidInputError: a file is missing or damaged, a name is unknown, or the object is of another type.
+        MissingDependencyError: tiktoken is not installed.
     """
     if spec is None:
         return ApproximateCounter()
     if isinstance(spec, str) and spec.startswith(_TIKTOKEN_PREFIX):
-        return _tiktoken_counter(spec.removeprefix(_TIKTOKEN_PREFIX))
+        return _load_tiktoken_counter(spec.removeprefix(_TIKTOKEN_PREFIX))
     if isinstance(spec, (str, Path)):
         return _TokenizerFileCounter(Path(spec))
     if isinstance(spec, TokenCounter):
@@ -93,8 +95,9 @@ def resolve_counter(spec: TokenCounter | Callable[[str], int] | str | Path | Non
     if callable(spec):
         return _FunctionCounter(spec)
     raise InvalidInputError(
-        f"token_counter is {type(spec).__name__}; pass a path to tokenizer.json, 'tiktoken:<encoding>', "
-        "a function from text to a number of tokens, or an object with count(text) and approximate."
+        f"token_counter is of type {type(spec).__name__}. Pass the path of a tokenizer.json, "
+        "'tiktoken:<encoding>', a function from text to a number of tokens, or an object with count(text) "
+        "and approximate."
     )
 
 
@@ -107,17 +110,17 @@ class _TokenizerFileCounter:
         file = path / "tokenizer.json" if path.is_dir() else path
         if not file.is_file():
             raise InvalidInputError(
-                f"token_counter: no file {str(file)!r}; pass the path of a tokenizer.json, "
+                f"token_counter: there is no file {str(file)!r}. Pass the path of a tokenizer.json, "
                 f"or '{_TIKTOKEN_PREFIX}<encoding>' for an OpenAI vocabulary."
             )
         try:
             self._tokenizer = Tokenizer.from_file(str(file))
         except Exception as error:  # tokenizers raises bare Exception for every unreadable file
             raise InvalidInputError(
-                f"token_counter: {str(file)!r} is no readable tokenizer.json ({error}); "
-                "download it again or pass another."
+                f"token_counter: {str(file)!r} is not a readable tokenizer.json ({error}). "
+                "Download it again or pass another."
             ) from error
-        # Files saved for a fixed window would report its length for every text.
+        # A file saved with truncation and padding would give every text the same count.
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
 
@@ -130,7 +133,7 @@ class _Encoding(Protocol):
 
 
 class _Tiktoken(Protocol):
-    """What is used of the optional tiktoken module, so that types can be checked without it."""
+    """The used part of the optional tiktoken module, so that types can be checked without it."""
 
     def get_encoding(self, encoding_name: str) -> _Encoding: ...
     def encoding_name_for_model(self, model_name: str) -> str: ...
@@ -156,12 +159,12 @@ class _FunctionCounter:
         number = self._function(text)
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:
             raise InvalidInputError(
-                f"token_counter returned {number!r}; it must return a whole number of tokens, zero or more."
+                f"token_counter returned {number!r}. It must return a whole number of tokens, 0 or more."
             )
         return number
 
 
-def _tiktoken_counter(name: str) -> TokenCounter:
+def _load_tiktoken_counter(name: str) -> TokenCounter:
     try:
         tiktoken = cast(_Tiktoken, importlib.import_module("tiktoken"))
     except ImportError as error:
@@ -177,36 +180,34 @@ def _tiktoken_counter(name: str) -> TokenCounter:
     if encoding not in _CACHE_FILES:
         known = ", ".join(sorted(_CACHE_FILES))
         raise InvalidInputError(
-            f"token_counter: {name!r} is no known encoding or model; use one of {known}, "
+            f"token_counter: {name!r} is not a known encoding or model. Use one of {known}, "
             "or the name of an OpenAI model."
         )
-    # Looked up here first, because tiktoken would download a file that is missing or damaged.
-    file = _cached_file(encoding)
+    # tiktoken would download a file that is missing or damaged, so it is checked first.
+    file = _find_cached_file(encoding)
     if hashlib.sha256(file.read_bytes()).hexdigest() != _CACHE_FILES[encoding][1]:
         raise InvalidInputError(
-            f"token_counter: the cached vocabulary {str(file)!r} is damaged; delete it and fill the cache "
-            f"again with tiktoken.get_encoding({encoding!r}) where there is a network."
+            f"token_counter: the cached vocabulary {str(file)!r} is damaged. Delete it and fill the cache "
+            f"again with tiktoken.get_encoding({encoding!r}) on a machine with a network."
         )
     return _TiktokenCounter(tiktoken.get_encoding(encoding))
 
 
-def _cached_file(encoding: str) -> Path:
+def _find_cached_file(encoding: str) -> Path:
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     if folder is None:
         folder = os.path.join(tempfile.gettempdir(), "data-gym-cache")
     file = Path(folder, _CACHE_FILES[encoding][0])
     if not folder or not file.is_file():
-        where = (
-            f"in {folder!r}" if folder else "because TIKTOKEN_CACHE_DIR is empty, which turns the cache off"
-        )
+        where = f"in {folder!r}" if folder else "because an empty TIKTOKEN_CACHE_DIR turns the cache off"
         raise InvalidInputError(
-            f"token_counter: the vocabulary of {encoding} is not cached {where}, and nothing is downloaded "
-            f"here; run tiktoken.get_encoding({encoding!r}) once with a network and set TIKTOKEN_CACHE_DIR "
-            "to its cache, or pass a tokenizer.json."
+            f"token_counter: the vocabulary of {encoding} is not cached {where}, and tersely downloads "
+            f"nothing. Run tiktoken.get_encoding({encoding!r}) once on a machine with a network and set "
+            "TIKTOKEN_CACHE_DIR to its cache, or pass a tokenizer.json."
         )
     return file
 
 
 def encodable(text: str) -> str:
-    """`text` with each lone surrogate, which UTF-8 cannot hold and no tokenizer takes, as a question mark."""
+    """`text` with a question mark for each lone surrogate, since UTF-8 and tokenizers cannot encode those."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
