@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import Artifact, load_artifact
 from tersely.runtime.session import EncoderSession, Workers, allowed_threads
-from tersely.selector.layout import POOLED_NAME, Layout, LayoutConfig, Window, collate
+from tersely.selector.layout import POOLED_NAME, Layout, Window, collate
 
 PROJECTION = "embedding.npz"
 
@@ -32,10 +31,7 @@ class Pooler:
     """
 
     def __init__(self, artifact: Artifact, threads: int | None = None) -> None:
-        self._layout = Layout(
-            Tokenizer.from_file(str(artifact.tokenizer_path)),
-            LayoutConfig.from_dict(artifact.config["layout"]),
-        )
+        self._layout = Layout.load(artifact)
         self._session = EncoderSession(artifact.model_path, 1)
         self._workers = Workers(allowed_threads(threads))
         if POOLED_NAME not in self._session.outputs:

@@ -1,3 +1,5 @@
+"""Model folders: found, checked against their manifest, refused with a remedy."""
+
 from __future__ import annotations
 
 import json
@@ -8,7 +10,7 @@ import pytest
 
 from tersely.errors import ArtifactError, OfflineError
 from tersely.runtime.artifacts import MANIFEST, load_artifact, write_manifest
-from tersely.selector.layout import LAYOUT_VERSION
+from tersely.selector.layout import LAYOUT_VERSION, Layout
 
 GRAPH = "onnx/model.onnx"
 
@@ -33,7 +35,7 @@ def edit_config(root: Path, **changes: object) -> None:
     write_manifest(root)
 
 
-def test_round_trip(folder: Path) -> None:
+def test_a_sealed_folder_loads_with_its_facts(folder: Path) -> None:
     artifact = load_artifact(folder)
     assert artifact.name == "tiny"
     assert artifact.manifest["command"] == "train tiny"
@@ -54,14 +56,14 @@ def test_files_outside_the_manifest_are_ignored(folder: Path) -> None:
     assert load_artifact(folder).name == "tiny"
 
 
-def _flip(root: Path) -> None:
+def flip_a_bit(root: Path) -> None:
     path = root / GRAPH
     data = bytearray(path.read_bytes())
     data[100] ^= 1
     path.write_bytes(data)
 
 
-def _write(name: str, text: str) -> Callable[[Path], None]:
+def write_text(name: str, text: str) -> Callable[[Path], None]:
     return lambda root: (root / name).write_text(text, encoding="utf-8") and None
 
 
@@ -72,28 +74,44 @@ def _write(name: str, text: str) -> Callable[[Path], None]:
         (lambda root: (root / GRAPH).unlink(), r"model\.onnx is missing"),
         (lambda root: (root / "tokenizer.json").unlink(), r"tokenizer\.json is missing"),
         (lambda root: (root / GRAPH).write_bytes(b"half"), r"has 4 bytes, not 16384"),
-        (_flip, r"changed or damaged"),
-        (_write(MANIFEST, '{"format": 1'), r"not valid JSON"),
-        (_write(MANIFEST, "[]"), r"does not hold a JSON object"),
-        (_write(MANIFEST, '{"format": 99, "files": {}}'), r"format 99.*Upgrade"),
-        (_write(MANIFEST, '{"format": 1, "files": {}}'), r"does not list"),
+        (flip_a_bit, r"changed or damaged"),
+        (write_text(MANIFEST, '{"format": 1'), r"not valid JSON"),
+        (write_text(MANIFEST, "[]"), r"does not hold a JSON object"),
+        (write_text(MANIFEST, '{"format": 99, "files": {}}'), r"format 99.*Upgrade"),
+        (write_text(MANIFEST, '{"format": 1, "files": {}}'), r"does not list"),
         (
-            _write(MANIFEST, '{"format": 1, "files": {"config.json": {}, "tokenizer.json": {}}}'),
+            write_text(MANIFEST, '{"format": 1, "files": {"config.json": {}, "tokenizer.json": {}}}'),
             r"lists neither",
         ),
         (lambda root: (root / MANIFEST).write_bytes(b"\xff\xfe\x00"), r"not valid JSON"),
-        (lambda root: edit_config(root, layout_version=LAYOUT_VERSION + 1), r"layout version.*Upgrade"),
-        (lambda root: edit_config(root, layout_version=0), r"layout version 0.*Export"),
-        (lambda root: edit_config(root, layout_version=None), r"layout version None"),
         (lambda root: edit_config(root, kind="summarizer"), r"kind 'summarizer', not a 'selector'"),
     ],
 )
-def test_damage_is_named_with_its_remedy(
+def test_the_error_names_the_damage_and_its_remedy(
     folder: Path, damage: Callable[[Path], object], message: str
 ) -> None:
     damage(folder)
     with pytest.raises(ArtifactError, match=message):
         load_artifact(folder)
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (LAYOUT_VERSION + 1, r"layout version.*Upgrade"),
+        (0, r"layout version 0.*Export"),
+        (None, r"layout version None"),
+    ],
+)
+def test_another_layout_version_is_refused(folder: Path, version: int | None, message: str) -> None:
+    edit_config(folder, layout_version=version)
+    with pytest.raises(ArtifactError, match=message):
+        Layout.load(load_artifact(folder))
+
+
+def test_a_tokenizer_that_cannot_be_read_is_refused(folder: Path) -> None:
+    with pytest.raises(ArtifactError, match="cannot be used"):
+        Layout.load(load_artifact(folder))
 
 
 def test_a_manifest_cannot_point_outside_its_folder(folder: Path) -> None:
@@ -105,14 +123,14 @@ def test_a_manifest_cannot_point_outside_its_folder(folder: Path) -> None:
 
 
 def test_without_verification_only_the_sizes_are_compared(folder: Path) -> None:
-    _flip(folder)
+    flip_a_bit(folder)
     assert load_artifact(folder, verify=False).name == "tiny"
     (folder / GRAPH).write_bytes(b"half")
     with pytest.raises(ArtifactError, match="4 bytes"):
         load_artifact(folder, verify=False)
 
 
-def test_paths_that_are_no_model(folder: Path, tmp_path: Path) -> None:
+def test_paths_without_a_model_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match="is a file"):
         load_artifact(folder / "config.json")
     with pytest.raises(ArtifactError, match="no model folder"):
@@ -121,7 +139,7 @@ def test_paths_that_are_no_model(folder: Path, tmp_path: Path) -> None:
         load_artifact(Path("looks/like-a-hub-name"))
 
 
-def test_offline_refuses_a_hub_name_and_nothing_else(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_mode_refuses_only_hub_names(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERSELY_OFFLINE", "1")
     with pytest.raises(OfflineError, match="TERSELY_OFFLINE"):
         load_artifact("someone/some-model")

@@ -17,6 +17,7 @@ from tersely.compressor import Compressor
 from tersely.errors import ArtifactError, MissingDependencyError, OfflineError
 from tersely.runtime.artifacts import Artifact, load_artifact
 from tersely.runtime.session import usable_cores
+from tersely.selector.layout import check_layout_version
 
 _PACKAGES = ("tersely", "onnxruntime", "tokenizers", "sentencex", "numpy")
 _TIMED_RUNS = 5
@@ -42,7 +43,7 @@ def inspect(model: str | None) -> Report:
     Raises:
         ArtifactError: the model is missing or damaged; a report is given only of a model that would load.
     """
-    artifact = load_artifact(model, verify=True)
+    artifact = _load(model)
     files = cast("dict[str, dict[str, Any]]", artifact.manifest["files"])
     facts: dict[str, Any] = {
         "name": artifact.name,
@@ -72,12 +73,18 @@ def doctor(model: str | None, threads: int | None) -> Report:
     }
     problem = None
     try:
-        facts["model"] = _describe(load_artifact(model, verify=True))
+        facts["model"] = _describe(_load(model))
         facts["compression"], problem = _time_compression(model, threads)
     except (ArtifactError, OfflineError, MissingDependencyError) as error:
         problem = str(error)
     facts["verdict"] = problem or "all is well"
     return Report("", facts, problem)
+
+
+def _load(model: str | None) -> Artifact:
+    artifact = load_artifact(model, verify=True)
+    check_layout_version(artifact)
+    return artifact
 
 
 def _version(package: str) -> str:

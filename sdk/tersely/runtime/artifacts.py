@@ -1,8 +1,8 @@
-"""Model folders: finding, checking and sealing them.
+"""Find, check and seal model folders.
 
-An artifact is a folder of `config.json`, `tokenizer.json`, `onnx/model_quantized.onnx` and/or
-`onnx/model.onnx`, a `README.md` card, and `manifest.json`, which holds the sha256 and size of every other
-file beside the facts of the export.
+An artifact is a folder with `config.json`, `tokenizer.json`, `onnx/model_quantized.onnx` or `onnx/model.onnx`
+or both, a model card `README.md`, and `manifest.json`. The manifest holds the SHA-256 and the size of every
+other file, and facts about the export.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any, cast
 
 from tersely.errors import ArtifactError, MissingDependencyError, OfflineError
 from tersely.runtime.offline import network_forbidden
-from tersely.selector.layout import LAYOUT_VERSION
 
 MANIFEST = "manifest.json"
 MANIFEST_FORMAT = 1
@@ -30,7 +29,7 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A model folder that was found and checked."""
+    """A checked model folder."""
 
     path: Path
     config: dict[str, Any]
@@ -38,12 +37,12 @@ class Artifact:
 
     @property
     def name(self) -> str:
-        """The name in the configuration, else the folder's."""
+        """The name in the configuration, or that of the folder if there is none."""
         return str(self.config.get("name") or self.path.name)
 
     @property
     def fingerprint(self) -> str:
-        """Eight hex digits that change with any file of the artifact."""
+        """Eight hexadecimal digits that change with any file of the artifact."""
         files = json.dumps(self.manifest["files"], sort_keys=True)
         return hashlib.sha256(files.encode()).hexdigest()[:8]
 
@@ -53,7 +52,7 @@ class Artifact:
 
     @property
     def model_path(self) -> Path:
-        """The quantized graph where there is one, else the full one."""
+        """The quantized graph if there is one, else the full one."""
         quantized, full = (self.path / graph for graph in _GRAPHS)
         return quantized if quantized.is_file() else full
 
@@ -64,17 +63,18 @@ def load_artifact(
     """Find and check a model folder.
 
     Args:
-        name_or_path: `None` for the bundled model, a folder, or a hub name `owner/name`. A folder that exists
-            wins over a hub name; only a hub name touches the network, and not while `TERSELY_OFFLINE=1`.
+        name_or_path: None for the bundled model, a folder, or a hub name "owner/name". A folder wins
+            over a hub name of the same spelling. Only a hub name uses the network.
         kind: the kind of model that the caller can run.
-        verify: hash every file and compare with the manifest (20 ms for 25 MB). Sizes are always compared.
+        verify: whether to compare the hash of every file with the manifest (20 ms for 25 MB). Sizes are
+            always compared.
 
     Raises:
-        ArtifactError: missing, damaged, of another kind, or of another layout version.
-        OfflineError: a hub name while the network is forbidden.
-        MissingDependencyError: a hub name without huggingface_hub.
+        ArtifactError: the folder is missing or damaged, or the model is of another kind.
+        OfflineError: a hub name was given while `TERSELY_OFFLINE=1`.
+        MissingDependencyError: a hub name was given and huggingface_hub is not installed.
     """
-    folder = _resolve(name_or_path)
+    folder = _find_folder(name_or_path)
     manifest = _read_json(folder / MANIFEST)
     _check_files(folder, manifest, verify=verify)
     config = _read_json(folder / "config.json")
@@ -83,9 +83,16 @@ def load_artifact(
 
 
 def write_manifest(folder: str | Path, **facts: Any) -> Path:
-    """Seal a folder: hash every file below it and write `manifest.json` with `facts` beside the hashes.
+    """Seal a folder: write `manifest.json` with the hash and size of every file in it, and with `facts`.
 
-    Facts are JSON values, such as tool versions, the training command, data sets and metrics. Call it last.
+    Facts are JSON values such as tool versions, the training command, data sets and metrics. Call it after
+    all other files are written.
+
+    Returns:
+        The path of the manifest.
+
+    Raises:
+        ArtifactError: a fact has the name of an entry that the manifest writes itself.
     """
     root = Path(folder)
     reserved = {"format", "files"} & set(facts)
@@ -102,9 +109,9 @@ def write_manifest(folder: str | Path, **facts: Any) -> Path:
     return target
 
 
-def _resolve(name_or_path: str | Path | None) -> Path:
+def _find_folder(name_or_path: str | Path | None) -> Path:
     if name_or_path is None:
-        return _bundled()
+        return _find_bundled()
     folder = Path(name_or_path).expanduser()
     if folder.is_dir():
         return folder
@@ -118,8 +125,8 @@ def _resolve(name_or_path: str | Path | None) -> Path:
     )
 
 
-def _bundled() -> Path:
-    # The wheel carries the model inside the package; a source checkout has it at the top.
+def _find_bundled() -> Path:
+    # In the wheel the model is inside the package, in a source checkout at the top.
     for folder in (_PACKAGE / "models" / BUNDLED, _PACKAGE.parent.parent / "models" / BUNDLED):
         if (folder / MANIFEST).is_file():
             return folder
@@ -141,9 +148,9 @@ def _download(name: str) -> Path:
     hub: Any = huggingface_hub
     try:
         return Path(hub.snapshot_download(name, allow_patterns=["*.json", "*.md", "*.npz", "onnx/*"]))
-    except Exception as error:  # network, authentication, no such repository: each library's own tree
+    except Exception as error:  # no network, no access, no such repository: many unrelated classes
         raise ArtifactError(
-            f"There is no folder {name!r}, and the hub did not give a model of that name "
+            f"There is no folder {name!r}, and the hub has no model of that name or cannot be reached "
             f"({type(error).__name__}: {' '.join(str(error).split())[:200]}). "
             "Check the name and the connection, or name a folder."
         ) from error
@@ -159,7 +166,7 @@ def _read_json(path: Path) -> dict[str, Any]:
         ) from error
     except OSError as error:
         raise ArtifactError(f"{path} cannot be read ({error.strerror}). Check its permissions.") from error
-    except ValueError as error:  # undecodable bytes and bad JSON alike
+    except ValueError as error:  # bytes that are not UTF-8, or bad JSON
         raise ArtifactError(f"{path} is not valid JSON ({error}). {_REMEDY}") from error
     if not isinstance(value, dict):
         raise ArtifactError(f"{path} does not hold a JSON object. {_REMEDY}")
@@ -203,13 +210,6 @@ def _check_config(folder: Path, config: dict[str, Any], kind: str) -> None:
     if config.get("kind") != kind:
         raise ArtifactError(
             f"{folder} holds a model of kind {config.get('kind')!r}, not a {kind!r}. Name another model."
-        )
-    version = config.get("layout_version")
-    if kind == "selector" and version != LAYOUT_VERSION:
-        newer = isinstance(version, int) and version > LAYOUT_VERSION
-        raise ArtifactError(
-            f"{folder} has layout version {version!r}; this tersely reads {LAYOUT_VERSION}. "
-            + ("Upgrade tersely." if newer else "Export the model again with this version.")
         )
 
 

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from tersely.errors import ArtifactError
+from tersely.runtime.artifacts import Artifact
 from tersely.text.tokens import encodable
 
 LAYOUT_VERSION = 1
@@ -87,6 +89,18 @@ class Layout:
         self.tokenizer = tokenizer
         self.config = config
 
+    @classmethod
+    def load(cls, artifact: Artifact) -> Layout:
+        """The layout of a model. Raises ArtifactError for another layout version or an unusable tokenizer."""
+        check_layout_version(artifact)
+        try:
+            tokenizer = Tokenizer.from_file(str(artifact.tokenizer_path))
+            return cls(tokenizer, LayoutConfig.from_dict(artifact.config["layout"]))
+        except Exception as error:  # tokenizers raises bare Exception
+            raise ArtifactError(
+                f"{artifact.path} cannot be used ({error}): export or download it again"
+            ) from error
+
     def tokenize(self, texts: Sequence[str]) -> list[Ids]:
         """Ids of each text, without special tokens."""
         encodings = self.tokenizer.encode_batch([encodable(t) for t in texts], add_special_tokens=False)
@@ -111,6 +125,17 @@ class Layout:
             ids += tail
             owners += [-1] * len(tail)
         return ids, owners
+
+
+def check_layout_version(artifact: Artifact) -> None:
+    """Raises ArtifactError if the model was exported for another `LAYOUT_VERSION`."""
+    version = artifact.config.get("layout_version")
+    if version != LAYOUT_VERSION:
+        is_newer = isinstance(version, int) and version > LAYOUT_VERSION
+        raise ArtifactError(
+            f"{artifact.path} has layout version {version!r}; this tersely reads {LAYOUT_VERSION}. "
+            + ("Upgrade tersely." if is_newer else "Export the model again with this version.")
+        )
 
 
 class _Builder:

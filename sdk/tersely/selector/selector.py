@@ -15,7 +15,6 @@ from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import Artifact
@@ -33,7 +32,7 @@ from tersely.selector.features import (
     reread_features,
 )
 from tersely.selector.fusion import Fusion, sigmoid
-from tersely.selector.layout import EncodedDocument, Ids, Layout, LayoutConfig, Window
+from tersely.selector.layout import EncodedDocument, Ids, Layout, Window
 from tersely.selector.matching import Floats, weighted_share
 from tersely.selector.protocol import DocumentScores, ScoredInput
 
@@ -109,16 +108,13 @@ class Selector:
     @classmethod
     def load(cls, artifact: Artifact, threads: int | None = None) -> Selector:
         """Raises ArtifactError if the artifact lacks a part or a part is unusable."""
-        config = artifact.config
+        layout = Layout.load(artifact)
         try:
-            layout = Layout(
-                Tokenizer.from_file(str(artifact.tokenizer_path)), LayoutConfig.from_dict(config["layout"])
-            )
             fusion = Fusion.load(artifact.path / "fusion.json")
             idf = np.load(artifact.path / "lexical.npz")["idf"].astype(np.float32)
-            threshold = float(config["threshold"])
+            threshold = float(artifact.config["threshold"])
             calibration = read_calibration(artifact.path)
-        except Exception as error:  # tokenizers raises bare Exception
+        except Exception as error:  # a damaged file may raise anything
             raise ArtifactError(
                 f"{artifact.path} cannot be used ({error}): export or download it again"
             ) from error
