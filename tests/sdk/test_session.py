@@ -1,3 +1,5 @@
+"""ONNX sessions and worker threads: limits, errors, forks, pickling."""
+
 from __future__ import annotations
 
 import os
@@ -23,19 +25,19 @@ def graph() -> Path:
     return Path(get_example("mul_1.onnx"))
 
 
-def test_runs_a_graph_by_name(graph: Path) -> None:
+def test_a_session_runs_a_graph_by_its_names(graph: Path) -> None:
     session = EncoderSession(graph)
     assert (session.inputs, session.outputs) == (("X",), ("Y",))
     (result,) = session.run({"X": ONES}, ["Y"])
     np.testing.assert_array_equal(result, EXPECTED)
 
 
-def test_never_uses_more_threads_than_the_machine_or_the_caller_allows(graph: Path) -> None:
+def test_a_session_uses_at_most_the_threads_of_the_caller_and_the_machine(graph: Path) -> None:
     assert EncoderSession(graph, threads=1).threads == 1
     assert EncoderSession(graph, threads=10_000).threads == usable_cores() <= (os.cpu_count() or 1)
 
 
-def test_wrong_names_are_named(graph: Path) -> None:
+def test_the_error_lists_wrong_names(graph: Path) -> None:
     session = EncoderSession(graph)
     with pytest.raises(ArtifactError, match="input_ids"):
         session.run({"input_ids": ONES}, ["Y"])
@@ -43,7 +45,7 @@ def test_wrong_names_are_named(graph: Path) -> None:
         session.run({"X": ONES}, ["keep_logits"])
 
 
-def test_a_broken_or_missing_graph_says_what_to_do(graph: Path, tmp_path: Path) -> None:
+def test_the_error_of_a_broken_or_missing_graph_has_a_remedy(graph: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.onnx"
     broken.write_bytes(graph.read_bytes()[:60])
     with pytest.raises(ArtifactError, match=r"broken\.onnx is not a graph .* Reinstall"):
@@ -52,7 +54,7 @@ def test_a_broken_or_missing_graph_says_what_to_do(graph: Path, tmp_path: Path) 
         EncoderSession(tmp_path / "absent.onnx")
 
 
-def test_threads_share_a_session(graph: Path) -> None:
+def test_threads_can_share_a_session(graph: Path) -> None:
     session = EncoderSession(graph)
     wrong: list[np.ndarray] = []
 
@@ -70,17 +72,17 @@ def test_threads_share_a_session(graph: Path) -> None:
     assert not wrong
 
 
-def test_survives_pickling(graph: Path) -> None:
+def test_a_session_survives_pickling(graph: Path) -> None:
     copy = pickle.loads(pickle.dumps(EncoderSession(graph, threads=1)))
     assert copy.threads == 1
     np.testing.assert_array_equal(copy.run({"X": ONES}, ["Y"])[0], EXPECTED)
 
 
-def test_workers_keep_the_order_and_work_at_once() -> None:
-    meeting = threading.Barrier(2, timeout=10)
+def test_workers_run_in_parallel_and_keep_the_order() -> None:
+    barrier = threading.Barrier(2, timeout=10)
 
     def work(number: int) -> int:
-        meeting.wait()  # breaks unless two jobs run side by side
+        barrier.wait()  # raises unless two jobs run in parallel
         return -number
 
     assert Workers(2).map(work, [3, 1, 2, 5]) == [-3, -1, -2, -5]
@@ -111,7 +113,7 @@ def test_workers_survive_a_fork() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_survives_a_fork(graph: Path) -> None:
+def test_a_session_survives_a_fork(graph: Path) -> None:
     session = EncoderSession(graph)
     session.run({"X": ONES}, ["Y"])
     child = os.fork()
@@ -121,7 +123,7 @@ def test_survives_a_fork(graph: Path) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_onnxruntime_neither_reports_nor_leaves_files_at_home(graph: Path, tmp_path: Path) -> None:
+def test_onnxruntime_sends_no_telemetry_and_leaves_no_files_at_home(graph: Path, tmp_path: Path) -> None:
     code = "import sys; from tersely.runtime.session import EncoderSession; EncoderSession(sys.argv[1])"
     variables = {k: v for k, v in os.environ.items() if k != "ORT_DISABLE_TELEMETRY" and "XDG" not in k}
     variables |= {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -129,7 +131,7 @@ def test_onnxruntime_neither_reports_nor_leaves_files_at_home(graph: Path, tmp_p
     assert list(tmp_path.rglob("*")) == []
 
 
-def test_workers_still_work_while_the_interpreter_ends() -> None:
+def test_workers_work_while_the_interpreter_shuts_down() -> None:
     code = (
         "import atexit\n"
         "from tersely.runtime.session import Workers\n"
@@ -138,5 +140,5 @@ def test_workers_still_work_while_the_interpreter_ends() -> None:
         "workers.map(abs, [-3, 1])\n"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    assert (ended.stdout, ended.stderr) == ("[3, 1]\n", "")
+    process = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert (process.stdout, process.stderr) == ("[3, 1]\n", "")

@@ -1,1 +1,1 @@
-"""What the package needs of the machine: ONNX sessions, model folders, SQLite files, the network switch."""
+"""Access to the machine: ONNX sessions, threads, model folders, SQLite files and the network switch."""

@@ -1,4 +1,4 @@
-"""A SQLite file: one connection for all threads, write-ahead logging, schema versions, translated errors."""
+"""A SQLite file with one connection for all threads, write-ahead logging and versions of its schema."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import Any
 from tersely.errors import TerselyError
 
 BUSY_S = 10.0
-"""Seconds to wait for another writer."""
+"""Seconds to wait while another connection writes."""
 
 
 class Database:
-    """The file at `path`, made where it is missing.
+    """The database in the file at `path`, which is created if it is missing.
 
     Args:
-        migrations: the statements that lead from one version of the schema to the next; never changed once
-            released, only added to.
-        error: what is raised for whatever SQLite complains about, and for a file of a newer version.
-        remedy: what to do about a complaint, as a sentence.
+        migrations: for each version of the schema, the statements that lead to it from the one before. A
+            released entry never changes; new ones are added.
+        error: raised for every error of SQLite, and for a file of a newer version.
+        remedy: makes the remedy, as a sentence, from an error of SQLite.
     """
 
     def __init__(
@@ -36,13 +36,13 @@ class Database:
         self.path = path
         self._error, self._remedy = error, remedy
         self._lock = threading.RLock()
-        with self._translated():
+        with self._translate_errors():
             self.connection = sqlite3.connect(
                 path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
             )
         try:
-            with self._translated():
-                self._write_ahead()
+            with self._translate_errors():
+                self._enable_write_ahead()
                 self.connection.execute("PRAGMA synchronous = FULL")
             self._migrate(migrations)
         except BaseException:
@@ -50,14 +50,14 @@ class Database:
             raise
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
-        """All rows of a query."""
-        with self._lock, self._translated():
+        """All rows that a query returns."""
+        with self._lock, self._translate_errors():
             return self.connection.execute(statement, values).fetchall()
 
     @contextlib.contextmanager
     def transaction(self) -> Generator[sqlite3.Connection]:
-        """All that is written inside, or nothing."""
-        with self._lock, self._translated():
+        """Write everything inside the `with` block, or nothing if it raises."""
+        with self._lock, self._translate_errors():
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self.connection
@@ -71,15 +71,15 @@ class Database:
         with self._lock:
             self.connection.close()
 
-    def _write_ahead(self) -> None:
-        # SQLite does not wait by itself where two processes open a new file at once.
-        patience = time.monotonic() + BUSY_S
+    def _enable_write_ahead(self) -> None:
+        # SQLite does not wait for the lock when two processes open a new file at once.
+        deadline = time.monotonic() + BUSY_S
         while True:
             try:
                 self.connection.execute("PRAGMA journal_mode = WAL")
                 return
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > patience:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
 
@@ -97,7 +97,7 @@ class Database:
             connection.execute(f"PRAGMA user_version = {newest}")
 
     @contextlib.contextmanager
-    def _translated(self) -> Generator[None]:
+    def _translate_errors(self) -> Generator[None]:
         try:
             yield
         except sqlite3.Error as error:

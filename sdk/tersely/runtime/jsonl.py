@@ -1,4 +1,4 @@
-"""Files of JSON lines."""
+"""Read files of JSON lines."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from pathlib import Path
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines that hold something, with their numbers.
-
-    Not splitlines(): JSON strings may hold U+2028 and its like, which do not end a line of JSON.
-    """
+    """The lines that are not blank, with their numbers from 1."""
+    # splitlines() would also split at U+2028 and similar characters, which a JSON string may contain.
     with path.open(encoding="utf-8", newline="\n") as stream:
         for number, line in enumerate(stream, 1):
             if line.strip():

@@ -20,11 +20,16 @@ _CPU_TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 class EncoderSession:
-    """A loaded graph that any number of threads may run at once.
+    """A loaded graph. Any number of threads may run it at once. It survives pickling and a fork.
 
     Args:
         path: an `.onnx` file.
-        threads: upper limit on intra-op threads; `None` uses every core this process may use.
+        threads: most threads of one run; None for every core this process may use.
+
+    Attributes:
+        inputs: names of the graph's inputs, in the graph's order.
+        outputs: names of its outputs, in the graph's order.
+        on_gpu: whether onnxruntime-gpu is installed and found a device.
 
     Raises:
         ArtifactError: the file is missing or is not a graph that onnxruntime can run.
@@ -34,7 +39,7 @@ class EncoderSession:
         self.path = Path(path)
         self.threads = allowed_threads(threads)
         self._lock = threading.Lock()
-        self._inherited: list[Any] = []
+        self._sessions_before_fork: list[Any] = []
         self._open()
 
     def _open(self) -> None:
@@ -42,26 +47,27 @@ class EncoderSession:
         self._pid = os.getpid()
         self.inputs: tuple[str, ...] = tuple(node.name for node in self._session.get_inputs())
         self.outputs: tuple[str, ...] = tuple(node.name for node in self._session.get_outputs())
-        """Names of the graph's inputs and outputs, in the graph's order."""
         self.on_gpu: bool = _GPU in self._session.get_providers()
-        """Whether onnxruntime-gpu is installed and found a device."""
 
     def run(self, inputs: Mapping[str, np.ndarray], outputs: Sequence[str]) -> list[np.ndarray]:
-        """The named outputs, in the order asked for; shapes are the graph's own.
+        """Run the graph.
+
+        Returns:
+            The arrays of `outputs`, in that order, with the shapes of the graph.
 
         Raises:
-            ArtifactError: the graph lacks one of the names, or an input that it needs is not given.
+            ArtifactError: `inputs` are not exactly those of the graph, or the graph lacks an output.
         """
         if set(inputs) != set(self.inputs) or not set(outputs) <= set(self.outputs):
             raise ArtifactError(
-                f"{self.path} takes {sorted(self.inputs)} and returns {sorted(self.outputs)}, but was asked "
-                f"for {sorted(outputs)} from {sorted(inputs)}. Export the model with this version of tersely."
+                f"{self.path} takes {sorted(self.inputs)} and returns {sorted(self.outputs)}, but this "
+                f"tersely gives {sorted(inputs)} and needs {sorted(outputs)}. Export the model again."
             )
         if self._pid != os.getpid():
-            # A fork keeps the session and loses its threads: running or freeing it would wait forever.
+            # After a fork the session has lost its threads. Running or freeing it would wait forever.
             with self._lock:
                 if self._pid != os.getpid():
-                    self._inherited.append(self._session)
+                    self._sessions_before_fork.append(self._session)
                     self._open()
         return self._session.run(list(outputs), dict(inputs))
 
@@ -69,14 +75,15 @@ class EncoderSession:
         return EncoderSession, (self.path, self.threads)
 
 
-In = TypeVar("In")
-Out = TypeVar("Out")
+Job = TypeVar("Job")
+Result = TypeVar("Result")
 
 
 class Workers:
-    """Threads that run many small jobs side by side; they outlive neither a fork nor pickling, and come back.
+    """Threads that run many small jobs in parallel. They start again after a fork or after pickling.
 
-    One run on every core beats every core on one run: nothing waits for the slowest part of each operator.
+    A job on each core is faster than all cores on one job, because no core waits for the slowest part of each
+    operator.
     """
 
     def __init__(self, count: int) -> None:
@@ -85,17 +92,17 @@ class Workers:
         self._pool: ThreadPoolExecutor | None = None
         self._pid = 0
 
-    def map(self, work: Callable[[In], Out], jobs: Sequence[In]) -> list[Out]:
-        """`work` of every job, in order; raises what it raises."""
+    def map(self, work: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
+        """The results of `work` on every job, in order. Raises what `work` raises."""
         if self.count == 1 or len(jobs) < 2:
             return [work(job) for job in jobs]
         try:
-            results = self._alive().map(work, jobs)
-        except RuntimeError:  # the interpreter is ending and starts no more threads
+            results = self._get_pool().map(work, jobs)
+        except RuntimeError:  # the interpreter is shutting down and starts no threads
             return [work(job) for job in jobs]
         return list(results)
 
-    def _alive(self) -> ThreadPoolExecutor:
+    def _get_pool(self) -> ThreadPoolExecutor:
         if self._pool is None or self._pid != os.getpid():
             with self._lock:
                 if self._pool is None or self._pid != os.getpid():
@@ -107,41 +114,41 @@ class Workers:
 
 
 def allowed_threads(most: int | None) -> int:
-    """`most`, but never more than the usable cores; all of them for None."""
+    """The number of threads to use: `most`, but at most one per usable core; None for all cores."""
     return min(usable_cores(), most) if most else usable_cores()
 
 
 def usable_cores() -> int:
-    """Cores that may work for this process: affinity, container quota and, above two, physical cores."""
+    """Cores for this process, limited by affinity, the container's quota and, above two, physical cores."""
     if not hasattr(os, "sched_getaffinity"):
         return os.cpu_count() or 1
     allowed = os.sched_getaffinity(0)
-    # Hyper-threads share the multiply units: they only add contention, except where there is one core in all.
-    return max(1, min(len(allowed), _quota(), max(2, _physical(allowed))))
+    # Hyper-threads of a core share its arithmetic units, so they help only on a machine with one core.
+    return max(1, min(len(allowed), _read_quota(), max(2, _count_physical_cores(allowed))))
 
 
-def _quota() -> int:
-    """Whole cores of the container's CPU quota; a large number where there is none."""
+def _read_quota() -> int:
+    """Whole cores of the container's CPU quota, at least 1; `sys.maxsize` if there is no quota."""
     try:
         limit, period = _CGROUP_QUOTA.read_text().split()
         return max(1, int(limit) // int(period))
-    except (OSError, ValueError):  # not in a container, another kernel, or "max"
+    except (OSError, ValueError):  # no container, another kernel, or "max"
         return sys.maxsize
 
 
-def _physical(allowed: set[int]) -> int:
-    """Distinct physical cores among logical CPUs; every CPU counts where the kernel does not tell."""
+def _count_physical_cores(cpus: set[int]) -> int:
+    """Distinct physical cores among logical CPUs; all CPUs if the kernel does not list them."""
     try:
-        return len({(_CPU_TOPOLOGY / f"cpu{n}/topology/thread_siblings_list").read_text() for n in allowed})
+        return len({(_CPU_TOPOLOGY / f"cpu{n}/topology/thread_siblings_list").read_text() for n in cpus})
     except OSError:
-        return len(allowed)
+        return len(cpus)
 
 
 def _open_session(path: Path, threads: int) -> Any:
-    # onnxruntime 1.31 reports its use to its maker and keeps a database in the home folder. The variable
-    # stops that at import, the call where the caller has imported it before.
+    # onnxruntime 1.31 sends telemetry and keeps a database in the home folder. The variable turns that off at
+    # import. The call turns it off if the caller has imported onnxruntime before.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    # Imported here, because it takes 0.1 s that `import tersely` need not pay.
+    # Imported here, because it would slow down `import tersely` by 0.1 s.
     import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
 
     ort: Any = onnxruntime
@@ -155,7 +162,7 @@ def _open_session(path: Path, threads: int) -> Any:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
     if sys.platform == "linux":
-        # The arena keeps the peak of the largest batch ever seen; malloc gives it back.
+        # The arena would keep the peak memory of the largest batch. malloc returns memory.
         options.enable_cpu_mem_arena = False
     offered: list[str] = ort.get_available_providers()
     providers = [name for name in (_GPU, "CPUExecutionProvider") if name in offered]
