@@ -211,7 +211,7 @@ def test_export_and_import(bank: ExperienceBank, tmp_path: Path) -> None:
     assert copy.experiences() == [used, QUIZ]
     assert copy.import_jsonl(tmp_path / "out.jsonl") == 0
     (tmp_path / "bad.jsonl").write_text(json.dumps(lesson("Zigzag").to_dict()) + '\n{"title": "x"}\n')
-    with pytest.raises(InvalidInputError, match="line 2: This is no experience"):
+    with pytest.raises(InvalidInputError, match="line 2: This is not an experience"):
         copy.import_jsonl(tmp_path / "bad.jsonl")
     assert len(copy) == 2
 

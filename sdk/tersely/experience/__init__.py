@@ -1,4 +1,4 @@
-"""Experience that outlives a run: what worked, what to avoid, and when it applies.
+"""Lessons that outlive a run: what worked, what to avoid, and when that applies.
 
 from tersely.experience import ExperienceBank, extract, format_experiences
 

@@ -1,6 +1,6 @@
-"""Attempts -> experiences, by a chat model; and experiences -> a prompt (Evolving Rollouts, appendix B.1).
+"""Extract experiences from attempts with a chat model, and format them for a prompt (Evolving, appendix B.1).
 
-Each trajectory is condensed to JSON by itself; then one prompt sets all attempts at a problem side by side.
+First each attempt is condensed to JSON. Then one prompt compares all attempts at a problem.
 """
 
 from __future__ import annotations
@@ -20,50 +20,55 @@ from tersely.prompts import escaped, load_prompt
 from tersely.text.approximate import ApproximateCounter
 
 SUCCESS = 0.5
-"""Reward from which on an attempt counts as a success (table 3)."""
-MOST = 5
-"""Experiences of one group."""
+"""Reward from which an attempt counts as a success (table 3)."""
+MOST_EXPERIENCES = 5
+"""Most experiences from one group of attempts."""
 LOG_TOKENS = 8000
-"""Most tokens of an attempt that the model reads, by the bundled estimate: an agent that needed its memory to
-be reset has written more than a model can read."""
+"""Most tokens of an attempt that the model reads, by the built-in estimate. An attempt with several resets is
+longer than a model can read."""
 TRIES = 2
-"""Times that the model is asked before its answer is given up."""
+"""Calls of the model before an answer that cannot be read is an error."""
 
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _FIELDS = ("TITLE", "DESCRIPTION", "CONTENT")
 _HEAD = re.compile(r"^[ \t]*\**EXPERIENCE\s+\d+\s*:?\**[ \t]*$", re.MULTILINE | re.IGNORECASE)
 _FIELD = re.compile(rf"^[ \t]*\**({'|'.join(_FIELDS)})\**[ \t]*:\**[ \t]*", re.MULTILINE)
 
-_CAME_OF = {True: "seen in a success", False: "seen in failures only"}
+_OUTCOMES = {True: "seen in a success", False: "seen in failures only"}
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try at a problem, and what it was worth, in [0, 1]."""
+    """One attempt at a problem."""
 
     messages: Sequence[Message]
     reward: float
+    """In [0, 1]."""
 
     @property
     def success(self) -> bool:
+        """Whether the reward is at least `SUCCESS`."""
         return self.reward >= SUCCESS
 
 
 def condense(model: ChatModel, problem: str, attempt: Attempt) -> dict[str, Any]:
-    """An attempt as {"plan", "steps", "takeaways"} (equation 7).
+    """Condense an attempt to {"plan", "steps", "takeaways"} (equation 7).
 
-    Of an attempt longer than `LOG_TOKENS` the model reads the sentences that matter most for the problem,
-    chosen with the bundled model.
+    If an attempt is longer than `LOG_TOKENS`, the bundled model selects the sentences that the problem needs,
+    and the chat model reads those.
 
-    Raises ExperienceError where the model gives no such object, and ChatError where it does not answer.
+    Raises:
+        ExperienceError: the model gives no such object.
+        ChatError: the model does not answer.
     """
     log = render(attempt.messages)
     if ApproximateCounter().count(log) > LOG_TOKENS:
-        log = _compressor().compress(problem, [render([m]) for m in attempt.messages], budget=LOG_TOKENS).text
+        documents = [render([message]) for message in attempt.messages]
+        log = _load_compressor().compress(problem, documents, budget=LOG_TOKENS).text
     prompt = load_prompt("experience_step").render(problem=problem, log=log)
-    return _ask(model, prompt, _condensed)
+    return _ask(model, prompt, _parse_condensed)
 
 
 def extract(
@@ -74,24 +79,29 @@ def extract(
     expected: str | None = None,
     run: str | None = None,
 ) -> list[Experience]:
-    """One to five experiences from all attempts at a problem (equation 8), whatever they came to.
+    """Extract one to five experiences from successful and failed attempts at a problem (equation 8).
 
     Args:
-        expected: the right answer, shown beside attempts that failed.
-        run: name of the run, for the experiences' origin.
+        model: compares the attempts and writes the experiences.
+        problem: what was attempted.
+        attempts: at least one.
+        expected: the right answer, which the model sees next to failed attempts.
+        run: name of the run, for the origin of the experiences.
 
-    Raises ExperienceError where the model's answer cannot be read, and ChatError where there is none.
+    Raises:
+        ExperienceError: there is no attempt, or the model's answer cannot be read.
+        ChatError: the model does not answer.
     """
     if not attempts:
         raise ExperienceError("There is no attempt to learn from. Pass at least one.")
     parts: list[str] = []
     for number, attempt in enumerate(attempts, 1):
-        told = json.dumps(condense(model, problem, attempt), ensure_ascii=False)
-        parts.append(f"ATTEMPT {number} ({'SUCCESS' if attempt.success else 'FAILURE'}):\n{told}")
+        condensed = json.dumps(condense(model, problem, attempt), ensure_ascii=False)
+        parts.append(f"ATTEMPT {number} ({'SUCCESS' if attempt.success else 'FAILURE'}):\n{condensed}")
         if expected is not None and not attempt.success:
             parts.append(f"EXPECTED: {expected}")
     prompt = load_prompt("experience_group").render(problem=problem, attempts="\n\n".join(parts))
-    lessons = _ask(model, prompt, _lessons)
+    lessons = _ask(model, prompt, _parse_lessons)
     success = any(a.success for a in attempts)
     origin = Origin(run=run, model=model.name)
     return [
@@ -101,26 +111,26 @@ def extract(
 
 
 def format_experiences(recalled: Sequence[Recalled]) -> str:
-    """Recalled experiences for a prompt, marked as data; empty where there are none."""
+    """Recalled experiences as text for a prompt, marked as data; empty if there are none."""
     if not recalled:
         return ""
-    told = [
-        f"[{number}] {found.experience.title} ({_CAME_OF[found.experience.success]})\n"
-        f"When: {found.experience.description}\n{found.experience.content}"
-        for number, found in enumerate(recalled, 1)
+    entries = [
+        f"[{number}] {entry.experience.title} ({_OUTCOMES[entry.experience.success]})\n"
+        f"When: {entry.experience.description}\n{entry.experience.content}"
+        for number, entry in enumerate(recalled, 1)
     ]
-    # Tags of ours inside an entry would end the block early.
-    text = escaped("\n\n".join(told), "experiences")
+    # The closing tag inside an entry would end the block early.
+    text = escaped("\n\n".join(entries), "experiences")
     return load_prompt("experience_recalled").render(experiences=text)
 
 
 @cache
-def _compressor() -> Compressor:
+def _load_compressor() -> Compressor:
     return Compressor()
 
 
 def _ask(model: ChatModel, prompt: str, read: Callable[[str], T]) -> T:
-    """What `read` makes of the model's answer; asked again where it raises ValueError."""
+    """What `read` returns for the model's answer. If it raises ValueError, the model answers again."""
     messages: list[Message] = [{"role": "user", "content": prompt}]
     problem = ""
     for _ in range(TRIES):
@@ -138,30 +148,31 @@ def _ask(model: ChatModel, prompt: str, read: Callable[[str], T]) -> T:
     raise ExperienceError(f"{model.name} gave no answer that can be read: {problem}.")
 
 
-def _condensed(text: str) -> dict[str, Any]:
+def _parse_condensed(text: str) -> dict[str, Any]:
     match = _OBJECT.search(text)
     value: object = json.loads(match[0]) if match else None
     if not isinstance(value, dict):
         raise ValueError("there is no JSON object")
-    found = cast("dict[str, Any]", value)
-    if not isinstance(found.get("plan"), str):
+    condensed = cast("dict[str, Any]", value)
+    if not isinstance(condensed.get("plan"), str):
         raise ValueError('"plan" is missing')
     for name in ("steps", "takeaways"):
-        if not isinstance(found.get(name), list):
+        if not isinstance(condensed.get(name), list):
             raise ValueError(f'"{name}" is no list')
-    return {name: found[name] for name in ("plan", "steps", "takeaways")}
+    return {name: condensed[name] for name in ("plan", "steps", "takeaways")}
 
 
-def _lessons(text: str) -> list[tuple[str, str, str]]:
+def _parse_lessons(text: str) -> list[tuple[str, str, str]]:
+    """Title, description and content of each lesson. Raises ValueError with the problem, for the model."""
     blocks = _HEAD.split(text)[1:]
     if not blocks:
         raise ValueError('there is no line "EXPERIENCE 1:"')
-    if len(blocks) > MOST:
-        raise ValueError(f"there are {len(blocks)} experiences, and {MOST} are the most")
-    return [_lesson(block, number) for number, block in enumerate(blocks, 1)]
+    if len(blocks) > MOST_EXPERIENCES:
+        raise ValueError(f"there are {len(blocks)} experiences, and {MOST_EXPERIENCES} are the most")
+    return [_parse_lesson(block, number) for number, block in enumerate(blocks, 1)]
 
 
-def _lesson(block: str, number: int) -> tuple[str, str, str]:
+def _parse_lesson(block: str, number: int) -> tuple[str, str, str]:
     parts = _FIELD.split(block)
     names, values = parts[1::2], [v.strip() for v in parts[2::2]]
     if tuple(names) != _FIELDS or not all(values):

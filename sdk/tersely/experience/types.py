@@ -1,4 +1,4 @@
-"""What an agent has learned, and where it learned it."""
+"""Experiences: what an agent has learned, and where."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ _TEXTS = ("title", "description", "content", "problem")
 
 
 class ExperienceError(TerselyError):
-    """A bank cannot be read or written, or a model's answer holds no experience."""
+    """A bank cannot be read or written, or a model's answer contains no experience."""
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors whose dot product says how alike they are."""
+    """Turns texts into vectors. The dot product of two vectors is the similarity of their texts."""
 
     name: str
-    """Changes whenever the same text would get another vector."""
+    """Must change when the same text would get another vector."""
     dimension: int
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """(texts, dimension), each of length 1."""
+        """Vectors of length 1, shape (texts, dimension)."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an experience comes from; what a revocation goes by."""
+    """Where an experience comes from. Experiences can be revoked by run and by model."""
 
     run: str | None = None
     model: str | None = None
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-    """ISO 8601, UTC."""
+    """When it was made: ISO 8601, in UTC."""
     replaces: str | None = None
-    """Id of the experience whose place it took."""
+    """Id of the experience that it replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """One lesson (Evolving Rollouts, appendix B.1)."""
+    """One lesson (Evolving, appendix B.1)."""
 
     title: str
     description: str
@@ -58,12 +58,12 @@ class Experience:
     problem: str
     """The problem that was being solved."""
     success: bool
-    """Whether any of the attempts that it was drawn from succeeded."""
+    """Whether any of the attempts behind it succeeded."""
     origin: Origin = field(default_factory=Origin)
     uses: int = 0
-    """Times that its use has been reported."""
+    """How often its use was recorded."""
     wins: int = 0
-    """Those after which the task succeeded."""
+    """Uses after which the task succeeded."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:16])
 
     def __post_init__(self) -> None:
@@ -72,28 +72,33 @@ class Experience:
             if not isinstance(value, str) or not value.strip():
                 raise InvalidInputError(f"An experience has the {name} {value!r}. Pass some text.")
         if not 0 <= self.wins <= self.uses:
-            raise InvalidInputError(f"An experience has {self.wins} wins in {self.uses} uses.")
+            raise InvalidInputError(
+                f"An experience has {self.wins} wins in {self.uses} uses. Wins cannot exceed uses."
+            )
 
     @property
     def key_text(self) -> str:
-        """What it is found by: title and description."""
+        """The text that queries are compared with: title and description."""
         return f"{self.title}. {self.description}"
 
     def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON values."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Experience:
-        """Raises InvalidInputError for values that are no experience."""
+        """The experience of `to_dict`. Raises InvalidInputError if the values are not an experience."""
         try:
             given: dict[str, Any] = {**values, "origin": Origin(**values.get("origin", {}))}
             return cls(**given)
         except TypeError as error:
-            raise InvalidInputError(f"This is no experience: {error}.") from error
+            raise InvalidInputError(f"This is not an experience: {error}.") from error
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
+    """A recalled experience and its score."""
+
     experience: Experience
     score: float
     """alpha * similarity to the query + (1 - alpha) * similarity of the problems, at most 1."""
