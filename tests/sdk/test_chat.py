@@ -1,4 +1,4 @@
-"""The client against real servers on loopback, and the scripted model."""
+"""The client against local servers, and the scripted model."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def serve() -> Iterator[Serve]:
         yield start
 
 
-def test_a_reply_with_its_usage(serve: Serve) -> None:
+def test_a_reply_has_text_and_usage(serve: Serve) -> None:
     server = serve(lambda _: (200, completion()))
     model = OpenAIChat("small", base_url=server.url + "/v1", api_key="key")
     assert isinstance(model, ChatModel)
@@ -59,7 +59,7 @@ def test_a_reply_with_its_usage(serve: Serve) -> None:
     assert key == "Bearer key"
 
 
-def test_options_of_the_model_hold_where_a_call_does_not_say_otherwise(serve: Serve) -> None:
+def test_a_call_can_override_the_options_of_the_model(serve: Serve) -> None:
     server = serve(lambda _: (200, completion()))
     url = server.url + "/v1"
     model = OpenAIChat("small", base_url=url, temperature=0.0, max_tokens=64, stop=["\n\n"])
@@ -69,18 +69,18 @@ def test_options_of_the_model_hold_where_a_call_does_not_say_otherwise(serve: Se
     assert [body for body, _ in server.asked] == [{**common, "max_tokens": 5}, {**common, "max_tokens": 64}]
 
 
-def test_without_a_name_the_server_is_asked_for_its_first(serve: Serve) -> None:
+def test_without_a_name_the_first_model_of_the_server_is_used(serve: Serve) -> None:
     server = serve(lambda _: (200, completion()))
     assert OpenAIChat(base_url=server.url + "/v1").name == "small"
-    for nonsense in ({"object": "list", "data": []}, {"data": [{"object": "model"}]}, "<html>", ["small"]):
-        server.listed = nonsense
+    for malformed in ({"object": "list", "data": []}, {"data": [{"object": "model"}]}, "<html>", ["small"]):
+        server.listed = malformed
         with pytest.raises(ChatError, match="lists no model"):
             OpenAIChat(base_url=server.url + "/v1")
     with pytest.raises(ChatError, match="cannot be reached"):
         OpenAIChat(base_url="http://127.0.0.1:9/v1", retries=0)
 
 
-def test_tool_calls_come_back_as_they_were_written(serve: Serve) -> None:
+def test_tool_calls_keep_the_json_of_the_model(serve: Serve) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{ "query":"é" }'}}
     server = serve(lambda _: (200, completion(None, tool_calls=[call])))
     tools = [{"type": "function", "function": {"name": "search", "parameters": {"type": "object"}}}]
@@ -91,33 +91,33 @@ def test_tool_calls_come_back_as_they_were_written(serve: Serve) -> None:
     assert server.asked[0][0]["tool_choice"] == "required"
 
 
-def test_async_and_sync_say_the_same_in_any_loop(serve: Serve) -> None:
+def test_async_and_sync_calls_give_the_same_reply_in_any_event_loop(serve: Serve) -> None:
     model = OpenAIChat("small", base_url=serve(lambda _: (200, completion())).url)
 
-    async def many() -> list[Reply]:
+    async def complete_five_times() -> list[Reply]:
         return await asyncio.gather(*(model.acomplete(ASK) for _ in range(5)))
 
     expected = model.complete(ASK)
-    assert [asyncio.run(many()) for _ in range(2)] == [[expected] * 5] * 2
+    assert [asyncio.run(complete_five_times()) for _ in range(2)] == [[expected] * 5] * 2
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(model.complete, [ASK] * 8)) == [expected] * 8
 
 
-def test_a_busy_server_is_asked_again(serve: Serve) -> None:
+def test_a_call_to_a_busy_server_is_repeated(serve: Serve) -> None:
     answers = iter([(503, {"error": "busy"}), (200, completion())])
     server = serve(lambda _: next(answers))
     assert OpenAIChat("small", base_url=server.url).complete(ASK).text == "Thursday."
     assert len(server.asked) == 2
 
 
-def test_a_refusal_is_not_retried(serve: Serve) -> None:
+def test_a_refused_call_is_not_repeated(serve: Serve) -> None:
     server = serve(lambda _: (400, {"error": {"message": "context length exceeded"}}))
     with pytest.raises(ChatError, match=r"refused the request: .*context length exceeded"):
         OpenAIChat("small", base_url=server.url).complete(ASK)
     assert len(server.asked) == 1
 
 
-NONSENSE = [
+MALFORMED = [
     {},
     {"choices": []},
     {"object": "list"},
@@ -129,14 +129,14 @@ NONSENSE = [
 ]
 
 
-@pytest.mark.parametrize("body", NONSENSE, ids=str)
-def test_nonsense_is_an_error(serve: Serve, body: Any) -> None:
+@pytest.mark.parametrize("body", MALFORMED, ids=str)
+def test_a_malformed_reply_is_an_error(serve: Serve, body: Any) -> None:
     model = OpenAIChat("small", base_url=serve(lambda _: (200, body)).url)
-    with pytest.raises(ChatError, match="no chat completion"):
+    with pytest.raises(ChatError, match="not a chat completion"):
         model.complete(ASK)
 
 
-def test_parts_and_objects_become_text(serve: Serve) -> None:
+def test_lists_of_parts_and_objects_become_text(serve: Serve) -> None:
     parts = [{"type": "text", "text": "Thurs"}, {"type": "text", "text": "day."}]
     call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": {"query": "x"}}}
     server = serve(lambda _: (200, completion(parts, tool_calls=[call])))
@@ -144,7 +144,7 @@ def test_parts_and_objects_become_text(serve: Serve) -> None:
     assert (reply.text, reply.tool_calls[0].arguments) == ("Thursday.", '{"query": "x"}')
 
 
-def test_a_slow_server_is_given_up(serve: Serve) -> None:
+def test_a_slow_server_is_an_error(serve: Serve) -> None:
     def slow(_: Any) -> tuple[int, Any]:
         time.sleep(1.5)
         return 200, completion()
@@ -154,36 +154,36 @@ def test_a_slow_server_is_given_up(serve: Serve) -> None:
         model.complete(ASK)
 
 
-def test_a_server_that_is_down(serve: Serve) -> None:
+def test_an_unreachable_server_is_an_error(serve: Serve) -> None:
     with pytest.raises(ChatError, match="cannot be reached"):
         OpenAIChat("small", base_url="http://127.0.0.1:9/v1", retries=0).complete(ASK)
 
 
-def test_addresses_that_are_none_are_refused(serve: Serve) -> None:
+def test_an_address_without_http_is_refused(serve: Serve) -> None:
     with pytest.raises(InvalidInputError, match="Pass an address"):
         OpenAIChat("small", base_url="127.0.0.1:8000")
 
 
-def test_offline_allows_this_machine_only(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_mode_allows_only_this_machine(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERSELY_OFFLINE", "1")
     assert OpenAIChat("small", base_url=serve(lambda _: (200, completion())).url).complete(ASK).text
     with pytest.raises(OfflineError, match="not this machine"):
         OpenAIChat("small", base_url="https://example.org/v1")
 
 
-def test_openai_itself_gets_the_new_name_of_the_limit(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openai_gets_the_new_name_of_max_tokens(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     model = OpenAIChat("gpt")
-    assert model._request(ASK, {"max_tokens": 5})["max_completion_tokens"] == 5
+    assert model._build_request(ASK, {"max_tokens": 5})["max_completion_tokens"] == 5
 
 
-def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_without_openai_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "openai", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'tersely\[openai\]'"):
         OpenAIChat("small")
 
 
-def test_the_scripted_model_gives_what_it_is_told() -> None:
+def test_the_scripted_model_follows_its_script() -> None:
     model = ScriptedChat(["one", Reply("two"), RuntimeError("broken")])
     assert isinstance(model, ChatModel)
     assert model.complete(ASK, max_tokens=3).text == "one"

@@ -1,4 +1,4 @@
-"""Transcripts whose tool results become shorter: what stays, what fits, what is refused."""
+"""Compressed tool results in a chat: what stays, what fits, what is refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXTS = st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join)
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 
 
-def call(*ids: str) -> dict[str, Any]:
+def make_call(*ids: str) -> dict[str, Any]:
     function = {"name": "search", "arguments": '{"q": "lighthouse"}'}
     return {
         "role": "assistant",
@@ -29,7 +29,7 @@ def call(*ids: str) -> dict[str, Any]:
     }
 
 
-def result(key: str, content: object) -> dict[str, Any]:
+def make_result(key: str, content: object) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": key, "content": content}
 
 
@@ -37,19 +37,19 @@ NOISE = "The gift shop sells postcards. The car park closes at eight. Dogs are w
 HISTORY = [
     {"role": "system", "content": "Answer from the pages only."},
     {"role": "user", "content": TASK},
-    call("a", "b"),
-    result("a", NOISE + "The oldest lighthouse stands on Pellow Head. " + NOISE),
-    result("b", NOISE),
+    make_call("a", "b"),
+    make_result("a", NOISE + "The oldest lighthouse stands on Pellow Head. " + NOISE),
+    make_result("b", NOISE),
     {"role": "assistant", "content": "I will look further."},
-    call("c"),
-    result("c", "ok"),
+    make_call("c"),
+    make_result("c", "ok"),
 ]
 
 
-def least(messages: list[dict[str, Any]], count: Callable[[str], int]) -> int:
+def count_least_tokens(messages: list[dict[str, Any]], count: Callable[[str], int]) -> int:
     """Tokens of the messages where all that can be left out is left out."""
-    stays = max(count(LEFT_OUT), count(SHORTENED))
-    saved = [count(text_of(m)) - stays for m in messages if m["role"] == "tool"]
+    replacement = max(count(LEFT_OUT), count(SHORTENED))
+    saved = [count(text_of(m)) - replacement for m in messages if m["role"] == "tool"]
     return size(messages, count) - sum(s for s in saved if s > 0)
 
 
@@ -58,11 +58,11 @@ def transcripts(draw: st.DrawFn) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = [{"role": "user", "content": TASK}]
     for turn in range(draw(st.integers(0, 5))):
         ids = [f"{turn}-{i}" for i in range(draw(st.integers(1, 3)))]
-        messages.append(call(*ids))
+        messages.append(make_call(*ids))
         for key in ids:
             text = draw(TEXTS)
             parts = [{"type": "text", "text": text}, IMAGE]
-            messages.append(result(key, parts if draw(st.booleans()) else text))
+            messages.append(make_result(key, parts if draw(st.booleans()) else text))
         if draw(st.booleans()):
             messages.append({"role": "assistant", "content": draw(TEXTS)})
     return messages
@@ -74,88 +74,90 @@ def test_only_the_texts_of_tool_results_change(messages: list[dict[str, Any]], r
     compressor = Compressor(FakeScorer())
     count = compressor.count_tokens
     limit = None if rate is None else int(rate * size(messages, count) + 1e-9)
-    if limit is not None and limit < min(least(messages, count), size(messages, count)):
+    if limit is not None and limit < min(count_least_tokens(messages, count), size(messages, count)):
         with pytest.raises(InvalidInputError, match="Only tool results become shorter"):
             compressor.compress_messages(messages, rate=rate)
         return
-    found = compressor.compress_messages(messages, rate=rate)
-    assert limit is None or found.tokens_after <= limit
-    assert found.tokens_after == size(found.messages, count) <= found.tokens_before == size(messages, count)
-    assert len(found.messages) == len(messages)
-    for place, (before, after) in enumerate(zip(messages, found.messages, strict=True)):
-        if place not in found.results:
+    result = compressor.compress_messages(messages, rate=rate)
+    assert limit is None or result.tokens_after <= limit
+    assert (
+        result.tokens_after == size(result.messages, count) <= result.tokens_before == size(messages, count)
+    )
+    assert len(result.messages) == len(messages)
+    for position, (before, after) in enumerate(zip(messages, result.messages, strict=True)):
+        if position not in result.results:
             assert after == before
             continue
         others = ("role", "tool_call_id")
         assert [after[k] for k in others] == [before[k] for k in others]
         assert (IMAGE in list(after["content"])) == (IMAGE in list(before["content"]))
         source = text_of(before)
-        number = found.results.index(place)
-        pieces = [source[s.start : s.end] for s in found.receipt.kept if s.doc == number]
+        number = result.results.index(position)
+        pieces = [source[s.start : s.end] for s in result.receipt.kept if s.doc == number]
         assert all(piece in text_of(after) for piece in pieces)
         assert text_of(after) == LEFT_OUT or pieces
 
 
-def test_what_the_task_needs_stays_wherever_it_was_found() -> None:
+def test_what_the_task_needs_stays_whichever_result_has_it() -> None:
     compressor = Compressor()
-    found = compressor.compress_messages(HISTORY, budget=220)
-    assert found.tokens_after <= 220 < found.tokens_before
-    assert "The oldest lighthouse stands on Pellow Head." in found.messages[3]["content"]
-    assert found.messages[7] == HISTORY[7], "what is too short to shorten stays"
-    assert found.results == (4, 3)
-    assert found.messages[3]["content"].startswith(SHORTENED)
-    assert found == compressor.compress_messages(HISTORY, budget=220)
+    result = compressor.compress_messages(HISTORY, budget=220)
+    assert result.tokens_after <= 220 < result.tokens_before
+    assert "The oldest lighthouse stands on Pellow Head." in result.messages[3]["content"]
+    assert result.messages[7] == HISTORY[7], "a short result stays"
+    assert result.results == (4, 3)
+    assert result.messages[3]["content"].startswith(SHORTENED)
+    assert result == compressor.compress_messages(HISTORY, budget=220)
     postcards = compressor.compress_messages(HISTORY, query="What does the gift shop sell?", budget=220)
     assert "postcards" in str(postcards.messages)
 
 
-def test_without_a_limit_the_threshold_decides_and_with_a_wide_one_nothing_changes() -> None:
+def test_without_a_limit_the_threshold_decides_and_a_wide_limit_changes_nothing() -> None:
     compressor = Compressor()
-    found = compressor.compress_messages(HISTORY)
-    assert "Pellow Head" in found.messages[3]["content"]
-    assert found.tokens_after < found.tokens_before
+    result = compressor.compress_messages(HISTORY)
+    assert "Pellow Head" in result.messages[3]["content"]
+    assert result.tokens_after < result.tokens_before
     whole = compressor.compress_messages(HISTORY, budget=10_000)
     assert whole.messages == HISTORY
     assert whole.receipt.status == "unchanged"
     assert compressor.compress_messages(HISTORY[:2]).receipt.status == "bypassed"
 
 
-def test_of_two_results_that_say_the_same_the_newer_one_stays() -> None:
+def test_the_newer_of_two_equal_results_stays() -> None:
     page = "The oldest lighthouse stands on Pellow Head. " + NOISE
-    messages = [*HISTORY[:2], call("a"), result("a", page), call("b"), result("b", page)]
-    found = Compressor().compress_messages(messages, budget=150)
-    assert found.messages[3]["content"] == LEFT_OUT
-    assert "Pellow Head" in found.messages[5]["content"]
+    messages = [*HISTORY[:2], make_call("a"), make_result("a", page), make_call("b"), make_result("b", page)]
+    result = Compressor().compress_messages(messages, budget=150)
+    assert result.messages[3]["content"] == LEFT_OUT
+    assert "Pellow Head" in result.messages[5]["content"]
 
 
-def test_the_callers_messages_are_not_touched() -> None:
+def test_the_messages_of_the_caller_do_not_change() -> None:
     messages = [dict(m) for m in HISTORY]
     Compressor(FakeScorer()).compress_messages(messages, budget=220)
     assert messages == HISTORY
 
 
 @pytest.mark.parametrize(
-    ("messages", "complaint"),
+    ("messages", "error"),
     [
         ("hello", "The messages are a str"),
         ({"role": "user", "content": "x"}, "The messages are a dict"),
-        ([*HISTORY[:2], result("a", "x")], "no call is unanswered"),
+        ([*HISTORY[:2], make_result("a", "x")], "no call is unanswered"),
         ([*HISTORY[:3], {"role": "user", "content": "?"}], "have no result yet"),
         ([{"role": "system", "content": "x"}], "Pass query"),
         ([{"role": "robot", "content": "x"}], "role 'robot'"),
     ],
 )
-def test_what_is_no_transcript_is_refused(messages: Any, complaint: str) -> None:
-    with pytest.raises(InvalidInputError, match=complaint):
+def test_an_invalid_chat_is_refused(messages: Any, error: str) -> None:
+    with pytest.raises(InvalidInputError, match=error):
         Compressor(FakeScorer()).compress_messages(messages)
 
 
-def test_a_limit_below_what_has_to_stay_is_refused() -> None:
+def test_a_limit_below_the_other_messages_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="Only tool results become shorter"):
         Compressor(FakeScorer()).compress_messages(HISTORY, budget=20)
 
 
-def test_a_model_that_fails_loses_nothing() -> None:
-    found = Compressor(BrokenScorer(RuntimeError("down"))).compress_messages(HISTORY, budget=220)
-    assert found.messages == HISTORY
-    assert found.receipt.status == "failed_open"
+def test_nothing_is_lost_if_the_model_fails() -> None:
+    result = Compressor(BrokenScorer(RuntimeError("down"))).compress_messages(HISTORY, budget=220)
+    assert result.messages == HISTORY
+    assert result.receipt.status == "failed_open"

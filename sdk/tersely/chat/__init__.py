@@ -1,10 +1,10 @@
-"""Chat models for the parts of tersely that write text: summaries, experience, the agent.
+"""Chat models for the parts of tersely that generate text: summaries, experience, memory and the agent.
 
     from tersely.chat import OpenAIChat
 
     model = OpenAIChat("qwen3-8b", base_url="http://127.0.0.1:8000/v1")
 
-Anything with `complete` and `acomplete` is a `ChatModel`.
+Any object with the methods of `ChatModel` can take the place of `OpenAIChat`.
 """
 
 from tersely.chat.openai import OpenAIChat

@@ -1,14 +1,14 @@
-"""A chat transcript with shorter tool results: what fills the context of most agents.
+"""Compress the tool results of a chat, which fill the context of most agents.
 
-Every message stays where it is, with its role, its ids and its tool calls; only the texts of tool results
-become shorter. `tersely.memory.AgentMemory` goes further and forgets whole steps.
+Every message keeps its place, its role, its ids and its tool calls. Only the texts of tool results become
+shorter. `tersely.memory.AgentMemory` goes further and forgets whole steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 from tersely.chat.protocol import Message
 from tersely.chat.transcript import Json, call_ids, check_message, size, text_of, with_text
@@ -17,68 +17,85 @@ from tersely.inputs import check_query
 from tersely.options import CompressionOptions
 from tersely.types import Compression
 
-if TYPE_CHECKING:
-    from tersely.compressor import Compressor
-
 SHORTENED = "[shortened]\n"
-"""In front of a tool result of which something is missing."""
+"""Start of a tool result of which something was left out."""
 LEFT_OUT = "[left out]"
-"""In place of one of which nothing is kept, because servers refuse an empty one. Results that are no longer
-than these stay as they are."""
+"""Replaces a tool result of which nothing is kept, because servers refuse an empty one. Results that are not
+longer than this or `SHORTENED` stay as they are."""
+
+
+class TextCompressor(Protocol):
+    """The part of `tersely.Compressor` that `compress_messages` uses."""
+
+    def compress(
+        self, query: str, docs: Sequence[str], *, budget: int | None = ..., rate: float | None = ...
+    ) -> Compression:
+        """Keep what the query needs of each text."""
+        ...
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of a text, by which limits are measured."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class CompressedMessages:
-    """The transcript and the receipt of what it lost."""
+    """The messages, and the receipt for what was left out."""
 
     messages: list[Json]
     """As many as before, in the same order."""
     results: tuple[int, ...]
-    """Positions of the tool results that were compressed, the newest first: document i of the receipt is
-    message results[i]."""
+    """Positions of the compressed tool results, the newest first. Document i of the receipt is message
+    results[i]."""
     receipt: Compression
     tokens_before: int
-    """Of all messages, with what roles and calls add."""
+    """Tokens of all messages, including what roles and calls add."""
     tokens_after: int
 
 
 def compress_messages(
-    compressor: Compressor,
+    compressor: TextCompressor,
     messages: Sequence[Message],
     *,
     query: str | None = None,
     budget: int | None = None,
     rate: float | None = None,
 ) -> CompressedMessages:
-    """See `Compressor.compress_messages`."""
-    before = _checked(messages)
-    query = check_query(_last_question(before) if query is None else query)
+    """Compress the tool results of `messages` for a query.
+
+    Args:
+        compressor: chooses what is kept, and counts tokens.
+        messages: in OpenAI's format.
+        query: what the results are needed for; None for the user's last message.
+        budget: most tokens of all messages, including what roles and calls add.
+        rate: the same as a share of the tokens before. With neither, the results keep what scores above the
+            model's own threshold.
+
+    Raises:
+        InvalidInputError: an argument cannot be used, or the messages without the tool results exceed the
+            limit.
+    """
+    before = _check_messages(messages)
+    query = check_query(_find_last_question(before) if query is None else query)
     options = CompressionOptions(budget=budget, rate=rate)
     count = compressor.count_tokens
-    least = max(LEFT_OUT, SHORTENED, key=count)
-    long = [i for i, m in enumerate(before) if m["role"] == "tool" and count(text_of(m)) > count(least)]
-    results = long[::-1]  # of two that say the same, the newer one is kept
-    texts = [text_of(before[i]) for i in results]
+    least = max(map(count, (LEFT_OUT, SHORTENED)))
+    results = _find_long_results(before, least, count)
+    texts = [text_of(before[position]) for position in results]
     tokens_before = size(before, count)
     limit = options.limit(tokens_before)
 
-    def done(receipt: Compression) -> CompressedMessages:
+    def apply(receipt: Compression) -> CompressedMessages:
         if receipt.status != "compressed":
-            return CompressedMessages(before, tuple(results), receipt, tokens_before, tokens_before)
-        kept = {document.source: document.text for document in receipt.documents}
-        after = list(before)
-        for number, place in enumerate(results):
-            text = SHORTENED + kept[number] if number in kept else LEFT_OUT
-            whole = number in kept and kept[number].strip() == texts[number].strip()
-            if not whole and count(text) < count(texts[number]):
-                after[place] = with_text(before[place], text)
-        return CompressedMessages(after, tuple(results), receipt, tokens_before, size(after, count))
+            return CompressedMessages(before, results, receipt, tokens_before, tokens_before)
+        after = _replace_results(before, results, receipt, count)
+        return CompressedMessages(after, results, receipt, tokens_before, size(after, count))
 
     if not options.is_limited:
-        return done(compressor.compress(query, texts))
+        return apply(compressor.compress(query, texts))
     if limit >= tokens_before:
-        return done(compressor.compress(query, texts, rate=1.0))
-    bare = tokens_before - sum(count(text) - count(least) for text in texts)
+        return apply(compressor.compress(query, texts, rate=1.0))
+    bare = tokens_before - sum(count(text) - least for text in texts)
     if bare > limit:
         raise InvalidInputError(
             f"Only tool results become shorter; without them the messages take {bare} tokens, and the limit "
@@ -86,32 +103,56 @@ def compress_messages(
         )
     room = max(1, limit - bare)
     while True:
-        found = done(compressor.compress(query, texts, budget=room))
-        # Counters need not add up: the same texts may cost more in messages than together.
-        if found.tokens_after <= limit or found.receipt.status == "failed_open" or room == 1:
-            return found
-        room = max(1, room - (found.tokens_after - limit))
+        result = apply(compressor.compress(query, texts, budget=room))
+        # Token counts need not add up: texts may cost more inside messages than together.
+        if result.tokens_after <= limit or result.receipt.status == "failed_open" or room == 1:
+            return result
+        room = max(1, room - (result.tokens_after - limit))
 
 
-def _checked(messages: object) -> list[Json]:
-    """Copies of the messages. Raises InvalidInputError where they are no transcript."""
+def _find_long_results(messages: Sequence[Json], least: int, count: Callable[[str], int]) -> tuple[int, ...]:
+    """Positions of tool results with more than `least` tokens, the newest first.
+
+    If two results say the same, the compressor keeps the one that it gets first, so the newer one.
+    """
+    long = [i for i, m in enumerate(messages) if m["role"] == "tool" and count(text_of(m)) > least]
+    return tuple(reversed(long))
+
+
+def _replace_results(
+    messages: Sequence[Json], results: Sequence[int], receipt: Compression, count: Callable[[str], int]
+) -> list[Json]:
+    """The messages with the compressed texts of `results`, where those are shorter."""
+    kept = {document.source: document.text for document in receipt.documents}
+    after = list(messages)
+    for number, position in enumerate(results):
+        before = text_of(messages[position])
+        text = SHORTENED + kept[number] if number in kept else LEFT_OUT
+        is_whole = number in kept and kept[number].strip() == before.strip()
+        if not is_whole and count(text) < count(before):
+            after[position] = with_text(messages[position], text)
+    return after
+
+
+def _check_messages(messages: object) -> list[Json]:
+    """Copies of the messages. Raises InvalidInputError if they are not a valid chat."""
     if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
         raise InvalidInputError(
             f"The messages are a {type(messages).__name__}. Pass a list of mappings with role and content."
         )
     checked: list[Json] = []
-    waiting: list[str] = []
+    unanswered: list[str] = []
     for message in cast("Sequence[object]", messages):
-        checked.append(check_message(message, waiting))
+        checked.append(check_message(message, unanswered))
         if checked[-1]["role"] == "tool":
-            waiting.remove(checked[-1]["tool_call_id"])
+            unanswered.remove(checked[-1]["tool_call_id"])
         else:
-            waiting = call_ids(checked[-1])
+            unanswered = call_ids(checked[-1])
     return checked
 
 
-def _last_question(messages: Sequence[Json]) -> str:
+def _find_last_question(messages: Sequence[Json]) -> str:
     for message in reversed(messages):
         if message["role"] == "user" and text_of(message).strip():
             return text_of(message)
-    raise InvalidInputError("No message of the user's says what is wanted. Pass query.")
+    raise InvalidInputError("No message of the user says what is needed. Pass query.")

@@ -1,4 +1,4 @@
-"""What a chat model is. Messages are OpenAI's: mappings with "role", "content", and so on."""
+"""The protocol of chat models. Messages have OpenAI's format: mappings with "role", "content" and so on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 
 
 class ChatError(TerselyError):
-    """The model did not answer: it is down, too slow, refuses the request, or what came back is no answer."""
+    """The model gave no answer: it is down or too slow, refuses the request, or its reply is malformed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,13 @@ class Usage:
     input_tokens: int
     output_tokens: int
     cached_tokens: int = 0
-    """Those of the input that its prompt cache held."""
+    """Input tokens that came from the server's prompt cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
+    """One call of a tool by the model."""
+
     id: str
     name: str
     arguments: str
@@ -38,17 +40,19 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
+    """The next message of a model."""
+
     text: str
-    """Empty where the model only calls tools."""
+    """Empty if the model only calls tools."""
     tool_calls: tuple[ToolCall, ...] = ()
     finish: str = "stop"
-    """Why it ended, in the server's words: "stop", "length", "tool_calls", ..."""
+    """Why the reply ended, as the server names it: "stop", "length", "tool_calls", ..."""
     usage: Usage | None = None
-    """None where the server does not say."""
+    """None if the server does not report it."""
 
 
 class Sampling(TypedDict, total=False):
-    """How a reply is written; what is missing or None is left to the server."""
+    """How a reply is generated. The server decides about what is missing or None."""
 
     max_tokens: int | None
     temperature: float | None
@@ -56,27 +60,26 @@ class Sampling(TypedDict, total=False):
 
 
 class Options(Sampling, total=False):
-    """What a call may say beside its messages."""
+    """What a call may contain in addition to its messages."""
 
     tools: Sequence[Mapping[str, Any]] | None
     tool_choice: Literal["auto", "none", "required"] | None
 
 
 def without_thought(text: str) -> str:
-    """A reply without what a reasoning model thinks aloud, also where it was cut off in the middle of it."""
+    """A reply without the <think> blocks of a reasoning model, also if the last block was cut off."""
     return _THOUGHT.sub("", text).rpartition("</think>")[2].strip()
 
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """Takes messages, gives a reply. Both methods may be called from several threads or tasks at once."""
+    """Replies to messages. Several threads or tasks may call both methods at once."""
 
     name: str
     """For traces and receipts."""
 
     def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
-        """The model's next message; what is not given is left to the model. Raises ChatError where there
-        is none."""
+        """The model's next message. Raises ChatError if there is none."""
         ...
 
     async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:

@@ -1,4 +1,4 @@
-"""A chat model without a model, for tests and demonstrations."""
+"""A chat model with prepared replies, for tests and demonstrations."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ Answer = str | Reply | Exception
 
 
 class ScriptedChat:
-    """Gives what it is told to give: the next of a list, or what a function makes of the messages.
+    """Replies from a script.
 
-    An exception among the answers is raised. `asked` remembers the messages and options of every call.
+    Args:
+        script: the answers in their order, or a function from messages to an answer. An answer is a text, a
+            `Reply`, or an exception to raise.
+
+    Attributes:
+        asked: messages and options of every call so far.
     """
 
     name = "scripted"
@@ -23,7 +28,7 @@ class ScriptedChat:
         self.asked: list[tuple[list[Message], dict[str, Any]]] = []
 
     def complete(self, messages: Sequence[Message], **options: Any) -> Reply:
-        """See `ChatModel.complete`. Raises ChatError at the end of the list."""
+        """The next answer of the script. Raises ChatError at the end of the list."""
         self.asked.append((list(messages), options))
         if callable(self._script):
             answer = self._script(messages)
@@ -34,5 +39,5 @@ class ScriptedChat:
         return Reply(answer) if isinstance(answer, str) else answer
 
     async def acomplete(self, messages: Sequence[Message], **options: Any) -> Reply:
-        """See `ChatModel.acomplete`."""
+        """`complete`, without a thread or a wait."""
         return self.complete(messages, **options)

@@ -1,8 +1,4 @@
-"""Messages of OpenAI's chat format, checked, grouped and measured. Pure functions.
-
-A transcript is a sequence of steps: an assistant message with the results of all its tool calls, or any other
-single message. Whoever keeps or drops whole steps never parts a call from its result.
-"""
+"""Check, measure and render messages in OpenAI's chat format. Pure functions."""
 
 from __future__ import annotations
 
@@ -16,9 +12,9 @@ from tersely.errors import InvalidInputError
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 PER_MESSAGE = 4
-"""Tokens that a message costs beyond its texts, in the templates of common models."""
+"""Tokens of a message in addition to its texts, in the templates of common models."""
 PER_IMAGE = 1000
-"""Tokens of a part that is no text: images cost between 85 and some 1,500."""
+"""Tokens of a part that is not text. Images have between 85 and about 1,500."""
 
 _COUNTED = ("role", "content", "tool_calls", "tool_call_id", "name")
 
@@ -26,17 +22,24 @@ Json = dict[str, Any]
 
 
 def check_message(message: object, expected: Iterable[str] = ()) -> Json:
-    """A copy of the message, if it can stand in a transcript whose tool calls `expected` are unanswered.
+    """Check a message that follows others.
 
-    Raises InvalidInputError saying what is wrong with it.
+    Args:
+        message: what the caller passes as a message.
+        expected: ids of the tool calls before it that have no result yet.
+
+    Returns:
+        A copy of the message.
+
+    Raises:
+        InvalidInputError: the message is malformed, or cannot follow calls without results.
     """
     if not isinstance(message, Mapping):
         raise InvalidInputError(
             f"A message is a {type(message).__name__}. Pass a mapping with 'role' and 'content'."
         )
-    given = cast("Mapping[str, Any]", message)
     try:
-        checked: Json = json.loads(json.dumps(dict(given)))
+        checked: Json = json.loads(json.dumps(dict(cast("Mapping[str, Any]", message))))
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
             f"A message cannot be written as JSON ({error}). Pass plain values."
@@ -48,38 +51,39 @@ def check_message(message: object, expected: Iterable[str] = ()) -> Json:
         raise InvalidInputError(
             f"A message with the role {role!r} has tool_calls, which only assistants have."
         )
-    instead = any(checked.get(key) for key in ("tool_calls", "refusal", "audio"))
-    _check_content(role, checked.get("content"), instead)
-    waiting = list(expected)
+    may_be_empty = any(checked.get(key) for key in ("tool_calls", "refusal", "audio"))
+    _check_content(role, checked.get("content"), may_be_empty)
+    unanswered = list(expected)
     if role == "tool":
-        _check_result(checked.get("tool_call_id"), waiting)
-    elif waiting:
+        _check_result(checked.get("tool_call_id"), unanswered)
+    elif unanswered:
         raise InvalidInputError(
-            f"The tool calls {waiting} have no result yet, and a message with the role {role!r} came. Append "
-            "their results first, or call interrupt()."
+            f"The tool calls {unanswered} have no result yet, so a message with the role {role!r} cannot "
+            "follow. Append their results first, or call interrupt()."
         )
     if role == "assistant":
         _check_calls(checked.get("tool_calls"))
     return checked
 
 
-def _check_content(role: str, content: object, instead: bool) -> None:
+def _check_content(role: str, content: object, may_be_empty: bool) -> None:
     if isinstance(content, str) or (content is None and role == "assistant"):
-        if content is None and not instead:
-            raise InvalidInputError("An assistant message has neither content nor tool calls.")
+        if content is None and not may_be_empty:
+            raise InvalidInputError("An assistant message has neither content nor tool calls. Add either.")
         return
     parts = cast("list[object]", content) if isinstance(content, list) else [None]
     if not all(isinstance(part, dict) and "type" in part for part in parts):
         raise InvalidInputError(
-            f"A message with the role {role!r} has a content that is neither text nor a list of parts."
+            f"A message with the role {role!r} has a content that is neither text nor a list of parts. "
+            "Pass text."
         )
 
 
-def _check_result(call: object, waiting: list[str]) -> None:
-    if call not in waiting:
+def _check_result(call: object, unanswered: list[str]) -> None:
+    if call not in unanswered:
         raise InvalidInputError(
             f"A tool result answers the call {call!r}, but "
-            + (f"{waiting} are unanswered." if waiting else "no call is unanswered.")
+            + (f"{unanswered} are unanswered." if unanswered else "no call is unanswered.")
             + " Append the assistant message with its tool_calls first, and each result once."
         )
 
@@ -91,8 +95,8 @@ def _check_calls(calls: object) -> None:
         raise InvalidInputError("tool_calls is no list of mappings.")
     for call in cast("list[Json]", calls):
         function: object = call.get("function")
-        named = cast("Json", function) if isinstance(function, dict) else {}
-        if not isinstance(named.get("name"), str) or not isinstance(named.get("arguments"), str):
+        fields = cast("Json", function) if isinstance(function, dict) else {}
+        if not isinstance(fields.get("name"), str) or not isinstance(fields.get("arguments"), str):
             raise InvalidInputError(
                 f"The tool call {call.get('id')!r} needs a function with a name and arguments, both text."
             )
@@ -102,12 +106,12 @@ def _check_calls(calls: object) -> None:
 
 
 def call_ids(message: Message) -> list[str]:
-    """Ids of the tool calls of an assistant message."""
+    """Ids of the message's tool calls."""
     return [call["id"] for call in message.get("tool_calls") or ()]
 
 
 def text_of(message: Message) -> str:
-    """The text of a message's content; parts that are no text are left out."""
+    """The text of a message, without parts such as images."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -115,14 +119,14 @@ def text_of(message: Message) -> str:
 
 
 def with_text(message: Message, text: str) -> Json:
-    """A copy of the message with `text` for its own, where its first text stood; other parts stay."""
+    """A copy of the message with another text, in the place of its first text. Other parts stay."""
     changed = copy.deepcopy(dict(message))
     content = changed.get("content")
     if isinstance(content, list):
         parts = cast("list[Json]", content)
-        places = [place for place, part in enumerate(parts) if part["type"] == "text"]
-        first = places[0] if places else 0
-        own: Json = {**parts[first], "text": text} if places else {"type": "text", "text": text}
+        positions = [position for position, part in enumerate(parts) if part["type"] == "text"]
+        first = positions[0] if positions else 0
+        own: Json = {**parts[first], "text": text} if positions else {"type": "text", "text": text}
         before = [part for part in parts[:first] if part["type"] != "text"]
         after = [part for part in parts[first:] if part["type"] != "text"]
         changed["content"] = [*before, own, *after]
@@ -132,7 +136,7 @@ def with_text(message: Message, text: str) -> Json:
 
 
 def size(messages: Sequence[Message], count: Callable[[str], int]) -> int:
-    """Tokens of the messages, by a counter of texts, with what roles and calls add."""
+    """Tokens of the messages, including what roles and calls add. `count` counts the tokens of a text."""
     total = 0
     for message in messages:
         total += PER_MESSAGE + count(text_of(message))
@@ -147,7 +151,7 @@ def size(messages: Sequence[Message], count: Callable[[str], int]) -> int:
 
 
 def render(messages: Sequence[Message]) -> str:
-    """The messages as plain text, for a reader that takes no messages."""
+    """The messages and tool calls as plain text, with a blank line between them."""
     lines: list[str] = []
     for message in messages:
         text = text_of(message)
