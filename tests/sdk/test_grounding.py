@@ -1,3 +1,5 @@
+"""The support of a sentence, and its facts that no document contains."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -17,38 +19,41 @@ MUSEUM = Document(
 )
 
 
-def sources(agreement: float | None = None) -> Sources:
-    def answer(_: str, texts: Sequence[str]) -> list[float]:
-        assert agreement is not None
-        return [agreement] * len(texts)
+def make_sources(score: float | None = None) -> Sources:
+    """Both documents; `score` is what the selector gives to every text."""
 
-    return Sources([FERRY, MUSEUM], None if agreement is None else answer)
+    def score_texts(_: str, texts: Sequence[str]) -> list[float]:
+        assert score is not None
+        return [score] * len(texts)
+
+    return Sources([FERRY, MUSEUM], None if score is None else score_texts)
 
 
-def cited(found: Sources, sentence: str) -> list[str]:
+def find_support(sentence: str) -> list[str]:
+    """The texts that support a sentence."""
     docs = [FERRY, MUSEUM]
-    return [docs[s.doc].text[s.start : s.end] for s in found.support(sentence)]
+    return [docs[s.doc].text[s.start : s.end] for s in make_sources().find_support(sentence)]
 
 
-def test_a_sentence_rests_on_the_unit_that_says_it() -> None:
-    assert cited(sources(), "On weekdays the ferry Elsa II leaves Port Maren at 7:15.") == [
+def test_the_unit_that_says_the_same_supports_a_sentence() -> None:
+    assert find_support("On weekdays the ferry Elsa II leaves Port Maren at 7:15.") == [
         "The ferry Elsa II leaves Port Maren at 7:15 on weekdays."
     ]
 
 
 def test_a_paraphrase_may_inflect_its_words() -> None:
-    assert cited(sources(), "Travelling with a bicycle is free of charges.") == [
+    assert find_support("Travelling with a bicycle is free of charges.") == [
         "Bicycles travel free of charge."
     ]
 
 
-def test_a_sentence_may_join_what_two_units_say() -> None:
+def test_two_units_can_support_a_sentence_together() -> None:
     both = "The ferry leaves Port Maren at 7:15 on weekdays, and Anna Weiss opened the museum in 1904."
-    assert set(cited(sources(), both)) == {
+    assert set(find_support(both)) == {
         "The ferry Elsa II leaves Port Maren at 7:15 on weekdays.",
         "The museum was opened in 1904 by Anna Weiss.",
     }
-    scores = [s.score for s in sources().support(both)]
+    scores = [s.score for s in make_sources().find_support(both)]
     assert scores == sorted(scores, reverse=True)
     assert sum(scores) <= 1 + 1e-3
 
@@ -56,21 +61,21 @@ def test_a_sentence_may_join_what_two_units_say() -> None:
 @pytest.mark.parametrize(
     "sentence", ["Coffee is sold on board by volunteers from the village.", "...", "", "It is what it is."]
 )
-def test_what_the_documents_do_not_say_has_no_support(sentence: str) -> None:
-    assert sources().support(sentence) == ()
-    assert sources(1.0).support(sentence) == ()
+def test_a_sentence_that_no_document_says_has_no_support(sentence: str) -> None:
+    assert make_sources().find_support(sentence) == ()
+    assert make_sources(1.0).find_support(sentence) == ()
 
 
-def test_between_the_bounds_the_selector_decides() -> None:
+def test_the_selector_decides_if_the_words_do_not() -> None:
     vague = "The museum, which tourists adore, was opened by Anna."
-    assert sources().support(vague) == ()
-    assert sources(0.4).support(vague) == ()
-    assert [s.doc for s in sources(0.6).support(vague)] == [1]
+    assert make_sources().find_support(vague) == ()
+    assert make_sources(0.4).find_support(vague) == ()
+    assert [s.doc for s in make_sources(0.6).find_support(vague)] == [1]
 
 
-def test_titles_count_as_said() -> None:
+def test_a_title_supports_the_sentences_of_its_document() -> None:
     guide = Document("It is closed on Mondays.", "Lighthouse")
-    assert Sources([guide]).support("The lighthouse is closed on Mondays.")
+    assert Sources([guide]).find_support("The lighthouse is closed on Mondays.")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +88,7 @@ def test_titles_count_as_said() -> None:
         ("The museum was opened by Anna Weiss.", ()),
         ("The museum was opened by Anna Berg.", ("Berg",)),
         ("Thomas Berg opened it.", ("Thomas", "Berg")),
-        ("Additionally it is free.", ()),  # any word may begin a sentence
+        ("Additionally it is free.", ()),  # any word can begin a sentence
         ("Ask for KB-77b.", ()),
         ("Ask for KB-78b.", ("KB-78b",)),
         ("Ask for KB-77.", ("KB-77",)),
@@ -100,5 +105,5 @@ def test_titles_count_as_said() -> None:
         ("It has shelf mark seven, and no one takes Bicycles.", ("seven",)),
     ],
 )
-def test_facts_that_occur_nowhere_are_named(sentence: str, unknown: tuple[str, ...]) -> None:
-    assert sources().unknown(sentence) == unknown
+def test_facts_that_no_document_contains_are_listed(sentence: str, unknown: tuple[str, ...]) -> None:
+    assert make_sources().find_unknown(sentence) == unknown

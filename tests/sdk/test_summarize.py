@@ -1,3 +1,5 @@
+"""Summaries: extractive and written, their sources, their limits, and what happens if a model fails."""
+
 from __future__ import annotations
 
 import asyncio
@@ -23,11 +25,11 @@ GOOD = "The ferry leaves Port Maren at seven. Bicycles are free to travel."
 COMPRESSOR = Compressor(FakeScorer())
 
 
-def summarizer(*script: Any, **options: Any) -> Summarizer:
+def make_summarizer(*script: Any, **options: Any) -> Summarizer:
     return Summarizer(ScriptedChat(script), compressor=COMPRESSOR, **options)
 
 
-def test_without_a_model_the_documents_speak() -> None:
+def test_without_a_model_the_summary_quotes_the_documents() -> None:
     summary = Summarizer(compressor=COMPRESSOR).summarize(QUERY, DOCS, budget=20)
     assert (summary.backend, summary.reason) == ("extractive", None)
     assert 0 < summary.tokens_after <= 20
@@ -39,8 +41,8 @@ def test_without_a_model_the_documents_speak() -> None:
     assert "leaves Port Maren" in summary.text
 
 
-def test_what_the_model_writes_carries_its_sources() -> None:
-    summary = summarizer(Reply(GOOD, usage=Usage(90, 14))).summarize(QUERY, DOCS)
+def test_sentences_of_the_model_have_sources() -> None:
+    summary = make_summarizer(Reply(GOOD, usage=Usage(90, 14))).summarize(QUERY, DOCS)
     assert (summary.text, summary.backend, summary.model) == (GOOD, "llm", "scripted")
     assert summary.usage == Usage(90, 14)
     quoted = [[DOCS[s.doc].text[s.start : s.end] for s in sentence.support] for sentence in summary.sentences]
@@ -52,11 +54,11 @@ def test_what_the_model_writes_carries_its_sources() -> None:
     assert json.loads(json.dumps(summary.to_dict()))["text"] == GOOD
 
 
-def test_the_prompt_holds_question_query_documents_and_aspect() -> None:
-    asking = summarizer(GOOD)
-    asking.summarize("ferry times", DOCS, question="Can I cycle to Maren?", aspect="coverage", budget=50)
-    assert isinstance(asking.model, ScriptedChat)
-    (system, user), options = asking.model.asked[0]
+def test_the_prompt_contains_question_query_documents_and_aspect() -> None:
+    summarizer = make_summarizer(GOOD)
+    summarizer.summarize("ferry times", DOCS, question="Can I cycle to Maren?", aspect="coverage", budget=50)
+    assert isinstance(summarizer.model, ScriptedChat)
+    (system, user), options = summarizer.model.asked[0]
     assert "coverage: " + ASPECTS["coverage"] in system["content"]
     assert "Question: Can I cycle to Maren?\nSearch query: ferry times\n" in user["content"]
     assert "[Doc 1] Ferry\nThe ferry leaves" in user["content"]
@@ -65,67 +67,67 @@ def test_the_prompt_holds_question_query_documents_and_aspect() -> None:
     assert options["max_tokens"] >= 50
 
 
-def test_dollar_signs_in_documents_stay_what_they_are() -> None:
-    asking = summarizer("The ticket costs $5.")
-    asking.summarize("price?", ["The ticket costs $5, or $question."])
-    assert isinstance(asking.model, ScriptedChat)
-    assert "The ticket costs $5, or $question." in asking.model.asked[0][0][1]["content"]
+def test_dollar_signs_in_documents_reach_the_model() -> None:
+    summarizer = make_summarizer("The ticket costs $5.")
+    summarizer.summarize("price?", ["The ticket costs $5, or $question."])
+    assert isinstance(summarizer.model, ScriptedChat)
+    assert "The ticket costs $5, or $question." in summarizer.model.asked[0][0][1]["content"]
 
 
-def test_preselection_bounds_what_the_model_reads() -> None:
-    asking = summarizer(GOOD, preselect=18)
-    summary = asking.summarize(QUERY, DOCS)
-    assert isinstance(asking.model, ScriptedChat)
-    read = asking.model.asked[0][0][1]["content"].split("Documents:\n")[1]
+def test_preselection_limits_what_the_model_reads() -> None:
+    summarizer = make_summarizer(GOOD, preselect=18)
+    summary = summarizer.summarize(QUERY, DOCS)
+    assert isinstance(summarizer.model, ScriptedChat)
+    read = summarizer.model.asked[0][0][1]["content"].split("Documents:\n")[1]
     assert "Gulls" not in read
     assert "leaves Port Maren" in read
-    assert summary.sentences[0].support[0].doc == 0, "support is found in the documents as given"
+    assert summary.sentences[0].support[0].doc == 0, "the support refers to the original documents"
 
 
-MADE_UP = "The ferry leaves Port Maren at seven. Captain Olsen serves coffee from 6:30."
+INVENTED = "The ferry leaves Port Maren at seven. Captain Olsen serves coffee from 6:30."
 
 
-def test_made_up_sentences_are_flagged() -> None:
-    summary = summarizer(MADE_UP).summarize(QUERY, DOCS)
-    assert summary.text == MADE_UP
-    (bad,) = summary.unsupported
-    assert MADE_UP[bad.start : bad.end] == "Captain Olsen serves coffee from 6:30."
-    assert bad.unknown == ("Captain", "Olsen", "6:30")
+def test_unsupported_sentences_are_flagged() -> None:
+    summary = make_summarizer(INVENTED).summarize(QUERY, DOCS)
+    assert summary.text == INVENTED
+    (sentence,) = summary.unsupported
+    assert INVENTED[sentence.start : sentence.end] == "Captain Olsen serves coffee from 6:30."
+    assert sentence.unknown == ("Captain", "Olsen", "6:30")
 
 
-def test_or_dropped_as_asked() -> None:
-    summary = summarizer(MADE_UP, unsupported="drop").summarize(QUERY, DOCS)
+def test_unsupported_sentences_can_be_dropped() -> None:
+    summary = make_summarizer(INVENTED, unsupported="drop").summarize(QUERY, DOCS)
     assert summary.text == "The ferry leaves Port Maren at seven."
     assert summary.dropped == ("Captain Olsen serves coffee from 6:30.",)
     assert summary.tokens_after == COMPRESSOR.count_tokens(summary.text)
 
 
-def test_facts_that_occur_nowhere_are_flagged_in_supported_sentences_too() -> None:
-    summary = summarizer("The ferry leaves Port Maren at seven on 12 May.").summarize(QUERY, DOCS)
+def test_unknown_facts_are_listed_in_supported_sentences_too() -> None:
+    summary = make_summarizer("The ferry leaves Port Maren at seven on 12 May.").summarize(QUERY, DOCS)
     (sentence,) = summary.sentences
     assert sentence.supported
     assert sentence.unknown == ("12", "May")
 
 
 @pytest.mark.parametrize("budget", range(1, 30))
-def test_never_longer_than_the_budget(budget: int) -> None:
-    for asking in (summarizer(GOOD), Summarizer(compressor=COMPRESSOR)):
-        summary = asking.summarize(QUERY, DOCS, budget=budget)
+def test_a_summary_never_exceeds_the_budget(budget: int) -> None:
+    for summarizer in (make_summarizer(GOOD), Summarizer(compressor=COMPRESSOR)):
+        summary = summarizer.summarize(QUERY, DOCS, budget=budget)
         assert COMPRESSOR.count_tokens(summary.text) == summary.tokens_after <= budget
         for sentence in summary.sentences:
             assert 0 <= sentence.start < sentence.end <= len(summary.text)
 
 
-def test_what_the_budget_leaves_no_room_for_is_listed() -> None:
+def test_sentences_beyond_the_budget_are_listed_as_dropped() -> None:
     room = COMPRESSOR.count_tokens("The ferry leaves Port Maren at seven.")
-    summary = summarizer(GOOD).summarize(QUERY, DOCS, budget=room)
+    summary = make_summarizer(GOOD).summarize(QUERY, DOCS, budget=room)
     assert summary.text == "The ferry leaves Port Maren at seven."
     assert summary.dropped == ("Bicycles are free to travel.",)
 
 
 def test_an_unfinished_last_sentence_is_left_out() -> None:
     reply = Reply("The ferry leaves Port Maren at seven. Bicycles are free to", finish="length")
-    assert summarizer(reply).summarize(QUERY, DOCS).text == "The ferry leaves Port Maren at seven."
+    assert make_summarizer(reply).summarize(QUERY, DOCS).text == "The ferry leaves Port Maren at seven."
 
 
 @pytest.mark.parametrize(
@@ -138,8 +140,8 @@ def test_an_unfinished_last_sentence_is_left_out() -> None:
     ],
     ids=["empty", "only thought", "down", "longer than the documents"],
 )
-def test_a_failing_model_falls_back_and_says_so(answer: Any, reason: str) -> None:
-    summary = summarizer(answer).summarize(QUERY, DOCS, budget=20)
+def test_a_failing_model_is_replaced_by_the_extractive_summary(answer: Any, reason: str) -> None:
+    summary = make_summarizer(answer).summarize(QUERY, DOCS, budget=20)
     assert summary.backend == "extractive"
     assert summary.reason is not None
     assert summary.reason.startswith("extractive, because ")
@@ -147,45 +149,45 @@ def test_a_failing_model_falls_back_and_says_so(answer: Any, reason: str) -> Non
     assert "leaves Port Maren" in summary.text
 
 
-def test_nothing_supported_falls_back_when_it_is_to_be_dropped() -> None:
-    strange = summarizer("Volcanoes erupt on distant planets.", unsupported="drop")
-    summary = strange.summarize(QUERY, DOCS, budget=20)
+def test_a_summary_without_supported_sentences_is_replaced() -> None:
+    unsupported = make_summarizer("Volcanoes erupt on distant planets.", unsupported="drop")
+    summary = unsupported.summarize(QUERY, DOCS, budget=20)
     assert summary.backend == "extractive"
     assert summary.reason == "extractive, because no sentence of the model is supported"
 
 
-def test_a_preselection_that_leaves_nothing_asks_no_model() -> None:
-    summary = summarizer(preselect=1).summarize(QUERY, DOCS, budget=20)
+def test_an_empty_preselection_calls_no_model() -> None:
+    summary = make_summarizer(preselect=1).summarize(QUERY, DOCS, budget=20)
     assert summary.backend == "extractive"
     assert summary.reason == "extractive, because no sentence fits into preselect"
 
 
-def test_other_errors_are_not_swallowed() -> None:
+def test_other_errors_are_raised() -> None:
     with pytest.raises(KeyError):
-        summarizer(KeyError("a bug")).summarize(QUERY, DOCS)
+        make_summarizer(KeyError("a bug")).summarize(QUERY, DOCS)
 
 
-def test_thought_and_lead_in_are_not_part_of_it() -> None:
+def test_thoughts_and_lead_ins_are_removed() -> None:
     wordy = f"<think>Let me see.</think>\n\n**Support context:** {GOOD}"
-    assert summarizer(wordy).summarize(QUERY, DOCS).text == GOOD
+    assert make_summarizer(wordy).summarize(QUERY, DOCS).text == GOOD
 
 
-def test_async_says_the_same() -> None:
-    expected = summarizer(GOOD).summarize(QUERY, DOCS)
-    assert asyncio.run(summarizer(GOOD).asummarize(QUERY, DOCS)) == expected
+def test_async_and_sync_summaries_are_equal() -> None:
+    expected = make_summarizer(GOOD).summarize(QUERY, DOCS)
+    assert asyncio.run(make_summarizer(GOOD).asummarize(QUERY, DOCS)) == expected
     alone = Summarizer(compressor=COMPRESSOR)
     assert asyncio.run(alone.asummarize(QUERY, DOCS)) == alone.summarize(QUERY, DOCS)
-    down = asyncio.run(summarizer(ChatError("down")).asummarize(QUERY, DOCS))
+    down = asyncio.run(make_summarizer(ChatError("down")).asummarize(QUERY, DOCS))
     assert down.backend == "extractive"
 
 
-def test_no_text_gives_an_empty_summary_without_a_call() -> None:
-    asking = summarizer()
-    summary = asking.summarize(QUERY, ["", "  "])
+def test_documents_without_text_give_an_empty_summary_without_a_call() -> None:
+    summarizer = make_summarizer()
+    summary = summarizer.summarize(QUERY, ["", "  "])
     assert (summary.text, summary.sentences) == ("", ())
 
 
-def test_a_failing_selector_is_named() -> None:
+def test_the_reason_names_a_failing_selector() -> None:
     broken = Compressor(BrokenScorer(RuntimeError("no model")))
     summary = Summarizer(compressor=broken).summarize(QUERY, DOCS)
     assert summary.reason == "RuntimeError: no model"
@@ -208,19 +210,19 @@ def test_a_failing_selector_is_named() -> None:
         ({"docs": "text"}, "Pass a list"),
     ],
 )
-def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
+def test_bad_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
     given = {"query": QUERY, "docs": DOCS, **arguments}
     with pytest.raises(InvalidInputError, match=message):
-        summarizer(GOOD).summarize(**given)
+        make_summarizer(GOOD).summarize(**given)
 
 
-def test_bad_settings() -> None:
+def test_bad_settings_are_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"tersely\.chat"):
         Summarizer("gpt", compressor=COMPRESSOR)
     with pytest.raises(InvalidInputError, match="'flag' or 'drop'"):
-        summarizer(unsupported="hide")
+        make_summarizer(unsupported="hide")
     with pytest.raises(InvalidInputError, match="preselect"):
-        summarizer(preselect=0)
+        make_summarizer(preselect=0)
 
 
 def test_prompts_have_versions() -> None:

@@ -1,11 +1,11 @@
-"""Summaries that say where every sentence comes from.
+"""Summaries with a source for every sentence.
 
     from tersely.summarize import Summarizer
 
     summary = Summarizer().summarize("When does the ferry leave?", documents, budget=120)
 
-Without a chat model the summary is made of the documents' own sentences. With one it is written by the model,
-and every sentence of it is checked against the documents.
+Without a chat model, the summary consists of the documents' own sentences. With one, the model writes it, and
+every sentence is checked against the documents.
 """
 
 from tersely.summarize.summarizer import Summarizer

@@ -1,4 +1,4 @@
-"""A summary and where its sentences come from. All results are frozen."""
+"""Summaries and the sources of their sentences. All values are frozen."""
 
 from __future__ import annotations
 
@@ -30,53 +30,57 @@ ASPECTS: Mapping[Aspect, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """Where a sentence comes from: `docs[doc].text[start:end]`, in code points."""
+    """A source of a sentence: `docs[doc].text[start:end]`, in code points."""
 
     doc: int
     start: int
     end: int
     score: float
-    """How much of the sentence the span accounts for, in [0, 1]."""
+    """Share of the sentence's content that the span covers, in [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummarySentence:
-    """`summary.text[start:end]` and what stands behind it."""
+    """A sentence, `summary.text[start:end]`, and its sources."""
 
     start: int
     end: int
     support: tuple[Support, ...]
-    """Best first; empty where nothing in the documents says so."""
+    """Best first; empty if no document supports the sentence."""
     unknown: tuple[str, ...] = ()
-    """Numbers, dates, names and identifiers in the sentence that occur in no document."""
+    """Numbers, dates, names and identifiers of the sentence that no document contains."""
 
     @property
     def supported(self) -> bool:
+        """Whether a document supports the sentence."""
         return bool(self.support)
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
+    """A summary with the sources of its sentences."""
+
     text: str
     sentences: tuple[SummarySentence, ...]
     backend: Backend
-    """What wrote the text: "extractive" also where the model's answer could not be used."""
+    """Where the text comes from; "extractive" also if the model's answer could not be used."""
     reason: str | None
-    """Why the model's answer was not used; None where it was, or none was asked."""
+    """Why the model's answer was not used; None if it was, or if there is no model."""
     dropped: tuple[str, ...]
-    """Sentences of the model that were left out: without support, or beyond the budget."""
+    """Sentences of the model that were left out, for lack of support or to keep the budget."""
     tokens_before: int
     """Tokens of the documents, by the compressor's counter."""
     tokens_after: int
     model: str
-    """Name of the chat model, or of the compressor's."""
+    """Name of the chat model, or of the compressor's model."""
     usage: Usage | None = None
-    """Tokens that the chat model was paid for, as its server counts them."""
+    """Tokens of the chat model's call, as its server counts them."""
     timings: Mapping[str, float] = field(default_factory=dict[str, float], compare=False)
     """Seconds per stage."""
 
     @property
     def unsupported(self) -> tuple[SummarySentence, ...]:
+        """The sentences that no document supports."""
         return tuple(s for s in self.sentences if not s.supported)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,0 +1,100 @@
+"""One request for a summary: its checked arguments, and the prompt for a chat model."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tersely.chat.protocol import Message
+from tersely.compressor import Compressor
+from tersely.errors import InvalidInputError
+from tersely.inputs import DocumentLike, check_count, check_query, read_documents
+from tersely.packing.render import BETWEEN_DOCUMENTS, title_line
+from tersely.prompts import load_prompt
+from tersely.summarize.types import ASPECTS, Aspect
+from tersely.timing import StageTimer
+from tersely.types import Document
+
+logger = logging.getLogger("tersely")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one call of a summarizer works on."""
+
+    compressor: Compressor
+    query: str
+    question: str
+    aspect: Aspect
+    budget: int | None
+    documents: list[Document]
+    """The caller's."""
+    shown: list[Document]
+    """What a model gets to see of them; empty if there is no text to show."""
+    reason: str | None
+    """Why nothing is shown although the documents have text."""
+    timer: StageTimer
+
+    @property
+    def reply_limit(self) -> int | None:
+        """Most tokens of the model's reply. It is above the budget, since the model counts differently."""
+        return None if self.budget is None else self.budget * 3 // 2 + 16
+
+    def messages(self) -> list[Message]:
+        """RECON's prompt, which separates the question from the search query (appendix B.4)."""
+        documents = "\n\n".join(
+            f"[Doc {number}] {title_line(document)}{document.text}"
+            for number, document in enumerate(self.shown, 1)
+        )
+        # A word has about one and a third tokens.
+        length = "" if self.budget is None else f" in at most {max(5, self.budget * 2 // 3)} words"
+        system = load_prompt("summary_system").render(aspect=self.aspect, explanation=ASPECTS[self.aspect])
+        user = load_prompt("summary_user").render(
+            question=self.question, query=self.query, documents=documents, length=length
+        )
+        return [{"role": "system", "content": system}, {"role": "user", "content": user}]
+
+    def count_source_tokens(self) -> int:
+        """Tokens of all documents with their titles."""
+        parts = (title_line(d) + d.text.strip() for d in self.documents if d.text.strip())
+        return self.compressor.count_tokens(BETWEEN_DOCUMENTS.join(parts))
+
+
+def prepare(
+    compressor: Compressor,
+    query: str,
+    docs: Iterable[DocumentLike],
+    question: str | None,
+    aspect: Aspect,
+    budget: int | None,
+    preselect: int | None,
+) -> Request:
+    """Check the arguments of `Summarizer.summarize`, and choose what the model sees if `preselect` is given.
+
+    Raises:
+        InvalidInputError: an argument cannot be used.
+    """
+    timer = StageTimer()
+    query = check_query(query)
+    question = query if question is None else check_query(question)
+    if aspect not in ASPECTS:
+        raise InvalidInputError(f"aspect is {aspect!r}. Pass one of {', '.join(map(repr, ASPECTS))}.")
+    budget = None if budget is None else check_count(budget, "budget", "tokens")
+    documents = read_documents(docs)
+    shown = documents if any(d.text.strip() for d in documents) else []
+    reason = None
+    if preselect is not None and shown:
+        selection = compressor.compress(query, documents, budget=preselect)
+        shown = [Document(d.text, d.title) for d in selection.documents]
+        if not shown:
+            reason = explain_fallback("no sentence fits into preselect")
+        timer.lap("select")
+    return Request(compressor, query, question, aspect, budget, documents, shown, reason, timer)
+
+
+def explain_fallback(cause: object) -> str:
+    """Log why no model writes the summary. Returns the text for `Summary.reason`."""
+    reason = f"extractive, because {cause}"
+    logger.warning("summary: %s", reason)
+    return reason

@@ -1,0 +1,66 @@
+"""Summaries that a chat model writes, checked against the documents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tersely.chat.protocol import Reply, without_thought
+from tersely.packing.render import render_document
+from tersely.summarize.extractive import extract_summary
+from tersely.summarize.grounding import Sources
+from tersely.summarize.request import Request, explain_fallback
+from tersely.summarize.types import Summary, SummarySentence
+from tersely.text.sentences import split_units
+
+_LEAD_IN = re.compile(r"\A(?:\*\*)?(?:support context|summary)(?:\*\*)?\s*:\s*(?:\*\*)?\s*", re.IGNORECASE)
+
+
+def check_reply(request: Request, reply: Reply, model: str, *, drop_unsupported: bool) -> Summary:
+    """The model's summary with the support of each sentence, or the extractive one if it cannot be used."""
+    request.timer.lap("write")
+    text = _LEAD_IN.sub("", without_thought(reply.text)).strip()
+    if not text:
+        return extract_summary(request, explain_fallback("the model's answer is empty"))
+    sources = Sources(request.documents, lambda sentence, texts: _score_texts(request, sentence, texts))
+    ranges = [(unit.start, unit.end) for unit in split_units(text)]
+    if reply.finish == "length" and len(ranges) > 1:
+        ranges.pop()  # the last sentence was cut off
+    support = [sources.find_support(text[start:end]) for start, end in ranges]
+    kept = [i for i in range(len(ranges)) if support[i] or not drop_unsupported]
+    limit = request.budget or request.count_source_tokens()
+    while kept and request.compressor.count_tokens(render_document(text, ranges, kept)[0]) > limit:
+        kept.pop()
+    request.timer.lap("ground")
+    if not kept:
+        cause = "no sentence of the model is supported" if not any(support) else "the model wrote too much"
+        return extract_summary(request, explain_fallback(cause))
+    body, _ = render_document(text, ranges, kept)
+    sentences: list[SummarySentence] = []
+    end = 0
+    for i in kept:
+        sentence = text[ranges[i][0] : ranges[i][1]]
+        start = body.index(sentence, end)
+        end = start + len(sentence)
+        sentences.append(SummarySentence(start, end, support[i], sources.find_unknown(sentence)))
+    return Summary(
+        text=body,
+        sentences=tuple(sentences),
+        backend="llm",
+        reason=None,
+        dropped=tuple(text[start:end] for i, (start, end) in enumerate(ranges) if i not in set(kept)),
+        tokens_before=request.count_source_tokens(),
+        tokens_after=request.compressor.count_tokens(body),
+        model=model,
+        usage=reply.usage,
+        timings=request.timer.stop("ground"),
+    )
+
+
+def _score_texts(request: Request, sentence: str, texts: Sequence[str]) -> list[float]:
+    """The selector's best score in each text, with the sentence as the query."""
+    compression = request.compressor.compress(sentence, texts)
+    best = [0.0] * len(texts)
+    for span in (*compression.kept, *compression.dropped):
+        best[span.doc] = max(best[span.doc], span.score)
+    return best
