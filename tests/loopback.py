@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that answers POST requests as a test tells it."""
+"""A local HTTP server whose answers a test defines."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Answer = Callable[[dict[str, Any]], tuple[int, Any]]
-"""A request's JSON to a status code and a body: bytes as they are, else JSON."""
+"""From the JSON of a request to a status code and a body. Bytes are sent unchanged, other values as JSON."""
 
 Serve = Callable[[Answer], "Server"]
 
 
 class Server:
-    """Remembers every request as its body and its Authorization header."""
+    """A server that records the body and the Authorization header of every request."""
 
     def __init__(self, answer: Answer) -> None:
         self.asked: list[tuple[dict[str, Any], str | None]] = []
         self.listed: Any = {"object": "list", "data": [{"id": "small", "object": "model"}]}
-        """What GET requests get: OpenAI's list of models."""
+        """The answer to GET requests: OpenAI's list of models."""
         self.location = ""
-        """Header of a redirect."""
+        """Address of a redirect; empty for none."""
         self.withheld = 0
-        """Bytes that are announced and never sent."""
+        """Bytes that the header announces and that are never sent."""
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -59,7 +59,7 @@ class Server:
 
 @contextmanager
 def serving() -> Iterator[Serve]:
-    """Starts servers, and stops all of them at the end."""
+    """A function that starts servers. All of them stop at the end."""
     started: list[Server] = []
 
     def start(answer: Answer) -> Server:

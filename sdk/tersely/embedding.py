@@ -1,8 +1,8 @@
-"""Sentence embeddings from the bundled selector's encoder.
+"""Sentence embeddings from the encoder of the bundled selector.
 
-The graph gives a text's mean states after each third of its layers; a linear projection, distilled from
-all-MiniLM-L6-v2 and then trained on questions and their passages (`training/export/embedding.py`), turns them
-into a vector. How good it is beside MiniLM itself is in the model card.
+The graph returns the mean states of a text after each third of its layers. A linear projection turns them
+into a vector. It was distilled from all-MiniLM-L6-v2 and trained on questions and their passages
+(`training/export/embedding.py`). The model card compares it with MiniLM.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ PROJECTION = "embedding.npz"
 
 
 class Pooler:
-    """The encoder's mean states of texts.
+    """Computes the encoder's mean states of texts.
 
-    Each text is read in a run of its own: int8 activations are scaled over a whole batch, so that beside
-    other texts the same one would get another vector.
+    Each text has a run of its own. The int8 graph scales activations over a whole batch, so the vector of a
+    text would otherwise depend on the other texts.
     """
 
     def __init__(self, artifact: Artifact, threads: int | None = None) -> None:
@@ -35,31 +35,31 @@ class Pooler:
         self._session = EncoderSession(artifact.model_path, 1)
         self._workers = Workers(allowed_threads(threads))
         if POOLED_NAME not in self._session.outputs:
-            raise ArtifactError(f"{artifact.path} gives no embeddings. Export the model again.")
+            raise ArtifactError(f"{artifact.path} has no embedding output. Export the model again.")
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(texts, 3 * hidden), each third of length 1; of a long text, its first window."""
-        rows = self._workers.map(self._states, self._layout.tokenize(texts))
+        """Mean states of each text's first window, shape (texts, 3 * hidden); each third has length 1."""
+        rows = self._workers.map(self._compute_states, self._layout.tokenize(texts))
         return np.array(rows, np.float32) if rows else np.zeros((0, 0), np.float32)
 
-    def _states(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        c = self._layout.config
-        ids = [c.cls_id, *ids[: c.max_length - 2], c.sep_id]
+    def _compute_states(self, ids: Sequence[int]) -> NDArray[np.float32]:
+        config = self._layout.config
+        ids = [config.cls_id, *ids[: config.max_length - 2], config.sep_id]
         window = Window(ids, [0] * len(ids), [0], [0])
-        (found,) = self._session.run(collate([window], c.pad_id), [POOLED_NAME])
-        thirds = found.reshape(3, -1)
+        (states,) = self._session.run(collate([window], config.pad_id), [POOLED_NAME])
+        thirds = states.reshape(3, -1)
         return (thirds / np.linalg.norm(thirds, axis=1, keepdims=True)).ravel()
 
 
 class SentenceEmbedder:
-    """Turns texts into vectors whose dot product says how alike they are.
+    """Turns texts into vectors. The dot product of two vectors is the similarity of their texts.
 
     Args:
         model: as for `Compressor`: None for the bundled model, a folder, or a hub name.
-        threads: the most that may run; None for every usable core.
+        threads: most threads of one call; None for every core this process may use.
 
     Raises:
-        ArtifactError: the model cannot be used, or was exported without an embedding head.
+        ArtifactError: the model cannot be used or has no embedding head.
     """
 
     def __init__(self, model: str | Path | None = None, *, threads: int | None = None) -> None:
@@ -71,19 +71,19 @@ class SentenceEmbedder:
         with np.load(path) as stored:
             self._projection: NDArray[np.float32] = stored["projection"].astype(np.float32)
         self.dimension = int(self._projection.shape[1])
-        self.name = f"{artifact.name}-{_digest(artifact, PROJECTION, 'tokenizer.json')}"
+        self.name = f"{artifact.name}-{_hash_files(artifact, PROJECTION, 'tokenizer.json')}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(texts, dimension), each of length 1. The same text always gets the same vector."""
+        """Vectors of length 1, shape (texts, dimension). A text always gets the same vector."""
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        # Row by row: a product of many rows at once is rounded differently.
+        # One product per row, because a product of all rows is rounded differently.
         vectors = np.stack([states @ self._projection for states in self._pooler(texts)])
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def _digest(artifact: Artifact, *names: str) -> str:
-    """Changes with the graph and the named files, and with nothing else in the artifact."""
+def _hash_files(artifact: Artifact, *names: str) -> str:
+    """Eight hexadecimal digits that depend on the graph and the named files only."""
     files: dict[str, Any] = artifact.manifest["files"]
     graph = artifact.model_path.relative_to(artifact.path).as_posix()
     return hashlib.sha256("".join(files[n]["sha256"] for n in (graph, *names)).encode()).hexdigest()[:8]

@@ -1,10 +1,10 @@
-"""Every error tersely raises on purpose.
+"""The errors of tersely.
 
     TerselyError
-    ├── InvalidInputError      arguments or documents that cannot be compressed; also a ValueError
-    ├── ArtifactError          a model folder that is missing, damaged or of an unknown version
-    ├── MissingDependencyError an optional package that a chosen feature needs; also an ImportError
-    └── OfflineError           a hub model was named while TERSELY_OFFLINE=1
+    ├── InvalidInputError      an argument or a document cannot be used; also a ValueError
+    ├── ArtifactError          a model is missing, damaged or of an unknown version
+    ├── MissingDependencyError an optional package is not installed; also an ImportError
+    └── OfflineError           the network is needed while TERSELY_OFFLINE=1
 
 Messages name the cause and then the remedy.
 """
@@ -17,7 +17,7 @@ class TerselyError(Exception):
 
 
 class InvalidInputError(TerselyError, ValueError):
-    """An argument or a document cannot be used; nothing was compressed."""
+    """An argument or a document cannot be used. Nothing was compressed."""
 
 
 class ArtifactError(TerselyError):
@@ -25,8 +25,8 @@ class ArtifactError(TerselyError):
 
 
 class MissingDependencyError(TerselyError, ImportError):
-    """An optional dependency is absent; the message names the install command."""
+    """An optional package is not installed. The message contains the command that installs it."""
 
 
 class OfflineError(TerselyError):
-    """The network was needed and is forbidden."""
+    """The network is needed, but TERSELY_OFFLINE forbids it."""

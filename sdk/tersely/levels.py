@@ -1,9 +1,9 @@
-"""The five levels of detail of ZipRL: the more a text has to do with the question, the more of it is kept.
+"""The five levels of detail of ZipRL: a more relevant text keeps more of its content.
 
-Characters are the paper's (appendix J.2). It leaves the bounds on words and sentences open. Here they follow
-from the characters, so that no text of ordinary prose that keeps to the one is punished by the other: words
-of 5 to 7 characters with their space, at least the 20 below which appendix G.3 sees a fragment, and sentences
-of 60 characters or more. The longest level thus ends at 1,200 words, where appendix G.3 sees rambling.
+The bounds on characters are those of the paper (appendix J.2). The paper gives none for words and sentences.
+Here they follow from the characters, so that ordinary prose within one bound is also within the others: a
+word has 5 to 7 characters with its space, and a sentence 60 or more. The bound on words is at least 20, below
+which appendix G.3 finds a fragment. The highest level ends at 1,200 words, above which it finds rambling.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What a compression of this level looks like. All bounds are inclusive."""
+    """The size of a compression. All bounds are inclusive."""
 
     number: int
     name: str
     relevance: float
-    """Lowest relevance of a text that deserves the level, in [0, 1]."""
+    """Lowest relevance of a text at this level, in [0, 1]."""
     characters: tuple[int, int]
     words: tuple[int, int]
     sentences: int
@@ -36,9 +36,9 @@ LEVELS = (
 
 
 def choose_level(relevance: float) -> Level:
-    """The level for a text of this relevance to the question, in [0, 1] (ZipRL, appendix U).
+    """The level for a text of this relevance in [0, 1] (ZipRL, appendix U).
 
-    A bound belongs to the level above it. Raises ValueError for anything else.
+    A bound between two levels belongs to the higher one. Raises ValueError for a relevance outside [0, 1].
     """
     if not 0 <= relevance <= 1:
         raise ValueError(f"relevance is {relevance}; pass a share in [0, 1]")
@@ -46,6 +46,8 @@ def choose_level(relevance: float) -> Level:
 
 
 def level_of(scores: Iterable[float]) -> Level:
-    """The level that the best of some scores deserves; the lowest without any. Other models' scores need not
-    be probabilities."""
+    """The level for the best of some scores; the lowest level if there are none.
+
+    Scores outside [0, 1] are clipped, since those of other models need not be probabilities.
+    """
     return choose_level(min(1.0, max(0.0, max(scores, default=0.0))))

@@ -1,7 +1,7 @@
-"""Scores of answers and of compressed contexts: pure functions, no dependencies.
+"""Metrics of answers and of compressed contexts: pure functions without dependencies.
 
-Answers are compared after SQuAD 2.0 normalisation (lower case, no ASCII punctuation, no English articles,
-single spaces). Ranges are half-open `(start, end)` pairs of code-point offsets into one document.
+Answers are compared after the normalisation of SQuAD 2.0: lower case, no ASCII punctuation, no English
+articles, single spaces. Ranges are half-open pairs (start, end) of code-point offsets in one document.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 Range = tuple[int, int]
 
 WITHOUT_ANSWER_STRING = frozenset({"", "yes", "no", "noanswer"})
-"""Normalised answers that are a verdict, not a string to be found in a text."""
+"""Normalised answers that a text does not contain as a string."""
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -22,82 +22,82 @@ _SHORT = 4
 
 
 def normalize_answer(text: str) -> str:
-    """`text` as SQuAD 2.0 compares it."""
+    """`text` after the normalisation of SQuAD 2.0."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def exact_match(prediction: str, answers: Sequence[str]) -> bool:
-    """Whether the normalised prediction equals a normalised answer. Raises ValueError without answers."""
-    return _best(prediction, answers, lambda left, right: float(left == right)) == 1.0
+    """Whether the normalised prediction equals a normalised answer. Raises ValueError if there is none."""
+    return _score_best(prediction, answers, lambda left, right: float(left == right)) == 1.0
 
 
 def token_f1(prediction: str, answers: Sequence[str]) -> float:
-    """Harmonic mean of token precision and recall against the closest answer, in [0, 1].
+    """Harmonic mean of token precision and recall against the best matching answer, in [0, 1].
 
-    Where either side is empty after normalisation the score is 1.0 if both are, else 0.0. Raises ValueError
-    without answers.
+    If the prediction or the answer is empty after normalisation, it is 1.0 if both are, else 0.0. Raises
+    ValueError if there is no answer.
     """
-    return _best(prediction, answers, _f1)
+    return _score_best(prediction, answers, _compute_f1)
 
 
 def contains_answer(text: str, answers: Sequence[str]) -> bool:
-    """Whether some answer, normalised, occurs in the normalised text.
+    """Whether the normalised text contains a normalised answer.
 
-    Verdicts (yes, no, noanswer) and answers that normalise to nothing never count. An ASCII answer of fewer
-    than four characters must be a whole number or word of the text, because "9" is also found in "1998".
+    "yes", "no", "noanswer" and empty answers never count. An ASCII answer of fewer than four characters must
+    be a whole number or word of the text, because "1998" contains "9".
     """
     haystack = normalize_answer(text)
     return any(_occurs(normalize_answer(answer), haystack) for answer in answers)
 
 
 def is_correct(prediction: str, answers: Sequence[str]) -> bool:
-    """EFFCOMP's Acc: a normalised answer occurs in the normalised prediction; a verdict (yes, no, noanswer)
-    has to be all of it."""
-    verdicts = [a for a in answers if normalize_answer(a) in WITHOUT_ANSWER_STRING - {""}]
-    return contains_answer(prediction, answers) or bool(verdicts and exact_match(prediction, verdicts))
+    """Acc of EFFCOMP: whether the prediction contains an answer, or equals a "yes", "no" or "noanswer"."""
+    exact = [a for a in answers if normalize_answer(a) in WITHOUT_ANSWER_STRING - {""}]
+    return contains_answer(prediction, answers) or bool(exact and exact_match(prediction, exact))
 
 
 def covered(wanted: Range, kept: Sequence[Range]) -> int:
-    """Number of code points of `wanted` that lie in `kept`, whose ranges must not overlap each other."""
+    """Number of code points of `wanted` that are in `kept`. The kept ranges must not overlap."""
     start, end = wanted
     return sum(max(0, min(end, right) - max(start, left)) for left, right in kept)
 
 
 def is_kept(wanted: Range, kept: Sequence[Range], share: float = 0.5) -> bool:
-    """Whether at least `share` of the code points of `wanted` are in `kept` (EFFCOMP's RQ4 counts a fact at
-    half)."""
+    """Whether at least `share` of the code points of `wanted` are in `kept`. EFFCOMP's RQ4 uses one half."""
     return covered(wanted, kept) >= share * (wanted[1] - wanted[0])
 
 
 def span_recall(wanted: Sequence[Range], kept: Sequence[Range], share: float = 0.5) -> float:
-    """Share of the ranges in `wanted` that `is_kept`, in [0, 1]. Raises ValueError when nothing is wanted."""
+    """Share of the wanted ranges that are kept, in [0, 1]. Raises ValueError if `wanted` is empty."""
     if not wanted:
         raise ValueError("span_recall needs at least one wanted range")
     return sum(is_kept(one, kept, share) for one in wanted) / len(wanted)
 
 
 def compression_rate(tokens_before: int, tokens_after: int) -> float:
-    """tau of EFFCOMP: tokens kept over tokens given; 1.0 for an empty input. Raises ValueError on negative
-    counts."""
+    """tau of EFFCOMP: tokens after over tokens before; 1.0 for an empty input.
+
+    Raises ValueError for a negative count.
+    """
     if tokens_before < 0 or tokens_after < 0:
         raise ValueError("token counts cannot be negative")
     return tokens_after / tokens_before if tokens_before else 1.0
 
 
 def compression_ratio(tokens_before: int, tokens_after: int) -> float:
-    """1/tau: how many times shorter the output is; infinite when nothing is left of a non-empty input."""
+    """1 / tau: how many times shorter the output is; infinite if nothing is left of a non-empty input."""
     rate = compression_rate(tokens_before, tokens_after)
     return 1.0 / rate if rate else float("inf")
 
 
-def _best(prediction: str, answers: Sequence[str], score: Callable[[str, str], float]) -> float:
+def _score_best(prediction: str, answers: Sequence[str], score: Callable[[str, str], float]) -> float:
     if not answers:
         raise ValueError("a prediction is scored against at least one answer; pass [''] for 'no answer'")
     normalized = normalize_answer(prediction)
     return max(score(normalized, normalize_answer(answer)) for answer in answers)
 
 
-def _f1(prediction: str, answer: str) -> float:
+def _compute_f1(prediction: str, answer: str) -> float:
     predicted, expected = prediction.split(), answer.split()
     if not predicted or not expected:
         return float(predicted == expected)

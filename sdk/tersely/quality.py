@@ -1,11 +1,11 @@
-"""How good a compression is, without a model: Q_com of ZipRL (equation 1 and appendix G).
+"""The quality of a compression without a model: Q_com of ZipRL (equation 1 and appendix G).
 
-Four parts, each in [0, 1]: does the text have the length of its level, the shape of its level, the source's
-words that the question asks for, and the form of prose? Cheap enough to score every turn of an agent;
-training uses the same functions as a reward. Every function is pure.
+It has four parts, each in [0, 1]: the length of the text against its level, its words and sentences against
+its level, the keywords that it keeps, and the completeness of its prose. It is fast enough for every turn of
+an agent, and training uses it as a reward. Every function is pure.
 
-Words, stopwords and the levels' bounds are those of English; elsewhere scores still rank texts of one
-language.
+Words, stopwords and the bounds of the levels are those of English. In another language the scores still rank
+texts of that language.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RATIO_WEIGHT, LEVEL_WEIGHT, INFO_WEIGHT, SEM_WEIGHT = 0.3, 0.1, 0.4, 0.2
 _EPSILON = 1e-9
 _SHORTEST_KEYWORD = 4
 _SENTENCE_WORDS = 3
-"""Fewest words of what counts as a sentence."""
+"""Fewest words of a sentence."""
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _TERMINATOR = re.compile(r"[.!?…。！？؟।]")
 
@@ -87,28 +87,28 @@ def ratio_score(length: int, level: Level) -> float:
 
 
 def info_score(text: str, source: str, query: str) -> float:
-    """Q_info (equations 8 to 10): keywords of the query, and of the source, that the text keeps.
+    """Q_info (equations 8 to 10): keywords of the query and of the source that the text keeps.
 
-    Query keywords that are not in the source count neither way: equation 9 as printed would credit a text
-    that makes them up, and exceed the 1 at which appendix T says that it caps.
+    Query keywords that the source does not contain are ignored. Equation 9 as printed would reward a text
+    that invents them, and could exceed 1, the maximum according to appendix T.
     """
-    kept, held = keywords(text), keywords(source)
-    wanted = keywords(query) & held
-    general = _general(text, source, kept, held)
-    if not wanted:
+    in_text, in_source = find_keywords(text), find_keywords(source)
+    in_both = find_keywords(query) & in_source
+    general = _score_overlap(text, source, in_text, in_source)
+    if not in_both:
         return general
-    return 0.7 * len(wanted & kept) / (len(wanted) + _EPSILON) + 0.3 * general
+    return 0.7 * len(in_both & in_text) / (len(in_both) + _EPSILON) + 0.3 * general
 
 
-def _general(text: str, source: str, kept: set[str], held: set[str]) -> float:
-    """S_gen (equation 10); |x| and |y| are characters."""
-    overlap = len(kept & held) / (len(held) + _EPSILON)
+def _score_overlap(text: str, source: str, in_text: set[str], in_source: set[str]) -> float:
+    """S_gen (equation 10); |x| and |y| are numbers of characters."""
+    overlap = len(in_text & in_source) / (len(in_source) + _EPSILON)
     length = min(1.0, 2.0 * len(text) / len(source)) if source else 0.0
     return 0.6 * overlap + 0.4 * length
 
 
 def completeness_score(text: str, level: Level) -> float:
-    """Q_sem (equation 11): penalties for what is no prose."""
+    """Q_sem (equation 11): penalties for text that is not complete prose."""
     sentences = count_sentences(text)
     structure = 1.0
     if not sentences:
@@ -121,7 +121,7 @@ def completeness_score(text: str, level: Level) -> float:
 
 
 def level_score(words: int, sentences: int, level: Level) -> float:
-    """Q_level (equations 12 to 14)."""
+    """Q_level (equations 12 to 14): the numbers of words and sentences against those of the level."""
     low, high = level.words
     if words < low:
         by_words = words / low
@@ -133,8 +133,8 @@ def level_score(words: int, sentences: int, level: Level) -> float:
     return 0.7 * by_words + 0.3 * by_sentences
 
 
-def keywords(text: str) -> set[str]:
-    """Words of four letters or more that are no stopwords, in lower case."""
+def find_keywords(text: str) -> set[str]:
+    """Words of four or more letters in lower case, without stopwords."""
     words = (word.lower() for word in _WORD.findall(text))
     return {word for word in words if len(word) >= _SHORTEST_KEYWORD and word not in STOPWORDS}
 
@@ -144,6 +144,6 @@ def count_words(text: str) -> int:
 
 
 def count_sentences(text: str) -> int:
-    """Sentences of at least three words, half of them different: "ferry ferry ferry ferry" is none."""
-    found = ([w.lower() for w in _WORD.findall(text, u.start, u.end)] for u in split_units(text))
-    return sum(len(words) >= _SENTENCE_WORDS and 2 * len(set(words)) >= len(words) for words in found)
+    """Number of sentences with three or more words, at least half of them different."""
+    sentences = ([w.lower() for w in _WORD.findall(text, u.start, u.end)] for u in split_units(text))
+    return sum(len(words) >= _SENTENCE_WORDS and 2 * len(set(words)) >= len(words) for words in sentences)

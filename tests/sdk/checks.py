@@ -1,4 +1,4 @@
-"""The guarantees of a compression, as assertions over any input and its result."""
+"""The guarantees of a compression, as assertions on an input and its result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def check_all(
     rate: float | None = None,
     max_docs: int | None = None,
 ) -> None:
-    """Guarantees 1, 2, 5 and 6, and that every part of the receipt agrees with every other."""
+    """Guarantees 1, 2, 5 and 6, and that all parts of the receipt agree."""
     check_cover(result, docs)
     check_pieces(result, docs)
     check_size(result, docs, count, budget=budget, rate=rate)
@@ -33,7 +33,7 @@ def check_all(
 
 
 def check_cover(result: Compression, docs: Sequence[Document]) -> None:
-    """Kept and dropped spans hold every non-blank code point exactly once."""
+    """Kept and dropped spans contain every non-blank code point exactly once."""
     for index, document in enumerate(docs):
         spans = sorted((s for s in (*result.kept, *result.dropped) if s.doc == index), key=lambda s: s.start)
         assert all(left.end <= right.start for left, right in pairwise(spans)), "spans overlap"
@@ -59,7 +59,7 @@ def check_pieces(result: Compression, docs: Sequence[Document]) -> None:
         assert after is not None
         if before is not None and before.doc == after.doc:
             assert before.end < after.start, "pieces are out of order"
-            assert gap in ("", " ", "\n", "\r", "\r\n"), f"strange separator {gap!r}"
+            assert gap in ("", " ", "\n", "\r", "\r\n"), f"unexpected separator {gap!r}"
         else:
             title = docs[after.doc].title
             head = f"{title}\n" if title and title.strip() else ""
@@ -89,7 +89,7 @@ def check_size(
     budget: int | None,
     rate: float | None,
 ) -> None:
-    """Never over the limit, never longer than the input, and the numbers are those of the counter."""
+    """The text exceeds neither limit nor input, and the token counts are those of the counter."""
     assert result.tokens_after == (count(result.text) if result.text else 0)
     assert result.tokens_after <= result.tokens_before
     heads = sum(len(d.title) + 1 for d in docs if d.title and d.title.strip() and d.text.strip())
@@ -104,7 +104,7 @@ def check_size(
 
 
 def check_wholeness(result: Compression, docs: Sequence[Document]) -> None:
-    """Kept units are whole; only what is marked as truncated may be part of one, and no sentence ever is."""
+    """Kept units are whole, except units of structure that are marked as truncated."""
     units = [{(u.start, u.end): u for u in split_units(document.text)} for document in docs]
     for span in result.kept:
         if span.reason != "truncated":
@@ -115,7 +115,7 @@ def check_wholeness(result: Compression, docs: Sequence[Document]) -> None:
 
 
 def check_documents(result: Compression, docs: Sequence[Document], max_docs: int | None) -> None:
-    """The list of documents tells the same story as the text and the spans."""
+    """The documents agree with the text and the spans."""
     assert [span for document in result.documents for span in document.spans] == list(result.kept)
     for document in result.documents:
         source = docs[document.source]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# A shared machine may stop a test for a moment; the stress program watches for inputs that are really slow.
+# No deadline, since a shared machine may pause a test. The stress program finds inputs that are really slow.
 settings.register_profile("tersely", deadline=None)
 settings.load_profile("tersely")
 

@@ -13,18 +13,18 @@ from tersely.selector import DocumentScores, ScoredInput
 
 
 class FakeScorer:
-    """Words shared with the query, and a little noise from the unit's own text so that ties are rare."""
+    """Scores a unit by the words that it shares with the query, plus noise from its text against ties."""
 
     threshold = 0.4
     length_price = 0.0
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        wanted = _words(query)
-        return [_score(wanted, document) for document in documents]
+        words = _find_words(query)
+        return [_score_document(words, document) for document in documents]
 
 
 class BrokenScorer:
-    """Fails the way it is told to."""
+    """Raises an exception, or returns prepared scores."""
 
     threshold = 0.5
     length_price = 0.0
@@ -38,23 +38,11 @@ class BrokenScorer:
         return self.failure
 
 
-def _score(wanted: frozenset[str], document: ScoredInput) -> DocumentScores:
-    texts = [document.text[unit.start : unit.end] for unit in document.units]
-    scores = np.array([_share(wanted, text) for text in texts], dtype=np.float64)
-    return DocumentScores(float(scores.max(initial=0.0)), scores.tolist())
-
-
-def _share(wanted: frozenset[str], text: str) -> float:
-    noise = zlib.crc32(text.encode("utf-8", "surrogatepass")) / 2**32
-    return 0.6 * len(wanted & _words(text)) / max(1, len(wanted)) + 0.4 * noise * noise
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", text.lower()))
-
-
 class Letters:
-    """An embedder that counts letters: deterministic, and texts of the same letters get the same vector."""
+    """An embedder that counts letters: texts with the same letters get the same vector.
+
+    `embedded` is the number of texts so far.
+    """
 
     name = "letters"
     dimension = 26
@@ -66,3 +54,18 @@ class Letters:
         self.embedded += len(texts)
         rows = np.array([[t.lower().count(chr(97 + i)) for i in range(26)] for t in texts], dtype=np.float32)
         return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)).astype(np.float32)
+
+
+def _score_document(query: frozenset[str], document: ScoredInput) -> DocumentScores:
+    texts = [document.text[unit.start : unit.end] for unit in document.units]
+    scores = np.array([_score_text(query, text) for text in texts], dtype=np.float64)
+    return DocumentScores(float(scores.max(initial=0.0)), scores.tolist())
+
+
+def _score_text(query: frozenset[str], text: str) -> float:
+    noise = zlib.crc32(text.encode("utf-8", "surrogatepass")) / 2**32
+    return 0.6 * len(query & _find_words(text)) / max(1, len(query)) + 0.4 * noise * noise
+
+
+def _find_words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", text.lower()))

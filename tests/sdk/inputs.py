@@ -1,4 +1,4 @@
-"""Random documents of every kind that a caller may hand over, from a seed."""
+"""Random documents of many kinds, from a seed."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ LONG_KINDS = 5
 
 
 def long_document(r: Random, words: int, kind: int) -> Document:
-    """About `words` words, of one of the kinds (0 to 4) that an implementation may be slow on."""
+    """A document of about `words` words, of a kind (0 to 4) that may be slow to process."""
     if kind == 0:
         return Document("word " * words)
     if kind == 1:

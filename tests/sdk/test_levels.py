@@ -1,3 +1,5 @@
+"""Levels of detail: the bounds, and compressions at each level."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -22,7 +24,7 @@ from tests.sdk.fakes import FakeScorer
     ("relevance", "number"),
     [(0, 1), (0.19, 1), (0.2, 2), (0.39, 2), (0.4, 3), (0.5, 3), (0.6, 4), (0.79, 4), (0.8, 5), (1, 5)],
 )
-def test_bounds_belong_to_the_level_above(relevance: float, number: int) -> None:
+def test_a_bound_belongs_to_the_higher_level(relevance: float, number: int) -> None:
     assert choose_level(relevance).number == number
 
 
@@ -33,7 +35,7 @@ def test_detail_rises_with_relevance(one: float, other: float) -> None:
 
 
 @pytest.mark.parametrize("relevance", [-0.01, 1.01, float("nan")])
-def test_what_is_no_share_is_refused(relevance: float) -> None:
+def test_a_relevance_outside_0_to_1_is_refused(relevance: float) -> None:
     with pytest.raises(ValueError, match="pass a share"):
         choose_level(relevance)
 
@@ -53,11 +55,11 @@ def test_words_follow_from_characters() -> None:
         assert level.sentences == high // 60
 
 
-def text_of(words: str, sentences: int) -> str:
+def make_text(words: str, sentences: int) -> str:
     return " ".join(f"Number {i} of {words} stood here." for i in range(sentences))
 
 
-FAR, NEAR = text_of("all tides", 200), text_of("the red light", 200)
+FAR, NEAR = make_text("all tides", 200), make_text("the red light", 200)
 QUERY = "red light"
 
 
@@ -69,12 +71,12 @@ def test_every_document_keeps_what_the_level_allows(level: Level) -> None:
     for document in result.documents:
         assert low <= len(document.text) <= high
     far, near = (len(document.text) for document in result.documents)
-    assert far < low + 50, "sentences below the threshold fill no more than the lower bound"
-    assert near > high - 50, "sentences above it fill the upper one"
+    assert far < low + 50, "sentences below the threshold fill only the lower bound"
+    assert near > high - 50, "sentences above the threshold fill the upper bound"
     checks.check_all(result, [Document(FAR), Document(NEAR)], Compressor(FakeScorer()).token_counter.count)
 
 
-def test_auto_gives_more_detail_to_the_more_relevant() -> None:
+def test_auto_gives_more_detail_to_the_more_relevant_document() -> None:
     result = Compressor(FakeScorer()).compress(QUERY, [FAR, NEAR], level="auto")
     for document in result.documents:
         low, high = choose_level(max(s.score for s in document.spans)).characters
@@ -83,46 +85,46 @@ def test_auto_gives_more_detail_to_the_more_relevant() -> None:
     assert len(near.text) > 3 * len(far.text)
 
 
-def test_a_short_document_is_kept_as_far_as_it_goes() -> None:
+def test_a_short_document_is_kept_whole() -> None:
     result = Compressor(FakeScorer()).compress(QUERY, ["The light is red. The sea is calm."], level=5)
     assert (result.text, result.status) == ("The light is red. The sea is calm.", "unchanged")
 
 
-def test_dropped_spans_say_what_stood_in_the_way() -> None:
+def test_dropped_spans_have_their_reason() -> None:
     result = Compressor(FakeScorer()).compress(QUERY, [FAR, NEAR], level=1)
     assert {s.reason for s in result.dropped if s.doc == 0} == {"threshold"}
     assert {s.reason for s in result.dropped if s.doc == 1} >= {"level"}
 
 
-def test_length_counts_alike_with_and_without_a_limit() -> None:
-    """Without a limit, characters stand in for tokens; a long sentence must not win by that."""
+def test_length_counts_equally_with_and_without_a_limit() -> None:
+    """Without a limit, lengths are characters instead of tokens. A long sentence must not gain by that."""
 
-    class Priced(FakeScorer):
+    class PricedScorer(FakeScorer):
         length_price = 0.5
 
         def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-            own = [[0.98 if len(unit) > 200 else 0.8 for unit in _units(d)] for d in documents]
+            own = [[0.98 if len(unit) > 200 else 0.8 for unit in unit_texts(d)] for d in documents]
             return [DocumentScores(0.9, np.array(scores)) for scores in own]
 
     long = f"The committee {'of the harbour and the lighthouse ' * 12}met."
     text = " ".join([long, *(f"Short sentence number {i} stands here for itself." for i in range(12))])
-    compressor = Compressor(Priced())
+    compressor = Compressor(PricedScorer())
     free = compressor.compress("?", [text], level=1)
     limited = compressor.compress("?", [text], level=1, budget=10**6)
     assert free.text == limited.text
     assert long not in free.text
 
 
-def _units(document: ScoredInput) -> list[str]:
+def unit_texts(document: ScoredInput) -> list[str]:
     return [document.text[u.start : u.end] for u in document.units]
 
 
-def test_a_limit_beside_it_holds_too() -> None:
+def test_a_limit_holds_in_addition_to_the_level() -> None:
     compressor = Compressor(FakeScorer())
     result = compressor.compress(QUERY, [FAR, NEAR], level=2, budget=60)
     assert result.tokens_after <= 60
-    roomy = compressor.compress(QUERY, [FAR, NEAR], level=2, budget=100_000)
-    assert [900 < len(d.text) <= 1000 for d in roomy.documents] == [True, True]
+    generous = compressor.compress(QUERY, [FAR, NEAR], level=2, budget=100_000)
+    assert [900 < len(d.text) <= 1000 for d in generous.documents] == [True, True]
 
 
 @pytest.mark.parametrize("level", [1, "auto"])
@@ -137,7 +139,7 @@ def test_a_table_longer_than_its_level_is_cut_at_its_rows(level: Detail) -> None
     checks.check_all(result, [Document(table)], Compressor(FakeScorer()).token_counter.count)
 
 
-def test_recall_says_whether_the_level_stood_in_the_way() -> None:
+def test_recall_is_not_met_if_the_level_drops_what_it_needs() -> None:
     scorer = FakeScorer()
     scorer.calibration = Calibration(tuple(i / 100 for i in range(100)))
     compressor = Compressor(scorer)

@@ -1,4 +1,4 @@
-"""Every branch of ZipRL's appendix G, against values worked out by hand."""
+"""Every branch of ZipRL's appendix G, against values computed by hand."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tersely.quality import (
     completeness_score,
     count_sentences,
     count_words,
+    find_keywords,
     info_score,
-    keywords,
     level_score,
     quality,
     ratio_score,
@@ -36,7 +36,7 @@ ONE, TWO, THREE, FOUR, FIVE = LEVELS
         (6000, 0.15),  # 0.3 * 3000 / 6000
     ],
 )
-def test_ratio_equation_7(length: int, score: float) -> None:
+def test_ratio_score_follows_equation_7(length: int, score: float) -> None:
     assert ratio_score(length, THREE) == pytest.approx(score)
 
 
@@ -54,7 +54,7 @@ def test_ratio_equation_7(length: int, score: float) -> None:
         (150, 132, 0.7 + 0.3 * 0.3),  # 33 / 132, but at least 0.3
     ],
 )
-def test_level_equations_12_to_14(words: int, sentences: int, score: float) -> None:
+def test_level_score_follows_equations_12_to_14(words: int, sentences: int, score: float) -> None:
     assert level_score(words, sentences, THREE) == pytest.approx(score)
 
 
@@ -74,7 +74,7 @@ SENTENCE = "The ferry leaves the harbour at seven in the morning and at noon. "
         (SENTENCE * 93, FIVE, 0.9),  # 1,209 words
     ],
 )
-def test_completeness_equation_11(text: str, level: Level, score: float) -> None:
+def test_completeness_score_follows_equation_11(text: str, level: Level, score: float) -> None:
     assert completeness_score(text, level) == pytest.approx(score)
 
 
@@ -83,11 +83,11 @@ SOURCE = "The ferry leaves the harbour at seven. The museum opens in the afterno
 
 
 def test_keywords_are_long_words_without_stopwords() -> None:
-    assert keywords(SOURCE) == {"ferry", "leaves", "harbour", "seven", "museum", "opens", "afternoon"}
-    assert keywords("Where would THE Ferry-boat go?") == {"ferry-boat"}
+    assert find_keywords(SOURCE) == {"ferry", "leaves", "harbour", "seven", "museum", "opens", "afternoon"}
+    assert find_keywords("Where would THE Ferry-boat go?") == {"ferry-boat"}
 
 
-def test_information_equations_8_to_10() -> None:
+def test_info_score_follows_equations_8_to_10() -> None:
     text = "The ferry leaves at seven."  # 26 characters; ferry, leaves, seven of the seven
     general = 0.6 * 3 / 7 + 0.4 * (2 * 26 / 73)
     # The query's keywords in the source are ferry, leaves and harbour; the text keeps two.
@@ -95,17 +95,17 @@ def test_information_equations_8_to_10() -> None:
     assert info_score(text, SOURCE, query) == pytest.approx(0.7 * 2 / 3 + 0.3 * general)
 
 
-def test_information_without_a_query_keyword_in_the_source_is_general() -> None:
+def test_info_score_without_query_keywords_in_the_source_is_the_general_part() -> None:
     assert info_score(SOURCE, SOURCE, "Who won?") == pytest.approx(0.6 + 0.4)
     assert info_score("Nothing else.", SOURCE, "Who won the cup?") == pytest.approx(0.4 * 2 * 13 / 73)
     assert info_score("", "", "Who won?") == 0.0
 
 
-def test_keywords_that_the_source_lacks_earn_nothing() -> None:
+def test_keywords_that_the_source_lacks_earn_no_score() -> None:
     query = "When does the ferry to Norderney leave?"
     honest = "The ferry leaves at seven."
-    made_up = "The ferry, Norderney, seven"  # as long
-    assert info_score(made_up, SOURCE, query) <= info_score(honest, SOURCE, query)
+    invented = "The ferry, Norderney, seven"  # as long
+    assert info_score(invented, SOURCE, query) <= info_score(honest, SOURCE, query)
 
 
 def test_the_total_is_equation_1() -> None:
@@ -114,12 +114,12 @@ def test_the_total_is_equation_1() -> None:
     )
 
 
-def test_a_good_compression_gets_full_marks_for_its_form() -> None:
+def test_a_good_compression_has_full_scores_for_its_form() -> None:
     source = SENTENCE * 40
     text = SENTENCE * 12  # 792 characters, 156 words, 12 sentences
-    found = quality(text, source, "When does the ferry leave the harbour?", TWO)
-    assert (found.ratio, found.level, found.sem) == (1.0, 1.0, 1.0)
-    assert found.info == pytest.approx(0.7 + 0.3 * (0.6 + 0.4 * 2 * 12 / 40))
+    result = quality(text, source, "When does the ferry leave the harbour?", TWO)
+    assert (result.ratio, result.level, result.sem) == (1.0, 1.0, 1.0)
+    assert result.info == pytest.approx(0.7 + 0.3 * (0.6 + 0.4 * 2 * 12 / 40))
 
 
 texts = st.one_of(
@@ -128,9 +128,9 @@ texts = st.one_of(
 
 
 @given(texts, texts, texts, st.sampled_from(LEVELS))
-def test_every_part_is_a_share(text: str, source: str, query: str, level: Level) -> None:
-    found = quality(text, source, query, level)
-    for part in (found.ratio, found.level, found.info, found.sem, found.total):
+def test_every_part_is_between_0_and_1(text: str, source: str, query: str, level: Level) -> None:
+    result = quality(text, source, query, level)
+    for part in (result.ratio, result.level, result.info, result.sem, result.total):
         assert 0.0 <= part <= 1.0
 
 
@@ -138,9 +138,9 @@ WORDS = [f"word{i:03}" for i in range(200)]
 
 
 @st.composite
-def stuffed_and_honest(draw: st.DrawFn) -> tuple[str, str, str, str, Level]:
-    """A text that strings query keywords together; whole sentences of the source that hold them all too, no
-    shorter; the source; the query; the level for which both have the right length."""
+def stuffed_and_honest_texts(draw: st.DrawFn) -> tuple[str, str, str, str, Level]:
+    """A text of repeated query keywords; whole sentences of the source that contain all of them and are not
+    shorter; the source; the query; and the level for which both texts have the right length."""
     rng = draw(st.randoms(use_true_random=False))
     level = draw(st.sampled_from(LEVELS))
     query = rng.sample(WORDS, 3)
@@ -157,20 +157,20 @@ def stuffed_and_honest(draw: st.DrawFn) -> tuple[str, str, str, str, Level]:
 
 
 @settings(max_examples=50)
-@given(stuffed_and_honest())
-def test_keyword_stuffing_does_not_pay(texts: tuple[str, str, str, str, Level]) -> None:
-    """Appendix T: redundant query keywords score less than what they push out."""
+@given(stuffed_and_honest_texts())
+def test_repeated_keywords_lower_the_quality(texts: tuple[str, str, str, str, Level]) -> None:
+    """Appendix T: redundant query keywords score less than the sentences that they replace."""
     stuffed, honest, source, query, level = texts
     assert quality(stuffed, source, query, level).total < quality(honest, source, query, level).total
 
 
-def test_repeating_a_keyword_never_raises_its_coverage() -> None:
+def test_repeating_a_keyword_does_not_raise_the_info_score() -> None:
     query = "When does the ferry leave the harbour?"
     once, often = "ferry harbour" + " x" * 60, "ferry harbour" + " ferry" * 20
     assert len(once) == len(often)
     assert info_score(often, SOURCE, query) == info_score(once, SOURCE, query)
 
 
-def test_counts() -> None:
+def test_words_and_sentences_are_counted() -> None:
     assert count_words("It's 7 o'clock, well-known.") == 4
     assert count_sentences("The ferry leaves at seven. Yes. It comes back at nine.") == 2

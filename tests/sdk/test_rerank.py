@@ -1,4 +1,4 @@
-"""Rerankers in front of the selector, and the HTTP one against a real server on loopback."""
+"""Rerankers before the selector, and the HTTP reranker against a local server."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ DOCS = [
 ]
 
 
-class Fixed:
-    """Ranks by a list of scores, one per filled document."""
+class FixedReranker:
+    """Gives a list of scores, one per document with text."""
 
     def __init__(self, *scores: float) -> None:
         self.scores = scores
@@ -36,7 +36,7 @@ class Fixed:
         return self.scores
 
 
-class Counting(FakeScorer):
+class RecordingScorer(FakeScorer):
     calibration: Calibration | None = None
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Counting(FakeScorer):
 
 
 def test_the_reranker_decides_order_and_which_documents_stay() -> None:
-    result = Compressor(FakeScorer(), reranker=Fixed(0.1, 0.9, 0.5)).compress(
+    result = Compressor(FakeScorer(), reranker=FixedReranker(0.1, 0.9, 0.5)).compress(
         QUERY, DOCS, budget=1000, max_docs=2, order="rerank"
     )
     assert [d.source for d in result.documents] == [1, 3]
@@ -57,45 +57,47 @@ def test_the_reranker_decides_order_and_which_documents_stay() -> None:
     check_all(result, DOCS, Compressor(FakeScorer()).token_counter.count, budget=1000, max_docs=2)
 
 
-def test_documents_that_it_ranks_low_are_not_read() -> None:
-    scorer = Counting()
-    Compressor(scorer, reranker=Fixed(0.1, 0.9, 0.5)).compress(QUERY, DOCS, budget=20, max_docs=1)
+def test_the_selector_does_not_read_documents_with_a_low_rank() -> None:
+    scorer = RecordingScorer()
+    Compressor(scorer, reranker=FixedReranker(0.1, 0.9, 0.5)).compress(QUERY, DOCS, budget=20, max_docs=1)
     assert scorer.read == [DOCS[1].text]
     scorer.read.clear()
-    Compressor(scorer, reranker=Fixed(0.1, 0.9, 0.5)).compress(QUERY, DOCS, budget=20)
+    Compressor(scorer, reranker=FixedReranker(0.1, 0.9, 0.5)).compress(QUERY, DOCS, budget=20)
     assert scorer.read == [d.text for d in DOCS]
 
 
-def test_it_is_not_asked_where_it_would_change_nothing() -> None:
-    result = Compressor(FakeScorer(), reranker=Fixed()).compress(QUERY, DOCS, budget=20)
+def test_the_reranker_is_not_called_if_it_would_change_nothing() -> None:
+    result = Compressor(FakeScorer(), reranker=FixedReranker()).compress(QUERY, DOCS, budget=20)
     assert result.status == "compressed"
 
 
-def test_a_promise_does_not_reach_documents_that_were_not_read() -> None:
-    scorer = Counting()
-    scorer.calibration = Calibration((0.99,) * 30)  # every unit that was read is below it
-    compressor = Compressor(scorer, reranker=Fixed(0.1, 0.9, 0.5))
+def test_recall_is_not_met_if_documents_are_not_read() -> None:
+    scorer = RecordingScorer()
+    scorer.calibration = Calibration((0.99,) * 30)  # every unit has a lower score
+    compressor = Compressor(scorer, reranker=FixedReranker(0.1, 0.9, 0.5))
     assert compressor.compress(QUERY, DOCS, recall=0.9).recall_met is True
     assert compressor.compress(QUERY, DOCS, recall=0.9, max_docs=1).recall_met is False
     assert compressor.compress(QUERY, DOCS, recall=0.9, max_docs=3).recall_met is True
 
 
 def test_ties_go_to_the_earlier_document() -> None:
-    result = Compressor(FakeScorer(), reranker=Fixed(0.5, 0.5, 0.5)).compress(
+    result = Compressor(FakeScorer(), reranker=FixedReranker(0.5, 0.5, 0.5)).compress(
         QUERY, DOCS, budget=1000, max_docs=1
     )
     assert [d.source for d in result.documents] == [0]
 
 
 @pytest.mark.parametrize("scores", [(0.1,), (0.1, float("nan"), 0.2)])
-def test_a_reranker_that_fails_gives_the_documents_back(scores: tuple[float, ...]) -> None:
-    result = Compressor(FakeScorer(), reranker=Fixed(*scores)).compress(QUERY, DOCS, budget=12, max_docs=2)
+def test_a_failing_reranker_leaves_the_documents_unchanged(scores: tuple[float, ...]) -> None:
+    result = Compressor(FakeScorer(), reranker=FixedReranker(*scores)).compress(
+        QUERY, DOCS, budget=12, max_docs=2
+    )
     assert result.status == "failed_open"
     assert "reranker" in (result.reason or "")
     assert not result.dropped
 
 
-def test_something_else_is_no_reranker() -> None:
+def test_an_object_without_rank_is_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"rank\(\)"):
         Compressor(FakeScorer(), reranker="bge-reranker")
 
@@ -106,21 +108,23 @@ def serve() -> Iterator[Serve]:
         yield start
 
 
-def by_length(texts: Sequence[str]) -> list[tuple[int, float]]:
+def rank_by_length(texts: Sequence[str]) -> list[tuple[int, float]]:
     """Indices and scores, the best first, as servers sort them."""
     return sorted(((i, len(t) / 100) for i, t in enumerate(texts)), key=lambda pair: -pair[1])
 
 
-def openai_style(body: dict[str, Any]) -> tuple[int, Any]:
-    return 200, {"results": [{"index": i, "relevance_score": s} for i, s in by_length(body["documents"])]}
+def answer_like_openai(body: dict[str, Any]) -> tuple[int, Any]:
+    return 200, {
+        "results": [{"index": i, "relevance_score": s} for i, s in rank_by_length(body["documents"])]
+    }
 
 
-def tei_style(body: dict[str, Any]) -> tuple[int, Any]:
-    return 200, [{"index": i, "score": s} for i, s in by_length(body["texts"])]
+def answer_like_tei(body: dict[str, Any]) -> tuple[int, Any]:
+    return 200, [{"index": i, "score": s} for i, s in rank_by_length(body["texts"])]
 
 
 def test_an_endpoint_ranks_inside_a_compression(serve: Serve) -> None:
-    server = serve(openai_style)
+    server = serve(answer_like_openai)
     reranker = RerankEndpoint(server.url, model="bge", api_key="secret")
     result = Compressor(FakeScorer(), reranker=reranker).compress(QUERY, DOCS, budget=1000, order="rerank")
     assert [d.source for d in result.documents] == [0, 3, 1]
@@ -131,43 +135,43 @@ def test_an_endpoint_ranks_inside_a_compression(serve: Serve) -> None:
     assert authorization == "Bearer secret"
 
 
-def test_an_endpoint_of_tei(serve: Serve) -> None:
-    server = serve(tei_style)
-    found = RerankEndpoint(server.url, style="tei").rank(QUERY, [DOCS[0], DOCS[1]])
-    assert found == [0.57, 0.44]
+def test_an_endpoint_supports_tei(serve: Serve) -> None:
+    server = serve(answer_like_tei)
+    scores = RerankEndpoint(server.url, style="tei").rank(QUERY, [DOCS[0], DOCS[1]])
+    assert scores == [0.57, 0.44]
     assert server.asked[0][0] == {
         "query": QUERY,
         "texts": ["Lighthouse\nThe lighthouse was built in 1861. It is white.", DOCS[1].text],
-        "truncate": True,  # else a document over the model's length refuses all of them
+        "truncate": True,  # otherwise one document that is too long fails the whole request
     }
 
 
-def test_tei_takes_32_texts_at_once(serve: Serve) -> None:
-    server = serve(tei_style)
+def test_tei_gets_32_texts_per_request(serve: Serve) -> None:
+    server = serve(answer_like_tei)
     documents = [Document("x" * n) for n in range(1, 71)]
-    found = RerankEndpoint(server.url, style="tei").rank(QUERY, documents)
-    assert found == [n / 100 for n in range(1, 71)]
+    scores = RerankEndpoint(server.url, style="tei").rank(QUERY, documents)
+    assert scores == [n / 100 for n in range(1, 71)]
     assert [len(body["texts"]) for body, _ in server.asked] == [32, 32, 6]
 
 
-def test_a_redirect_is_not_followed_and_no_key_leaves(serve: Serve) -> None:
-    elsewhere = serve(openai_style)
+def test_a_redirect_is_not_followed(serve: Serve) -> None:
+    target = serve(answer_like_openai)
     server = serve(lambda _: (302, {}))
-    server.location = elsewhere.url
+    server.location = target.url
     with pytest.raises(TerselyError, match="HTTP 302"):
         RerankEndpoint(server.url, api_key="secret", retries=0).rank(QUERY, DOCS[:2])
-    assert not elsewhere.asked
+    assert not target.asked
 
 
-def test_a_busy_server_is_asked_again(serve: Serve) -> None:
+def test_a_request_to_a_busy_server_is_repeated(serve: Serve) -> None:
     codes = iter([503, 429, 200])
-    server = serve(lambda body: (next(codes), openai_style(body)[1]))
+    server = serve(lambda body: (next(codes), answer_like_openai(body)[1]))
     assert len(RerankEndpoint(server.url, retries=2).rank(QUERY, DOCS[:2])) == 2
     assert len(server.asked) == 3
 
 
 @pytest.mark.parametrize(
-    ("code", "value", "complaint"),
+    ("code", "value", "message"),
     [
         (401, {}, "HTTP 401"),
         (200, b"<html>", "JSON"),
@@ -178,33 +182,33 @@ def test_a_busy_server_is_asked_again(serve: Serve) -> None:
         (200, 7, "did not score each"),
     ],
 )
-def test_nonsense_from_a_server_is_an_error(serve: Serve, code: int, value: object, complaint: str) -> None:
+def test_a_malformed_answer_is_an_error(serve: Serve, code: int, value: object, message: str) -> None:
     server = serve(lambda _: (code, value))
     endpoint = RerankEndpoint(server.url, retries=0)
-    with pytest.raises(TerselyError, match=complaint):
+    with pytest.raises(TerselyError, match=message):
         endpoint.rank(QUERY, DOCS[:2])
-    opened = Compressor(FakeScorer(), reranker=endpoint).compress(QUERY, DOCS, budget=12, order="rerank")
-    assert opened.status == "failed_open"
-    assert complaint in (opened.reason or "")
+    result = Compressor(FakeScorer(), reranker=endpoint).compress(QUERY, DOCS, budget=12, order="rerank")
+    assert result.status == "failed_open"
+    assert message in (result.reason or "")
 
 
-def test_an_answer_that_breaks_off_is_asked_for_again(serve: Serve) -> None:
-    server = serve(openai_style)
+def test_a_request_with_an_incomplete_answer_is_repeated(serve: Serve) -> None:
+    server = serve(answer_like_openai)
     server.withheld = 7
     with pytest.raises(TerselyError, match="gave no answer"):
         RerankEndpoint(server.url, retries=1, timeout_s=5.0).rank(QUERY, DOCS[:2])
     assert len(server.asked) == 2
 
 
-def test_a_slow_and_an_absent_server(serve: Serve) -> None:
-    server = serve(lambda body: (time.sleep(1.0), openai_style(body))[1])
+def test_a_slow_or_unreachable_server_is_an_error(serve: Serve) -> None:
+    server = serve(lambda body: (time.sleep(1.0), answer_like_openai(body))[1])
     with pytest.raises(TerselyError, match=r"(?i)timed? ?out"):
         RerankEndpoint(server.url, timeout_s=0.1, retries=0).rank(QUERY, DOCS[:2])
     with pytest.raises(TerselyError, match="gave no answer"):
         RerankEndpoint("http://127.0.0.1:9/rerank", retries=0).rank(QUERY, DOCS[:2])
 
 
-def test_addresses_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusable_addresses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for url in ("rerank", "file:///etc/passwd", "http:///x"):
         with pytest.raises(InvalidInputError, match="HTTP address"):
             RerankEndpoint(url)

@@ -1,4 +1,4 @@
-"""Units of prose: where sentences end in hand-written hard cases, and what holds for any string at all."""
+"""Units of prose: where sentences end in difficult cases, and what holds for every string."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.sdk.inputs import BREAKS, EMOJI, JUNK, long_document
 from tests.sdk.inputs import text as random_text
 
 
-def bodies(text: str) -> list[str]:
+def unit_texts(text: str) -> list[str]:
     return [text[unit.start : unit.end] for unit in split_units(text)]
 
 
 ENGLISH = {
     "two": ["The lamp was lit.", "Nobody saw it."],
     "title": ["Dr. Anna Weiss met Mr. Cole and Prof. Ito.", "They talked for an hour."],
-    "title not known to the library": ["Ms. Ortega signed the lease.", "Mx. Lane did not."],
+    "title that sentencex does not know": ["Ms. Ortega signed the lease.", "Mx. Lane did not."],
     "for example": ["Bring warm things, e.g. a coat or a scarf.", "It will be cold."],
     "that is": ["The keeper, i.e. the man with the key, was away.", "We waited."],
     "country": ["The U.S. Navy bought the island.", "It paid in gold."],
@@ -52,15 +52,15 @@ ENGLISH = {
     "ellipsis at the end": ["The rope began to slip...", "Then it held."],
     "enumerators": ["We follow two steps.", "1. First we measure.", "2. Then we cut."],
     "enumerators in brackets": ["There are two.", "(a) The first is old.", "(b) The second is new."],
-    "last one open": ["The first is complete.", "The second has no stop"],
+    "last one without a stop": ["The first is complete.", "The second has no stop"],
 }
 
 
 @pytest.mark.parametrize("sentences", ENGLISH.values(), ids=ENGLISH.keys())
 @pytest.mark.parametrize("gap", [" ", "  ", "\t"], ids=["space", "two spaces", "tab"])
-def test_english_sentences(sentences: list[str], gap: str) -> None:
+def test_english_sentences_are_split(sentences: list[str], gap: str) -> None:
     text = gap.join(sentences)
-    assert bodies(text) == sentences
+    assert unit_texts(text) == sentences
     assert {(unit.kind, unit.atomic) for unit in split_units(text)} == {("sentence", False)}
 
 
@@ -73,8 +73,8 @@ def test_english_sentences(sentences: list[str], gap: str) -> None:
     ],
 )
 @pytest.mark.xfail(reason="sentencex keeps these together: a unit too long, but nothing is lost")
-def test_known_misses(sentences: list[str]) -> None:
-    assert bodies(" ".join(sentences)) == sentences
+def test_known_mistakes(sentences: list[str]) -> None:
+    assert unit_texts(" ".join(sentences)) == sentences
 
 
 OTHER_SCRIPTS = {
@@ -95,21 +95,21 @@ OTHER_SCRIPTS = {
 
 
 @pytest.mark.parametrize("sentences", OTHER_SCRIPTS.values(), ids=OTHER_SCRIPTS.keys())
-def test_other_scripts(sentences: list[str]) -> None:
-    assert bodies(" ".join(sentences)) == sentences
+def test_sentences_in_other_scripts_are_split(sentences: list[str]) -> None:
+    assert unit_texts(" ".join(sentences)) == sentences
 
 
 @pytest.mark.parametrize("name", ["chinese", "chinese quotation", "japanese", "japanese quotation goes on"])
-def test_scripts_without_spaces(name: str) -> None:
-    assert bodies("".join(OTHER_SCRIPTS[name])) == OTHER_SCRIPTS[name]
+def test_scripts_without_spaces_are_split(name: str) -> None:
+    assert unit_texts("".join(OTHER_SCRIPTS[name])) == OTHER_SCRIPTS[name]
 
 
-def test_thai_is_parted_at_spaces_between_long_phrases() -> None:
+def test_thai_is_split_at_spaces_between_long_phrases() -> None:
     first = "ประภาคารแห่งนี้สร้างขึ้นบนเนินเขาเหนือท่าเรือเก่า"
     second = "ทุกคืนคนเฝ้าจะขึ้นไปจุดไฟเพื่อให้เรือกลับบ้านได้"
     assert len(first) >= 40
-    assert bodies(f"{first} {second}") == [first, second]
-    assert bodies("เขา มา เร็ว") == ["เขา มา เร็ว"]
+    assert unit_texts(f"{first} {second}") == [first, second]
+    assert unit_texts("เขา มา เร็ว") == ["เขา มา เร็ว"]
 
 
 @pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r", "\u2028", "\x85"], ids=ascii)
@@ -120,15 +120,15 @@ def test_wrapped_lines_are_one_paragraph(line_break: str) -> None:
         "finished. A storm took him in the spring of that year.",
     ]
     text = line_break.join(lines)
-    assert bodies(text) == [
+    assert unit_texts(text) == [
         line_break.join(["The lighthouse stands on the northern cliff, above the", "old harbour."]),
         line_break.join(["It was built by Dr. Weiss, who never saw it", "finished."]),
         "A storm took him in the spring of that year.",
     ]
 
 
-def test_short_lines_stand_for_themselves() -> None:
-    assert bodies("Roses for Ada\nTulips for Ben\nNothing for me") == [
+def test_short_lines_are_units_of_their_own() -> None:
+    assert unit_texts("Roses for Ada\nTulips for Ben\nNothing for me") == [
         "Roses for Ada",
         "Tulips for Ben",
         "Nothing for me",
@@ -136,8 +136,8 @@ def test_short_lines_stand_for_themselves() -> None:
 
 
 @pytest.mark.parametrize("text", ["Done\r\n\r\n", "\r\n Done \r\n\r\n", "\n\nDone", "\tDone\x0b"])
-def test_whitespace_around_a_word(text: str) -> None:
-    assert bodies(text) == ["Done"]
+def test_units_have_no_surrounding_whitespace(text: str) -> None:
+    assert unit_texts(text) == ["Done"]
 
 
 @pytest.mark.parametrize("text", ["", " ", "\r\n\r\n", "\t\n \u2028\u3000\xa0"])
@@ -145,22 +145,22 @@ def test_blank_text_has_no_units(text: str) -> None:
     assert split_units(text) == []
 
 
-def test_crlf_paragraphs_and_offsets() -> None:
+def test_offsets_count_crlf_as_two_code_points() -> None:
     text = "Done.\r\n\r\nThe end came. It was quiet.\r\n"
     assert [(u.start, u.end) for u in split_units(text)] == [(0, 5), (9, 22), (23, 36)]
 
 
 @pytest.mark.parametrize("stray", ["\x00", "\ud800", "\udc80\ud83d"], ids=ascii)
-def test_stray_bytes_move_no_boundary(stray: str) -> None:
-    assert bodies(f"The lamp {stray} was lit. Nobody {stray} saw it.") == [
+def test_invalid_characters_do_not_move_boundaries(stray: str) -> None:
+    assert unit_texts(f"The lamp {stray} was lit. Nobody {stray} saw it.") == [
         f"The lamp {stray} was lit.",
         f"Nobody {stray} saw it.",
     ]
 
 
-def test_offsets_are_code_points_behind_emoji() -> None:
+def test_offsets_are_code_points_after_emoji() -> None:
     text = "Good 👩‍👩‍👧‍👦 news. The 🇩🇪 team won."
-    assert bodies(text) == ["Good 👩‍👩‍👧‍👦 news.", "The 🇩🇪 team won."]
+    assert unit_texts(text) == ["Good 👩‍👩‍👧‍👦 news.", "The 🇩🇪 team won."]
 
 
 # -- any string --
@@ -210,7 +210,7 @@ def test_seams_cover_the_unit_without_gaps(text: str) -> None:
 @settings(max_examples=60)
 @given(strings)
 def test_seams_of_seams_reach_single_code_points(text: str) -> None:
-    """Whatever the budget, cutting again and again ends at pieces that cannot be smaller."""
+    """For any limit, repeated cutting ends at pieces of one code point."""
     for unit in split_units(text)[:5]:
         ranges = [(unit.start, unit.end)]
         for _ in range(5):
@@ -225,11 +225,10 @@ def test_seams_of_seams_reach_single_code_points(text: str) -> None:
 
 @settings(max_examples=60)
 @given(strings)
-def test_line_breaks_of_windows_change_only_offsets(text: str) -> None:
-    """CRLF instead of LF: the same units of the same kinds."""
+def test_crlf_changes_only_offsets(text: str) -> None:
     unix = text.replace("\r", "")
     windows = unix.replace("\n", "\r\n")
-    assert [body.replace("\r\n", "\n") for body in bodies(windows)] == bodies(unix)
+    assert [body.replace("\r\n", "\n") for body in unit_texts(windows)] == unit_texts(unix)
     assert [u.kind for u in split_units(windows)] == [u.kind for u in split_units(unix)]
 
 
@@ -252,11 +251,11 @@ def test_code_is_cut_between_lines() -> None:
     ]
 
 
-def test_crlf_stays_in_one_piece() -> None:
+def test_crlf_is_not_cut() -> None:
     assert parts_of("```\r\na = 1\r\n```", "code") == ["```\r\n", "a = 1\r\n", "```"]
 
 
-def test_json_in_one_line_is_cut_behind_commas_outside_of_strings() -> None:
+def test_json_in_one_line_is_cut_after_commas_outside_strings() -> None:
     assert parts_of('{"a": "x, y", "b": [1, 2]}', "json") == ['{"a": "x, y", ', '"b": [1, ', "2]}"]
 
 
@@ -264,7 +263,7 @@ def test_a_sentence_is_cut_between_words() -> None:
     assert parts_of("One  two\nthree.", "sentence") == ["One  ", "two\n", "three."]
 
 
-def test_a_long_run_is_cut_into_equal_pieces() -> None:
+def test_a_long_run_is_cut_into_equal_parts() -> None:
     assert list(map(len, parts_of("x" * 50, "sentence"))) == [16, 16, 16, 2]
     assert parts_of("灯塔很高", "sentence") == ["灯", "塔", "很", "高"]
 
@@ -279,15 +278,15 @@ def test_a_long_line_of_code_is_cut_between_words() -> None:
 # -- linear time --
 
 
-def seconds(text: str) -> float:
-    began = time.process_time()
+def measure_seconds(text: str) -> float:
+    start = time.process_time()
     units = split_units(text)
     for unit in units:
         seams(text, unit)
-    return time.process_time() - began
+    return time.process_time() - start
 
 
-NASTY: dict[str, Callable[[int], str]] = {
+SLOW_INPUTS: dict[str, Callable[[int], str]] = {
     "endless words": lambda n: "word " * n,
     "one endless word": lambda n: "x" * (n * 5),
     "full stops": lambda n: "a. " * n,
@@ -319,20 +318,20 @@ NASTY: dict[str, Callable[[int], str]] = {
 }
 
 
-@pytest.mark.parametrize("make", NASTY.values(), ids=NASTY.keys())
+@pytest.mark.parametrize("make", SLOW_INPUTS.values(), ids=SLOW_INPUTS.keys())
 def test_time_grows_with_the_length(make: Callable[[int], str]) -> None:
-    """Four times the words must not take sixteen times as long; a floor keeps small times from deciding."""
-    short = min(seconds(make(2_500)), seconds(make(2_500)))
-    assert seconds(make(10_000)) < 10 * max(short, 0.02)
+    """Four times the words must not take sixteen times as long. Very short times do not count."""
+    short = min(measure_seconds(make(2_500)), measure_seconds(make(2_500)))
+    assert measure_seconds(make(10_000)) < 10 * max(short, 0.02)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", NASTY.values(), ids=NASTY.keys())
-def test_two_hundred_thousand_words(make: Callable[[int], str]) -> None:
-    assert seconds(make(200_000)) < 20
+@pytest.mark.parametrize("make", SLOW_INPUTS.values(), ids=SLOW_INPUTS.keys())
+def test_two_hundred_thousand_words_take_less_than_20_seconds(make: Callable[[int], str]) -> None:
+    assert measure_seconds(make(200_000)) < 20
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", range(5))
-def test_long_random_documents(kind: int) -> None:
-    assert seconds(long_document(random.Random(kind), 200_000, kind).text) < 20
+def test_long_random_documents_take_less_than_20_seconds(kind: int) -> None:
+    assert measure_seconds(long_document(random.Random(kind), 200_000, kind).text) < 20

@@ -1,4 +1,4 @@
-"""Structure in a text: found, of the right kind, kept whole, and the prose around it still cut."""
+"""Structure in a text is found, has the right kind and stays whole, and the prose around it is split."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ BEFORE = ["The harbour is old.", "Nobody knows its age."]
 AFTER = ["The lamp still burns.", "It is lit at dusk."]
 
 
-def units(text: str) -> list[tuple[str, str]]:
+def list_units(text: str) -> list[tuple[str, str]]:
     return [(unit.kind, text[unit.start : unit.end]) for unit in split_units(text)]
 
 
-def prose(sentences: list[str]) -> list[tuple[str, str]]:
+def as_sentences(sentences: list[str]) -> list[tuple[str, str]]:
     return [("sentence", sentence) for sentence in sentences]
 
 
@@ -69,16 +69,16 @@ def test_structure_is_one_unit_between_sentences(kind: str, block: str, line_bre
     block = block.replace("\n", line_break)
     gap = 2 * line_break
     text = gap.join([" ".join(BEFORE), block, " ".join(AFTER)])
-    assert units(text) == [*prose(BEFORE), (kind, block.strip()), *prose(AFTER)]
+    assert list_units(text) == [*as_sentences(BEFORE), (kind, block.strip()), *as_sentences(AFTER)]
     assert [unit.atomic for unit in split_units(text)] == [False, False, True, False, False]
 
 
 @pytest.mark.parametrize(("kind", "block"), WHOLE.values(), ids=WHOLE.keys())
-def test_structure_alone(kind: str, block: str) -> None:
-    assert units(block) == [(kind, block.strip())]
+def test_structure_without_prose_is_one_unit(kind: str, block: str) -> None:
+    assert list_units(block) == [(kind, block.strip())]
 
 
-MANY = {
+LINES = {
     "json lines": ("json", ['{"id": 1, "name": "A. B."}', '{"id": 2, "name": "C"}', "[3]"]),
     "bullets": ("list_item", ["- Oil for the lamp. Two cans.", "- A new wick", "- Matches"]),
     "stars": ("list_item", ["* Oil", "* A wick", "* Matches"]),
@@ -87,18 +87,22 @@ MANY = {
     "brackets": ("list_item", ["(a) climb the stairs", "(b) fill the lamp"]),
     "nested": ("list_item", ["- Oil", "  - for the lamp", "  - for the hinges", "- Matches"]),
     "log": ("log", [f"2024-05-01T12:00:0{n} INFO lamp: step {n}. Fine." for n in range(4)]),
-    "levels": ("log", ["ERROR: no oil", "WARNING: lamp is cold", "INFO: filled it. Going on."]),
+    "severities": ("log", ["ERROR: no oil", "WARNING: lamp is cold", "INFO: filled it. Going on."]),
     "commas": ("row", ["year,place,keeper", "1861,Elm,Weiss", "1902,Mill,Cole"]),
     "tabs": ("row", ["year\tplace", "1861\tElm", "1902\tMill"]),
     "columns": ("row", ["NAME     AGE    STATUS", "lamp     3d     running", "motor    12d    stopped"]),
 }
 
 
-@pytest.mark.parametrize(("kind", "lines"), MANY.values(), ids=MANY.keys())
+@pytest.mark.parametrize(("kind", "lines"), LINES.values(), ids=LINES.keys())
 @pytest.mark.parametrize("line_break", ["\n", "\r\n"], ids=ascii)
 def test_each_line_is_a_unit(kind: str, lines: list[str], line_break: str) -> None:
     text = f" {' '.join(BEFORE)}{line_break * 2}{line_break.join(lines)}{line_break * 2}{' '.join(AFTER)}"
-    assert units(text) == [*prose(BEFORE), *((kind, line.strip()) for line in lines), *prose(AFTER)]
+    assert list_units(text) == [
+        *as_sentences(BEFORE),
+        *((kind, line.strip()) for line in lines),
+        *as_sentences(AFTER),
+    ]
 
 
 HEADINGS = {
@@ -112,26 +116,26 @@ HEADINGS = {
 
 
 @pytest.mark.parametrize("heading", HEADINGS.values(), ids=HEADINGS.keys())
-def test_headings(heading: str) -> None:
+def test_a_heading_is_a_unit(heading: str) -> None:
     text = f"{' '.join(BEFORE)}\n\n{heading}\n\n{' '.join(AFTER)}"
-    assert units(text) == [*prose(BEFORE), ("heading", heading), *prose(AFTER)]
+    assert list_units(text) == [*as_sentences(BEFORE), ("heading", heading), *as_sentences(AFTER)]
     assert not any(unit.atomic for unit in split_units(text))
 
 
-def test_heading_directly_above_its_text() -> None:
-    assert units("# Tower\nIt is old. It leans.") == [
+def test_a_heading_can_stand_directly_above_its_text() -> None:
+    assert list_units("# Tower\nIt is old. It leans.") == [
         ("heading", "# Tower"), ("sentence", "It is old."), ("sentence", "It leans.")
     ]  # fmt: skip
 
 
-def test_block_quote_is_prose_and_its_markers_no_words() -> None:
+def test_a_block_quote_is_prose_without_its_markers() -> None:
     text = (
         "> The lamp was lit for the whole of the harbour by Dr.\n"
         "> Weiss herself. Nobody in the village on the northern\n"
         "> cliff saw it that night.\n\n"
         "That is what the keeper wrote."
     )
-    assert units(text) == prose(
+    assert list_units(text) == as_sentences(
         [
             "> The lamp was lit for the whole of the harbour by Dr.\n> Weiss herself.",
             "Nobody in the village on the northern\n> cliff saw it that night.",
@@ -140,8 +144,8 @@ def test_block_quote_is_prose_and_its_markers_no_words() -> None:
     )
 
 
-def test_list_behind_its_introduction() -> None:
-    assert units("You need:\n- oil\n- a wick\n\nThat is all.") == [
+def test_a_list_can_follow_its_introduction() -> None:
+    assert list_units("You need:\n- oil\n- a wick\n\nThat is all.") == [
         ("sentence", "You need:"),
         ("list_item", "- oil"),
         ("list_item", "- a wick"),
@@ -149,8 +153,8 @@ def test_list_behind_its_introduction() -> None:
     ]
 
 
-def test_code_inside_a_list_item_stands_alone() -> None:
-    assert units("- Run this:\n  ```\n  make. all\n  ```\n- Then rest") == [
+def test_code_inside_a_list_item_is_a_unit() -> None:
+    assert list_units("- Run this:\n  ```\n  make. all\n  ```\n- Then rest") == [
         ("list_item", "- Run this:"), ("code", "```\n  make. all\n  ```"), ("list_item", "- Then rest")
     ]  # fmt: skip
 
@@ -158,27 +162,27 @@ def test_code_inside_a_list_item_stands_alone() -> None:
 def test_a_long_list_item_is_prose() -> None:
     item = "- " + "The lamp was lit again in the evening. " * 20
     assert len(item) > LONGEST_ITEM
-    found = units(item)
-    assert {kind for kind, _ in found} == {"sentence"}
-    assert len(found) == 20
+    units = list_units(item)
+    assert {kind for kind, _ in units} == {"sentence"}
+    assert len(units) == 20
 
 
-def test_a_fence_that_never_closes_claims_no_prose_behind_a_blank_line() -> None:
-    assert units("```py\nx = f(1)\n\nThe lamp burns. It is lit at dusk.") == [
-        ("code", "```py\nx = f(1)"), *prose(["The lamp burns.", "It is lit at dusk."])
+def test_an_open_fence_ends_at_a_blank_line() -> None:
+    assert list_units("```py\nx = f(1)\n\nThe lamp burns. It is lit at dusk.") == [
+        ("code", "```py\nx = f(1)"), *as_sentences(["The lamp burns.", "It is lit at dusk."])
     ]  # fmt: skip
 
 
 def test_a_long_source_file_is_several_units() -> None:
     source = "\n".join(f"value_{n} = compute({n})" for n in range(3 * LONGEST_RUN))
-    found = split_units(source)
-    assert [unit.kind for unit in found] == ["code"] * 3
-    assert all(source[u.start : u.end].count("\n") < LONGEST_RUN for u in found)
+    units = split_units(source)
+    assert [unit.kind for unit in units] == ["code"] * 3
+    assert all(source[u.start : u.end].count("\n") < LONGEST_RUN for u in units)
 
 
-def test_front_matter() -> None:
+def test_front_matter_is_one_unit() -> None:
     matter = "---\ntitle: Tower. A history\nyear: 1861\n---"
-    assert units(f"{matter}\n\nIt is old. It leans.") == [
+    assert list_units(f"{matter}\n\nIt is old. It leans.") == [
         ("code", matter), ("sentence", "It is old."), ("sentence", "It leans.")
     ]  # fmt: skip
 
@@ -191,7 +195,7 @@ PROSE = {
     "braces": ["{Editor: check this} The date is wrong.", "It was later."],
     "a bar": ["The choice is tea | coffee.", "Take one."],
     "calls in prose": ["Call open() before read().", "Otherwise it fails."],
-    "a word like a level": ["Error rates fell in May.", "They rose in June."],
+    "a word like a severity": ["Error rates fell in May.", "They rose in June."],
     "a hash": ["#1 on the list is oil.", "Wicks are next."],
     "commas": ["Oil, wicks, and matches are sold here.", "Paper is not."],
     "open json": ['{"a": [1, 2 is how it began.', "It was never closed."],
@@ -199,19 +203,19 @@ PROSE = {
 
 
 @pytest.mark.parametrize("sentences", PROSE.values(), ids=PROSE.keys())
-def test_prose_that_looks_like_structure(sentences: list[str]) -> None:
-    assert units(" ".join(sentences)) == prose(sentences)
+def test_prose_that_looks_like_structure_is_split(sentences: list[str]) -> None:
+    assert list_units(" ".join(sentences)) == as_sentences(sentences)
 
 
-def test_turns_of_talk_are_parted() -> None:
+def test_lines_of_dialogue_are_units() -> None:
     lines = ["Ada: Is the lamp lit", "Ben: Not yet", "Ada: Then go"]
-    assert units("\n".join(lines)) == prose(lines)
+    assert list_units("\n".join(lines)) == as_sentences(lines)
 
 
 # -- the parts --
 
 
-def test_masked_keeps_every_offset() -> None:
+def test_masking_keeps_every_offset() -> None:
     text = "a\r\nb\rc\x00\ud800\u2028d\x0be\x85"
     assert mask(text) == "a \nb\nc\ufffd\ufffd\nd\ne\n"
     assert len(mask(text)) == len(text)
@@ -236,7 +240,7 @@ def test_blocks_are_lines_without_the_last_break() -> None:
         (["=== ===", "never closed"], None),
     ],
 )
-def test_find_table_end(lines: list[str], end: int) -> None:
+def test_the_end_of_a_table_is_found(lines: list[str], end: int) -> None:
     assert find_table_end(lines, 0) == end
 
 
@@ -251,7 +255,7 @@ def test_find_table_end(lines: list[str], end: int) -> None:
         (["a   b   c", "1   2   3", "4   5   6", "end"], 3),
     ],
 )
-def test_rows_end(lines: list[str], end: int | None) -> None:
+def test_the_end_of_rows_is_found(lines: list[str], end: int | None) -> None:
     assert find_rows_end(lines, 0) == end
 
 
@@ -271,7 +275,7 @@ def test_rows_end(lines: list[str], end: int | None) -> None:
         ("The keeper walked up to the lamp", Likeness.PROSE),
     ],
 )
-def test_likeness(line: str, expected: Likeness) -> None:
+def test_lines_are_rated_by_their_likeness_to_code(line: str, expected: Likeness) -> None:
     assert rate_line(line) is expected
     assert rate_line(f"    {line}  ") is expected
 
@@ -279,9 +283,9 @@ def test_likeness(line: str, expected: Likeness) -> None:
 @pytest.mark.parametrize(
     ("left", "right", "columns", "expected"),
     [
-        ("It was late and", "nobody came.", 15, True),  # goes on in small letters
+        ("It was late and", "nobody came.", 15, True),  # continues in lower case
         ("It was late.", "nobody came.", 12, False),
-        ("Oil, wicks,", "Matches", 11, True),  # a comma is never the end
+        ("Oil, wicks,", "Matches", 11, True),  # a sentence does not end with a comma
         ("Roses for Ada", "Tulips for Ben", 14, False),  # narrower than any wrapped text
         ("x" * 60, "Weiss built it.", 64, True),  # nearly full
         ("x" * 20, "Weiss built it.", 64, False),
@@ -289,9 +293,9 @@ def test_likeness(line: str, expected: Likeness) -> None:
         ("x" * 190, "Weiss built it.", 200, False),  # wider than any wrapped text
     ],
 )
-def test_is_wrapped(left: str, right: str, columns: int, expected: bool) -> None:
+def test_a_break_after_a_nearly_full_line_wraps(left: str, right: str, columns: int, expected: bool) -> None:
     assert is_wrapped(left, right, columns) is expected
 
 
-def test_width_ignores_trailing_space() -> None:
+def test_the_width_ignores_trailing_spaces() -> None:
     assert measure_width(["ab  ", "abc", ""]) == 3

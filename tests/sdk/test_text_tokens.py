@@ -1,4 +1,4 @@
-"""Token counters: what a caller may pass, the errors for what is missing, and the bundled estimate."""
+"""Token counters: what a caller may pass, the errors, and the built-in estimate."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ any_text = st.one_of(
 
 
 @pytest.fixture(autouse=True)
-def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def forbid_network(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> NoReturn:
         raise AssertionError("the network was touched")
 
@@ -41,7 +41,7 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class FakeTiktoken(SimpleNamespace):
-    """The part of tiktoken that is used; `opened` lists the encodings that were asked for."""
+    """The used part of tiktoken. `opened` lists the encodings that were opened, `seen` the encoded texts."""
 
     def __init__(self) -> None:
         super().__init__(opened=[], seen=[])
@@ -61,7 +61,7 @@ class FakeTiktoken(SimpleNamespace):
 
 @pytest.fixture
 def tiktoken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeTiktoken:
-    """A tiktoken without its vocabularies; the cache is the test's own folder."""
+    """A tiktoken without vocabularies, whose cache is the temporary folder of the test."""
     fake = FakeTiktoken()
     monkeypatch.setitem(sys.modules, "tiktoken", fake)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
@@ -71,7 +71,7 @@ def tiktoken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeTiktoken:
 # -- resolve_counter --
 
 
-def test_nothing_is_the_estimate_and_says_so() -> None:
+def test_none_is_the_estimate() -> None:
     counter = resolve_counter(None)
     assert isinstance(counter, ApproximateCounter)
     assert counter.approximate
@@ -80,7 +80,7 @@ def test_nothing_is_the_estimate_and_says_so() -> None:
 @pytest.mark.parametrize(
     "spec", [TOKENIZER, str(TOKENIZER), TOKENIZER.parent], ids=["path", "name", "folder"]
 )
-def test_tokenizer_file(spec: str | Path) -> None:
+def test_a_tokenizer_file_counts_as_its_tokenizer(spec: str | Path) -> None:
     counter = resolve_counter(spec)
     assert not counter.approximate
     tokenizer = Tokenizer.from_file(str(TOKENIZER))
@@ -91,7 +91,7 @@ def test_tokenizer_file(spec: str | Path) -> None:
     assert counter.count("") == 0
 
 
-def test_tokenizer_file_without_special_tokens_window_or_padding(tmp_path: Path) -> None:
+def test_a_tokenizer_file_counts_without_truncation_and_padding(tmp_path: Path) -> None:
     tokenizer = Tokenizer.from_file(str(TOKENIZER))
     tokenizer.no_padding()
     one = len(tokenizer.encode("lamp", add_special_tokens=False).ids)
@@ -105,34 +105,34 @@ def test_tokenizer_file_without_special_tokens_window_or_padding(tmp_path: Path)
 
 
 @pytest.mark.parametrize("spec", ["gpt-4o", "o200k_base", "no/such/tokenizer.json", ""])
-def test_a_name_without_a_file(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_file_is_refused(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidInputError, match=r"no file .*Pass the path of a tokenizer\.json.*tiktoken:"):
         resolve_counter(spec)
 
 
 @pytest.mark.parametrize("content", ["", "{}", "not json", '{"version": "1.0", "model": {"type": "Odd"}}'])
-def test_damaged_tokenizer_file(content: str, tmp_path: Path) -> None:
+def test_a_damaged_tokenizer_file_is_refused(content: str, tmp_path: Path) -> None:
     file = tmp_path / "tokenizer.json"
     file.write_text(content)
     with pytest.raises(InvalidInputError, match=r"not a readable tokenizer\.json .*Download it again"):
         resolve_counter(file)
 
 
-def test_function() -> None:
+def test_a_function_can_count() -> None:
     counter = resolve_counter(lambda text: len(text.split()))
     assert counter.count("three short words") == 3
     assert not counter.approximate
 
 
 @pytest.mark.parametrize("number", [-1, 2.0, True, None, "3"])
-def test_function_that_returns_no_count(number: object) -> None:
+def test_a_function_must_return_a_count(number: object) -> None:
     counter = resolve_counter(lambda _: number)
     with pytest.raises(InvalidInputError, match="must return a whole number of tokens, 0 or more"):
         counter.count("text")
 
 
-def test_error_of_a_function_is_the_callers() -> None:
+def test_an_error_of_a_function_is_raised() -> None:
     def fail(text: str) -> int:
         raise KeyError(text)
 
@@ -140,7 +140,7 @@ def test_error_of_a_function_is_the_callers() -> None:
         resolve_counter(fail).count("lamp")
 
 
-def test_counter_object_is_used_as_it_is() -> None:
+def test_a_counter_object_is_used_unchanged() -> None:
     class Letters:
         approximate = True
 
@@ -153,7 +153,7 @@ def test_counter_object_is_used_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("spec", [3, 1.5, ["gpt-4o"], b"tokenizer.json", object()])
-def test_another_kind_of_object(spec: object) -> None:
+def test_other_objects_are_refused(spec: object) -> None:
     with pytest.raises(
         InvalidInputError, match=rf"is of type {type(spec).__name__}\. Pass the path of a tokenizer"
     ):
@@ -164,7 +164,7 @@ def test_another_kind_of_object(spec: object) -> None:
 
 
 def fill_cache(monkeypatch: pytest.MonkeyPatch, folder: Path, encoding: str, content: bytes) -> Path:
-    """Put a stand-in for the vocabulary where tiktoken would, and expect its checksum."""
+    """Write a substitute for a vocabulary to tiktoken's cache, and expect its checksum."""
     name, _ = tokens._CACHE_FILES[encoding]
     monkeypatch.setitem(tokens._CACHE_FILES, encoding, (name, hashlib.sha256(content).hexdigest()))
     file = folder / name
@@ -172,14 +172,14 @@ def fill_cache(monkeypatch: pytest.MonkeyPatch, folder: Path, encoding: str, con
     return file
 
 
-def test_tiktoken_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_without_tiktoken_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     with pytest.raises(MissingDependencyError, match=r"needs tiktoken: pip install 'tersely\[tiktoken\]'"):
         resolve_counter("tiktoken:o200k_base")
 
 
 @pytest.mark.parametrize("name", ["o300k_base", "no-such-model", "", "gpt-2"])
-def test_unknown_encoding(name: str, tiktoken: FakeTiktoken) -> None:
+def test_an_unknown_encoding_is_refused(name: str, tiktoken: FakeTiktoken) -> None:
     with pytest.raises(
         InvalidInputError, match=r"not a known encoding or model. Use one of cl100k_base, .*model"
     ):
@@ -188,21 +188,21 @@ def test_unknown_encoding(name: str, tiktoken: FakeTiktoken) -> None:
 
 
 @pytest.mark.parametrize("name", [*ENCODINGS, "gpt-4o"])
-def test_vocabulary_that_is_not_cached(name: str, tiktoken: FakeTiktoken, tmp_path: Path) -> None:
+def test_a_missing_vocabulary_is_not_downloaded(name: str, tiktoken: FakeTiktoken, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=r"not cached .*downloads nothing.*or pass a tokenizer\.json"):
         resolve_counter(f"tiktoken:{name}")
     assert tiktoken.opened == []
     assert list(tmp_path.iterdir()) == []
 
 
-def test_cache_turned_off(tiktoken: FakeTiktoken, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_cache_folder_is_refused(tiktoken: FakeTiktoken, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
     with pytest.raises(InvalidInputError, match="an empty TIKTOKEN_CACHE_DIR turns the cache off"):
         resolve_counter("tiktoken:o200k_base")
     assert tiktoken.opened == []
 
 
-def test_damaged_vocabulary(tiktoken: FakeTiktoken, tmp_path: Path) -> None:
+def test_a_damaged_vocabulary_is_refused(tiktoken: FakeTiktoken, tmp_path: Path) -> None:
     file = tmp_path / tokens._CACHE_FILES["o200k_base"][0]
     file.write_bytes(b"half a file")
     with pytest.raises(InvalidInputError, match=r"is damaged\. Delete it and fill the cache again"):
@@ -212,7 +212,7 @@ def test_damaged_vocabulary(tiktoken: FakeTiktoken, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["o200k_base", "gpt-4o"])
-def test_cached_vocabulary(
+def test_a_cached_vocabulary_counts(
     name: str, tiktoken: FakeTiktoken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill_cache(monkeypatch, tmp_path, "o200k_base", b"vocabulary")
@@ -225,10 +225,10 @@ def test_cached_vocabulary(
 
 
 @pytest.mark.parametrize("variable", ["DATA_GYM_CACHE_DIR", None])
-def test_other_places_of_the_cache(
+def test_the_cache_can_be_in_another_folder(
     variable: str | None, tiktoken: FakeTiktoken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in tiktoken: the older variable, or else a folder among the temporary files."""
+    """As in tiktoken: the folder of the older variable, or else a temporary folder."""
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
     monkeypatch.delenv("DATA_GYM_CACHE_DIR", raising=False)
     monkeypatch.setattr(tokens.tempfile, "gettempdir", lambda: str(tmp_path))
@@ -255,11 +255,11 @@ PASSAGE = (
 @pytest.mark.parametrize(
     ("text", "number"), [("", 0), (" ", 1), ("\n", 1), ("a", 1), ("lamp", 1), ("the lamp", 2), ("\x00", 1)]
 )
-def test_estimate_of_a_few_words(text: str, number: int) -> None:
+def test_the_estimate_of_a_few_words(text: str, number: int) -> None:
     assert ApproximateCounter().count(text) == number
 
 
-def test_estimate_of_english() -> None:
+def test_the_estimate_of_english_is_near_the_words() -> None:
     words = len(PASSAGE.split())
     assert words <= ApproximateCounter().count(PASSAGE) <= 1.5 * words
 
@@ -276,17 +276,17 @@ def test_estimate_of_english() -> None:
     ],
     ids=["code", "json", "chinese", "russian", "digits", "emoji"],
 )
-def test_estimate_of_other_texts(text: str, least: int, most: int) -> None:
+def test_the_estimate_of_other_texts_is_plausible(text: str, least: int, most: int) -> None:
     assert least <= ApproximateCounter().count(text) <= most
 
 
-def test_estimate_is_proportional() -> None:
+def test_the_estimate_grows_with_the_length() -> None:
     count = ApproximateCounter().count
     assert count((PASSAGE + "\n") * 50) == pytest.approx(50 * count(PASSAGE + "\n"), rel=0.02)
 
 
 @given(st.lists(st.sampled_from(PASSAGE.split()), min_size=1, max_size=30))
-def test_each_word_more_costs_no_less(words: list[str]) -> None:
+def test_more_words_never_cost_less(words: list[str]) -> None:
     counts = [ApproximateCounter().count(" ".join(words[:n])) for n in range(len(words) + 1)]
     assert counts == sorted(counts)
     assert counts[-1] >= len(words) // 2
@@ -294,7 +294,7 @@ def test_each_word_more_costs_no_less(words: list[str]) -> None:
 
 @settings(max_examples=200)
 @given(any_text)
-def test_estimate_of_any_string(text: str) -> None:
+def test_the_estimate_accepts_any_string(text: str) -> None:
     number = ApproximateCounter().count(text)
     assert (number > 0) == bool(text)
     assert number <= 3 * len(text)
@@ -305,17 +305,17 @@ def test_estimate_of_any_string(text: str) -> None:
 @given(any_text, any_text)
 def test_two_texts_cost_about_the_sum(left: str, right: str) -> None:
     count = ApproximateCounter().count
-    assert abs(count(left + right) - count(left) - count(right)) <= 8  # a run of digits opens with 5
+    assert abs(count(left + right) - count(left) - count(right)) <= 8  # the first digits of a run cost 5
 
 
-# -- strings that no vocabulary takes --
+# -- strings that no vocabulary can encode --
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("a\ud800b", "a?b"), ("\udc80\ud83d", "??"), ("😀 é\x00", "😀 é\x00"), ("plain", "plain")],
 )
-def test_encodable(text: str, expected: str) -> None:
+def test_lone_surrogates_become_question_marks(text: str, expected: str) -> None:
     assert encodable(text) == expected
 
 

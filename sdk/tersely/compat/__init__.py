@@ -1,10 +1,10 @@
-"""Call shapes and results of other compressors, so that switching is one import.
+"""The interfaces of other compressors, so that a program can switch with one import.
 
 from tersely.compat import PromptCompressor   # for llmlingua's
 from tersely.compat import OpenProvenceModel  # for OpenProvence's and Provence's `process`
 
-Arguments that have no meaning here are refused, unless they have the value that they have there when nobody
-gives them. Models of theirs cannot be used.
+Arguments without a meaning here are refused, unless they have the default value of the other package. The
+models of those packages cannot be used.
 """
 
 from tersely.compat.llmlingua import PromptCompressor

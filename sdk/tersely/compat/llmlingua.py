@@ -1,4 +1,4 @@
-"""LLMLingua's `PromptCompressor`, with tersely inside."""
+"""LLMLingua's `PromptCompressor` with tersely inside."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tersely.inputs import check_count
 from tersely.types import Compression
 
 PRICE = 0.06 / 1000
-"""Dollars a token, as LLMLingua reckons what was saved."""
-_INIT: MappingProxyType[str, Any] = MappingProxyType(
+"""Dollars per token, by which LLMLingua computes the saving."""
+_INIT_DEFAULTS: MappingProxyType[str, Any] = MappingProxyType(
     {
         "device_map": "cpu",
         "model_config": {},
@@ -25,7 +25,7 @@ _INIT: MappingProxyType[str, Any] = MappingProxyType(
         "llmlingua2_config": {},
     }
 )
-_CALL: MappingProxyType[str, Any] = MappingProxyType(
+_CALL_DEFAULTS: MappingProxyType[str, Any] = MappingProxyType(
     {
         "iterative_size": 200,
         "force_context_ids": None,
@@ -65,16 +65,16 @@ _ORDERS = {"original": "source", "sort": "rerank"}
 
 
 class PromptCompressor:
-    """`llmlingua.PromptCompressor` by tersely: whole sentences, chosen for the question, on a CPU.
+    """`llmlingua.PromptCompressor` with tersely: keeps whole sentences that the question needs, on a CPU.
 
     Args:
-        model_name: a model of tersely's; None for the bundled one. LLMLingua's models cannot be used.
-        compressor: one of your own, for its token counter; instead of `model_name`.
+        model_name: a model of tersely; None for the bundled one. Models of LLMLingua cannot be used.
         device_map: "cpu".
-        others: LLMLingua's, where they have its own default.
+        compressor: a compressor to use instead of `model_name`, for example for its token counter.
+        others: LLMLingua's other arguments, with their default values.
 
     Raises:
-        InvalidInputError: an argument has no meaning here.
+        InvalidInputError: an argument has no meaning here, or both a model and a compressor are given.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class PromptCompressor:
         compressor: Compressor | None = None,
         **others: Any,
     ) -> None:
-        refuse("PromptCompressor", {"device_map": device_map, **others}, _INIT)
+        refuse("PromptCompressor", {"device_map": device_map, **others}, _INIT_DEFAULTS)
         if model_name is not None and compressor is not None:
             raise InvalidInputError("Both model_name and compressor are given. Pass one of them.")
         self._compressor = compressor or Compressor(model_name)
@@ -104,34 +104,33 @@ class PromptCompressor:
         target_context: int = -1,
         **others: Any,
     ) -> dict[str, Any]:
-        """The sentences of `context` that the question needs, between the instruction and the question.
+        """Keep the sentences of `context` that the question needs, between instruction and question.
 
         Args:
-            context: a text, or one for each document.
-            instruction: put in front, word for word; where there is no question, what sentences are chosen
-                for.
-            question: what sentences are chosen for, whatever `condition_in_question` says; put behind, word
-                for word, unless `concate_question` is False.
-            rate: most tokens of the context that are kept, as a share.
-            target_token: most tokens of the context that are kept; it wins over `rate`.
+            context: a text, or a text for each document.
+            instruction: comes first in the prompt, unchanged. It is the query if there is no question.
+            question: the query, whatever the value of `condition_in_question`. It comes last in the prompt,
+                unchanged, unless `concate_question` is False.
+            rate: most tokens of the compressed context, as a share.
+            target_token: most tokens of the compressed context; takes precedence over `rate`.
             reorder_context: "original", or "sort" for the most relevant first.
-            target_context: most documents that are kept, the most relevant.
-            others: LLMLingua's, where they have its own default.
+            target_context: keep only this many documents, the most relevant.
+            others: LLMLingua's other arguments, with their default values.
 
         Returns:
-            "compressed_prompt", "compressed_prompt_list" (the kept text of each document of which there is
-            any), "origin_tokens" and "compressed_tokens" of the whole prompt, by tersely's counter, "ratio"
-            (origin / compressed), "rate" (its inverse) and "saving" in LLMLingua's format, and "compression",
-            tersely's result with the receipt.
+            "compressed_prompt", "compressed_prompt_list" (the text of each document of which something is
+            kept), "origin_tokens" and "compressed_tokens" (of the whole prompt, by tersely's counter),
+            "ratio" (origin / compressed), "rate" (its inverse) and "saving" in LLMLingua's format, and
+            "compression" (tersely's result with the receipt).
 
         Raises:
             InvalidInputError: there is neither question nor instruction, or an argument has no meaning here.
         """
-        refuse("compress_prompt", others, _CALL)
+        refuse("compress_prompt", others, _CALL_DEFAULTS)
         if condition_in_question not in _CONDITIONS:
             raise InvalidInputError(
-                f"condition_in_question is {condition_in_question!r}. Leave it out; tersely always goes by "
-                "the question."
+                f"condition_in_question is {condition_in_question!r}. Leave it out; tersely always uses the "
+                "question."
             )
         if reorder_context not in _ORDERS:
             raise InvalidInputError(f"reorder_context is {reorder_context!r}. Pass 'original' or 'sort'.")
@@ -146,32 +145,37 @@ class PromptCompressor:
             whole = isinstance(target_token, float) and target_token.is_integer()
             target = int(target_token) if whole else target_token
             size = {"budget": check_count(target, "target_token", "tokens")}
-        found = self._compressor.compress(
+        compression = self._compressor.compress(
             question if question.strip() else instruction,
             contexts,
             **size,
             max_docs=None if target_context == -1 else target_context,
             order="source" if reorder_context == "original" else "rerank",
         )
-        return self._result(found, contexts, instruction, question, concate_question)
+        return self._build_result(compression, contexts, instruction, question, concate_question)
 
     __call__ = compress_prompt
 
-    def _result(
-        self, found: Compression, contexts: Sequence[str], instruction: str, question: str, shown: bool
+    def _build_result(
+        self,
+        compression: Compression,
+        contexts: Sequence[str],
+        instruction: str,
+        question: str,
+        ends_with_question: bool,
     ) -> dict[str, Any]:
-        last = question if shown else ""
-        prompt = "\n\n".join(part for part in (instruction, found.text, last) if part)
+        last = question if ends_with_question else ""
+        prompt = "\n\n".join(part for part in (instruction, compression.text, last) if part)
         count = self._compressor.count_tokens
         before, after = count("\n\n".join([instruction, *contexts, question]).strip()), count(prompt)
         ratio = before / after if after else 1.0
         return {
             "compressed_prompt": prompt,
-            "compressed_prompt_list": [document.text for document in found.documents],
+            "compressed_prompt_list": [document.text for document in compression.documents],
             "origin_tokens": before,
             "compressed_tokens": after,
             "ratio": f"{ratio:.1f}x",
             "rate": f"{100 / ratio:.1f}%",
             "saving": f", Saving ${(before - after) * PRICE:.1f} in GPT-4.",
-            "compression": found,
+            "compression": compression,
         }

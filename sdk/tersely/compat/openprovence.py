@@ -1,4 +1,4 @@
-"""The `process` of OpenProvence and Provence, with tersely inside."""
+"""The `process` method of OpenProvence and Provence, with tersely inside."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
-from tersely import inputs
 from tersely.compat.arguments import check_texts, refuse
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
-from tersely.packing import render
+from tersely.inputs import check_count
+from tersely.packing.render import render_document
 from tersely.types import Compression, Document, Span
 
 FIRST_SENTENCE = "first_sentence"
-_CALL: MappingProxyType[str, Any] = MappingProxyType(
+_CALL_DEFAULTS: MappingProxyType[str, Any] = MappingProxyType(
     {
         "batch_size": 32,
         "sentence_splitter": None,
@@ -30,15 +30,16 @@ _CALL: MappingProxyType[str, Any] = MappingProxyType(
         "torch_dataloader_kwargs": None,
     }
 )
-_NEVER_SHOWN = ("show_progress", "show_inference_progress", "debug_messages", "enable_warnings")
+_DISPLAY_OPTIONS = ("show_progress", "show_inference_progress", "debug_messages", "enable_warnings")
 
 Titles = str | Sequence[str] | Sequence[Sequence[str]] | None
-T = TypeVar("T")
+Shaped = list[list[Any]] | list[Any] | Any
+"""A value for a text, a list for texts, or a list of lists for several questions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """One document. The fields have the names that `process` gives them."""
+    """The result for one text. The fields have the names of the keys that `process` returns."""
 
     pruned_context: str
     reranking_score: float | None
@@ -50,7 +51,7 @@ class Pruned:
 
 
 class OpenProvenceModel:
-    """A pruner with OpenProvence's `process`.
+    """A pruner with OpenProvence's method `process`.
 
     Args:
         compressor: None for one with the bundled model.
@@ -61,9 +62,10 @@ class OpenProvenceModel:
 
     @classmethod
     def from_pretrained(cls, name_or_path: str | Path | None = None, **others: Any) -> OpenProvenceModel:
-        """A model of tersely's; None for the bundled one. OpenProvence's models cannot be used.
+        """A pruner with a model of tersely; None for the bundled one. Models of OpenProvence cannot be used.
 
-        Raises InvalidInputError for what has no meaning here, such as a device.
+        Raises:
+            InvalidInputError: an argument has no meaning here, such as a device.
         """
         defaults = {"device": None, "trust_remote_code": True, "max_length": None, "torch_dtype": None}
         refuse("from_pretrained", others, defaults)
@@ -90,73 +92,72 @@ class OpenProvenceModel:
 
         Args:
             question: one, or several.
-            context: for one question a text or a list of texts; for several a list of texts for each.
-            title: "first_sentence" or None for none; one for all texts; or lists as `context` has them. The
-                model reads it, and it is no part of what comes back.
-            first_line_as_title: take the first line of every text out, as its title.
-            threshold: keep what is needed with more than this probability; None for the model's own.
-            always_select_title: keep the first sentence too, where anything is kept and it is the title.
-            reorder: the most relevant texts first. `top_k` of them, where given.
-            zero_score_when_empty: a text of which nothing is kept has the score 0.
-            respect_sentence_boundaries: always the case here, so either value will do.
-            return_sentence_metrics: whether "sentence_probabilities" are wanted.
-            return_sentence_texts: whether "kept_sentences" and "removed_sentences" are.
-            others: OpenProvence's, where they have its own default; its progress and warnings are taken and
-                never shown.
+            context: a text or a list of texts for one question; a list of texts for each of several.
+            title: "first_sentence" or None for no title, a title for all texts, or lists shaped as `context`.
+                The model reads the title, but the result does not contain it.
+            first_line_as_title: use the first line of every text as its title, and remove it from the text.
+            threshold: keep sentences with a higher score than this; None for the model's own threshold.
+            always_select_title: if the first sentence is the title, keep it whenever anything is kept.
+            reorder: return the most relevant texts first.
+            top_k: with `reorder`, return only this many texts.
+            zero_score_when_empty: give a text of which nothing is kept the score 0.
+            respect_sentence_boundaries: accepted; tersely always keeps whole sentences.
+            return_sentence_metrics: whether to return "sentence_probabilities".
+            return_sentence_texts: whether to return "kept_sentences" and "removed_sentences".
+            others: OpenProvence's other arguments, with their default values. Its options for progress and
+                warnings are accepted and have no effect.
 
         Returns:
-            "pruned_context", "reranking_score" (0 to 1; None where the model failed and the text is whole),
-            "compression_rate" (percent of characters removed) and "title": one value for a text, a list for
-            texts, a list of lists for several questions. "timing" has "total_seconds".
+            "pruned_context", "reranking_score" (in [0, 1]; None if the model failed, so that the text is
+            whole), "compression_rate" (percent of characters removed) and "title": a value for a text, a list
+            for texts, a list of lists for several questions. "timing" contains "total_seconds".
 
         Raises:
-            InvalidInputError: questions and texts do not fit together, or an argument has no meaning here.
+            InvalidInputError: questions and texts do not match, or an argument has no meaning here.
         """
         started = time.perf_counter()
-        refuse("process", {k: v for k, v in others.items() if k not in _NEVER_SHOWN}, _CALL)
-        explicit = title is not None and title != FIRST_SENTENCE
-        if explicit and first_line_as_title:
+        refuse("process", {k: v for k, v in others.items() if k not in _DISPLAY_OPTIONS}, _CALL_DEFAULTS)
+        has_titles = title is not None and title != FIRST_SENTENCE
+        if has_titles and first_line_as_title:
             raise InvalidInputError("Both first_line_as_title and a title of yours are given. Pass one.")
-        if threshold is not None and not (
-            isinstance(cast("object", threshold), Real) and 0 <= float(threshold) <= 1
-        ):
-            raise InvalidInputError(
-                f"threshold is {threshold!r}. Pass a probability, or None for the model's own."
-            )
+        _check_threshold(threshold)
         if top_k is not None:
-            top_k = inputs.check_count(top_k, "top_k", "texts")
-        first_sentence = always_select_title and title == FIRST_SENTENCE and not first_line_as_title
+            top_k = check_count(top_k, "top_k", "texts")
+        keep_first = always_select_title and title == FIRST_SENTENCE and not first_line_as_title
         questions = [question] if isinstance(question, str) else check_texts(question, "question")
         if not questions:
             raise InvalidInputError("There is no question. Pass one, or several.")
-        groups = _groups(questions, context)
-        titles = _titles(title if explicit else None, groups)
+        groups = _group_texts(questions, context)
+        titles = _match_titles(title if has_titles else None, groups)
         rows: list[list[Pruned]] = []
-        for asked, texts, own in zip(questions, groups, titles, strict=True):
+        for one, texts, own in zip(questions, groups, titles, strict=True):
             documents = [
-                _document(text, head, first_line_as_title) for text, head in zip(texts, own, strict=True)
+                _read_document(text, head, first_line_as_title) for text, head in zip(texts, own, strict=True)
             ]
-            found = self._compressor.compress(asked, documents)
-            pruned = [
-                _pruned(found, place, document, threshold, first_sentence, zero_score_when_empty)
-                for place, document in enumerate(documents)
+            compression = self._compressor.compress(one, documents)
+            row = [
+                _prune(compression, doc, document, threshold, keep_first, zero_score_when_empty)
+                for doc, document in enumerate(documents)
             ]
-            if reorder:
-                pruned = sorted(pruned, key=lambda p: -(p.reranking_score or 0.0))[
-                    : top_k if top_k is None else max(0, top_k)
-                ]
-            rows.append(pruned)
+            rows.append(_reorder(row, top_k) if reorder else row)
         names = ["pruned_context", "reranking_score", "compression_rate", "title"]
         names += ["kept_sentences", "removed_sentences"] if return_sentence_texts else []
         names += ["sentence_probabilities"] if return_sentence_metrics else []
         result: dict[str, Any] = {
-            name: _shaped([[getattr(p, name) for p in row] for row in rows], len(questions), context)
+            name: _shape([[getattr(pruned, name) for pruned in row] for row in rows], len(questions), context)
             for name in names
         }
         return {**result, "timing": {"total_seconds": time.perf_counter() - started}}
 
 
-def _groups(questions: Sequence[str], context: object) -> list[list[str]]:
+def _check_threshold(threshold: object) -> None:
+    if threshold is not None and not (isinstance(threshold, Real) and 0 <= float(threshold) <= 1):
+        raise InvalidInputError(
+            f"threshold is {threshold!r}. Pass a probability, or None for the model's own."
+        )
+
+
+def _group_texts(questions: Sequence[str], context: object) -> list[list[str]]:
     """The texts of each question."""
     if isinstance(context, str):
         groups: list[object] = [[context]]
@@ -165,7 +166,7 @@ def _groups(questions: Sequence[str], context: object) -> list[list[str]]:
     elif isinstance(context, Sequence):
         groups = list(cast("Sequence[object]", context))
     else:
-        raise InvalidInputError("The context is no list. Pass a list of texts for each question.")
+        raise InvalidInputError("The context is not a list. Pass a list of texts for each question.")
     if len(groups) != len(questions):
         raise InvalidInputError(
             f"There are {len(questions)} questions and {len(groups)} lists of texts. Pass a list for each."
@@ -173,8 +174,8 @@ def _groups(questions: Sequence[str], context: object) -> list[list[str]]:
     return [check_texts(group, "A context") for group in groups]
 
 
-def _titles(title: Titles, groups: Sequence[Sequence[str]]) -> list[list[str | None]]:
-    """The title of each text; a list that is too short leaves the last ones without."""
+def _match_titles(title: Titles, groups: Sequence[Sequence[str]]) -> list[list[str | None]]:
+    """The title of each text. If a list is too short, the last texts have none."""
     if title is None or isinstance(title, str):
         return [[title] * len(group) for group in groups]
     if not isinstance(cast("object", title), Sequence):
@@ -184,59 +185,64 @@ def _titles(title: Titles, groups: Sequence[Sequence[str]]) -> list[list[str | N
         raise InvalidInputError(
             f"There are {len(groups)} questions and {len(given)} titles. Pass one or a list for each."
         )
-    out: list[list[str | None]] = []
+    matched: list[list[str | None]] = []
     for own, group in zip(given, groups, strict=True):
-        heads = [own] * len(group) if isinstance(own, str) else list(cast("Sequence[object]", own))
-        if not all(isinstance(head, str | None) for head in heads):
-            raise InvalidInputError("A title is no text. Pass texts, or lists of them.")
-        known = cast("list[str | None]", heads)
-        out.append([*known, *([None] * len(group))][: len(group)])
-    return out
+        titles = [own] * len(group) if isinstance(own, str) else list(cast("Sequence[object]", own))
+        if not all(isinstance(one, str | None) for one in titles):
+            raise InvalidInputError("A title is not text. Pass texts, or lists of them.")
+        matched.append([*cast("list[str | None]", titles), *([None] * len(group))][: len(group)])
+    return matched
 
 
-def _document(text: str, title: str | None, first_line: bool) -> Document:
-    if first_line and title is None:
+def _read_document(text: str, title: str | None, first_line_as_title: bool) -> Document:
+    if first_line_as_title and title is None:
         head, _, body = text.lstrip().partition("\n")
         return Document(body, head.strip() or None)
     return Document(text, title)
 
 
-def _pruned(
-    found: Compression,
-    place: int,
+def _prune(
+    compression: Compression,
+    doc: int,
     document: Document,
     threshold: float | None,
-    select_title: bool,
-    zero: bool,
+    keep_first: bool,
+    zero_score_when_empty: bool,
 ) -> Pruned:
-    spans = sorted((s for s in (*found.kept, *found.dropped) if s.doc == place), key=lambda s: s.start)
-    failed = found.status == "failed_open"
-    kept = [i for i, span in enumerate(spans) if failed or _is_kept(span, threshold)]
-    if kept and kept[0] and select_title:
+    """The result for document `doc` of a compression."""
+    spans = [span for span in (*compression.kept, *compression.dropped) if span.doc == doc]
+    spans.sort(key=lambda span: span.start)
+    has_failed = compression.status == "failed_open"
+    kept = [i for i, span in enumerate(spans) if has_failed or _is_kept(span, threshold)]
+    if kept and kept[0] and keep_first:
         kept.insert(0, 0)
     ranges = [(span.start, span.end) for span in spans]
-    text = document.text if failed else render.render_document(document.text, ranges, kept)[0]
+    text = document.text if has_failed else render_document(document.text, ranges, kept)[0]
     texts = [document.text[start:end] for start, end in ranges]
-    score = None if failed else max((span.score for span in spans), default=0.0)
+    score = None if has_failed else max((span.score for span in spans), default=0.0)
     return Pruned(
-        text,
-        0.0 if zero and not text and score is not None else score,
-        100 * (1 - len(text) / max(1, len(document.text))) if document.text else 0.0,
-        document.title,
-        [texts[i] for i in kept],
-        [texts[i] for i in sorted(set(range(len(texts))).difference(kept))],
-        [span.score for span in spans],
+        pruned_context=text,
+        reranking_score=0.0 if zero_score_when_empty and not text and score is not None else score,
+        compression_rate=100 * (1 - len(text) / max(1, len(document.text))) if document.text else 0.0,
+        title=document.title,
+        kept_sentences=[texts[i] for i in kept],
+        removed_sentences=[texts[i] for i in sorted(set(range(len(texts))).difference(kept))],
+        sentence_probabilities=[span.score for span in spans],
     )
 
 
 def _is_kept(span: Span, threshold: float | None) -> bool:
     if threshold is not None:
         return span.score > threshold
-    # Every text counts by itself here, so what another one says too stays.
+    # Each text stands alone here, so a sentence stays even if another text repeats it.
     return span.reason in ("score", "unchanged", "duplicate")
 
 
-def _shaped(values: list[list[T]], questions: int, context: object) -> list[list[T]] | list[T] | T:
+def _reorder(row: Sequence[Pruned], top_k: int | None) -> list[Pruned]:
+    return sorted(row, key=lambda pruned: -(pruned.reranking_score or 0.0))[:top_k]
+
+
+def _shape(values: list[list[Any]], questions: int, context: object) -> Shaped:
     if questions > 1:
         return values
     return values[0][0] if isinstance(context, str) else values[0]

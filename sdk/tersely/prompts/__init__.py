@@ -1,7 +1,7 @@
-"""Prompts: text files beside this one, with `$name` where a value goes.
+"""Prompts: text files in this folder, with `$name` in the place of a value.
 
-A prompt's version is a hash of its text, so that a cached answer or a trained model can say which it belongs
-to.
+The version of a prompt is a hash of its text. Cached answers and trained models record the version that they
+belong to.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from string import Template
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
+    """The text of a prompt with placeholders."""
+
     name: str
     text: str
 
@@ -25,18 +27,20 @@ class Prompt:
         return hashlib.sha256(self.text.encode()).hexdigest()[:8]
 
     def render(self, **values: str) -> str:
-        """The text with every value in its place; what a value contains is not looked at. Raises KeyError for
-        a value that is missing."""
+        """The text with every value in its place. Placeholders inside values stay as they are.
+
+        Raises KeyError if a value is missing.
+        """
         return Template(self.text).substitute(values)
 
 
 def escaped(text: str, tag: str) -> str:
-    """`text` in which no `<tag>` or `</tag>` can end or begin the block that it is put into."""
+    """`text` with `<tag>` and `</tag>` escaped, so that it can neither begin nor end such a block."""
     return re.sub(rf"<(?=\s*/?\s*{tag}\b)", "&lt;", text, flags=re.IGNORECASE)
 
 
 @cache
 def load_prompt(name: str) -> Prompt:
-    """The prompt `name`. Raises FileNotFoundError where there is none."""
+    """The prompt `name`. Raises FileNotFoundError if there is none."""
     text = (resources.files(__name__) / f"{name}.txt").read_text(encoding="utf-8")
     return Prompt(name, text.rstrip("\n"))

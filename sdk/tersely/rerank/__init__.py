@@ -1,8 +1,8 @@
-"""Rerankers: which documents matter for a query.
+"""Rerankers: score documents for a query.
 
-Without one, the selector's own relevance ranks the documents, in the pass that scores their sentences
-anyway. A reranker of one's own goes in front: with `max_docs`, only the documents that it ranks highest are
-read at all.
+Without a reranker, the selector's own relevance ranks the documents, in the pass that scores their
+sentences. A reranker comes before that pass. With `max_docs`, the selector reads only the documents that the
+reranker ranks highest.
 
     compressor = Compressor(reranker=CrossEncoder("path/to/onnx-folder"))
     compressor.compress(query, docs, max_docs=5)

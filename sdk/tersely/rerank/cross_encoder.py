@@ -1,4 +1,4 @@
-"""Any ONNX cross-encoder as a reranker: BGE, Jina, GTE, MS MARCO MiniLM, or one of the caller's own."""
+"""Any ONNX cross-encoder as a reranker: BGE, Jina, GTE, MS MARCO MiniLM, or one of your own."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ GRAPHS = ("onnx/model_quantized.onnx", "onnx/model.onnx", "model_quantized.onnx"
 
 
 class CrossEncoder:
-    """A folder with `tokenizer.json` and a sequence-classification graph, as exported by Optimum or by hand.
+    """A reranker in a folder with `tokenizer.json` and an ONNX graph for sequence classification.
 
-    The graph takes `input_ids`, `attention_mask` and, if it wants, `token_type_ids`, and returns logits of
-    shape (B, 1), or (B, 2) for "not relevant" and "relevant".
+    The graph takes `input_ids`, `attention_mask` and optionally `token_type_ids`. It returns logits of shape
+    (B, 1), or (B, 2) for "not relevant" and "relevant".
 
     Args:
-        folder: where tokenizer and graph are; a quantised graph is preferred.
-        max_length: tokens of query and document together; longer documents are cut.
+        folder: the folder, for example an export of Optimum. A quantized graph is preferred.
+        max_length: most tokens of query and document together; longer documents are cut.
         threads: most threads of one call; None for every core this process may use.
 
     Raises:
@@ -45,9 +45,9 @@ class CrossEncoder:
         try:
             tokenizer: Any = Tokenizer.from_file(str(self.path / "tokenizer.json"))
             tokenizer.no_padding()
-            tokenizer.enable_truncation(max_length)  # the longest first, which is the document
+            tokenizer.enable_truncation(max_length)  # cuts the longer text, which is the document
             self._tokenizer = tokenizer
-            self._pad_id = _pad_id(self.path)
+            self._pad_id = _read_pad_id(self.path)
         except Exception as error:  # tokenizers raises bare Exception
             raise ArtifactError(f"{self.path} has no usable tokenizer.json ({error}).") from error
         self._session = EncoderSession(graph, 1)
@@ -55,11 +55,11 @@ class CrossEncoder:
         unknown = set(self._session.inputs) - {"input_ids", "attention_mask", "token_type_ids"}
         if unknown:
             raise ArtifactError(
-                f"{graph} wants {sorted(unknown)}, so it is not a cross-encoder of text pairs."
+                f"{graph} needs the inputs {sorted(unknown)}, so it is not a cross-encoder of text pairs."
             )
 
     def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
-        """The probability that each document is relevant, in [0, 1]: the logit through a sigmoid."""
+        """The probability in [0, 1] that each document is relevant: the sigmoid of its logit."""
         pairs = [(encodable(query), encodable(passage(document))) for document in documents]
         encodings: list[Any] = self._tokenizer.encode_batch(pairs)
 
@@ -88,11 +88,13 @@ class CrossEncoder:
             return logits[:, 0]
         if logits.shape[1] == 2:
             return logits[:, 1] - logits[:, 0]
-        raise ArtifactError(f"{self.path} returns {logits.shape[1]} values for a pair, not one or two.")
+        raise ArtifactError(
+            f"{self.path} returns {logits.shape[1]} values for a pair, not one or two. Pass another model."
+        )
 
 
-def _pad_id(folder: Path) -> int:
-    """The padding token's id in the model's config.json; 0, the usual one, where that does not say."""
+def _read_pad_id(folder: Path) -> int:
+    """Id of the padding token in the model's config.json, or 0 if it is not given there."""
     path = folder / "config.json"
     config = cast("dict[str, Any]", json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
     return int(config.get("pad_token_id") or 0)

@@ -1,5 +1,4 @@
-"""A reranker behind HTTP: Text Embeddings Inference, vLLM, llama.cpp, Jina, Cohere, and what speaks like
-them."""
+"""A reranker behind HTTP: Text Embeddings Inference, vLLM, llama.cpp, Jina, Cohere and compatible servers."""
 
 from __future__ import annotations
 
@@ -18,34 +17,34 @@ from tersely.runtime.offline import LOOPBACK, network_forbidden
 from tersely.types import Document
 
 _BUSY = frozenset({408, 429, 500, 502, 503, 504})
-"""HTTP codes after which another try may help."""
+"""HTTP codes after which another attempt may succeed."""
 _PAUSE_S = 0.2
 _TEI_BATCH = 32
-"""Texts that Text Embeddings Inference takes at once, unless told otherwise."""
+"""Texts per request that Text Embeddings Inference accepts by default."""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect would take the texts and the key to a host that nobody named."""
+    """Refuses redirects, which would send the texts and the key to a host that the caller did not name."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
 
 
 class RerankEndpoint:
-    """`POST url` with the query and the documents.
+    """A reranker that posts the query and the documents to `url`.
 
     Args:
-        url: the whole address, such as "http://127.0.0.1:8080/rerank" or "https://api.jina.ai/v1/rerank".
+        url: the full address, such as "http://127.0.0.1:8080/rerank" or "https://api.jina.ai/v1/rerank".
         style: "openai" sends {"model", "query", "documents"} (vLLM, llama.cpp, Jina, Cohere), "tei" sends
-            {"query", "texts"} (Text Embeddings Inference). Answers of either shape are understood.
-        model: name of the model, for servers that have several.
+            {"query", "texts"} (Text Embeddings Inference). Both kinds of answers are understood.
+        model: name of the model, for servers with several models.
         api_key: sent as a bearer token.
-        timeout_s: seconds for one try.
-        retries: further tries after a busy server, a broken connection or a timeout.
+        timeout_s: seconds for one attempt.
+        retries: further attempts if the server is busy, the connection breaks or the time is up.
 
     Raises:
-        InvalidInputError: the address is not one of HTTP.
-        OfflineError: the address is not of this machine and TERSELY_OFFLINE forbids the network.
+        InvalidInputError: `url` is not an HTTP address, or `style` is unknown.
+        OfflineError: the server is not on this machine and TERSELY_OFFLINE forbids the network.
     """
 
     def __init__(
@@ -66,19 +65,20 @@ class RerankEndpoint:
         if style not in ("openai", "tei"):
             raise InvalidInputError(f"style is {style!r}. Pass 'openai' or 'tei'.")
         if network_forbidden() and parts.hostname not in LOOPBACK:
-            raise OfflineError(f"{url!r} is on the network, which TERSELY_OFFLINE forbids. Unset it.")
+            raise OfflineError(
+                f"{url!r} is on the network, which TERSELY_OFFLINE forbids. Unset it, or use a local server."
+            )
         self._url, self._style, self._model, self._api_key = url, style, model, api_key
         self._timeout_s, self._retries = timeout_s, retries
 
     def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
-        """The server's scores, as they are. Raises TerselyError for a server that is down or talks
-        nonsense."""
+        """The server's scores, unchanged. Raises TerselyError if it is down or its answer is malformed."""
         texts = [passage(document) for document in documents]
         size = _TEI_BATCH if self._style == "tei" else max(1, len(texts))
         parts = [texts[i : i + size] for i in range(0, len(texts), size)]
-        return [score for part in parts for score in self._rank(query, part)]
+        return [score for part in parts for score in self._rank_part(query, part)]
 
-    def _rank(self, query: str, texts: list[str]) -> list[float]:
+    def _rank_part(self, query: str, texts: list[str]) -> list[float]:
         body: dict[str, Any] = {"query": query}
         if self._style == "tei":
             body |= {"texts": texts, "truncate": True}
@@ -86,7 +86,7 @@ class RerankEndpoint:
             body["documents"] = texts
         if self._model is not None:
             body["model"] = self._model
-        return _scores(self._post(body), len(texts), self._url)
+        return _read_scores(self._post(body), len(texts), self._url)
 
     def _post(self, body: dict[str, Any]) -> object:
         headers = {"Content-Type": "application/json"}
@@ -94,7 +94,7 @@ class RerankEndpoint:
             headers["Authorization"] = f"Bearer {self._api_key}"
         request = urllib.request.Request(self._url, json.dumps(body).encode(), headers)
         opener = urllib.request.build_opener(_NoRedirect)
-        problem = ""
+        cause = ""
         for attempt in range(self._retries + 1):
             if attempt:
                 time.sleep(_PAUSE_S * 2 ** (attempt - 1))
@@ -102,16 +102,20 @@ class RerankEndpoint:
                 with opener.open(request, timeout=self._timeout_s) as answer:
                     return json.loads(answer.read())
             except urllib.error.HTTPError as error:
-                problem = f"HTTP {error.code} {error.reason}"
+                cause = f"HTTP {error.code} {error.reason}"
                 if error.code not in _BUSY:
                     break
-            except (OSError, http.client.HTTPException, ValueError) as error:  # no connection, or no JSON
-                problem = f"{type(error).__name__}: {error}"
-        raise TerselyError(f"the reranker at {self._url} gave no answer ({problem}). Check the server.")
+            except (
+                OSError,
+                http.client.HTTPException,
+                ValueError,
+            ) as error:  # no connection, or an answer that is not JSON
+                cause = f"{type(error).__name__}: {error}"
+        raise TerselyError(f"the reranker at {self._url} gave no answer ({cause}). Check the server.")
 
 
-def _scores(answer: object, count: int, url: str) -> list[float]:
-    """Scores in the order of the documents, from a list of {index, score} or such a list under a key."""
+def _read_scores(answer: object, count: int, url: str) -> list[float]:
+    """Scores in the order of the documents, from a list of {index, score} or an object that contains one."""
     if isinstance(answer, dict):
         values = cast("dict[str, object]", answer)
         answer = values.get("results", values.get("data"))

@@ -1,4 +1,4 @@
-"""What a compressor asks of a reranker."""
+"""The protocol of rerankers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tersely.types import Document
 
 
 class Reranker(Protocol):
-    """Scores documents for a query. Called from several threads at once."""
+    """Scores documents for a query. Several threads may call it at once."""
 
     def rank(self, query: str, documents: Sequence[Document]) -> Sequence[float]:
-        """One finite score per document, in their order; the higher, the more relevant."""
+        """One finite score per document, in order. A higher score means more relevant."""
         ...
 
 
 def passage(document: Document) -> str:
-    """What a reranker reads of a document: its title, where it has one, and its text."""
+    """The text of a document that a reranker reads: its title, if it has one, and its text."""
     return f"{document.title}\n{document.text}" if document.title else document.text

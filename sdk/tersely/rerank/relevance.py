@@ -1,4 +1,4 @@
-"""The relevance that the selector finds beside its sentences."""
+"""The relevance that the selector computes together with the scores of sentences."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tersely.types import Document
 
 
 class Relevance:
-    """The selector as a reranker of its own, for use outside of a `Compressor`, which ranks by it anyway.
+    """The selector as a reranker without a `Compressor`. A compressor ranks by this relevance by default.
 
     Args:
         model: as for `Compressor`: None for the bundled model, a folder, or a hub name.
-        threads: the most that may run; None for every usable core.
+        threads: most threads of one call; None for every core this process may use.
 
     Raises:
         ArtifactError: the model cannot be used.
@@ -29,10 +29,10 @@ class Relevance:
     def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
         """Probability in [0, 1] that each document helps to answer the query; 0 for one without text."""
         units = [split_units(d.text) for d in documents]
-        filled = [i for i, found in enumerate(units) if found]
-        read = [ScoredInput(documents[i].title, documents[i].text, units[i]) for i in filled]
-        scores = [0.0] * len(documents)
-        if read:
-            for i, found in zip(filled, self._selector.score(query, read), strict=True):
-                scores[i] = found.relevance
-        return scores
+        with_text = [i for i, own in enumerate(units) if own]
+        inputs = [ScoredInput(documents[i].title, documents[i].text, units[i]) for i in with_text]
+        relevance = [0.0] * len(documents)
+        if inputs:
+            for i, scores in zip(with_text, self._selector.score(query, inputs), strict=True):
+                relevance[i] = scores.relevance
+        return relevance
