@@ -45,7 +45,7 @@ def choose_level(relevance: float) -> Level:
     return max((level for level in LEVELS if level.relevance <= relevance), key=lambda level: level.number)
 
 
-def level_of(scores: Iterable[float]) -> Level:
+def choose_level_for(scores: Iterable[float]) -> Level:
     """The level for the best of some scores; the lowest level if there are none.
 
     Scores outside [0, 1] are clipped, since those of other models need not be probabilities.

@@ -56,7 +56,7 @@ def is_correct(prediction: str, answers: Sequence[str]) -> bool:
     return contains_answer(prediction, answers) or bool(exact and exact_match(prediction, exact))
 
 
-def covered(wanted: Range, kept: Sequence[Range]) -> int:
+def count_covered(wanted: Range, kept: Sequence[Range]) -> int:
     """Number of code points of `wanted` that are in `kept`. The kept ranges must not overlap."""
     start, end = wanted
     return sum(max(0, min(end, right) - max(start, left)) for left, right in kept)
@@ -64,7 +64,7 @@ def covered(wanted: Range, kept: Sequence[Range]) -> int:
 
 def is_kept(wanted: Range, kept: Sequence[Range], share: float = 0.5) -> bool:
     """Whether at least `share` of the code points of `wanted` are in `kept`. EFFCOMP's RQ4 uses one half."""
-    return covered(wanted, kept) >= share * (wanted[1] - wanted[0])
+    return count_covered(wanted, kept) >= share * (wanted[1] - wanted[0])
 
 
 def span_recall(wanted: Sequence[Range], kept: Sequence[Range], share: float = 0.5) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tersely.levels import LEVELS, level_of
+from tersely.levels import LEVELS, choose_level_for
 from tersely.options import CompressionOptions
 from tersely.packing.prepare import Prepared, Scored, cut_to_levels, cut_to_limit
 from tersely.selector.protocol import DocumentScores, ScoredInput, Scorer
@@ -61,7 +61,7 @@ def score(
         scores = run(prepared)
         if options.level is None:
             return Scored(prepared, scores, None)
-        levels = [level_of(own.scores) for own in scores]
+        levels = [choose_level_for(own.scores) for own in scores]
         finer = cut_to_levels(prepared, levels)
         if finer is not prepared:
             prepared = cut(finer)

@@ -64,8 +64,8 @@ def test_an_answer_is_contained_as_whole_words(text: str, answers: list[str], co
 
 
 def test_coverage_counts_code_points() -> None:
-    assert metrics.covered((10, 20), [(0, 12), (15, 17), (30, 40)]) == 4
-    assert metrics.covered((10, 20), []) == 0
+    assert metrics.count_covered((10, 20), [(0, 12), (15, 17), (30, 40)]) == 4
+    assert metrics.count_covered((10, 20), []) == 0
 
 
 def test_a_span_is_kept_from_half_of_its_characters() -> None:

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tersely import Compressor
-from tersely.text.tokens import encodable
+from tersely.text.tokens import replace_surrogates
 from tests.sdk import inputs
 from tests.sdk.checks import check_all
 from tests.sdk.counters import COUNTERS
@@ -54,7 +54,7 @@ def run_case(number: int, compressors: Sequence[Compressor], long_every: int = L
     result = compressor.compress(query, docs, **options)
 
     def count(text: str) -> int:
-        return compressor.token_counter.count(encodable(text))
+        return compressor.token_counter.count(replace_surrogates(text))
 
     limits = {name: options.get(name) for name in ("budget", "rate", "max_docs")}
     check_all(result, docs, count, **limits)

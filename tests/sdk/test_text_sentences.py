@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tersely.text.sentences import Unit, seams, split_units
+from tersely.text.sentences import Unit, find_seams, split_units
 from tests.sdk.inputs import BREAKS, EMOJI, JUNK, long_document
 from tests.sdk.inputs import text as random_text
 
@@ -200,7 +200,7 @@ def test_every_visible_code_point_is_in_exactly_one_unit(text: str) -> None:
 @given(strings)
 def test_seams_cover_the_unit_without_gaps(text: str) -> None:
     for unit in split_units(text):
-        parts = seams(text, unit)
+        parts = find_seams(text, unit)
         assert parts[0][0] == unit.start
         assert parts[-1][1] == unit.end
         assert all(left < right for left, right in parts)
@@ -215,7 +215,7 @@ def test_seams_of_seams_reach_single_code_points(text: str) -> None:
         ranges = [(unit.start, unit.end)]
         for _ in range(5):
             ranges = [
-                part for start, end in ranges for part in seams(text, Unit(start, end, unit.kind, True))
+                part for start, end in ranges for part in find_seams(text, Unit(start, end, unit.kind, True))
             ]
         assert ranges[0][0] == unit.start
         assert ranges[-1][1] == unit.end
@@ -238,7 +238,7 @@ def test_crlf_changes_only_offsets(text: str) -> None:
 def parts_of(text: str, kind: str) -> list[str]:
     units = split_units(text)
     assert [unit.kind for unit in units] == [kind]
-    return [text[start:end] for start, end in seams(text, units[0])]
+    return [text[start:end] for start, end in find_seams(text, units[0])]
 
 
 def test_code_is_cut_between_lines() -> None:
@@ -282,7 +282,7 @@ def measure_seconds(text: str) -> float:
     start = time.process_time()
     units = split_units(text)
     for unit in units:
-        seams(text, unit)
+        find_seams(text, unit)
     return time.process_time() - start
 
 

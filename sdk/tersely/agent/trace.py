@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tersely.errors import InvalidInputError
-from tersely.runtime.jsonl import numbered_lines
+from tersely.runtime.jsonl import read_numbered_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def read_turns(path: Path) -> list[TurnTrace]:
     """The turns in a file. Raises InvalidInputError with the number of a line that is not a turn."""
     known = {f.name for f in fields(TurnTrace)}
     turns: list[TurnTrace] = []
-    for number, line in numbered_lines(path):
+    for number, line in read_numbered_lines(path):
         try:
             values = json.loads(line)
             turns.append(TurnTrace(**{key: value for key, value in values.items() if key in known}))

@@ -66,7 +66,7 @@ class Options(Sampling, total=False):
     tool_choice: Literal["auto", "none", "required"] | None
 
 
-def without_thought(text: str) -> str:
+def remove_thoughts(text: str) -> str:
     """A reply without the <think> blocks of a reasoning model, also if the last block was cut off."""
     return _THOUGHT.sub("", text).rpartition("</think>")[2].strip()
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar, cast
 
-from tersely.chat.protocol import ChatModel, Message, without_thought
+from tersely.chat.protocol import ChatModel, Message, remove_thoughts
 from tersely.chat.transcript import render
 from tersely.compressor import Compressor
 from tersely.experience.types import Experience, ExperienceError, Origin, Recalled
-from tersely.prompts import escaped, load_prompt
+from tersely.prompts import escape_tag, load_prompt
 from tersely.text.approximate import ApproximateCounter
 
 SUCCESS = 0.5
@@ -120,7 +120,7 @@ def format_experiences(recalled: Sequence[Recalled]) -> str:
         for number, entry in enumerate(recalled, 1)
     ]
     # The closing tag inside an entry would end the block early.
-    text = escaped("\n\n".join(entries), "experiences")
+    text = escape_tag("\n\n".join(entries), "experiences")
     return load_prompt("experience_recalled").render(experiences=text)
 
 
@@ -136,7 +136,7 @@ def _ask(model: ChatModel, prompt: str, read: Callable[[str], T]) -> T:
     for _ in range(TRIES):
         answer = model.complete(messages).text
         try:
-            return read(without_thought(answer))
+            return read(remove_thoughts(answer))
         except ValueError as error:
             problem = str(error)
             correction = f"That cannot be read: {problem}. Answer again, in the form asked for only."

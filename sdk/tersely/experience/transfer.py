@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tersely.errors import InvalidInputError
 from tersely.experience.types import Experience
-from tersely.runtime.jsonl import numbered_lines
+from tersely.runtime.jsonl import read_numbered_lines
 
 
 def write_jsonl(path: str | Path, experiences: Iterable[Experience]) -> None:
@@ -21,7 +21,7 @@ def write_jsonl(path: str | Path, experiences: Iterable[Experience]) -> None:
 def read_jsonl(path: str | Path) -> list[Experience]:
     """What `write_jsonl` wrote. Raises InvalidInputError that names a line without an experience."""
     experiences: list[Experience] = []
-    for number, line in numbered_lines(Path(path)):
+    for number, line in read_numbered_lines(Path(path)):
         try:
             experiences.append(Experience.from_dict(json.loads(line)))
         except (ValueError, AttributeError) as error:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast, get_args
 
-from tersely.chat.protocol import Message, without_thought
+from tersely.chat.protocol import Message, remove_thoughts
 from tersely.chat.transcript import Json, check_message
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
@@ -111,7 +111,7 @@ class Journal:
     def reset_with_reply(self, transcript: Transcript, text: str) -> Transcript:
         """Reset with the model's reply to the summary request, or, where it is empty, with sentences of the
         transcript."""
-        summary = without_thought(text)
+        summary = remove_thoughts(text)
         if summary:
             return self.reset(transcript, summary)
         extract = self.resetter.extract(transcript)

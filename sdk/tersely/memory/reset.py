@@ -14,8 +14,8 @@ from tersely.memory.events import ResetEvent
 from tersely.memory.settings import MemorySettings
 from tersely.memory.shortening import Originals, Shortener
 from tersely.memory.transcript import Count, Transcript
-from tersely.prompts import escaped, load_prompt
-from tersely.summarize.grounding import identifiers
+from tersely.prompts import escape_tag, load_prompt
+from tersely.summarize.grounding import find_identifiers
 
 PINNED_SHARE = 0.5
 """Share of the limit that the first prompt, later system messages and the pins may take."""
@@ -144,7 +144,7 @@ class Resetter:
 
     def _known(self, left: Sequence[Json], before: Sequence[str]) -> list[str]:
         """Identifiers that the user gave in messages that are gone, newest first, as far as there is room."""
-        given = [i for message in left for i in identifiers(text_of(message))]
+        given = [i for message in left for i in find_identifiers(text_of(message))]
         room = int(IDENTIFIER_SHARE * self.settings.limit)
         known: list[str] = []
         for identifier in dict.fromkeys([*given, *before]):
@@ -164,5 +164,5 @@ def _wrap_notes(summary: str, pins: Mapping[str, str], known: Sequence[str]) -> 
     if known:
         pinned += f"\nIdentifiers that the user gave: {', '.join(known)}\n"
     # Tags of ours inside the text would end the notes early.
-    text = load_prompt("memory_note").render(summary=escaped(summary, "notes"), pins=pinned)
+    text = load_prompt("memory_note").render(summary=escape_tag(summary, "notes"), pins=pinned)
     return {"role": "user", "content": text}

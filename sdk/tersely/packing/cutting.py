@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tersely.text.sentences import Unit, seams
+from tersely.text.sentences import Unit, find_seams
 
 LONGEST_SENTENCE = 1000
 """Code points. A sentence is never cut. A longer "sentence" is text without punctuation, so it may be."""
@@ -52,7 +52,7 @@ def cut(text: str, unit: Unit, cost: int, room: int) -> list[Unit]:
 
 def _atoms(text: str, unit: Unit, target: int) -> Iterator[tuple[int, int]]:
     """Seam by seam, finer where a piece is longer than `target`; stripped, and without empty ones."""
-    for start, end in seams(text, unit):
+    for start, end in find_seams(text, unit):
         piece = text[start:end]
         left = start + len(piece) - len(piece.lstrip())
         right = start + len(piece.rstrip())

@@ -34,7 +34,7 @@ class Prompt:
         return Template(self.text).substitute(values)
 
 
-def escaped(text: str, tag: str) -> str:
+def escape_tag(text: str, tag: str) -> str:
     """`text` with `<tag>` and `</tag>` escaped, so that it can neither begin nor end such a block."""
     return re.sub(rf"<(?=\s*/?\s*{tag}\b)", "&lt;", text, flags=re.IGNORECASE)
 

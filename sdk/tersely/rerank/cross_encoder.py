@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from tersely.errors import ArtifactError
-from tersely.rerank.protocol import passage
+from tersely.rerank.protocol import format_passage
 from tersely.runtime.session import EncoderSession, Workers, allowed_threads
 from tersely.selector.layout import batches
-from tersely.text.tokens import encodable
+from tersely.text.tokens import replace_surrogates
 from tersely.types import Document
 
 BATCH_TOKENS = 1024
@@ -60,7 +60,10 @@ class CrossEncoder:
 
     def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
         """The probability in [0, 1] that each document is relevant: the sigmoid of its logit."""
-        pairs = [(encodable(query), encodable(passage(document))) for document in documents]
+        pairs = [
+            (replace_surrogates(query), replace_surrogates(format_passage(document)))
+            for document in documents
+        ]
         encodings: list[Any] = self._tokenizer.encode_batch(pairs)
 
         def run(rows: list[int]) -> NDArray[np.float64]:

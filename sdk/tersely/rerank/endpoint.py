@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 from tersely.errors import InvalidInputError, OfflineError, TerselyError
-from tersely.rerank.protocol import passage
+from tersely.rerank.protocol import format_passage
 from tersely.runtime.offline import LOOPBACK, network_forbidden
 from tersely.types import Document
 
@@ -73,7 +73,7 @@ class RerankEndpoint:
 
     def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
         """The server's scores, unchanged. Raises TerselyError if it is down or its answer is malformed."""
-        texts = [passage(document) for document in documents]
+        texts = [format_passage(document) for document in documents]
         size = _TEI_BATCH if self._style == "tei" else max(1, len(texts))
         parts = [texts[i : i + size] for i in range(0, len(texts), size)]
         return [score for part in parts for score in self._rank_part(query, part)]

@@ -16,6 +16,6 @@ class Reranker(Protocol):
         ...
 
 
-def passage(document: Document) -> str:
+def format_passage(document: Document) -> str:
     """The text of a document that a reranker reads: its title, if it has one, and its text."""
     return f"{document.title}\n{document.text}" if document.title else document.text

@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 
 from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import Artifact
-from tersely.text.tokens import encodable
+from tersely.text.tokens import replace_surrogates
 
 LAYOUT_VERSION = 1
 """Incremented when the same input gives other windows. An artifact of another version is refused."""
@@ -103,7 +103,9 @@ class Layout:
 
     def tokenize(self, texts: Sequence[str]) -> list[Ids]:
         """Ids of each text, without special tokens."""
-        encodings = self.tokenizer.encode_batch([encodable(t) for t in texts], add_special_tokens=False)
+        encodings = self.tokenizer.encode_batch(
+            [replace_surrogates(t) for t in texts], add_special_tokens=False
+        )
         return [e.ids for e in encodings]
 
     def windows(

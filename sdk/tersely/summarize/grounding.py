@@ -173,7 +173,7 @@ class Sources:
         return max(self._score_texts(sentence, texts)) >= ANSWERED
 
 
-def identifiers(text: str) -> list[str]:
+def find_identifiers(text: str) -> list[str]:
     """Addresses, paths, codes, names with digits or underscores, and whatever else must be copied exactly.
 
     Each once, in the order of the text.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tersely.chat.protocol import Reply, without_thought
+from tersely.chat.protocol import Reply, remove_thoughts
 from tersely.packing.render import render_document
 from tersely.summarize.extractive import extract_summary
 from tersely.summarize.grounding import Sources
@@ -19,7 +19,7 @@ _LEAD_IN = re.compile(r"\A(?:\*\*)?(?:support context|summary)(?:\*\*)?\s*:\s*(?
 def check_reply(request: Request, reply: Reply, model: str, *, drop_unsupported: bool) -> Summary:
     """The model's summary with the support of each sentence, or the extractive one if it cannot be used."""
     request.timer.lap("write")
-    text = _LEAD_IN.sub("", without_thought(reply.text)).strip()
+    text = _LEAD_IN.sub("", remove_thoughts(reply.text)).strip()
     if not text:
         return extract_summary(request, explain_fallback("the model's answer is empty"))
     sources = Sources(request.documents, lambda sentence, texts: _score_texts(request, sentence, texts))

@@ -25,7 +25,7 @@ class Unit:
     end: int
     kind: Kind
     atomic: bool
-    """Whether it is structure. Structure is cut only if it alone exceeds the limit (see `seams`)."""
+    """Whether it is structure. It is cut only if it alone exceeds the limit (see `find_seams`)."""
 
 
 _LONG_LINE = 400
@@ -73,14 +73,14 @@ def _find_cuts(plain: str, block: Block) -> Iterator[int]:
         yield block.start + cut
 
 
-def seams(text: str, unit: Unit) -> list[tuple[int, int]]:
+def find_seams(text: str, unit: Unit) -> list[tuple[int, int]]:
     """The ranges of `text` into which a unit may be cut if it alone exceeds the limit.
 
     They cover the unit in order and without gaps; each includes the whitespace after it. Code, tables, logs
     and JSON over several lines are cut between lines, JSON in one line after commas. Anything else, also a
     line of more than 400 code points, is cut between words, and a long run without spaces into parts of 16
     code points. A range that is still too long can be cut again, down to single code points:
-    `seams(text, Unit(start, end, unit.kind, unit.atomic))`.
+    `find_seams(text, Unit(start, end, unit.kind, unit.atomic))`.
     """
     if unit.kind in ("code", "table", "log", "json"):
         lines = list(_find_ranges(_LINE, text, unit.start, unit.end))

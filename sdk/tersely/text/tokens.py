@@ -19,7 +19,7 @@ from typing import Protocol, cast, runtime_checkable
 from tersely.errors import InvalidInputError, MissingDependencyError
 from tersely.text.approximate import ApproximateCounter
 
-__all__ = ["ApproximateCounter", "TokenCounter", "count_tokens", "encodable", "resolve_counter"]
+__all__ = ["ApproximateCounter", "TokenCounter", "count_tokens", "replace_surrogates", "resolve_counter"]
 
 _TIKTOKEN_PREFIX = "tiktoken:"
 
@@ -64,7 +64,7 @@ def count_tokens(counter: TokenCounter, text: str) -> int:
     """Tokens of `text`. Raises InvalidInputError unless the counter returns a whole number, 0 or more."""
     if not text:
         return 0
-    count: object = counter.count(encodable(text))
+    count: object = counter.count(replace_surrogates(text))
     if isinstance(count, bool) or not isinstance(count, Integral) or count < 0:
         raise InvalidInputError(
             f"token_counter returned {count!r}. It has to return a whole number of tokens."
@@ -125,7 +125,7 @@ class _TokenizerFileCounter:
         self._tokenizer.no_padding()
 
     def count(self, text: str) -> int:
-        return len(self._tokenizer.encode(encodable(text), add_special_tokens=False).ids)
+        return len(self._tokenizer.encode(replace_surrogates(text), add_special_tokens=False).ids)
 
 
 class _Encoding(Protocol):
@@ -146,7 +146,7 @@ class _TiktokenCounter:
         self._encoding = encoding
 
     def count(self, text: str) -> int:
-        return len(self._encoding.encode_ordinary(encodable(text)))
+        return len(self._encoding.encode_ordinary(replace_surrogates(text)))
 
 
 class _FunctionCounter:
@@ -208,6 +208,6 @@ def _find_cached_file(encoding: str) -> Path:
     return file
 
 
-def encodable(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """`text` with a question mark for each lone surrogate, since UTF-8 and tokenizers cannot encode those."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

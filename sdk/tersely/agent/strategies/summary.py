@@ -13,7 +13,7 @@ from tersely.agent.strategies.setup import Setup
 from tersely.agent.strategies.tagged import Call, MalformedError, make_prompt, parse_call, parse_turn
 from tersely.agent.tools import Tool
 from tersely.chat.protocol import ChatError, Message, Reply
-from tersely.levels import LEVELS, Level, level_of
+from tersely.levels import LEVELS, Level, choose_level_for
 from tersely.quality import quality
 
 ANSWER_TOKENS = 60
@@ -99,7 +99,7 @@ class SummaryStrategy:
             return "", level, None
         result = self.setup.compressor.compress(question, [source], level="auto")
         summary = result.text if result.status != "failed_open" else source[: level.characters[1]]
-        level = level_of(span.score for span in result.kept)
+        level = choose_level_for(span.score for span in result.kept)
         return summary, level, quality(summary, source, question, level).total
 
     def _answer_from(self, text: str, question: str, finish: Tool) -> Call:

@@ -9,7 +9,7 @@ from tersely.agent.calls import read_call, run_tool, with_ids
 from tersely.agent.episode import EpisodeState, Request
 from tersely.agent.strategies.setup import Setup
 from tersely.agent.tools import Tool
-from tersely.chat.protocol import ChatError, Message, Reply, ToolCall, without_thought
+from tersely.chat.protocol import ChatError, Message, Reply, ToolCall, remove_thoughts
 from tersely.memory.journal import Journal, make_journal
 from tersely.memory.settings import MemorySettings
 from tersely.prompts import load_prompt
@@ -54,7 +54,7 @@ class TranscriptStrategy:
             return state.fail(str(reply))
         if reply.tool_calls:
             return self._call_tools(state, reply, tools)
-        answer = without_thought(reply.text)
+        answer = remove_thoughts(reply.text)
         if answer:
             return self._answer(state, reply.text, answer)
         if state.retry:
