@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from tersely.runtime.artifacts import Artifact
-from tersely.runtime.session import usable_cores
+from tersely.runtime.workers import usable_cores
 
 _INT8 = {"amx_int8": "AMX", "avx512_vnni": "AVX-512 VNNI", "avx_vnni": "AVX VNNI", "avx2": "AVX2"}
 """Instructions for int8 as Linux names them, and as people do; widest first."""

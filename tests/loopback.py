@@ -19,7 +19,7 @@ class Server:
     """A server that records the body and the Authorization header of every request."""
 
     def __init__(self, answer: Answer) -> None:
-        self.asked: list[tuple[dict[str, Any], str | None]] = []
+        self.requests: list[tuple[dict[str, Any], str | None]] = []
         self.listed: Any = {"object": "list", "data": [{"id": "small", "object": "model"}]}
         """The answer to GET requests: OpenAI's list of models."""
         self.location = ""
@@ -31,7 +31,7 @@ class Server:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                server.asked.append((body, self.headers.get("Authorization")))
+                server.requests.append((body, self.headers.get("Authorization")))
                 code, value = answer(body)
                 payload = value if isinstance(value, bytes) else json.dumps(value).encode()
                 self.send_response(code)

@@ -26,7 +26,7 @@ from benchmarks.progress import Progress
 from benchmarks.results import publish
 from tersely import Compressor
 from tersely.runtime.artifacts import Artifact, load_artifact
-from tersely.runtime.session import usable_cores
+from tersely.runtime.workers import usable_cores
 
 WORDS = 120
 COUNTS = (10, 30)

@@ -15,7 +15,8 @@ import numpy as np
 
 from benchmarks.shared.cache import open_cache_folder
 from tersely.errors import MissingDependencyError
-from tersely.runtime.session import EncoderSession, Workers, allowed_threads
+from tersely.runtime.session import EncoderSession
+from tersely.runtime.workers import Workers, allowed_threads
 from tersely.selector.encoder import BATCH_TOKENS
 from tersely.selector.layout import batches
 

@@ -26,7 +26,7 @@ from benchmarks.progress import Progress
 from benchmarks.results import publish
 from tersely import Compression, Compressor
 from tersely.runtime.artifacts import load_artifact
-from tersely.runtime.session import usable_cores
+from tersely.runtime.workers import usable_cores
 from tersely.selector.layout import Window
 from tersely.selector.selector import Selector
 

@@ -15,7 +15,7 @@ from benchmarks.progress import Progress
 from benchmarks.statistics import Estimate, Floats, bootstrap, bootstrap_difference
 from tersely import Compressor
 from tersely.chat import ChatModel
-from tersely.chat.transcript import size
+from tersely.chat.messages import measure_tokens
 
 WINDOWS = (1, 2, 3, 5)
 """Tool results that masking leaves."""
@@ -35,11 +35,11 @@ def list_memories(compressor: Compressor, rooms: Sequence[int]) -> Makers:
         makers[f"last {window} tool results"] = lambda t, w=window: MaskObservations(t.first, w)
     for room in rooms:
         makers[f"newest, {room} tokens"] = lambda t, r=room: DropOldest(
-            t.first, size(t.first, count) + r, count
+            t.first, measure_tokens(t.first, count) + r, count
         )
     for room in rooms:
         makers[f"tersely, {room} tokens"] = lambda t, r=room: Tersely(
-            t.first, 2 * size(t.first, count) + r, compressor
+            t.first, 2 * measure_tokens(t.first, count) + r, compressor
         )
     return makers
 
@@ -52,13 +52,13 @@ def list_memories_with_model(compressor: Compressor, room: int, chat: ChatModel)
     return {
         "everything": lambda t: Everything(t.first),
         f"LangChain, {room} tokens": lambda t: LangChainSummaries(
-            t.first, size(t.first, count) + room, chat, count
+            t.first, measure_tokens(t.first, count) + room, chat, count
         ),
         f"tersely, {room} tokens": lambda t: Tersely(
-            t.first, 2 * size(t.first, count) + room, compressor, chat
+            t.first, 2 * measure_tokens(t.first, count) + room, compressor, chat
         ),
         f"tersely without a model, {room} tokens": lambda t: Tersely(
-            t.first, 2 * size(t.first, count) + room, compressor
+            t.first, 2 * measure_tokens(t.first, count) + room, compressor
         ),
     }
 

@@ -18,7 +18,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 
 from benchmarks.memory.memories import Count, CountedModel
 from tersely.chat import ChatModel
-from tersely.chat.transcript import Json, size
+from tersely.chat.messages import Json, measure_tokens
 
 
 class LangChainSummaries:
@@ -33,7 +33,7 @@ class LangChainSummaries:
         self._model = CountedModel(model, count)
 
         def count_tokens(messages: Any) -> int:
-            return size([*self._system, *_to_openai(messages)], count)
+            return measure_tokens([*self._system, *_to_openai(messages)], count)
 
         self._middleware: Any = SummarizationMiddleware(
             _LangChainModel(chat=self._model), trigger=("tokens", limit), token_counter=count_tokens

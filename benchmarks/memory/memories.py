@@ -8,8 +8,8 @@ from typing import Protocol
 
 from tersely import Compressor
 from tersely.chat import ChatModel, Message, Reply
-from tersely.chat.billing import Billed
-from tersely.chat.transcript import Json, size
+from tersely.chat.metering import MeteredChat
+from tersely.chat.messages import Json, measure_tokens
 from tersely.memory import AgentMemory
 
 Count = Callable[[str], int]
@@ -69,7 +69,7 @@ class DropOldest(Everything):
 
     def _fits(self, window: Sequence[Json]) -> bool:
         is_orphaned = window[0]["role"] == "tool"
-        return not is_orphaned and size([*self.first, *window], self._count) < self._limit
+        return not is_orphaned and measure_tokens([*self.first, *window], self._count) < self._limit
 
 
 class MaskObservations(Everything):
@@ -111,7 +111,7 @@ class Tersely:
             self._memory.prepare(self._model)
 
 
-class CountedModel(Billed):
+class CountedModel(MeteredChat):
     """A chat model whose tokens the benchmark counts itself, in the same way everywhere."""
 
     @property

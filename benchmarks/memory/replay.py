@@ -8,7 +8,7 @@ from time import perf_counter
 
 from benchmarks.memory.memories import Count, Memory
 from benchmarks.memory.transcripts import Transcript
-from tersely.chat.transcript import Json, call_ids, size
+from tersely.chat.messages import Json, get_call_ids, measure_tokens
 
 CACHED_PRICE = 0.1
 """Price of an input token in a prompt cache, relative to one that is not in it."""
@@ -107,8 +107,8 @@ def _measure_call(
         shared += 1
     text = "\n".join(map(str, context)) if facts else ""
     return Call(
-        tokens=size(context, count),
-        cached=size(context[:shared], count),
+        tokens=measure_tokens(context, count),
+        cached=measure_tokens(context[:shared], count),
         needed=len(facts),
         held=sum(_occurs(fact, text) for fact in facts),
         orphans=count_orphans(context),
@@ -127,7 +127,7 @@ def count_orphans(context: Sequence[Json]) -> int:
                 orphans += 1
         else:
             orphans += len(unanswered)
-            unanswered = call_ids(message)
+            unanswered = get_call_ids(message)
     return orphans + len(unanswered)
 
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from benchmarks.shared.tasks import Example, load
 from benchmarks.shared.tasks.rows import read_lines
-from tersely.chat.transcript import Json, text_of
+from tersely.chat.messages import Json, get_text
 from tersely.text.sentences import split_units
 
 SHORTEST = 3
@@ -104,7 +104,7 @@ def find_facts(first: Sequence[Json], rest: Sequence[Json]) -> dict[int, list[st
     Values of the first prompt are no facts. A value that did not come literally, such as a search, counts by
     the names in it.
     """
-    prompt = "\n".join(map(text_of, first))
+    prompt = "\n".join(map(get_text, first))
     earlier = ""
     facts: dict[int, list[str]] = {}
     for place, message in enumerate(rest):
@@ -113,7 +113,7 @@ def find_facts(first: Sequence[Json], rest: Sequence[Json]) -> dict[int, list[st
         known = sorted(v for v in values if len(v) >= SHORTEST and v in earlier and v not in prompt)
         if known:
             facts[place] = known
-        earlier += "\n" + text_of(message)
+        earlier += "\n" + get_text(message)
     return facts
 
 

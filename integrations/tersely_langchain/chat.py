@@ -11,7 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from tersely.adapters import render, text_of
+from tersely.adapters import render_messages, get_text
 from tersely.chat import ChatError, Message, Options, Reply
 
 logger = logging.getLogger("tersely")
@@ -53,7 +53,7 @@ class LangChainChat:
 def _to_prompt(messages: Sequence[Message]) -> list[AnyMessage]:
     """One message: the transcript as text, and below it the last message, which is the instruction."""
     *transcript, instruction = messages
-    return [HumanMessage(f"{render(transcript)}\n\n{text_of(instruction)}")]
+    return [HumanMessage(f"{render_messages(transcript)}\n\n{get_text(instruction)}")]
 
 
 def _to_chat_error(error: Exception) -> ChatError:

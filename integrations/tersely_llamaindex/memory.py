@@ -12,7 +12,7 @@ from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.memory.memory import BaseMemoryBlock
 
 from tersely import Compressor, Document
-from tersely.adapters import Shortener, text_of
+from tersely.adapters import Shortener, get_text
 from tersely.experience import ExperienceBank, format_experiences
 from tersely.memory import SMALLEST_LIMIT, AgentMemory, MemoryStore
 from tersely_llamaindex.messages import find_user_text, to_openai
@@ -97,7 +97,7 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
         room = budget - self.compressor.count_tokens(f"{lessons}{SEPARATOR}" if lessons else "")
         earlier = ""
         if messages and room > 0:
-            documents = [Document(text_of(m), title=TITLES.get(m["role"], m["role"])) for m in messages]
+            documents = [Document(get_text(m), title=TITLES.get(m["role"], m["role"])) for m in messages]
             documents.insert(1, Document(notes, title="Notes"))
             earlier = self.compressor.compress(query, documents, budget=room).text
         return SEPARATOR.join(part for part in (earlier, lessons) if part)

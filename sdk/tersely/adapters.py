@@ -20,7 +20,7 @@ from importlib import metadata
 from typing import Any, TypeVar, cast, get_type_hints
 
 from tersely.agent.tools import original_tool
-from tersely.chat.transcript import render, text_of
+from tersely.chat.messages import render_messages, get_text
 from tersely.errors import InvalidInputError, MissingDependencyError
 from tersely.inputs import check_count, decode_utf8, type_name
 from tersely.memory.shortening import Shortener
@@ -40,7 +40,7 @@ __all__ = [
     "original_tool",
     "render",
     "require_package",
-    "text_of",
+    "get_text",
     "to_document",
 ]
 

@@ -20,6 +20,7 @@ from tersely.options import CompressionArguments, CompressionOptions
 from tersely.packing.choose import choose
 from tersely.packing.prepare import prepare
 from tersely.packing.receipt import Facts, explain, keep_everything
+from tersely.runtime.workers import Workers, allowed_threads
 from tersely.scoring import ScoringError, score
 from tersely.selector.loading import load_scorer, promised_threshold
 from tersely.selector.protocol import Scorer
@@ -69,9 +70,6 @@ class Compressor:
                 f"The reranker is a {type(reranker).__name__}. Pass an object with rank(), such as those of "
                 "tersely.rerank."
             )
-        # Imported here: `import tersely` need not wait for numpy.
-        from tersely.runtime.session import Workers, allowed_threads
-
         self.token_counter = resolve_counter(token_counter)
         self._reranker = reranker
         self._workers = Workers(allowed_threads(threads))

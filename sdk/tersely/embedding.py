@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import Artifact, load_artifact
-from tersely.runtime.session import EncoderSession, Workers, allowed_threads
+from tersely.runtime.session import EncoderSession
+from tersely.runtime.workers import Workers, allowed_threads
 from tersely.selector.layout import POOLED_NAME, Layout, Window, collate
 
 PROJECTION = "embedding.npz"

@@ -14,7 +14,7 @@ from benchmarks.memory.stress import run_long_task
 from benchmarks.memory.transcripts import Transcript, find_facts
 from tersely import Compressor
 from tersely.chat import ScriptedChat
-from tersely.chat.transcript import size
+from tersely.chat.messages import measure_tokens
 from tests.benchmarks.conversations import FIRST, REST, make_call, make_result, make_steps
 from tests.benchmarks.fakes import ENVIRONMENT
 from tests.sdk.fakes import FakeScorer
@@ -33,7 +33,7 @@ def test_every_memory_has_room_for_a_short_first_prompt(name: str) -> None:
 
 def test_a_replay_counts_tokens_and_facts() -> None:
     account = replay(TRANSCRIPT, Everything(FIRST), COUNT)
-    sizes = [size([*FIRST, *REST[:n]], COUNT) for n in (0, 3, 5)]
+    sizes = [measure_tokens([*FIRST, *REST[:n]], COUNT) for n in (0, 3, 5)]
     assert (len(account.calls), account.read, account.cached) == (3, sum(sizes), sizes[0] + sizes[1])
     assert (account.held, account.needed, account.orphans, account.longest) == (4, 4, 0, sizes[2])
     assert sum_prices([account], cache=False) == sum(sizes)
@@ -59,7 +59,7 @@ def test_dropping_the_oldest_keeps_calls_with_their_results() -> None:
             memory.append(message)
             if message["role"] != "assistant":
                 assert count_orphans(memory.context()) == 0
-        assert size(memory.context(), COUNT) < limit or memory.context() == FIRST
+        assert measure_tokens(memory.context(), COUNT) < limit or memory.context() == FIRST
 
 
 def test_calls_without_results_and_results_without_calls_are_orphans() -> None:
@@ -88,8 +88,8 @@ def test_langchain_summarises_with_the_same_model() -> None:
     model = ScriptedChat(lambda _: "Some notes.")
     memory = LangChainSummaries(FIRST, 1500, model, COUNT)
     account = replay(Transcript("t", FIRST, rest, {59: ["Some notes."]}), memory, COUNT)
-    assert model.asked
-    assert memory.summary_tokens[1] == COUNT("Some notes.") * len(model.asked)
+    assert model.requests
+    assert memory.summary_tokens[1] == COUNT("Some notes.") * len(model.requests)
     assert account.orphans == 0
     context = memory.context()
     assert context[0] == FIRST[0]

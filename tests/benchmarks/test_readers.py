@@ -81,7 +81,7 @@ def test_a_server_gets_all_prompts_at_once_and_answers_in_order(serve: Serve) ->
     reader = open_reader(f"openai:{server.url}#policy")
     contexts = [f"context {i}" for i in range(20)]
     assert reader.answer([Prompt("q", c) for c in contexts]) == [c.upper() for c in contexts]
-    bodies = [body for body, _ in server.asked]
+    bodies = [body for body, _ in server.requests]
     assert {body["model"] for body in bodies} == {"policy"}
     assert {(body["temperature"], body["max_tokens"]) for body in bodies} == {(0.0, 10)}
     roles = [m["role"] for m in bodies[0]["messages"]]
@@ -97,7 +97,7 @@ def test_a_failing_server_is_tried_again_and_then_gives_no_answer(
     assert ServerReader(flaky.url, "m", retries=1).answer([Prompt("q", "c")]) == ["fine"]
     down = serve(answer_with(lambda _: (503, "")))
     assert ServerReader(down.url, "m", retries=1).answer([Prompt("q", "c")]) == [None]
-    assert len(down.asked) == 2
+    assert len(down.requests) == 2
     assert ServerReader("http://127.0.0.1:9/v1", "m", retries=0).answer([Prompt("q", "c")]) == [None]
     for body in (b"<html>busy</html>", b'{"choices": [', b'"no"', b'{"error": "busy"}', b'{"choices": []}'):
         server = serve(lambda _, body=body: (200, body))

@@ -18,7 +18,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from tersely import Compressor, InvalidInputError
-from tersely.chat.transcript import size
+from tersely.chat.messages import measure_tokens
 from tersely_langchain import TerselyMemory
 from tersely_langchain.messages import to_openai
 from tests.integrations.scripted_langchain import Recording, Scripted, call_tools, recording, scripted
@@ -81,7 +81,7 @@ def test_the_model_never_sees_more_than_the_limit(mode: str) -> None:
     assert len(contexts) == 13
     assert any("Count stone towers only." in str(c) for c in contexts), "there was a reset"
     for context in contexts:
-        assert size([to_openai(m) for m in context], count) < LIMIT
+        assert measure_tokens([to_openai(m) for m in context], count) < LIMIT
         assert context[0].content == TASK
         results = [m.tool_call_id for m in context if isinstance(m, ToolMessage)]
         assert results == [c["id"] for m in context if isinstance(m, AIMessage) for c in m.tool_calls]
@@ -249,7 +249,7 @@ def test_a_lower_limit_makes_the_context_smaller() -> None:
     second = recording(AIMessage("Drawer 7."))
     make_agent(second, saver).invoke({"messages": [HumanMessage("And now?")]}, THREAD)
     (context,) = contexts_of(second)
-    assert size([to_openai(m) for m in context], make_compressor().count_tokens) < LIMIT
+    assert measure_tokens([to_openai(m) for m in context], make_compressor().count_tokens) < LIMIT
 
 
 def test_equal_messages_keep_their_ids() -> None:

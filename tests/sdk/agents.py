@@ -42,7 +42,7 @@ def make_agent(folder: Path, *script: Any, **options: Any) -> Agent:
 
 def requests_of(agent: Agent) -> list[tuple[list[Any], dict[str, Any]]]:
     assert isinstance(agent.model, ScriptedChat)
-    return agent.model.asked
+    return agent.model.requests
 
 
 def tool_calls(*named: tuple[str, Any], text: str = "") -> Reply:

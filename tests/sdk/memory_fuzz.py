@@ -18,7 +18,7 @@ from typing import Any
 
 from tersely import Compressor
 from tersely.chat import ChatError, ScriptedChat
-from tersely.chat.transcript import call_ids, size
+from tersely.chat.messages import get_call_ids, measure_tokens
 from tersely.errors import InvalidInputError
 from tersely.memory import AgentMemory, MemoryStore, OverlongError
 from tersely.text.approximate import ApproximateCounter
@@ -130,9 +130,9 @@ def check_context(messages: Sequence[Any], memory: AgentMemory) -> None:
             waiting.remove(message["tool_call_id"])
         else:
             assert not waiting, "a call without its result"
-            waiting = call_ids(message)
+            waiting = get_call_ids(message)
     assert not waiting, "a call without its result"
-    used = size(messages, COMPRESSOR.count_tokens)
+    used = measure_tokens(messages, COMPRESSOR.count_tokens)
     assert used == memory.transcript.tokens
     assert used < memory.journal.settings.limit, f"{used} tokens of {memory.journal.settings.limit}"
 

@@ -10,7 +10,8 @@ from typing import cast
 import numpy as np
 
 from tersely.runtime.artifacts import load_artifact
-from tersely.runtime.session import EncoderSession, Workers
+from tersely.runtime.session import EncoderSession
+from tersely.runtime.workers import Workers
 from tersely.selector import DocumentScores, ScoredInput
 from tersely.selector.encoder import Encoder
 from tersely.selector.features import QUERY_FEATURES

@@ -12,7 +12,7 @@ import pytest
 from tersely.agent import Agent, EpisodeState, FolderIndex, Request, search_tools
 from tersely.agent.episode import Cost
 from tersely.chat import ChatError, Message, Reply, ScriptedChat
-from tersely.chat.transcript import size
+from tersely.chat.messages import measure_tokens
 from tersely.memory import AgentMemory
 from tests.sdk.agents import COMPRESSOR, FINISH, FOUND, SEARCH, tagged, tool_calls
 from tests.sdk.conversations import facts
@@ -112,7 +112,7 @@ def test_a_full_context_is_a_state_whose_request_asks_for_notes(folder: Path) ->
     assert (full.transcript.is_full, after.transcript.is_full) == (True, False)
     assert after.transcript.notes == "It is with Ada."
     assert len(after.trace) == len(full.trace), "the turn goes on"
-    assert after.cost.tokens_in == size(request.messages, COMPRESSOR.count_tokens)
+    assert after.cost.tokens_in == measure_tokens(request.messages, COMPRESSOR.count_tokens)
     assert agent.request(after).messages == after.transcript.messages
 
 
@@ -127,6 +127,8 @@ def test_a_correction_is_a_request_of_the_same_turn(folder: Path) -> None:
     assert "Answer again with all four parts." in messages[-1]["content"]
     right = agent.step(wrong, Reply(tagged(SEARCH)))
     assert [turn.retried for turn in right.trace] == [True]
-    paid = sum(size(agent.request(state).messages, COMPRESSOR.count_tokens) for state in (start, wrong))
+    paid = sum(
+        measure_tokens(agent.request(state).messages, COMPRESSOR.count_tokens) for state in (start, wrong)
+    )
     assert right.trace[0].tokens_in == paid, "both calls are paid"
     assert right.retry == ()

@@ -10,7 +10,7 @@ import pytest
 
 from tersely.agent import Agent, FolderIndex, Tool, search_tools
 from tersely.chat import Reply, ScriptedChat
-from tersely.chat.transcript import size
+from tersely.chat.messages import measure_tokens
 from tersely.memory import AgentMemory
 from tests.sdk.agents import (
     COMPRESSOR,
@@ -95,7 +95,7 @@ def test_a_model_that_says_nothing_is_reminded_once(folder: Path, strategy: Any)
     state = agent.run(QUESTION)
     assert (state.outcome, state.answer) == ("failed", "")
     assert state.reason == "scripted twice said nothing"
-    paid = sum(size(messages, COMPRESSOR.count_tokens) for messages, _ in requests_of(agent))
+    paid = sum(measure_tokens(messages, COMPRESSOR.count_tokens) for messages, _ in requests_of(agent))
     assert state.trace[0].tokens_in == paid, "both calls are paid"
     assert state.transcript.messages[-1]["content"] == QUESTION, "the reminder is not kept"
 
@@ -128,7 +128,7 @@ def test_resets_carry_a_long_task(folder: Path) -> None:
     assert (state.outcome, len(state.trace)) == ("answered", 26)
     assert state.transcript.resets > 5
     notes = [m for m, _ in requests_of(agent) if "Write the notes only" in m[-1]["content"]]
-    paid = 26 * 100 + sum(size(messages, COMPRESSOR.count_tokens) for messages in notes)
+    paid = 26 * 100 + sum(measure_tokens(messages, COMPRESSOR.count_tokens) for messages in notes)
     assert sum(t.tokens_in for t in state.trace) == paid, "summaries are paid too"
     for messages, _ in requests_of(agent):
         assert QUESTION in messages[1]["content"]

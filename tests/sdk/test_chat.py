@@ -54,7 +54,7 @@ def test_a_reply_has_text_and_usage(serve: Serve) -> None:
     assert isinstance(model, ChatModel)
     reply = model.complete(ASK, max_tokens=5, temperature=0.0, stop=["\n"])
     assert reply == Reply("Thursday.", (), "stop", Usage(12, 3, 8))
-    body, key = server.asked[0]
+    body, key = server.requests[0]
     assert body == {"model": "small", "messages": ASK, "max_tokens": 5, "temperature": 0.0, "stop": ["\n"]}
     assert key == "Bearer key"
 
@@ -66,7 +66,10 @@ def test_a_call_can_override_the_options_of_the_model(serve: Serve) -> None:
     model.complete(ASK, max_tokens=5, stop=None, tool_choice="auto")
     model.complete(ASK)
     common = {"model": "small", "messages": ASK, "temperature": 0.0, "stop": ["\n\n"]}
-    assert [body for body, _ in server.asked] == [{**common, "max_tokens": 5}, {**common, "max_tokens": 64}]
+    assert [body for body, _ in server.requests] == [
+        {**common, "max_tokens": 5},
+        {**common, "max_tokens": 64},
+    ]
 
 
 def test_without_a_name_the_first_model_of_the_server_is_used(serve: Serve) -> None:
@@ -88,7 +91,7 @@ def test_tool_calls_keep_the_json_of_the_model(serve: Serve) -> None:
     assert reply.text == ""
     assert reply.tool_calls == (ToolCall("c1", "search", '{ "query":"é" }'),)
     assert reply.finish == "tool_calls"
-    assert server.asked[0][0]["tool_choice"] == "required"
+    assert server.requests[0][0]["tool_choice"] == "required"
 
 
 def test_async_and_sync_calls_give_the_same_reply_in_any_event_loop(serve: Serve) -> None:
@@ -107,14 +110,14 @@ def test_a_call_to_a_busy_server_is_repeated(serve: Serve) -> None:
     answers = iter([(503, {"error": "busy"}), (200, completion())])
     server = serve(lambda _: next(answers))
     assert OpenAIChat("small", base_url=server.url).complete(ASK).text == "Thursday."
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
 
 
 def test_a_refused_call_is_not_repeated(serve: Serve) -> None:
     server = serve(lambda _: (400, {"error": {"message": "context length exceeded"}}))
     with pytest.raises(ChatError, match=r"refused the request: .*context length exceeded"):
         OpenAIChat("small", base_url=server.url).complete(ASK)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 MALFORMED = [
@@ -192,6 +195,6 @@ def test_the_scripted_model_follows_its_script() -> None:
         model.complete(ASK)
     with pytest.raises(ChatError, match="no more answers"):
         model.complete(ASK)
-    assert model.asked[0] == (ASK, {"max_tokens": 3})
+    assert model.requests[0] == (ASK, {"max_tokens": 3})
     echo = ScriptedChat(lambda messages: messages[-1]["content"].upper())
     assert echo.complete(ASK).text == "WHICH DAY?"

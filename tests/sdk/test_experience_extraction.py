@@ -37,7 +37,7 @@ def test_an_attempt_is_condensed_to_json() -> None:
     model = ScriptedChat([f"<think>x</think>```json\n{CONDENSED}\n```"])
     condensed = condense(model, "Who built the tower?", Attempt(LOG, 1.0))
     assert condensed["takeaways"] == ["be exact"]
-    prompt = model.asked[0][0][0]["content"]
+    prompt = model.requests[0][0][0]["content"]
     assert "assistant calls search: {}" in prompt
     assert "tool: Ann built it." in prompt
 
@@ -48,7 +48,7 @@ def test_the_model_reads_only_the_relevant_part_of_a_long_attempt() -> None:
     answer = {"role": "tool", "tool_call_id": "c", "content": "The tower was built by Ann Trevose in 1861."}
     model = ScriptedChat([CONDENSED])
     condense(model, "Who built the tower?", Attempt([*LOG, *pages, answer, *pages], 1.0))
-    prompt = model.asked[0][0][0]["content"]
+    prompt = model.requests[0][0][0]["content"]
     assert ApproximateCounter().count(prompt) < LOG_TOKENS + 400
     assert "built by Ann Trevose" in prompt
 
@@ -57,7 +57,7 @@ def test_experiences_come_from_successes_and_failures_together() -> None:
     model = ScriptedChat([CONDENSED, CONDENSED, GROUP])
     attempts = [Attempt(LOG, 0.5), Attempt(LOG, 0.49)]
     one, two = extract(model, "Who built the tower?", attempts, expected="Ann", run="r1")
-    prompt = model.asked[2][0][0]["content"]
+    prompt = model.requests[2][0][0]["content"]
     assert "ATTEMPT 1 (SUCCESS):\n{" in prompt
     assert "ATTEMPT 2 (FAILURE):\n{" in prompt
     assert prompt.count("EXPECTED: Ann") == 1
@@ -70,7 +70,7 @@ def test_experiences_from_failures_only_are_marked() -> None:
     model = ScriptedChat([CONDENSED, GROUP])
     experiences = extract(model, "Who?", [Attempt(LOG, 0.0)])
     assert [e.success for e in experiences] == [False, False]
-    assert "EXPECTED" not in model.asked[1][0][0]["content"]
+    assert "EXPECTED" not in model.requests[1][0][0]["content"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_experiences_from_failures_only_are_marked() -> None:
 def test_the_model_answers_again_once_if_its_answer_cannot_be_read(bad: str, problem: str) -> None:
     model = ScriptedChat([CONDENSED, bad, GROUP])
     assert len(extract(model, "Who?", [Attempt(LOG, 1.0)])) == 2
-    assert problem in model.asked[2][0][-1]["content"]
+    assert problem in model.requests[2][0][-1]["content"]
     with pytest.raises(ExperienceError, match=problem):
         extract(ScriptedChat([CONDENSED, bad, bad]), "Who?", [Attempt(LOG, 1.0)])
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tersely import InvalidInputError
-from tersely.chat.transcript import size
+from tersely.chat.messages import measure_tokens
 from tersely.memory import AgentMemory
 from tests.sdk.conversations import (
     COMPRESSOR,
@@ -138,9 +138,9 @@ def test_the_cache_meter_counts_the_bytes_that_stay() -> None:
         sent.append(memory.prepare(None))
         if memory.transcript.resets == resets:
             assert sent[-1][: len(sent[-2])] == sent[-2]
-            assert memory.cache.stable_tokens == size(sent[-2], COMPRESSOR.count_tokens)
-            assert memory.cache.sent_tokens == size(sent[-1], COMPRESSOR.count_tokens)
+            assert memory.cache.stable_tokens == measure_tokens(sent[-2], COMPRESSOR.count_tokens)
+            assert memory.cache.sent_tokens == measure_tokens(sent[-1], COMPRESSOR.count_tokens)
         else:
             assert sent[-1][:2] == FIRST
-            assert memory.cache.stable_tokens == size(FIRST, COMPRESSOR.count_tokens)
+            assert memory.cache.stable_tokens == measure_tokens(FIRST, COMPRESSOR.count_tokens)
     assert memory.transcript.resets >= 2

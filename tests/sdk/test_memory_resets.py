@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tersely import Compressor, InvalidInputError
 from tersely.chat import ChatError, ScriptedChat
-from tersely.chat.transcript import size
+from tersely.chat.messages import measure_tokens
 from tersely.memory import AgentMemory, OverlongError
 from tests.sdk.conversations import (
     COMPRESSOR,
@@ -33,7 +33,7 @@ def test_at_the_limit_the_last_step_is_held_back_and_the_model_is_asked_for_note
     assert before[-1] == result(number - 2, facts(number - 2))
     model = ScriptedChat(["Lighthouse 0-1 is from 1800."])
     after = memory.prepare(model, tools=[{"type": "function", "function": {"name": "search"}}])
-    ((request, options),) = model.asked
+    ((request, options),) = model.requests
     assert request[:-1] == before
     assert "Write the notes only" in request[-1]["content"]
     assert options["tool_choice"] == "none"
@@ -64,10 +64,10 @@ def test_the_context_is_never_longer_than_the_limit(words: list[int], limit: int
         memory.append(call(number), result(number, "stone " * count))
         if memory.transcript.is_full:
             request = memory.summary_request()
-            instruction = size(request[-1:], COMPRESSOR.count_tokens)
-            assert size(request, COMPRESSOR.count_tokens) <= limit + instruction
+            instruction = measure_tokens(request[-1:], COMPRESSOR.count_tokens)
+            assert measure_tokens(request, COMPRESSOR.count_tokens) <= limit + instruction
             memory.reset("Stones were counted. " * (count % 90))
-        assert size(memory.transcript.messages, COMPRESSOR.count_tokens) < limit
+        assert measure_tokens(memory.transcript.messages, COMPRESSOR.count_tokens) < limit
 
 
 def test_a_second_reset_replaces_the_first_notes() -> None:

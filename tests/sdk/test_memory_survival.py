@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tersely import InvalidInputError
-from tersely.chat.transcript import with_text
+from tersely.chat.messages import with_text
 from tersely.memory import AgentMemory
 from tests.sdk.conversations import (
     COMPRESSOR,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tersely import Compressor, InvalidInputError
 from tersely.chat.compression import LEFT_OUT, SHORTENED
-from tersely.chat.transcript import size, text_of
+from tersely.chat.messages import get_text, measure_tokens
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
 TASK = "Which lighthouse is the oldest?"
@@ -49,8 +49,8 @@ HISTORY = [
 def count_least_tokens(messages: list[dict[str, Any]], count: Callable[[str], int]) -> int:
     """Tokens of the messages where all that can be left out is left out."""
     replacement = max(count(LEFT_OUT), count(SHORTENED))
-    saved = [count(text_of(m)) - replacement for m in messages if m["role"] == "tool"]
-    return size(messages, count) - sum(s for s in saved if s > 0)
+    saved = [count(get_text(m)) - replacement for m in messages if m["role"] == "tool"]
+    return measure_tokens(messages, count) - sum(s for s in saved if s > 0)
 
 
 @st.composite
@@ -73,15 +73,20 @@ def transcripts(draw: st.DrawFn) -> list[dict[str, Any]]:
 def test_only_the_texts_of_tool_results_change(messages: list[dict[str, Any]], rate: float | None) -> None:
     compressor = Compressor(FakeScorer())
     count = compressor.count_tokens
-    limit = None if rate is None else int(rate * size(messages, count) + 1e-9)
-    if limit is not None and limit < min(count_least_tokens(messages, count), size(messages, count)):
+    limit = None if rate is None else int(rate * measure_tokens(messages, count) + 1e-9)
+    if limit is not None and limit < min(
+        count_least_tokens(messages, count), measure_tokens(messages, count)
+    ):
         with pytest.raises(InvalidInputError, match="Only tool results become shorter"):
             compressor.compress_messages(messages, rate=rate)
         return
     result = compressor.compress_messages(messages, rate=rate)
     assert limit is None or result.tokens_after <= limit
     assert (
-        result.tokens_after == size(result.messages, count) <= result.tokens_before == size(messages, count)
+        result.tokens_after
+        == measure_tokens(result.messages, count)
+        <= result.tokens_before
+        == measure_tokens(messages, count)
     )
     assert len(result.messages) == len(messages)
     for position, (before, after) in enumerate(zip(messages, result.messages, strict=True)):
@@ -91,11 +96,11 @@ def test_only_the_texts_of_tool_results_change(messages: list[dict[str, Any]], r
         others = ("role", "tool_call_id")
         assert [after[k] for k in others] == [before[k] for k in others]
         assert (IMAGE in list(after["content"])) == (IMAGE in list(before["content"]))
-        source = text_of(before)
+        source = get_text(before)
         number = result.results.index(position)
         pieces = [source[s.start : s.end] for s in result.receipt.kept if s.doc == number]
-        assert all(piece in text_of(after) for piece in pieces)
-        assert text_of(after) == LEFT_OUT or pieces
+        assert all(piece in get_text(after) for piece in pieces)
+        assert get_text(after) == LEFT_OUT or pieces
 
 
 def test_what_the_task_needs_stays_whichever_result_has_it() -> None:

@@ -128,7 +128,7 @@ def test_an_endpoint_ranks_inside_a_compression(serve: Serve) -> None:
     reranker = RerankEndpoint(server.url, model="bge", api_key="secret")
     result = Compressor(FakeScorer(), reranker=reranker).compress(QUERY, DOCS, budget=1000, order="rerank")
     assert [d.source for d in result.documents] == [0, 3, 1]
-    ((body, authorization),) = server.asked
+    ((body, authorization),) = server.requests
     assert body["query"] == QUERY
     assert body["model"] == "bge"
     assert body["documents"][0] == "Lighthouse\nThe lighthouse was built in 1861. It is white."
@@ -139,7 +139,7 @@ def test_an_endpoint_supports_tei(serve: Serve) -> None:
     server = serve(answer_like_tei)
     scores = RerankEndpoint(server.url, style="tei").rank(QUERY, [DOCS[0], DOCS[1]])
     assert scores == [0.57, 0.44]
-    assert server.asked[0][0] == {
+    assert server.requests[0][0] == {
         "query": QUERY,
         "texts": ["Lighthouse\nThe lighthouse was built in 1861. It is white.", DOCS[1].text],
         "truncate": True,  # otherwise one document that is too long fails the whole request
@@ -151,7 +151,7 @@ def test_tei_gets_32_texts_per_request(serve: Serve) -> None:
     documents = [Document("x" * n) for n in range(1, 71)]
     scores = RerankEndpoint(server.url, style="tei").rank(QUERY, documents)
     assert scores == [n / 100 for n in range(1, 71)]
-    assert [len(body["texts"]) for body, _ in server.asked] == [32, 32, 6]
+    assert [len(body["texts"]) for body, _ in server.requests] == [32, 32, 6]
 
 
 def test_a_redirect_is_not_followed(serve: Serve) -> None:
@@ -160,14 +160,14 @@ def test_a_redirect_is_not_followed(serve: Serve) -> None:
     server.location = target.url
     with pytest.raises(TerselyError, match="HTTP 302"):
         RerankEndpoint(server.url, api_key="secret", retries=0).rank(QUERY, DOCS[:2])
-    assert not target.asked
+    assert not target.requests
 
 
 def test_a_request_to_a_busy_server_is_repeated(serve: Serve) -> None:
     codes = iter([503, 429, 200])
     server = serve(lambda body: (next(codes), answer_like_openai(body)[1]))
     assert len(RerankEndpoint(server.url, retries=2).rank(QUERY, DOCS[:2])) == 2
-    assert len(server.asked) == 3
+    assert len(server.requests) == 3
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_request_with_an_incomplete_answer_is_repeated(serve: Serve) -> None:
     server.withheld = 7
     with pytest.raises(TerselyError, match="gave no answer"):
         RerankEndpoint(server.url, retries=1, timeout_s=5.0).rank(QUERY, DOCS[:2])
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
 
 
 def test_a_slow_or_unreachable_server_is_an_error(serve: Serve) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tersely.runtime.artifacts import load_artifact
-from tersely.runtime.session import EncoderSession, usable_cores
+from tersely.runtime.session import EncoderSession
+from tersely.runtime.workers import usable_cores
 from tersely.selector import ScoredInput
 from tersely.selector.encoder import BATCH_TOKENS, WindowLogits, merge_logits
 from tersely.selector.layout import Window

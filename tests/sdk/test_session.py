@@ -14,7 +14,8 @@ import pytest
 from onnxruntime.datasets import get_example
 
 from tersely.errors import ArtifactError
-from tersely.runtime.session import EncoderSession, Workers, usable_cores
+from tersely.runtime.session import EncoderSession
+from tersely.runtime.workers import Workers, usable_cores
 
 ONES = np.ones((3, 2), dtype=np.float32)
 EXPECTED = np.array([[1, 2], [3, 4], [5, 6]], dtype=np.float32)  # mul_1.onnx multiplies by this constant
@@ -134,7 +135,7 @@ def test_onnxruntime_sends_no_telemetry_and_leaves_no_files_at_home(graph: Path,
 def test_workers_work_while_the_interpreter_shuts_down() -> None:
     code = (
         "import atexit\n"
-        "from tersely.runtime.session import Workers\n"
+        "from tersely.runtime.workers import Workers\n"
         "workers = Workers(2)\n"
         "atexit.register(lambda: print(workers.map(abs, [-3, 1])))\n"
         "workers.map(abs, [-3, 1])\n"

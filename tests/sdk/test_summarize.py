@@ -58,7 +58,7 @@ def test_the_prompt_contains_question_query_documents_and_aspect() -> None:
     summarizer = make_summarizer(GOOD)
     summarizer.summarize("ferry times", DOCS, question="Can I cycle to Maren?", aspect="coverage", budget=50)
     assert isinstance(summarizer.model, ScriptedChat)
-    (system, user), options = summarizer.model.asked[0]
+    (system, user), options = summarizer.model.requests[0]
     assert "coverage: " + ASPECTS["coverage"] in system["content"]
     assert "Question: Can I cycle to Maren?\nSearch query: ferry times\n" in user["content"]
     assert "[Doc 1] Ferry\nThe ferry leaves" in user["content"]
@@ -71,14 +71,14 @@ def test_dollar_signs_in_documents_reach_the_model() -> None:
     summarizer = make_summarizer("The ticket costs $5.")
     summarizer.summarize("price?", ["The ticket costs $5, or $question."])
     assert isinstance(summarizer.model, ScriptedChat)
-    assert "The ticket costs $5, or $question." in summarizer.model.asked[0][0][1]["content"]
+    assert "The ticket costs $5, or $question." in summarizer.model.requests[0][0][1]["content"]
 
 
 def test_preselection_limits_what_the_model_reads() -> None:
     summarizer = make_summarizer(GOOD, preselect=18)
     summary = summarizer.summarize(QUERY, DOCS)
     assert isinstance(summarizer.model, ScriptedChat)
-    read = summarizer.model.asked[0][0][1]["content"].split("Documents:\n")[1]
+    read = summarizer.model.requests[0][0][1]["content"].split("Documents:\n")[1]
     assert "Gulls" not in read
     assert "leaves Port Maren" in read
     assert summary.sentences[0].support[0].doc == 0, "the support refers to the original documents"

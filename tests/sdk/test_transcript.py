@@ -11,7 +11,7 @@ import pytest
 
 from tersely import InvalidInputError
 from tersely.chat import ScriptedChat
-from tersely.chat.transcript import size
+from tersely.chat.messages import measure_tokens
 from tersely.memory import MemoryStore, Transcript
 from tersely.memory.events import Event
 from tests.sdk.conversations import COMPRESSOR, FIRST, call, facts, fill, make_memory, result
@@ -56,7 +56,7 @@ def test_a_log_of_events_becomes_this_transcript() -> None:
     assert last.conversation == [*FIRST, call(1), result(1, "Two."), final]
     assert (last.steps, last.resets, last.events, last.ending) == (3, 1, len(LOG), "finished")
     assert (last.notes, last.identifiers, dict(last.pins)) == ("Two towers.", ("AB-12345",), {})
-    assert last.tokens == size(last.messages, COUNT)
+    assert last.tokens == measure_tokens(last.messages, COUNT)
     first, second = last.trajectory()
     assert first.mask == (True, False, False, True)
     assert second.mask == (False, False, True)
@@ -104,7 +104,7 @@ def test_the_events_of_a_memory_replay_to_its_transcript() -> None:
     memory.finish()
     states = replay(store.events("default"))
     assert states[-1] == memory.transcript
-    assert all(s.tokens == size([*s.messages], COUNT) for s in states if not s.open_step)
+    assert all(s.tokens == measure_tokens([*s.messages], COUNT) for s in states if not s.open_step)
 
 
 def test_a_changed_copy_of_a_message_changes_no_transcript() -> None:

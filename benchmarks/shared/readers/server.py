@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from benchmarks.shared.cache import digest
 from benchmarks.shared.readers.protocol import NEW_TOKENS, Prompt, hash_prompt, take_first_line
-from tersely.chat.openai import NONSENSE
+from tersely.chat.openai import MALFORMED_ERRORS
 from tersely.errors import MissingDependencyError
 
 CONCURRENT = 64
@@ -60,7 +60,7 @@ class ServerReader:
                         )
                         content = reply.choices[0].message.content
                         return None if content is None else take_first_line(content)
-                    except (self._openai.OpenAIError, *NONSENSE):
+                    except (self._openai.OpenAIError, *MALFORMED_ERRORS):
                         return None
 
             return list(await asyncio.gather(*map(answer, prompts)))

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from tersely.agent.tools import Tool
 from tersely.agent.trace import TurnTrace
-from tersely.chat.billing import count_call
+from tersely.chat.metering import count_call
 from tersely.chat.protocol import ChatError, Message, Options, Reply
 from tersely.memory.transcript import Transcript
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
+from tersely.chat.messages import Json, check_message, get_call_ids, get_text, measure_tokens, with_text
 from tersely.chat.protocol import Message
-from tersely.chat.transcript import Json, call_ids, check_message, size, text_of, with_text
 from tersely.errors import InvalidInputError
 from tersely.inputs import check_query
 from tersely.options import CompressionOptions
@@ -81,15 +81,15 @@ def compress_messages(
     count = compressor.count_tokens
     least = max(map(count, (LEFT_OUT, SHORTENED)))
     results = _find_long_results(before, least, count)
-    texts = [text_of(before[position]) for position in results]
-    tokens_before = size(before, count)
+    texts = [get_text(before[position]) for position in results]
+    tokens_before = measure_tokens(before, count)
     limit = options.limit(tokens_before)
 
     def apply(receipt: Compression) -> CompressedMessages:
         if receipt.status != "compressed":
             return CompressedMessages(before, results, receipt, tokens_before, tokens_before)
         after = _replace_results(before, results, receipt, count)
-        return CompressedMessages(after, results, receipt, tokens_before, size(after, count))
+        return CompressedMessages(after, results, receipt, tokens_before, measure_tokens(after, count))
 
     if not options.is_limited:
         return apply(compressor.compress(query, texts))
@@ -115,7 +115,7 @@ def _find_long_results(messages: Sequence[Json], least: int, count: Callable[[st
 
     If two results say the same, the compressor keeps the one that it gets first, so the newer one.
     """
-    long = [i for i, m in enumerate(messages) if m["role"] == "tool" and count(text_of(m)) > least]
+    long = [i for i, m in enumerate(messages) if m["role"] == "tool" and count(get_text(m)) > least]
     return tuple(reversed(long))
 
 
@@ -126,7 +126,7 @@ def _replace_results(
     kept = {document.source: document.text for document in receipt.documents}
     after = list(messages)
     for number, position in enumerate(results):
-        before = text_of(messages[position])
+        before = get_text(messages[position])
         text = SHORTENED + kept[number] if number in kept else LEFT_OUT
         is_whole = number in kept and kept[number].strip() == before.strip()
         if not is_whole and count(text) < count(before):
@@ -147,12 +147,12 @@ def _check_messages(messages: object) -> list[Json]:
         if checked[-1]["role"] == "tool":
             unanswered.remove(checked[-1]["tool_call_id"])
         else:
-            unanswered = call_ids(checked[-1])
+            unanswered = get_call_ids(checked[-1])
     return checked
 
 
 def _find_last_question(messages: Sequence[Json]) -> str:
     for message in reversed(messages):
-        if message["role"] == "user" and text_of(message).strip():
-            return text_of(message)
+        if message["role"] == "user" and get_text(message).strip():
+            return get_text(message)
     raise InvalidInputError("No message of the user says what is needed. Pass query.")

@@ -16,7 +16,7 @@ from tersely.errors import InvalidInputError, MissingDependencyError, OfflineErr
 from tersely.runtime.offline import LOOPBACK, network_forbidden
 
 _OPENAI = "https://api.openai.com/v1"
-NONSENSE = (ValueError, AttributeError, TypeError, KeyError, IndexError)
+MALFORMED_ERRORS = (ValueError, AttributeError, TypeError, KeyError, IndexError)
 """What parsing may raise if a server's answer is not a chat completion."""
 
 
@@ -91,7 +91,7 @@ class OpenAIChat:
         request = self._build_request(messages, options)
         try:
             return _parse_reply(self._client.chat.completions.create(**request))
-        except (self._openai.OpenAIError, *NONSENSE) as error:
+        except (self._openai.OpenAIError, *MALFORMED_ERRORS) as error:
             raise self._translate_error(error) from error
 
     async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
@@ -103,7 +103,7 @@ class OpenAIChat:
             client = self._async_clients[loop] = self._openai.AsyncOpenAI(**self._settings)
         try:
             return _parse_reply(await client.chat.completions.create(**request))
-        except (self._openai.OpenAIError, *NONSENSE) as error:
+        except (self._openai.OpenAIError, *MALFORMED_ERRORS) as error:
             raise self._translate_error(error) from error
 
     async def aclose(self) -> None:
@@ -117,7 +117,7 @@ class OpenAIChat:
             names = [model.id for model in self._client.models.list()]
         except self._openai.OpenAIError as error:
             raise self._translate_error(error) from error
-        except NONSENSE:
+        except MALFORMED_ERRORS:
             names = []
         if not names or not isinstance(cast("object", names[0]), str):
             raise ChatError(f"{self._settings['base_url']} lists no model. Pass the name of one.")

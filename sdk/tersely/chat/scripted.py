@@ -18,18 +18,18 @@ class ScriptedChat:
             `Reply`, or an exception to raise.
 
     Attributes:
-        asked: messages and options of every call so far.
+        requests: messages and options of every call so far.
     """
 
     name = "scripted"
 
     def __init__(self, script: Iterable[Answer] | Callable[[Sequence[Message]], Answer]) -> None:
         self._script = script if callable(script) else iter(script)
-        self.asked: list[tuple[list[Message], dict[str, Any]]] = []
+        self.requests: list[tuple[list[Message], dict[str, Any]]] = []
 
     def complete(self, messages: Sequence[Message], **options: Any) -> Reply:
         """The next answer of the script. Raises ChatError at the end of the list."""
-        self.asked.append((list(messages), options))
+        self.requests.append((list(messages), options))
         if callable(self._script):
             answer = self._script(messages)
         else:

@@ -16,7 +16,7 @@ from tersely.cli.documents import demo_documents
 from tersely.compressor import Compressor
 from tersely.errors import ArtifactError, MissingDependencyError, OfflineError
 from tersely.runtime.artifacts import Artifact, load_artifact
-from tersely.runtime.session import usable_cores
+from tersely.runtime.workers import usable_cores
 from tersely.selector.layout import check_layout_version
 
 _PACKAGES = ("tersely", "onnxruntime", "tokenizers", "sentencex", "numpy")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar, cast
 
+from tersely.chat.messages import render_messages
 from tersely.chat.protocol import ChatModel, Message, remove_thoughts
-from tersely.chat.transcript import render
 from tersely.compressor import Compressor
 from tersely.experience.types import Experience, ExperienceError, Origin, Recalled
 from tersely.prompts import escape_tag, load_prompt
@@ -63,9 +63,9 @@ def condense(model: ChatModel, problem: str, attempt: Attempt) -> dict[str, Any]
         ExperienceError: the model gives no such object.
         ChatError: the model does not answer.
     """
-    log = render(attempt.messages)
+    log = render_messages(attempt.messages)
     if ApproximateCounter().count(log) > LOG_TOKENS:
-        documents = [render([message]) for message in attempt.messages]
+        documents = [render_messages([message]) for message in attempt.messages]
         log = _load_compressor().compress(problem, documents, budget=LOG_TOKENS).text
     prompt = load_prompt("experience_step").render(problem=problem, log=log)
     return _ask(model, prompt, _parse_condensed)

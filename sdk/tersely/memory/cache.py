@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tersely.chat.transcript import Json, size
+from tersely.chat.messages import Json, measure_tokens
 from tersely.memory.transcript import Count
 
 
@@ -23,5 +23,5 @@ class CacheMeter:
         while stable < min(len(messages), len(self._sent)) and messages[stable] == self._sent[stable]:
             stable += 1
         self.sent_tokens = tokens
-        self.stable_tokens = tokens - size(messages[stable:], self._count)
+        self.stable_tokens = tokens - measure_tokens(messages[stable:], self._count)
         self._sent = messages

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from tersely.chat.transcript import Json
+from tersely.chat.messages import Json
 
 Ending = Literal["finished", "overlong"]
 """How a transcript ended: with its task done, or with more resets or steps than it may have."""

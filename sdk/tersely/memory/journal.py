@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast, get_args
 
+from tersely.chat.messages import Json, check_message
 from tersely.chat.protocol import Message, remove_thoughts
-from tersely.chat.transcript import Json, check_message
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.memory.events import KINDS, Ending, Event

@@ -13,8 +13,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tersely.chat.messages import Json
 from tersely.chat.protocol import ChatError, ChatModel, Message
-from tersely.chat.transcript import Json
 from tersely.compressor import Compressor
 from tersely.memory.cache import CacheMeter
 from tersely.memory.events import Ending

@@ -7,8 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tersely.chat.messages import (
+    PER_MESSAGE,
+    Json,
+    get_call_ids,
+    get_text,
+    measure_tokens,
+    render_messages,
+)
 from tersely.chat.protocol import Options
-from tersely.chat.transcript import PER_MESSAGE, Json, call_ids, render, size, text_of
 from tersely.errors import InvalidInputError
 from tersely.memory.events import ResetEvent
 from tersely.memory.settings import MemorySettings
@@ -40,8 +47,10 @@ class Resetter:
     def fills(self, transcript: Transcript, message: Json) -> bool:
         """Whether the message completes a step with which the context reaches the limit."""
         waiting = [i for i in transcript.unanswered if i != message.get("tool_call_id")]
-        is_complete = not waiting and not (message["role"] == "assistant" and call_ids(message))
-        return is_complete and transcript.tokens + size([message], self.count) >= self.settings.limit
+        is_complete = not waiting and not (message["role"] == "assistant" and get_call_ids(message))
+        return (
+            is_complete and transcript.tokens + measure_tokens([message], self.count) >= self.settings.limit
+        )
 
     def may_reset(self, transcript: Transcript) -> bool:
         """Whether a further reset is allowed."""
@@ -50,7 +59,7 @@ class Resetter:
 
     def check_pinned(self, messages: Sequence[Json], pins: Mapping[str, str]) -> None:
         """Raises InvalidInputError where the messages and the pins would take more than their share."""
-        used = size([*messages, _wrap_notes("", pins, [])], self.count)
+        used = measure_tokens([*messages, _wrap_notes("", pins, [])], self.count)
         allowed = int(PINNED_SHARE * self.settings.limit)
         if used > allowed:
             raise InvalidInputError(
@@ -71,9 +80,9 @@ class Resetter:
 
     def extract(self, transcript: Transcript) -> str:
         """The sentences of the context that the user's request needs most."""
-        steps = [render(step.messages) for step in transcript.segment.steps]
+        steps = [render_messages(step.messages) for step in transcript.segment.steps]
         # The notes themselves, because the words around them would be taken for a part of the transcript.
-        kept = [*(text_of(message) for message in transcript.survivors), transcript.notes]
+        kept = [*(get_text(message) for message in transcript.survivors), transcript.notes]
         most = self.settings.summary_limit
         return self.shortener.extract(transcript.user_request, [*kept, *steps], most)
 
@@ -92,7 +101,7 @@ class Resetter:
             left = [*held, *left]
         known = self._known(left, transcript.identifiers)
         base = self._base([*transcript.first, *kept], transcript, summary, known)
-        room = self.settings.limit - size(base, self.count) - 1
+        room = self.settings.limit - measure_tokens(base, self.count) - 1
         task = transcript.user_request
         replayed, more = self.shortener.fit_step(held, room, task) if held else ([], [])
         event: ResetEvent = {
@@ -113,7 +122,7 @@ class Resetter:
         room, task = self.settings.summary_limit, transcript.user_request
         short = self.shortener.fit(summary, room, task)
         base = [*kept, _wrap_notes(short, transcript.pins, known)]
-        while size(base, self.count) >= self.settings.limit and room:  # counters need not add up
+        while measure_tokens(base, self.count) >= self.settings.limit and room:  # counters need not add up
             room //= 2
             short = self.shortener.fit(summary, room, task) if room else ""
             base[-1] = _wrap_notes(short, transcript.pins, [])
@@ -127,7 +136,7 @@ class Resetter:
         left: list[Json] = []
         originals: Originals = []
         for message in reversed(transcript.later_messages(*_LATER)):
-            cost = size([message], self.count)
+            cost = measure_tokens([message], self.count)
             if message["role"] != "user":
                 kept.append(message)
             elif cost <= room:
@@ -136,7 +145,7 @@ class Resetter:
             else:
                 left.append(message)
                 short, own = self.shortener.shorten(message, room - PER_MESSAGE, transcript.user_request)
-                if size([short], self.count) <= room:
+                if measure_tokens([short], self.count) <= room:
                     kept.append(short)
                     originals += own
                 room = 0  # an older one must not outlive a newer one
@@ -144,7 +153,7 @@ class Resetter:
 
     def _known(self, left: Sequence[Json], before: Sequence[str]) -> list[str]:
         """Identifiers that the user gave in messages that are gone, newest first, as far as there is room."""
-        given = [i for message in left for i in find_identifiers(text_of(message))]
+        given = [i for message in left for i in find_identifiers(get_text(message))]
         room = int(IDENTIFIER_SHARE * self.settings.limit)
         known: list[str] = []
         for identifier in dict.fromkeys([*given, *before]):

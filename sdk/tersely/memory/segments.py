@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tersely.chat.messages import Json
 from tersely.chat.protocol import Message
-from tersely.chat.transcript import Json
 
 
 @dataclass(frozen=True, slots=True)

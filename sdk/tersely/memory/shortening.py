@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from tersely.chat.transcript import Json, size, text_of, with_text
+from tersely.chat.messages import Json, get_text, measure_tokens, with_text
 from tersely.compressor import Compressor
 from tersely.memory.store import original_id
 
@@ -33,7 +33,7 @@ class Shortener:
         With very little room the text is only a reference to the original, which may exceed it. A message
         that would not become shorter stays as it is.
         """
-        text = text_of(message)
+        text = get_text(message)
         before = self._count(text)
         if before <= room:
             return message, []
@@ -64,18 +64,18 @@ class Shortener:
 
         Tool calls stay as they are. Where they alone are too long, one message refers to the whole step.
         """
-        if size(step, self._count) <= room:
+        if measure_tokens(step, self._count) <= room:
             return list(step), []
-        bare = size([with_text(m, "") for m in step], self._count)
-        costs = sorted(self._count(text_of(m)) for m in step)
+        bare = measure_tokens([with_text(m, "") for m in step], self._count)
+        costs = sorted(self._count(get_text(m)) for m in step)
         for share in _shares(costs, room - bare):
             done = [self.shorten(m, share, query) for m in step]
             messages = [m for m, _ in done]
-            if size(messages, self._count) <= room:
+            if measure_tokens(messages, self._count) <= room:
                 return messages, [o for _, own in done for o in own]
         text = "\n".join(f"{m['role']}: {m}" for m in step)
         key = original_id(text)
-        before = size(step, self._count)
+        before = measure_tokens(step, self._count)
         return [{"role": "user", "content": f"[{before} tokens left out; id of the original: {key}]"}], [
             (key, text)
         ]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from tersely.chat.transcript import Json
+from tersely.chat.messages import Json
 from tersely.errors import TerselyError
 from tersely.memory.redaction import redact, redact_all
 from tersely.runtime.database import BUSY_S, Database

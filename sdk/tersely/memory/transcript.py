@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from tersely.chat.transcript import Json, call_ids, size, text_of
+from tersely.chat.messages import Json, get_call_ids, get_text, measure_tokens
 from tersely.errors import InvalidInputError
 from tersely.memory.events import Ending, Event, MessageEvent, ResetEvent
 from tersely.memory.segments import Notes, Segment, Step, SubTrajectory
@@ -64,13 +64,13 @@ class Transcript:
     def notes(self) -> str:
         """The last notes as they were written, without the words around them in the context."""
         last = self.closed[-1].notes if self.closed else None
-        return "" if last is None else text_of(last.answer)
+        return "" if last is None else get_text(last.answer)
 
     @property
     def unanswered(self) -> list[str]:
         """Ids of the tool calls whose results are still to come."""
         answered = {message["tool_call_id"] for message in self.open_step[1:]}
-        return [i for message in self.open_step[:1] for i in call_ids(message) if i not in answered]
+        return [i for message in self.open_step[:1] for i in get_call_ids(message) if i not in answered]
 
     @property
     def messages(self) -> list[Json]:
@@ -96,7 +96,7 @@ class Transcript:
         """What the user wants, as a query: the last request, then the first."""
         given = [m for m in self.first if m["role"] == "user"] or self.first
         later = [*self.later_messages("user"), *(m for m in self.held if m["role"] == "user")]
-        texts = [text_of(m).strip() for m in (*later[-1:], given[-1])]
+        texts = [get_text(m).strip() for m in (*later[-1:], given[-1])]
         return "\n".join(filter(None, texts)) or "the task"
 
     def query_of_call(self, call: str) -> str:
@@ -134,7 +134,7 @@ class Transcript:
         match event["kind"]:
             case "first":
                 first = tuple(event["messages"])
-                return replace(self, first=first, segment=Segment(first), tokens=size(first, count))
+                return replace(self, first=first, segment=Segment(first), tokens=measure_tokens(first, count))
             case "message":
                 return self._with_message(event, count)
             case "pin":
@@ -151,14 +151,19 @@ class Transcript:
         after = replace(
             self,
             open_step=(*self.open_step, message),
-            tokens=self.tokens + size([message], count),
+            tokens=self.tokens + measure_tokens([message], count),
             steps=self.steps + (message["role"] == "assistant"),
         )
         if after.unanswered:
             return after
         messages = after.open_step
         if event["full"]:
-            return replace(after, open_step=(), held=messages, tokens=after.tokens - size(messages, count))
+            return replace(
+                after,
+                open_step=(),
+                held=messages,
+                tokens=after.tokens - measure_tokens(messages, count),
+            )
         steps = (*self.segment.steps, Step(after.steps, messages))
         return replace(after, open_step=(), segment=replace(self.segment, steps=steps))
 
@@ -171,7 +176,7 @@ class Transcript:
             segment=Segment(base, (Step(self.steps, replayed, is_carried=True),) if replayed else ()),
             held=(),
             identifiers=tuple(event["identifiers"]),
-            tokens=size([*base, *replayed], count),
+            tokens=measure_tokens([*base, *replayed], count),
         )
 
 

@@ -13,7 +13,8 @@ from tokenizers import Tokenizer
 
 from tersely.errors import ArtifactError
 from tersely.rerank.protocol import format_passage
-from tersely.runtime.session import EncoderSession, Workers, allowed_threads
+from tersely.runtime.session import EncoderSession
+from tersely.runtime.workers import Workers, allowed_threads
 from tersely.selector.layout import batches
 from tersely.text.tokens import replace_surrogates
 from tersely.types import Document

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from tersely.errors import ArtifactError
+from tersely.runtime.workers import allowed_threads
 
 _GPU = "CUDAExecutionProvider"
-_CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
-_CPU_TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 class EncoderSession:
@@ -73,75 +71,6 @@ class EncoderSession:
 
     def __reduce__(self) -> tuple[type[EncoderSession], tuple[Path, int]]:
         return EncoderSession, (self.path, self.threads)
-
-
-Job = TypeVar("Job")
-Result = TypeVar("Result")
-
-
-class Workers:
-    """Threads that run many small jobs in parallel. They start again after a fork or after pickling.
-
-    A job on each core is faster than all cores on one job, because no core waits for the slowest part of each
-    operator.
-    """
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self._lock = threading.Lock()
-        self._pool: ThreadPoolExecutor | None = None
-        self._pid = 0
-
-    def map(self, work: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
-        """The results of `work` on every job, in order. Raises what `work` raises."""
-        if self.count == 1 or len(jobs) < 2:
-            return [work(job) for job in jobs]
-        try:
-            results = self._get_pool().map(work, jobs)
-        except RuntimeError:  # the interpreter is shutting down and starts no threads
-            return [work(job) for job in jobs]
-        return list(results)
-
-    def _get_pool(self) -> ThreadPoolExecutor:
-        if self._pool is None or self._pid != os.getpid():
-            with self._lock:
-                if self._pool is None or self._pid != os.getpid():
-                    self._pool, self._pid = ThreadPoolExecutor(self.count, "tersely"), os.getpid()
-        return self._pool
-
-    def __reduce__(self) -> tuple[type[Workers], tuple[int]]:
-        return Workers, (self.count,)
-
-
-def allowed_threads(most: int | None) -> int:
-    """The number of threads to use: `most`, but at most one per usable core; None for all cores."""
-    return min(usable_cores(), most) if most else usable_cores()
-
-
-def usable_cores() -> int:
-    """Cores for this process, limited by affinity, the container's quota and, above two, physical cores."""
-    if not hasattr(os, "sched_getaffinity"):
-        return os.cpu_count() or 1
-    allowed = os.sched_getaffinity(0)
-    # Hyper-threads of a core share its arithmetic units, so they help only on a machine with one core.
-    return max(1, min(len(allowed), _read_quota(), max(2, _count_physical_cores(allowed))))
-
-
-def _read_quota() -> int:
-    """Whole cores of the container's CPU quota, at least 1; `sys.maxsize` if there is no quota."""
-    try:
-        limit, period = _CGROUP_QUOTA.read_text().split()
-        return max(1, int(limit) // int(period))
-    except (OSError, ValueError):  # no container, another kernel, or "max"
-        return sys.maxsize
-
-
-def _count_physical_cores(cpus: set[int]) -> int:
-    """Distinct physical cores among logical CPUs; all CPUs if the kernel does not list them."""
-    try:
-        return len({(_CPU_TOPOLOGY / f"cpu{n}/topology/thread_siblings_list").read_text() for n in cpus})
-    except OSError:
-        return len(cpus)
 
 
 def _open_session(path: Path, threads: int) -> Any:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tersely.runtime.artifacts import Artifact
-from tersely.runtime.session import EncoderSession, Workers, allowed_threads
+from tersely.runtime.session import EncoderSession
+from tersely.runtime.workers import Workers, allowed_threads
 from tersely.selector.features import Logits
 from tersely.selector.layout import OUTPUT_NAMES, LayoutConfig, Window, batches, collate
 

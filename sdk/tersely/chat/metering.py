@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Unpack
 
+from tersely.chat.messages import measure_tokens
 from tersely.chat.protocol import ChatModel, Message, Options, Reply
-from tersely.chat.transcript import size
 
 
 def count_call(messages: Sequence[Message], reply: Reply, count: Callable[[str], int]) -> tuple[int, int]:
@@ -15,10 +15,10 @@ def count_call(messages: Sequence[Message], reply: Reply, count: Callable[[str],
     if reply.usage is not None:
         return reply.usage.input_tokens, reply.usage.output_tokens
     written = count(reply.text) + sum(count(call.arguments) for call in reply.tool_calls)
-    return size(messages, count), written
+    return measure_tokens(messages, count), written
 
 
-class Billed:
+class MeteredChat:
     """A chat model that adds up the tokens of its calls (`count_call`), and the seconds since it was made."""
 
     def __init__(self, model: ChatModel, count: Callable[[str], int]) -> None:

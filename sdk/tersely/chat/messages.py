@@ -105,12 +105,12 @@ def _check_calls(calls: object) -> None:
         raise InvalidInputError(f"tool_calls have the ids {ids}. Each needs an id of its own.")
 
 
-def call_ids(message: Message) -> list[str]:
+def get_call_ids(message: Message) -> list[str]:
     """Ids of the message's tool calls."""
     return [call["id"] for call in message.get("tool_calls") or ()]
 
 
-def text_of(message: Message) -> str:
+def get_text(message: Message) -> str:
     """The text of a message, without parts such as images."""
     content = message.get("content")
     if isinstance(content, str):
@@ -135,11 +135,11 @@ def with_text(message: Message, text: str) -> Json:
     return changed
 
 
-def size(messages: Sequence[Message], count: Callable[[str], int]) -> int:
+def measure_tokens(messages: Sequence[Message], count: Callable[[str], int]) -> int:
     """Tokens of the messages, including what roles and calls add. `count` counts the tokens of a text."""
     total = 0
     for message in messages:
-        total += PER_MESSAGE + count(text_of(message))
+        total += PER_MESSAGE + count(get_text(message))
         content = message.get("content")
         if isinstance(content, list):
             total += PER_IMAGE * sum(part["type"] != "text" for part in cast("list[Json]", content))
@@ -150,11 +150,11 @@ def size(messages: Sequence[Message], count: Callable[[str], int]) -> int:
     return total
 
 
-def render(messages: Sequence[Message]) -> str:
+def render_messages(messages: Sequence[Message]) -> str:
     """The messages and tool calls as plain text, with a blank line between them."""
     lines: list[str] = []
     for message in messages:
-        text = text_of(message)
+        text = get_text(message)
         if text.strip():
             lines.append(f"{message['role']}: {text}")
         for call in message.get("tool_calls") or ():
