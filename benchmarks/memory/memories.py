@@ -8,8 +8,8 @@ from typing import Protocol
 
 from tersely import Compressor
 from tersely.chat import ChatModel, Message, Reply
-from tersely.chat.metering import MeteredChat
 from tersely.chat.messages import Json, measure_tokens
+from tersely.chat.metering import MeteredChat
 from tersely.memory import AgentMemory
 
 Count = Callable[[str], int]

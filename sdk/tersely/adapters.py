@@ -20,7 +20,7 @@ from importlib import metadata
 from typing import Any, TypeVar, cast, get_type_hints
 
 from tersely.agent.tools import original_tool
-from tersely.chat.messages import render_messages, get_text
+from tersely.chat.messages import get_text, render_messages
 from tersely.errors import InvalidInputError, MissingDependencyError
 from tersely.inputs import check_count, decode_utf8, type_name
 from tersely.memory.shortening import Shortener
@@ -35,12 +35,12 @@ __all__ = [
     "check_ids",
     "decode_utf8",
     "gather_options",
+    "get_text",
     "make_note",
     "name_options",
     "original_tool",
-    "render",
+    "render_messages",
     "require_package",
-    "get_text",
     "to_document",
 ]
 

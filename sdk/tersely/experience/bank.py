@@ -33,7 +33,8 @@ FORGET_AFTER = 3
 class ExperienceBank:
     """A bank of lessons in the file at `path`. Safe to share between threads.
 
-    Changes that other processes make are visible at the next call.
+    Changes that other processes make are visible at the next call. Many members: lessons are added, recalled,
+    judged, taken out, listed and exchanged as files.
 
     Args:
         path: the file, created if it is missing; ":memory:" for a bank that ends with the process.
