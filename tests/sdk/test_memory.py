@@ -53,7 +53,7 @@ def test_an_assistant_message_may_hold_a_refusal() -> None:
         ([{**call(0), "tool_calls": [{"id": "c0", "function": None}]}], "a name and arguments, both text"),
         ([{**call(0), "role": "user", "content": "x"}], "which only assistants have"),
         ([{**call(0), "tool_calls": call(0)["tool_calls"] * 2}], "an id of its own"),
-        ([{**call(0), "tool_calls": "search"}], "no list of mappings"),
+        ([{**call(0), "tool_calls": "search"}], "not a list of mappings"),
     ],
 )
 def test_malformed_messages_are_refused_and_change_nothing(messages: list[Any], complaint: str) -> None:

@@ -92,7 +92,7 @@ def _check_calls(calls: object) -> None:
     if calls is None:
         return
     if not isinstance(calls, list) or not all(isinstance(c, dict) for c in cast("list[object]", calls)):
-        raise InvalidInputError("tool_calls is no list of mappings.")
+        raise InvalidInputError("tool_calls is not a list of mappings. Pass a list, or leave it out.")
     for call in cast("list[Json]", calls):
         function: object = call.get("function")
         fields = cast("Json", function) if isinstance(function, dict) else {}
