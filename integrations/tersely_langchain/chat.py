@@ -11,7 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from tersely.adapters import render_messages, get_text
+from tersely.adapters import get_text, render_messages
 from tersely.chat import ChatError, Message, Options, Reply
 
 logger = logging.getLogger("tersely")
