@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from tersely.selector.layout import EncodedDocument, Ids, Layout, Window, batches, collate
-from training.selector.bridges import Mentions
+from training.selector.composed import Mentions
 from training.selector.config import DataConfig
 from training.selector.data import MULTI_HOP, Group
 
@@ -50,8 +50,8 @@ class Encoder:
         elif rng.random() < config.unanswerable and 0 in gold:
             kept = [i for i, g in enumerate(gold) if g == 0]
             documents, labels, gold = ([x[i] for i in kept] for x in (documents, labels, gold))
-        elif rng.random() < config.bridged and (hidden := self._mentions.hide(group, rng)):
-            question, mention = hidden
+        elif rng.random() < config.composed and (composed := self._mentions.compose(group, rng)):
+            question, mention = composed
             evidence = [*self.ids(mention.document.title or ""), *self.ids(mention.sentence)]
         windows = self.layout.windows(self.ids(question), documents, evidence=evidence)
         return Item(windows, labels, gold)

@@ -31,8 +31,8 @@ class DataConfig:
     """Share of groups whose titles are removed, because many users have none."""
     evidence: float = 0.5
     """Share of multi-hop groups read with one supporting sentence given and the others to find."""
-    bridged: float = 0.5
-    """Share of the other groups, where the data allows it, that become two-hop examples (`bridges.py`)."""
+    composed: float = 0.5
+    """Share of the other groups, where the data allows it, that become composed questions (`composed.py`)."""
     neighbours: Neighbours = "mixed"
     """Negatives by BM25 and MiniLM in turn, or by BM25 alone where MiniLM's weights are not installed."""
 

@@ -1,8 +1,8 @@
-"""Two-hop examples made from questions with one passage, because labelled ones are few.
+"""Composed questions: two-hop examples from questions with one passage, because labelled ones are few.
 
-A question that names the title of its passage loses the name, and a sentence of some other passage that
-mentions the title becomes the evidence. Only the evidence then tells which passage is meant, as in the
-second hop of a real question.
+A question that names the title of its passage loses the name. A sentence of another passage that mentions
+the title becomes the evidence. Only the evidence then tells which passage is meant, as in the second hop of
+a real question.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from training.selector.data import Group, GroupDocument
 
 PLACEHOLDER = "it"
 LONGEST_NAME = 5
-"""Words of a title that is looked for."""
+"""Most words of a title that is looked for."""
 MENTIONS = 20
-"""Sentences remembered for one title."""
+"""Most sentences kept for one title."""
 
 _WORD = re.compile(r"\w+")
 
@@ -39,43 +39,44 @@ class Mentions:
 
     def __init__(self, groups: Sequence[Group]) -> None:
         documents = {d.text: d for g in groups for d in g.documents}
-        names = {name for d in documents.values() if (name := _name(d))}
-        self._found: dict[Name, list[Mention]] = defaultdict(list)
+        names = {name for d in documents.values() if (name := _get_name(d))}
+        self._by_name: dict[Name, list[Mention]] = defaultdict(list)
         for document in documents.values():
-            own = _name(document)
+            own = _get_name(document)
             for start, end in document.units:
                 sentence = document.text[start:end]
-                for name in set(_spans(_words(sentence))) & names:
-                    if name != own and len(self._found[name]) < MENTIONS:
-                        self._found[name].append(Mention(document, sentence))
+                for name in set(_list_names(_split_words(sentence))) & names:
+                    if name != own and len(self._by_name[name]) < MENTIONS:
+                        self._by_name[name].append(Mention(document, sentence))
 
-    def hide(self, group: Group, rng: random.Random) -> tuple[str, Mention] | None:
-        """The question without the name of its passage, and a mention elsewhere; None where either is
-        missing."""
-        given = {d.text for d in group.documents}
+    def compose(self, group: Group, rng: random.Random) -> tuple[str, Mention] | None:
+        """The question without the name of its passage, and a mention of the name in a passage outside the
+        group; None where either is missing."""
+        own_texts = {d.text for d in group.documents}
         for document in group.documents:
-            name = _name(document)
+            name = _get_name(document)
             if not document.gold or name is None:
                 continue
             pattern = re.compile(r"\b" + r"\W+".join(map(re.escape, name)) + r"\b", re.IGNORECASE)
-            places = [m for m in self._found.get(name, ()) if m.document.text not in given]
+            places = [m for m in self._by_name.get(name, ()) if m.document.text not in own_texts]
             question, count = pattern.subn(PLACEHOLDER, group.question)
             if count and places:
                 return question, rng.choice(places)
         return None
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return [w.lower() for w in _WORD.findall(text)]
 
 
-def _name(document: GroupDocument) -> Name | None:
+def _get_name(document: GroupDocument) -> Name | None:
     """The title as words, unless it is so short that a mention would mean nothing."""
-    words = tuple(_words(document.title or ""))
+    words = tuple(_split_words(document.title or ""))
     return words if sum(map(len, words)) > 4 and len(words) <= LONGEST_NAME else None
 
 
-def _spans(words: list[str]) -> Iterator[Name]:
+def _list_names(words: list[str]) -> Iterator[Name]:
+    """Every run of words that may be a title."""
     for start in range(len(words)):
         for length in range(1, LONGEST_NAME + 1):
             if start + length <= len(words):
