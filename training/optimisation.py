@@ -43,3 +43,8 @@ def adamw(model: nn.Module, learning_rate: float, weight_decay: float) -> torch.
 def triangle(share: float, warmup: float) -> float:
     """Factor of the learning rate at `share` of a run: up linearly until `warmup`, then down to zero."""
     return min(share / warmup, (1 - share) / (1 - warmup), 1.0)
+
+
+def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] = learning_rate

@@ -6,30 +6,30 @@ from pathlib import Path
 
 import pytest
 
-from training.export.card import SOURCES
 from training.selector.bandit import load_phase2_config
 from training.selector.config import load_config
+from training.sources import SOURCES
 
 FOLDER = Path(__file__).resolve().parents[2] / "training" / "configs"
 CONFIGS = sorted(FOLDER.glob("selector_*.toml"))
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_configuration_parses_and_names_known_sets(path: Path) -> None:
+def test_each_selector_configuration_parses_and_names_known_sets(path: Path) -> None:
     config = load_config(path)
     assert set(config.data.questions) <= set(SOURCES)
     assert set(config.data.heldout) <= set(config.data.questions)
     assert set(config.data.repeats) <= set(config.data.questions)
 
 
-def test_the_papers_values_are_the_defaults() -> None:
+def test_the_defaults_of_phase2_are_the_values_of_the_paper() -> None:
     c = load_phase2_config(FOLDER / "phase2_modernbert.toml")
     assert (c.alpha, c.group, c.epsilon, c.entropy_weight, c.epochs) == (0.95, 8, 0.2, 0.1, 3)
     assert (c.rollout_size, c.updates, c.batch, c.target_kl) == (128, 4, 8, 0.02)
     assert (c.max_grad_norm, c.learning_rate, c.trained_layers) == (0.5, 1e-6, None)
 
 
-def test_phase2_configuration_parses(tmp_path: Path) -> None:
+def test_phase2_configurations_parse_and_an_unknown_key_is_named(tmp_path: Path) -> None:
     text = (FOLDER / "phase2_mini.toml").read_text(encoding="utf-8")
     assert load_phase2_config(FOLDER / "phase2_mini.toml").questions >= 3000
     assert load_phase2_config(FOLDER / "phase2_mini_causal.toml").trained_layers == 1
@@ -42,7 +42,7 @@ def test_phase2_configuration_parses(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["learning_rat", "base_modle", "negative"])
-def test_unknown_key_is_named(tmp_path: Path, key: str) -> None:
+def test_an_unknown_key_is_named(tmp_path: Path, key: str) -> None:
     text = CONFIGS[0].read_text(encoding="utf-8")
     known = {"learning_rat": "learning_rate", "base_modle": "base_model", "negative": "negatives"}[key]
     path = tmp_path / "bad.toml"
@@ -51,7 +51,7 @@ def test_unknown_key_is_named(tmp_path: Path, key: str) -> None:
         load_config(path)
 
 
-def test_missing_section_is_named(tmp_path: Path) -> None:
+def test_a_missing_section_is_named(tmp_path: Path) -> None:
     path = tmp_path / "bad.toml"
     path.write_text('name = "x"')
     with pytest.raises(ValueError, match=r"\[data\] is missing"):

@@ -11,7 +11,7 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 from benchmarks.shared.export import export_graph, make_dimension
 from tersely import ArtifactError, Document
 from tersely.rerank import CrossEncoder
-from tests.training.conftest import SHAPE, save_tokenizer
+from tests.training.tiny import SHAPE, save_tokenizer
 
 QUERY = "who founded the town"
 DOCS = [
@@ -47,10 +47,10 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def test_scores_are_those_of_transformers(folder: Path) -> None:
-    found = CrossEncoder(folder, max_length=96).rank(QUERY, DOCS)
+    scores = CrossEncoder(folder, max_length=96).rank(QUERY, DOCS)
     model = BertForSequenceClassification.from_pretrained(folder).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    for document, score in zip(DOCS, found, strict=True):
+    for document, score in zip(DOCS, scores, strict=True):
         text = f"{document.title}\n{document.text}" if document.title else document.text
         pair = tokenizer(
             QUERY,
@@ -64,10 +64,10 @@ def test_scores_are_those_of_transformers(folder: Path) -> None:
             logits = model(**pair).logits[0]
         logit = logits[0] if len(logits) == 1 else logits[1] - logits[0]
         assert score == pytest.approx(float(torch.sigmoid(logit)), abs=1e-5)
-    assert len(set(found)) == 3
+    assert len(set(scores)) == 3
 
 
-def test_a_folder_that_lacks_a_part_says_which(folder: Path, tmp_path: Path) -> None:
+def test_the_error_names_the_part_that_a_folder_lacks(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match=r"has none of .*model\.onnx"):
         CrossEncoder(tmp_path)
     (tmp_path / "model.onnx").write_bytes((folder / "onnx" / "model.onnx").read_bytes())

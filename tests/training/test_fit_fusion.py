@@ -1,4 +1,4 @@
-"""Fitting the fusion layer: loss and threshold by hand, and fits to questions with a known answer."""
+"""Fitting the fusion layer: loss and threshold worked by hand, and fits to questions with a known answer."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import torch
 
 from tersely.selector.features import FIRST_FEATURES, QUERY_FEATURES
 from tersely.selector.matching import Floats
-from training.selector.data import Group, GroupDocument
-from training.selector.fit_fusion import (
+from training.export.fit_fusion import (
     Case,
     _cross_fit,
     _fit_first,
     _fit_gated,
     _minimise,
     _Target,
-    background_idf,
     choose_threshold,
-    unfitted,
+    compute_idf,
+    make_initial_fusion,
 )
+from training.selector.data import Group, GroupDocument
 from training.selector.validate import GroupScores
 
 
-def group(*labels: Sequence[int], source: str = "squad_train44", name: str = "1") -> Group:
+def make_group(*labels: Sequence[int], source: str = "squad_train44", name: str = "1") -> Group:
     """A question with one document per row of labels."""
     documents = [
         GroupDocument(None, "." * len(row), [(i, i + 1) for i in range(len(row))], list(row), int(any(row)))
@@ -35,46 +35,50 @@ def group(*labels: Sequence[int], source: str = "squad_train44", name: str = "1"
     return Group(name, source, "?", [], documents)
 
 
-def case(labels: Sequence[int], source: str = "squad_train44", name: str = "1") -> Case:
-    asked = group(labels, source=source, name=name)
-    return Case(asked, np.array(labels), np.array([0, len(labels)]))
+def make_case(labels: Sequence[int], source: str = "squad_train44", name: str = "1") -> Case:
+    question = make_group(labels, source=source, name=name)
+    return Case(question, np.array(labels), np.array([0, len(labels)]))
 
 
 def log1pexp(x: float) -> float:
     return math.log1p(math.exp(x))
 
 
-def loss(cases: Sequence[Case], logits: Sequence[float]) -> float:
+def compute_loss(cases: Sequence[Case], logits: Sequence[float]) -> float:
     return float(_Target(cases).loss(torch.tensor(logits)))
 
 
-def test_the_loss_of_two_questions_by_hand() -> None:
-    cases = [case([1, 0, 0]), case([1, 0, 1], source="hotpotqa")]
+def test_the_loss_of_two_questions_matches_values_worked_by_hand() -> None:
+    cases = [make_case([1, 0, 0]), make_case([1, 0, 1], source="hotpotqa")]
     logits = [2.0, 0.0, 1.0, 0.5, -1.0, 3.0]
-    crowd = math.log(math.exp(0.0) + math.exp(1.0))
-    order = log1pexp(crowd - 2.0), (log1pexp(-1.0 - 0.5) + log1pexp(-1.0 - 3.0)) / 2
+    rivals = math.log(math.exp(0.0) + math.exp(1.0))
+    order = log1pexp(rivals - 2.0), (log1pexp(-1.0 - 0.5) + log1pexp(-1.0 - 3.0)) / 2
     entropy = (
         (log1pexp(-2.0) + log1pexp(0.0) + log1pexp(1.0)) / 3,
         (log1pexp(-0.5) + log1pexp(-1.0) + log1pexp(-3.0)) / 3,
     )
     expected = (order[0] + entropy[0] + order[1] + entropy[1]) / 2
-    assert loss(cases, logits) == pytest.approx(expected, rel=1e-6)
+    assert compute_loss(cases, logits) == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_question_weighs_by_the_inverse_root_of_its_set() -> None:
-    shares = _Target([case([1, 0])] * 4 + [case([1, 0], source="qmsum")]).share
+    shares = _Target([make_case([1, 0])] * 4 + [make_case([1, 0], source="qmsum")]).share
     # 4 ** -0.5 each for the first four and 1 for the last, over a sum of 3.
     assert shares.tolist() == pytest.approx([1 / 6] * 4 + [1 / 3])
 
 
 def test_questions_of_one_class_leave_only_cross_entropy() -> None:
-    assert loss([case([1, 1])], [0.5, -0.5]) == pytest.approx((log1pexp(-0.5) + log1pexp(0.5)) / 2, rel=1e-5)
-    assert loss([case([0, 0])], [0.5, 2.0]) == pytest.approx((log1pexp(0.5) + log1pexp(2.0)) / 2, rel=1e-5)
+    assert compute_loss([make_case([1, 1])], [0.5, -0.5]) == pytest.approx(
+        (log1pexp(-0.5) + log1pexp(0.5)) / 2, rel=1e-5
+    )
+    assert compute_loss([make_case([0, 0])], [0.5, 2.0]) == pytest.approx(
+        (log1pexp(0.5) + log1pexp(2.0)) / 2, rel=1e-5
+    )
 
 
-def test_logits_far_apart_stay_finite() -> None:
+def test_the_loss_of_logits_far_apart_is_finite() -> None:
     logits = torch.tensor([-300.0, 300.0, 299.0], requires_grad=True)
-    value = _Target([case([1, 0, 0])]).loss(logits)
+    value = _Target([make_case([1, 0, 0])]).loss(logits)
     value.backward()
     assert value.item() == pytest.approx(600 + math.log1p(math.exp(-1)) + (300 + 300 + 299) / 3, rel=1e-5)
     assert logits.grad is not None
@@ -91,7 +95,7 @@ def test_minimise_finds_the_lowest_point() -> None:
 USEFUL = 1
 
 
-def made(count: int, seed: int) -> tuple[list[Floats], list[Case]]:
+def make_questions(count: int, seed: int) -> tuple[list[Floats], list[Case]]:
     """Questions of six sentences and three features, of which one tells the answer."""
     rng = np.random.default_rng(seed)
     features: list[Floats] = []
@@ -102,25 +106,25 @@ def made(count: int, seed: int) -> tuple[list[Floats], list[Case]]:
         rows = rng.normal(size=(6, 3)) * [5.0, 0.1, 1.0] + [100.0, 0.0, 0.0]
         rows[:, USEFUL] += labels
         features.append(rows)
-        cases.append(case(labels.tolist(), name=str(number)))
+        cases.append(make_case(labels.tolist(), name=str(number)))
     return features, cases
 
 
 def test_the_first_stage_recovers_the_useful_feature() -> None:
-    layer = _fit_first(*made(60, seed=1))
+    layer = _fit_first(*make_questions(60, seed=1))
     others = np.delete(np.abs(layer.linear), USEFUL)
     assert layer.linear[USEFUL] > 5 * others.max()
-    fresh, cases = made(60, seed=2)
+    fresh, cases = make_questions(60, seed=2)
     best = [int(np.argmax(layer(rows))) for rows in fresh]
     assert best == [int(np.argmax(c.labels)) for c in cases]
 
 
 def test_the_gate_opens_for_the_sets_that_need_it() -> None:
-    features, cases = made(60, seed=3)
+    features, cases = make_questions(60, seed=3)
     queries = [np.zeros(2) for _ in cases]
-    for number, asked in enumerate(cases):
+    for number, case in enumerate(cases):
         if number % 2:
-            asked.group.source = "hotpotqa"
+            case.group.source = "hotpotqa"
             queries[number][1] = 1.0
         else:
             features[number] = np.roll(features[number], 1, axis=0)  # here the feature points elsewhere
@@ -128,30 +132,30 @@ def test_the_gate_opens_for_the_sets_that_need_it() -> None:
     gate, bridge = _fit_gated(features, queries, first, cases, seed=0)
     assert float(gate(np.array([[0.0, 1.0]]))[0]) > 1
     assert float(gate(np.array([[0.0, 0.0]]))[0]) < -1
-    found = [
+    right = [
         int(np.argmax(bridge(rows))) == int(np.argmax(c.labels))
         for rows, c in zip(features, cases, strict=True)
     ]
-    assert all(found[1::2])
+    assert all(right[1::2])
 
 
 def test_before_the_fit_the_encoder_decides_alone() -> None:
-    fusion = unfitted()
+    fusion = make_initial_fusion()
     rows = np.random.default_rng(0).normal(size=(4, len(FIRST_FEATURES)))
     assert fusion.first(rows).tolist() == pytest.approx(rows[:, FIRST_FEATURES.index("keep")].tolist())
     assert fusion.gate_value(np.full(len(QUERY_FEATURES), 6.0)) == 0
 
 
-def test_no_question_is_scored_by_a_layer_that_saw_it() -> None:
-    cases = [case([1, 0], name=str(number)) for number in range(40)]
+def test_no_question_is_scored_by_a_layer_that_was_fitted_on_it() -> None:
+    cases = [make_case([1, 0], name=str(number)) for number in range(40)]
     seen = _cross_fit(cases, set)
     assert all(number not in part for number, part in enumerate(seen))
     assert len({frozenset(part) for part in seen}) == 5
     assert all(len(part) > len(cases) / 2 for part in seen)
 
 
-def test_background_idf_by_hand() -> None:
-    idf = background_idf([[0, 1, 1], [1]], vocabulary=4)
+def test_the_idf_matches_values_worked_by_hand() -> None:
+    idf = compute_idf([[0, 1, 1], [1]], vocabulary=4)
     assert idf.tolist() == pytest.approx([math.log(3 / 2), 0, math.log(3), math.log(3)], rel=1e-6)
     assert idf.dtype == np.float32
 
@@ -162,10 +166,10 @@ def sigmoid(x: float) -> float:
 
 # Labelled logits: 3 and -1 in one question of a set of two, 1 in the other, 0 in a set of its own.
 SCORED = [
-    GroupScores(group([1, 0], [1]), [[3.0, 9.0], [-1.0]]),
-    GroupScores(group([0, 1]), [[8.0, 1.0]]),
-    GroupScores(group([1], source="qmsum"), [[0.0]]),
-    GroupScores(group([0, 0], source="selqa"), [[5.0, 6.0]]),
+    GroupScores(make_group([1, 0], [1]), [[3.0, 9.0], [-1.0]]),
+    GroupScores(make_group([0, 1]), [[8.0, 1.0]]),
+    GroupScores(make_group([1], source="qmsum"), [[0.0]]),
+    GroupScores(make_group([0, 0], source="selqa"), [[5.0, 6.0]]),
 ]
 
 
@@ -174,10 +178,10 @@ SCORED = [
     # From the top: 3 brings 1/4 of 2, 1 brings 1/2, 0 brings 1, -1 the last 1/4.
     [(0.125, 3.0), (0.13, 1.0), (0.375, 1.0), (0.38, 0.0), (0.875, 0.0), (0.88, -1.0), (1.0, -1.0)],
 )
-def test_the_threshold_keeps_the_recall_asked_for(recall: float, expected: float) -> None:
+def test_the_threshold_keeps_the_promised_recall(recall: float, expected: float) -> None:
     assert choose_threshold(SCORED, recall) == pytest.approx(sigmoid(expected))
 
 
-def test_no_threshold_without_a_labelled_sentence() -> None:
+def test_without_a_labelled_sentence_there_is_no_threshold() -> None:
     with pytest.raises(ValueError, match="labelled"):
         choose_threshold(SCORED[3:], 0.9)

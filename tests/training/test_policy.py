@@ -18,7 +18,7 @@ from training.selector.policy import (
     reward,
     sample,
 )
-from training.selector.trajectories import BestTrajectories
+from training.selector.replay import ReplayBuffer
 
 
 def logit(p: float) -> float:
@@ -50,13 +50,13 @@ def test_advantages_are_z_scores_of_the_group() -> None:
     assert z.tolist() == pytest.approx([x / math.sqrt(1.5) for x in (-1, -1, 0, 2)])
 
 
-def test_a_group_of_equal_rewards_has_no_preference() -> None:
+def test_a_group_of_equal_rewards_has_no_advantages() -> None:
     assert advantages(torch.full((8,), 0.97)).tolist() == [0.0] * 8
 
 
 def test_log_likelihood_is_the_geometric_mean_of_equation_3() -> None:
-    found = log_likelihood(LOGITS, torch.stack([KEEP_FIRST, KEEP_LAST])).exp()
-    assert found.tolist() == pytest.approx([(0.8 * 0.5 * 0.8) ** (1 / 3), (0.2 * 0.5 * 0.2) ** (1 / 3)])
+    likelihoods = log_likelihood(LOGITS, torch.stack([KEEP_FIRST, KEEP_LAST])).exp()
+    assert likelihoods.tolist() == pytest.approx([(0.8 * 0.5 * 0.8) ** (1 / 3), (0.2 * 0.5 * 0.2) ** (1 / 3)])
 
 
 @pytest.mark.parametrize(
@@ -71,14 +71,14 @@ def test_log_likelihood_is_the_geometric_mean_of_equation_3() -> None:
 )
 def test_surrogate_is_equation_4(ratio: float, z: float, expected: float) -> None:
     old = torch.tensor([-1.0])
-    found = clipped_surrogate(old + math.log(ratio), old, torch.tensor([z]), 0.2)
-    assert float(found) == pytest.approx(-expected)
+    loss = clipped_surrogate(old + math.log(ratio), old, torch.tensor([z]), 0.2)
+    assert float(loss) == pytest.approx(-expected)
 
 
 def test_surrogate_averages_over_the_group() -> None:
     old = torch.tensor([-1.0, -1.0])
-    found = clipped_surrogate(old, old, torch.tensor([1.0, -0.5]), 0.2)
-    assert float(found) == pytest.approx(-0.25)
+    loss = clipped_surrogate(old, old, torch.tensor([1.0, -0.5]), 0.2)
+    assert float(loss) == pytest.approx(-0.25)
 
 
 def test_entropy_is_equation_5() -> None:
@@ -90,12 +90,12 @@ def test_loss_is_equation_6() -> None:
     actions = torch.stack([KEEP_FIRST, KEEP_LAST])
     # Both actions were 1.1 times as likely under the policy that sampled them: the ratio is 1 / 1.1.
     old = log_likelihood(LOGITS, actions) + math.log(1.1)
-    found = policy_loss(LOGITS, actions, old, torch.tensor([1.0, -0.4]), epsilon=0.2, entropy_weight=0.1)
+    loss = policy_loss(LOGITS, actions, old, torch.tensor([1.0, -0.4]), epsilon=0.2, entropy_weight=0.1)
     surrogate = -(1.0 / 1.1 - 0.4 / 1.1) / 2
-    assert float(found) == pytest.approx(surrogate - 0.1 * float(entropy(LOGITS)))
+    assert float(loss) == pytest.approx(surrogate - 0.1 * float(entropy(LOGITS)))
 
 
-def test_divergence_by_hand() -> None:
+def test_the_divergence_matches_values_worked_by_hand() -> None:
     old, new = torch.tensor([logit(0.8)]), torch.tensor([logit(0.5)])
     expected = 0.8 * math.log(0.8 / 0.5) + 0.2 * math.log(0.2 / 0.5)
     assert float(divergence(old, new)) == pytest.approx(expected)
@@ -121,16 +121,16 @@ def test_samples_follow_the_policy_and_the_seed() -> None:
     assert not bool((draw(1) == draw(2)).all())
 
 
-def test_memory_keeps_the_best_trajectory_and_teaches_it_once() -> None:
+def test_the_replay_buffer_keeps_the_best_action_and_gives_it_once() -> None:
     """Algorithm 2."""
-    memory = BestTrajectories()
-    memory.update(3, [KEEP_FIRST], [-0.04])
-    assert memory.take_fresh() == []  # a wrong answer is nothing to learn from
-    memory.update(3, [KEEP_FIRST, KEEP_LAST], [0.97, 0.96])
-    ((state, action),) = memory.take_fresh()
-    assert (state, action.tolist()) == (3, KEEP_FIRST.tolist())
-    assert memory.take_fresh() == []  # each trajectory is used once
-    memory.update(3, [KEEP_FIRST], [0.97])
-    assert memory.take_fresh() == []  # the same one again is not new
-    memory.update(3, [KEEP_LAST], [0.97])  # an equal reward replaces
-    assert memory.take_fresh()[0][1].tolist() == KEEP_LAST.tolist()
+    replay = ReplayBuffer()
+    replay.update(3, [KEEP_FIRST], [-0.04])
+    assert replay.take_new() == []  # a wrong answer is nothing to learn from
+    replay.update(3, [KEEP_FIRST, KEEP_LAST], [0.97, 0.96])
+    ((question, action),) = replay.take_new()
+    assert (question, action.tolist()) == (3, KEEP_FIRST.tolist())
+    assert replay.take_new() == []  # each action is used once
+    replay.update(3, [KEEP_FIRST], [0.97])
+    assert replay.take_new() == []  # the same one again is not new
+    replay.update(3, [KEEP_LAST], [0.97])  # an equal reward replaces
+    assert replay.take_new()[0][1].tolist() == KEEP_LAST.tolist()

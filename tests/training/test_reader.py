@@ -1,4 +1,4 @@
-"""The extractive reader: its contexts, its loss, and the road from data to an ONNX graph that answers."""
+"""The extractive reader: its contexts, its loss, and its training up to an ONNX graph that answers."""
 
 from __future__ import annotations
 
@@ -12,41 +12,40 @@ import torch
 from transformers import AutoModel
 
 from benchmarks.shared.readers import Prompt
-from benchmarks.shared.readers.extractive import ExtractiveReader, SpanLayout, collate, cut_windows
-from tests.training.test_road import config_for
-from training.reader import __main__ as command
-from training.reader.data import Marked, draw, read_sources
+from benchmarks.shared.readers.extractive import ExtractiveReader, SpanLayout, collate, windows
+from tests.training.tiny import make_config, make_reader_config
+from training.reader.__main__ import make_reader
+from training.reader.data import MarkedContext, draw_context, read_sources
 from training.reader.model import SpanModel, span_loss
-from training.selector.data import prepare
+from training.reader.train import make_example
+from training.selector.data import prepare_groups
 
 
-def test_marked_answers_are_where_they_are_said_to_be(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.reader.data.SOURCES", ("qed_nq", "hotpotqa"))
-    sources = read_sources(data, set(), set(), random.Random(3))
+def test_the_marked_span_is_the_answer(data: Path) -> None:
+    sources = read_sources(data, ("qed_nq", "hotpotqa"), set(), set(), random.Random(3))
     assert len(sources) == 8 + 5  # one HotpotQA question of six is answered by "yes"
     # Fixtures of HotpotQA repeat their towns: there a lost answer may stand elsewhere.
     rng = random.Random(4)
-    found = lost = 0
+    with_answer = without_answer = 0
     for source in sources * 20:
-        marked = draw(source, rng)
-        wanted = source.documents[0].text[slice(*source.answer)]
+        marked = draw_context(source, rng)
+        answer = source.documents[0].text[slice(*source.answer)]
         if marked.answer:
-            found += 1
-            assert marked.context[slice(*marked.answer)] == wanted
+            with_answer += 1
+            assert marked.context[slice(*marked.answer)] == answer
         else:
-            lost += 1
-            assert len(source.documents) > 4 or wanted not in marked.context
-    assert found > lost > 0
+            without_answer += 1
+            assert len(source.documents) > 4 or answer not in marked.context
+    assert with_answer > without_answer > 0
 
 
-def test_questions_of_the_selector_are_left_out(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.reader.data.SOURCES", ("qed_nq",))
-    everything = {s.question for s in read_sources(data, set(), set(), random.Random(3))}
-    rest = {s.question for s in read_sources(data, {"town-0"}, {"town-1"}, random.Random(3))}
+def test_questions_of_the_selector_are_left_out(data: Path) -> None:
+    everything = {s.question for s in read_sources(data, ("qed_nq",), set(), set(), random.Random(3))}
+    rest = {s.question for s in read_sources(data, ("qed_nq",), {"town-0"}, {"town-1"}, random.Random(3))}
     assert len(everything - rest) == 2
 
 
-def test_loss_by_hand() -> None:
+def test_the_loss_matches_values_worked_by_hand() -> None:
     start = torch.tensor([[0.0, 5.0, 1.0, 2.0]])
     end = torch.tensor([[0.0, 5.0, 0.0, 3.0]])
     allowed = torch.tensor([[True, False, True, True]])  # the question does not compete
@@ -60,19 +59,10 @@ def test_loss_by_hand() -> None:
 def reader_folder(tiny_encoder: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     if "modernbert" in str(tiny_encoder):
         pytest.skip("one encoder is enough")
-    run, out = tmp_path_factory.mktemp("selector"), tmp_path_factory.mktemp("reader")
-    config = config_for(tiny_encoder)
-    prepare(data, run / "prepared", config.data, config.seed)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command, "BASE", str(tiny_encoder))
-        patch.setattr(command, "HELDOUT", 4)
-        patch.setattr(command, "LAYOUT", {"max_length": 64, "stride": 16})
-        patch.setattr("training.reader.data.SOURCES", ("squad_train44", "hotpotqa"))
-        patch.setattr(
-            "sys.argv",
-            ["reader", "--data", str(data), "--selector", str(run), "--out", str(out), "--epochs", "2"],
-        )
-        command.main()
+    selector, out = tmp_path_factory.mktemp("selector"), tmp_path_factory.mktemp("reader")
+    config = make_config(tiny_encoder)
+    prepare_groups(data, selector, config.data, config.seed)
+    make_reader(make_reader_config(tiny_encoder), data, selector, out)
     return out
 
 
@@ -89,13 +79,15 @@ def test_the_graph_answers_as_torch_does(reader_folder: Path, tiny_encoder: Path
     arrays = collate(rows, reader.layout.pad_id)
     with torch.inference_mode():
         start, _ = model.eval()(**{k: torch.from_numpy(v) for k, v in arrays.items()})
-    (found,) = reader._session.run(arrays, ["start"])
+    (start_onnx,) = reader._session.run(arrays, ["start"])
     lengths = arrays["attention_mask"].sum(1)
     for row, length in enumerate(lengths):
-        assert found[row, :length].tolist() == pytest.approx(start[row, :length].tolist(), abs=0.25)  # int8
+        assert start_onnx[row, :length].tolist() == pytest.approx(
+            start[row, :length].tolist(), abs=0.25
+        )  # int8
 
 
-def test_answers_are_pieces_of_their_context(reader_folder: Path) -> None:
+def test_answers_are_spans_of_their_context(reader_folder: Path) -> None:
     reader = ExtractiveReader(reader_folder)
     prompts = [Prompt("Who founded Orvelle?", "Orvelle was founded by Ada Penrose. " * n) for n in (0, 1, 9)]
     answers = reader.answer(prompts)
@@ -105,12 +97,9 @@ def test_answers_are_pieces_of_their_context(reader_folder: Path) -> None:
     assert reader.answer(prompts[::-1]) == answers[::-1]
 
 
-def test_held_out_questions_of_multi_hop_sets_are_left_out_too(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("training.reader.data.SOURCES", ("hotpotqa",))
-    everything = {s.question for s in read_sources(data, {"hop-0"}, set(), random.Random(3))}
-    rest = {s.question for s in read_sources(data, {"hop-0"}, {"hop-1"}, random.Random(3))}
+def test_held_out_questions_of_multi_hop_sets_are_left_out_too(data: Path) -> None:
+    everything = {s.question for s in read_sources(data, ("hotpotqa",), {"hop-0"}, set(), random.Random(3))}
+    rest = {s.question for s in read_sources(data, ("hotpotqa",), {"hop-0"}, {"hop-1"}, random.Random(3))}
     assert len(everything) == 5
     assert len(everything - rest) == 1
 
@@ -120,17 +109,17 @@ def test_a_window_that_cuts_the_answer_is_left_out(reader_folder: Path) -> None:
     head = len(reader.tokenizer.encode("who", add_special_tokens=False).ids) + 2
     layout = SpanLayout(2, 3, 0, max_length=head + 4 + 1, stride=0)  # four tokens of context
     context = "salt salt salt ada penrose salt"
-    marked = Marked("who", context, (context.index("ada"), context.index(" salt", 20)))
-    assert command.example(reader.tokenizer, layout, marked, random.Random(1)) is None
-    shifted = Marked(
+    marked = MarkedContext("who", context, (context.index("ada"), context.index(" salt", 20)))
+    assert make_example(reader.tokenizer, layout, marked, random.Random(1)) is None
+    shifted = MarkedContext(
         "who", context[5:], (marked.answer[0] - 5, marked.answer[1] - 5) if marked.answer else None
     )
-    found = command.example(reader.tokenizer, layout, shifted, random.Random(1))
-    assert found is not None
-    assert found[1:] == (head + 2, head + 3)
+    example = make_example(reader.tokenizer, layout, shifted, random.Random(1))
+    assert example is not None
+    assert example[1:] == (head + 2, head + 3)
 
 
-def test_the_card_says_what_the_reader_was_made_of(reader_folder: Path) -> None:
+def test_the_card_names_the_training_sets_and_the_results(reader_folder: Path) -> None:
     card = (reader_folder / "README.md").read_text()
     assert "| squad_train44 | SQuAD 1.1" in card
     assert f"F1 {json.loads((reader_folder / 'reader.json').read_text())['heldout']['f1']}" in card

@@ -1,4 +1,4 @@
-"""The weights of the artifact that ships, as something to train on from."""
+"""The weights of the bundled artifact, restored to train on from them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from benchmarks.shared.export import quantise
 from tersely.runtime.artifacts import load_artifact
 from tersely.runtime.session import EncoderSession
 from tersely.selector.layout import OUTPUT_NAMES, POOLED_NAME
-from training.export.artifact import load_trained
 from training.export.onnx import export_float
 from training.export.restore import restore
+from training.run import read_runs
 from training.selector.config import load_config
-from training.selector.train import runs_of
+from training.selector.trained import load_trained
 
 CONFIG = load_config(Path("training/configs/selector_mini.toml"))
 
 
-def outputs(graph: Path) -> Sequence[np.ndarray]:
-    """Of a graph that reads made-up tokens."""
+def run_graph(graph: Path) -> Sequence[np.ndarray]:
+    """The outputs of a graph for random tokens."""
     r = np.random.default_rng(3)
     ids = r.integers(1000, 20000, (2, 40))
     ids[:, 0], ids[:, 8], ids[:, 39] = 101, 3, 102
@@ -40,18 +40,18 @@ def outputs(graph: Path) -> Sequence[np.ndarray]:
     return EncoderSession(graph, 1).run(feed, [*OUTPUT_NAMES, POOLED_NAME])
 
 
-def test_exported_again_they_are_the_artifact(tmp_path: Path) -> None:
+def test_restored_weights_export_to_the_same_artifact(tmp_path: Path) -> None:
     restore(CONFIG, None, tmp_path / "final")
     model, layout = load_trained(tmp_path / "final")
     export_float(model, tmp_path / "float.onnx", layout.max_length)
     quantise(tmp_path / "float.onnx", tmp_path / "int8.onnx")
     shipped = load_artifact(None)
-    for ours, theirs in zip(outputs(tmp_path / "int8.onnx"), outputs(shipped.model_path), strict=True):
+    for ours, theirs in zip(run_graph(tmp_path / "int8.onnx"), run_graph(shipped.model_path), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-4)
-    assert runs_of(tmp_path / "final") == shipped.manifest["runs"]
+    assert read_runs(tmp_path / "final") == shipped.manifest["runs"]
 
 
-def test_settings_of_another_model_are_refused(tmp_path: Path) -> None:
+def test_the_settings_of_another_model_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="another layout"):
         restore(replace(CONFIG, query_length=32), None, tmp_path)
     assert not list(tmp_path.iterdir())

@@ -11,25 +11,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from tokenizers import Tokenizer
-from transformers import AutoConfig, AutoModel
 
 from benchmarks.shared.export import quantise
 from tersely.runtime.artifacts import load_artifact, write_manifest
 from tersely.selector.calibration import write_calibration
 from tersely.selector.layout import LAYOUT_VERSION, Layout, LayoutConfig
 from tersely.selector.selector import Selector
-from training.export.calibration import calibration
-from training.export.card import card
+from training.export.calibration import build_calibration
+from training.export.card import render_card
 from training.export.embedding import write_projection
-from training.export.onnx import export_float, parity
-from training.selector.batching import Encoder
+from training.export.fit_fusion import choose_threshold, compute_idf, fit_fusion, make_initial_fusion
+from training.export.onnx import export_float, measure_parity
+from training.run import read_runs
+from training.selector.batching import WindowBuilder
 from training.selector.config import SelectorConfig
 from training.selector.data import Group, read_groups
-from training.selector.fit_fusion import background_idf, choose_threshold, fit, unfitted
 from training.selector.model import SelectorModel
-from training.selector.train import runs_of
+from training.selector.trained import load_layout, load_trained
 
 MAX_TORCH_GAP = 1e-3
 """Largest difference of a logit between torch and ONNX float32 that is still rounding."""
@@ -43,30 +41,15 @@ TARGET_RECALL = 0.95
 TOOLS = ("torch", "transformers", "onnx", "onnxruntime", "tokenizers", "numpy", "sentencex")
 
 
-def load_trained(folder: Path) -> tuple[SelectorModel, LayoutConfig]:
-    """The model and layout that `training.selector.train.save` wrote."""
-    encoder = AutoModel.from_config(AutoConfig.from_pretrained(folder), attn_implementation="eager")
-    layout = LayoutConfig.from_dict(json.loads((folder / "layout.json").read_text()))
-    model = SelectorModel(encoder, layout.doc_id)
-    model.load_state_dict(torch.load(folder / "selector.pt", map_location="cpu"))
-    return model.eval(), layout
-
-
-def load_layout(folder: Path) -> Layout:
-    """The layout of a finished run, with its tokenizer."""
-    config = LayoutConfig.from_dict(json.loads((folder / "layout.json").read_text()))
-    return Layout(Tokenizer.from_file(str(folder / "tokenizer.json")), config)
-
-
-def export(config: SelectorConfig, run: Path, target: Path, command: str) -> Path:
-    """Write the artifact to `target` and return it; the card names `command` as the one that made it.
+def export_artifact(config: SelectorConfig, run: Path, target: Path, command: str) -> Path:
+    """Write the artifact of the run in a folder to `target` and return that; the card names `command`.
 
     Raises RuntimeError when a graph disagrees with torch; nothing is written to `target` then.
     """
     trained = run / "final"
     model, layout_config = load_trained(trained)
-    heldout = read_groups(run / "prepared" / "heldout.jsonl")
-    training = read_groups(run / "prepared" / "train.jsonl")
+    heldout = read_groups(run, "heldout")
+    training = read_groups(run, "train")
     graphs = run / "onnx"
     export_float(model, graphs / "model.onnx", layout_config.max_length)
     quantise(graphs / "model.onnx", graphs / "model_quantized.onnx")
@@ -79,29 +62,29 @@ def export(config: SelectorConfig, run: Path, target: Path, command: str) -> Pat
     shutil.copy(graphs / "model_quantized.onnx", staging / "onnx")
     shutil.copy(trained / "tokenizer.json", staging)
     texts = {d.text[a:b] for g in training for d in g.documents for a, b in d.units}
-    idf = background_idf(layout.tokenize(sorted(texts)), layout.tokenizer.get_vocab_size())
+    idf = compute_idf(layout.tokenize(sorted(texts)), layout.tokenizer.get_vocab_size())
     np.savez_compressed(staging / "lexical.npz", idf=idf.astype(np.float16))
-    unfitted().save(staging / "fusion.json")
+    make_initial_fusion().save(staging / "fusion.json")
     seal(staging, config, layout_config, threshold=0.5)
 
     embedding = write_projection(staging, training, heldout, config.seed)
     seal(staging, config, layout_config, threshold=0.5)
     selector = Selector.load(load_artifact(staging))
-    fusion, ablation, scored = fit(selector, heldout, config.seed)
+    fusion, ablation, scored = fit_fusion(selector, heldout, config.seed)
     fusion.save(staging / "fusion.json")
-    write_calibration(staging, calibration(scored))
+    write_calibration(staging, build_calibration(scored))
     facts = {
         "base_model": config.base_model,
         "training_command": command,
         "data": sorted(config.data.questions),
-        "runs": runs_of(trained),
+        "runs": read_runs(trained),
         "parity": gaps,
         "embedding": embedding,
         "heldout": ablation,
         "heldout_questions": dict(Counter(g.source for g in heldout)),
         "tools": {"python": platform.python_version(), **{t: version(t) for t in TOOLS}},
     }
-    (staging / "README.md").write_text(card(config, facts), encoding="utf-8")
+    (staging / "README.md").write_text(render_card(config, facts), encoding="utf-8")
     seal(staging, config, layout_config, choose_threshold(scored, TARGET_RECALL), **facts)
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(staging, target)
@@ -109,10 +92,14 @@ def export(config: SelectorConfig, run: Path, target: Path, command: str) -> Pat
 
 
 def check_parity(model: SelectorModel, layout: Layout, groups: list[Group], graphs: Path) -> dict[str, float]:
-    encoder = Encoder(layout, groups)
-    windows = [w for g in groups[:12] for w in encoder.plain(g).windows[:4]]
+    """Compare the graphs with torch on some windows; the differences.
+
+    Raises RuntimeError where they are too large.
+    """
+    builder = WindowBuilder(layout, groups)
+    windows = [w for g in groups[:12] for w in builder.build(g).windows[:4]]
     pad = layout.config.pad_id
-    gaps = parity(model, graphs / "model.onnx", graphs / "model_quantized.onnx", windows, pad)
+    gaps = measure_parity(model, graphs / "model.onnx", graphs / "model_quantized.onnx", windows, pad)
     if gaps["torch_vs_onnx"] > MAX_TORCH_GAP or gaps["batched_vs_single"] > MAX_TORCH_GAP:
         raise RuntimeError(f"the exported graph disagrees with torch: {gaps}")
     if gaps["int8_rank"] < MIN_INT8_RANK:
@@ -121,6 +108,7 @@ def check_parity(model: SelectorModel, layout: Layout, groups: list[Group], grap
 
 
 def seal(folder: Path, config: SelectorConfig, layout: LayoutConfig, threshold: float, **facts: Any) -> None:
+    """Write configuration and manifest, so that the folder loads as an artifact."""
     values = {
         "kind": "selector",
         "name": config.name,

@@ -1,5 +1,8 @@
-"""The calibration set of an artifact: cross-fitted scores of held-out questions. None of them was seen by the
-fusion layer that scored it, though the one that ships has seen them all: the guarantee is approximate."""
+"""The calibration set of an artifact: cross-fitted scores of held-out questions.
+
+Each is scored by a fusion layer that was fitted without it. The layer that ships was fitted on all of them,
+so the promise of recall is approximate.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +17,18 @@ from tersely.selector.fusion import sigmoid
 from training.selector.validate import GroupScores
 
 
-def calibration(scored: Sequence[GroupScores]) -> Calibration:
-    """From logits of held-out questions; those without a sentence that holds an answer do not count."""
+def build_calibration(scored: Sequence[GroupScores]) -> Calibration:
+    """From the logits of held-out questions; one without a sentence that holds an answer does not count."""
     scores: list[float] = []
     questions: Counter[str] = Counter()
     for item in scored:
-        held = [
+        logits = [
             logit
             for document, row in zip(item.group.documents, item.scores, strict=True)
             for (start, end), logit in zip(document.units, row, strict=True)
             if contains_answer(document.text[start:end], item.group.answers)
         ]
-        if held:
-            scores.append(float(sigmoid(np.array(max(held)))))
+        if logits:
+            scores.append(float(sigmoid(np.array(max(logits)))))
             questions[item.group.source] += 1
     return Calibration(tuple(scores), questions)

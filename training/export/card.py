@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from training.selector.config import SelectorConfig
-
-SOURCES = {
-    "squad_train44": ("SQuAD 1.1, 44 articles of its training part", "CC BY-SA 4.0"),
-    "squadshifts_wiki": ("SQuADShifts, new Wikipedia", "CC BY 4.0"),
-    "qed_nq": ("QED, on Natural Questions passages", "CC BY-SA 3.0"),
-    "selqa": ("SelQA", "Apache-2.0"),
-    "fairytaleqa": ("FairytaleQA", "Apache-2.0"),
-    "hotpotqa": ("HotpotQA, 200 training questions", "CC BY-SA 4.0"),
-    "twowiki": ("2WikiMultihopQA, 500 training questions", "Apache-2.0"),
-    "qmsum": ("QMSum", "MIT"),
-}
+from training.sources import render_sources
 
 
-def card(config: SelectorConfig, facts: dict[str, Any]) -> str:
+def render_card(config: SelectorConfig, facts: dict[str, Any]) -> str:
     """Markdown with a Hugging Face header."""
     return f"""---
 library_name: tersely
@@ -43,9 +32,9 @@ can be given the few sentences that matter. `tersely.Compressor()` runs it; it n
 
 ## Training data
 
-{sources(facts["data"])}
+{render_sources(facts["data"])}
 
-The texts are not part of this repository. Command: `{facts["training_command"]}`, {_runs(facts["runs"])}.
+The texts are not part of this repository. Command: `{facts["training_command"]}`, {_list_runs(facts["runs"])}.
 What each run changed and what that gave is in `training/LOG.md`.
 
 ## Held-out questions
@@ -53,9 +42,9 @@ What each run changed and what that gave is in `training/LOG.md`.
 Labelled sentences kept at 0.1 / at 0.25 of the text, in percent, on questions about articles that
 were never trained on; everything after the encoder is cross-fitted.
 
-{_ablation(facts["heldout"], facts["heldout_questions"])}
+{_render_ablation(facts["heldout"], facts["heldout_questions"])}
 
-{_embedding(facts["embedding"])}## Parity
+{_render_embedding(facts["embedding"])}## Parity
 
 {", ".join(f"{k} {v:.4g}" for k, v in facts["parity"].items())}: largest differences of a logit, the
 first two in float32; `int8_rank` is the mean rank correlation of sentence orders between float32 and int8.
@@ -70,13 +59,7 @@ document that pretends to be an instruction is kept like any other. Long questio
 """
 
 
-def sources(names: Iterable[str]) -> str:
-    """The table of the data sets of a model."""
-    rows = "\n".join(f"| {name} | {' | '.join(SOURCES[name])} |" for name in names)
-    return f"| set | what | licence |\n|---|---|---|\n{rows}"
-
-
-def _runs(runs: list[dict[str, Any]]) -> str:
+def _list_runs(runs: list[dict[str, Any]]) -> str:
     each = [
         f"{r['questions']:,} questions in {r['minutes']} minutes (seed {r['seed']}, learning rate "
         f"{r['learning_rate']:g}"
@@ -86,20 +69,20 @@ def _runs(runs: list[dict[str, Any]]) -> str:
     return each[0] if len(each) == 1 else "run after run with `--start-from`: " + "; ".join(each)
 
 
-def _embedding(found: dict[str, Any] | None) -> str:
-    if found is None:
+def _render_embedding(facts: dict[str, Any] | None) -> str:
+    if facts is None:
         return ""
     return f"""## Embeddings
 
-`embedding.npz` projects the encoder's pooled states to {found["dimension"]} numbers, for
+`embedding.npz` projects the encoder's pooled states to {facts["dimension"]} numbers, for
 `tersely.embedding.SentenceEmbedder`: distilled from all-MiniLM-L6-v2, then trained on the questions above and
-their passages. {found["questions"]} held-out questions in a pool of {found["passages"]:,} passages: mean
-reciprocal rank {found["mrr"]}, MiniLM itself {found["mrr_minilm"]}.
+their passages. {facts["questions"]} held-out questions in a pool of {facts["passages"]:,} passages: mean
+reciprocal rank {facts["mrr"]}, MiniLM itself {facts["mrr_minilm"]}.
 
 """
 
 
-def _ablation(table: dict[str, Any], questions: dict[str, int]) -> str:
+def _render_ablation(table: dict[str, Any], questions: dict[str, int]) -> str:
     lines = ["| set | questions | " + " | ".join(table) + " |", "|---" * (len(table) + 2) + "|"]
     for name, count in sorted(questions.items()):
         cells = [f"{row[name]['support@0.1']} / {row[name]['support@0.25']}" for row in table.values()]

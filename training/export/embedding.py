@@ -1,4 +1,4 @@
-"""The embedding head of an artifact: one linear projection of the encoder's pooled states.
+"""The embedding head of an artifact: one linear projection of the encoder's pooled hidden states.
 
 It starts as the ridge regression to all-MiniLM-L6-v2's embeddings, rotated to their principal axes, and
 then learns to find the passage of a question among others (InfoNCE over a batch, both ways), while the
@@ -17,13 +17,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch.nn import functional
-from tqdm import tqdm
 
 from benchmarks.shared.minilm import embed_cached, find_weights
 from benchmarks.shared.passages import find_ranks, join_title
 from tersely.embedding import PROJECTION, Pooler
 from tersely.errors import MissingDependencyError
 from tersely.runtime.artifacts import load_artifact
+from training.run import show_progress
 from training.selector.data import Group, GroupDocument
 
 DIMENSION = 192
@@ -50,8 +50,11 @@ Floats = NDArray[np.float64]
 def write_projection(
     folder: Path, training: Sequence[Group], heldout: Sequence[Group], seed: int
 ) -> dict[str, Any] | None:
-    """Fit the projection of the sealed artifact in `folder` and write it there; how well it finds passages
-    of held-out questions, beside MiniLM itself. None, and no projection, without MiniLM's weights."""
+    """Fit the projection of the sealed artifact in `folder` and write it there.
+
+    Returns how well it retrieves the passages of held-out questions, beside MiniLM itself; None, and writes
+    nothing, without MiniLM's weights.
+    """
     try:
         find_weights()
     except MissingDependencyError as error:
@@ -59,43 +62,44 @@ def write_projection(
         return None
     pooler = Pooler(load_artifact(folder))
     rng = random.Random(seed)
-    questions, passages, sentences = zip(*_triples(training, rng), strict=True)
+    questions, passages, sentences = zip(*_draw_triples(training, rng), strict=True)
     texts = [*questions, *passages, *sentences]
-    states, wanted = _pooled(pooler, texts), embed_cached(texts).astype(np.float64)
-    axes = np.linalg.svd(wanted, full_matrices=False)[2][:DIMENSION].T
-    projection = train(ridge(states, wanted @ axes), states, wanted, len(questions), seed)
+    pooled, targets = _pool_texts(pooler, texts), cached_embeddings(texts).astype(np.float64)
+    axes = np.linalg.svd(targets, full_matrices=False)[2][:DIMENSION].T
+    projection = train_projection(fit_ridge(pooled, targets @ axes), pooled, targets, len(questions), seed)
     # Most of the length into the first numbers: the dot products stay as they are.
-    projection = projection @ np.linalg.svd(_unit(states @ projection), full_matrices=False)[2].T
+    projection = projection @ np.linalg.svd(_normalise(pooled @ projection), full_matrices=False)[2].T
     np.savez_compressed(folder / PROJECTION, projection=projection.astype(np.float16))
-    pool, gold, asked = _pool(rng.sample(heldout, len(heldout)))
-    own = [_unit(_pooled(pooler, part) @ projection) for part in (asked, pool)]
-    theirs = [embed_cached(part) for part in (asked, pool)]
+    pool, gold, queries = _make_pool(rng.sample(heldout, len(heldout)))
+    own = [_normalise(_pool_texts(pooler, part) @ projection) for part in (queries, pool)]
+    theirs = [cached_embeddings(part) for part in (queries, pool)]
     return {
         "dimension": projection.shape[1],
-        "questions": len(asked),
+        "questions": len(queries),
         "passages": len(pool),
         "mrr": reciprocal_rank(own[0] @ own[1].T, gold),
         "mrr_minilm": reciprocal_rank(theirs[0] @ theirs[1].T, gold),
     }
 
 
-def ridge(states: Floats, wanted: Floats) -> Floats:
-    """The projection (features, dimension) of `states` (n, features) that comes nearest to `wanted`."""
-    squares = states.T @ states
+def fit_ridge(pooled: Floats, targets: Floats) -> Floats:
+    """The projection (features, dimension) that takes `pooled` (n, features) nearest to `targets` (n,
+    dimension)."""
+    squares = pooled.T @ pooled
     squares[np.diag_indices_from(squares)] += RIDGE * np.trace(squares) / len(squares)
-    return np.linalg.solve(squares, states.T @ wanted)
+    return np.linalg.solve(squares, pooled.T @ targets)
 
 
-def train(start: Floats, states: Floats, wanted: Floats, pairs: int, seed: int) -> Floats:
-    """The projection after the contrastive steps; rows i and pairs + i of `states` belong together."""
+def train_projection(start: Floats, pooled: Floats, targets: Floats, pairs: int, seed: int) -> Floats:
+    """The projection after the contrastive steps; rows i and pairs + i of `pooled` belong together."""
     generator = torch.Generator().manual_seed(seed)
     weight = torch.tensor(start, dtype=torch.float32, requires_grad=True)
-    x, t = (torch.tensor(values, dtype=torch.float32) for values in (states, wanted))
+    x, t = (torch.tensor(values, dtype=torch.float32) for values in (pooled, targets))
     optimizer = torch.optim.Adam([weight], lr=LEARNING_RATE)
     for _ in range(EPOCHS):
         order = torch.randperm(pairs, generator=generator)
         for rows in order.split(BATCH):
-            loss = contrast(x[rows] @ weight, x[pairs + rows] @ weight)
+            loss = contrastive_loss(x[rows] @ weight, x[pairs + rows] @ weight)
             others = torch.randint(len(x), (2 * BATCH,), generator=generator)
             mine = functional.normalize(x[others] @ weight, dim=1)
             loss = loss + HOLD * (mine @ mine.T - t[others] @ t[others].T).square().mean()
@@ -105,7 +109,7 @@ def train(start: Floats, states: Floats, wanted: Floats, pairs: int, seed: int) 
     return weight.detach().numpy().astype(np.float64)
 
 
-def contrast(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+def contrastive_loss(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     """InfoNCE both ways: row i of one belongs to row i of the other, both (n, dimension)."""
     scores = SCALE * functional.normalize(left, dim=1) @ functional.normalize(right, dim=1).T
     own = torch.arange(len(scores))
@@ -113,43 +117,39 @@ def contrast(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 
 
 def reciprocal_rank(scores: NDArray[Any], gold: Sequence[set[int]]) -> float:
-    """Mean of one over the rank of the best right passage, in percent; the last of equals counts."""
-    return round(float(100 * np.mean([1 / rank for rank in find_ranks(scores, gold)])), 1)
+    """Mean reciprocal rank of the best gold passage, in percent; among equals it counts as the last."""
+    return round(float(100 * np.mean([1 / rank for rank in ranks(scores, gold)])), 1)
 
 
-def _triples(groups: Sequence[Group], rng: random.Random) -> list[tuple[str, str, str]]:
+def _draw_triples(groups: Sequence[Group], rng: random.Random) -> list[tuple[str, str, str]]:
     """Question, a passage that answers it, and a sentence of it."""
-    found: list[tuple[str, str, str]] = []
+    triples: list[tuple[str, str, str]] = []
     for group in rng.sample(groups, len(groups)):
-        right = _right(group)
-        if right:
-            document = rng.choice(right)
+        gold = _list_gold(group)
+        if gold:
+            document = rng.choice(gold)
             start, end = rng.choice(document.units)
-            found.append(
-                (group.question, join_title(document.title, document.text), document.text[start:end])
-            )
-    return found[:PAIRS]
+            triples.append((group.question, passage_text(document), document.text[start:end]))
+    return triples[:PAIRS]
 
 
-def _pool(groups: Sequence[Group]) -> tuple[list[str], list[set[int]], list[str]]:
-    """Passages, the right ones of each question, and the questions."""
-    asked = [g for g in groups if _right(g)][:HELD_OUT]
-    pool = sorted({join_title(d.title, d.text) for g in asked for d in g.documents})
+def _make_pool(groups: Sequence[Group]) -> tuple[list[str], list[set[int]], list[str]]:
+    """Passages, the gold ones of each question, and the questions."""
+    chosen = [g for g in groups if _list_gold(g)][:HELD_OUT]
+    pool = sorted({passage_text(d) for g in chosen for d in g.documents})
     place = {text: i for i, text in enumerate(pool)}
-    gold = [{place[join_title(d.title, d.text)] for d in _right(g)} for g in asked]
-    return pool, gold, [g.question for g in asked]
+    gold = [{place[passage_text(d)] for d in _list_gold(g)} for g in chosen]
+    return pool, gold, [g.question for g in chosen]
 
 
-def _right(group: Group) -> list[GroupDocument]:
+def _list_gold(group: Group) -> list[GroupDocument]:
     return [d for d in group.documents if any(d.labels) and len(d.text) <= LONGEST]
 
 
-def _pooled(pooler: Pooler, texts: Sequence[str]) -> Floats:
+def _pool_texts(pooler: Pooler, texts: Sequence[str]) -> Floats:
     parts = [texts[at : at + CHUNK] for at in range(0, len(texts), CHUNK)]
-    return np.concatenate([pooler(part) for part in tqdm(parts, desc="embeddings", mininterval=10)]).astype(
-        np.float64
-    )
+    return np.concatenate([pooler(part) for part in show_progress("embeddings", parts)]).astype(np.float64)
 
 
-def _unit(rows: Floats) -> Floats:
+def _normalise(rows: Floats) -> Floats:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)

@@ -1,7 +1,4 @@
-"""Torch selector to ONNX, float32 and int8, with the checks that make the files trustworthy.
-
-Every graph is compared with torch over lengths and batch sizes before it is used.
-"""
+"""The selector from torch to ONNX, and the comparison of float32 and int8 graphs with torch."""
 
 from __future__ import annotations
 
@@ -18,14 +15,14 @@ from torch import Tensor
 from benchmarks.shared.export import export_graph, make_dimension
 from tersely.runtime.session import EncoderSession
 from tersely.selector.layout import INPUT_NAMES, OUTPUT_NAMES, POOLED_NAME, Window, collate
-from training.selector.model import SelectorModel, mean_state
+from training.selector.model import SelectorModel, compute_mean
 
 Outputs = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
 class _Graph(torch.nn.Module):
-    """The selector as it is exported: its logits, and the mean states of segment 0 after each third of the
-    layers, (B, 3 H), which `tersely.embedding` projects."""
+    """The selector as it is exported: its logits, and the mean hidden states of segment 0 after each third of
+    the layers, (B, 3 H), which `tersely.embedding` projects."""
 
     def __init__(self, model: SelectorModel) -> None:
         super().__init__()
@@ -41,14 +38,14 @@ class _Graph(torch.nn.Module):
         sentence_positions: Tensor,
         doc_positions: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        read = self.model.encoder(
+        encoded = self.model.encoder(
             input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=True
         )
         keep, relevance = self.model.heads(
-            read.last_hidden_state, input_ids, segments, sentence_positions, doc_positions
+            encoded.last_hidden_state, input_ids, segments, sentence_positions, doc_positions
         )
         query = (segments == 0).to(keep.dtype)[:, None, :]
-        pooled = torch.cat([mean_state(query, read.hidden_states[n]) for n in self.thirds], dim=-1)
+        pooled = torch.cat([compute_mean(query, encoded.hidden_states[n]) for n in self.thirds], dim=-1)
         return keep, relevance, pooled.squeeze(1)
 
 
@@ -69,10 +66,10 @@ def export_float(model: SelectorModel, path: Path, max_length: int) -> None:
     )
     inputs = dict(zip(INPUT_NAMES, samples, strict=True))
     export_graph(_Graph(model), inputs, [*OUTPUT_NAMES, POOLED_NAME], path)
-    strip(path)
+    strip_notes(path)
 
 
-def strip(path: Path) -> None:
+def strip_notes(path: Path) -> None:
     """Remove the exporter's notes from a graph: the stack trace of every node, with paths of this machine."""
     model = onnx.load(path)
     for part in (model, model.graph, *model.graph.node, *model.graph.value_info, *model.graph.initializer):
@@ -90,6 +87,7 @@ def run_torch(model: SelectorModel, windows: Sequence[Window], pad_id: int) -> l
 
 
 def run_onnx(session: EncoderSession, windows: Sequence[Window], pad_id: int) -> list[Outputs]:
+    """The same from a graph, read in one batch."""
     keep, relevance = session.run(dict(collate(windows, pad_id)), OUTPUT_NAMES)
     return _cut(windows, keep, relevance)
 
@@ -98,7 +96,7 @@ def _cut(windows: Sequence[Window], keep: Any, relevance: Any) -> list[Outputs]:
     return [(keep[i, : len(w.sentences)], relevance[i, : len(w.documents)]) for i, w in enumerate(windows)]
 
 
-def parity(
+def measure_parity(
     model: SelectorModel, float_graph: Path, int8_graph: Path, windows: Sequence[Window], pad_id: int
 ) -> dict[str, float]:
     """Largest differences of keep logits: torch against ONNX, batched against single, and int8 against

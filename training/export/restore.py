@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from tersely.runtime.artifacts import load_artifact
 from training.selector.config import SelectorConfig, load_config
-from training.selector.model import build
-from training.selector.train import save
+from training.selector.model import build_selector
+from training.selector.trained import save_trained
 
 OUTPUTS = ("keep_logits", "relevance_logits")
 PREFIX = "model."
-"""Of the selector's parameters in an exported graph."""
+"""What the names of the selector's parameters begin with in an exported graph."""
 
 
 def restore(config: SelectorConfig, folder: Path | None, out: Path) -> None:
@@ -33,42 +33,44 @@ def restore(config: SelectorConfig, folder: Path | None, out: Path) -> None:
     Raises ValueError where the artifact is not one that `config` describes.
     """
     artifact = load_artifact(folder)
-    model, tokenizer, layout = build(config)
+    model, tokenizer, layout = build_selector(config)
     if layout.to_dict() != artifact.config["layout"]:
-        raise ValueError(f"{artifact.name} has another layout than the one of {config.name}")
-    found = weights(onnx.load(artifact.model_path).graph)
-    lost = model.load_state_dict(found, strict=False)
-    left = [name for name in lost.missing_keys if not name.startswith("encoder.pooler.")]
-    if left or lost.unexpected_keys:
-        raise ValueError(f"{artifact.name} is no {config.base_model}: {left or lost.unexpected_keys}")
-    save(model, tokenizer, layout, out)
+        raise ValueError(f"{artifact.name} has another layout than {config.name}")
+    parameters = read_weights(onnx.load(artifact.model_path).graph)
+    keys = model.load_state_dict(parameters, strict=False)
+    missing = [name for name in keys.missing_keys if not name.startswith("encoder.pooler.")]
+    if missing or keys.unexpected_keys:
+        raise ValueError(
+            f"{artifact.name} was not made from {config.base_model}: {missing or keys.unexpected_keys}"
+        )
+    save_trained(model, tokenizer, layout, out)
     (out / "runs.json").write_text(json.dumps(artifact.manifest["runs"], indent=2))
 
 
-def weights(graph: Any) -> dict[str, torch.Tensor]:
+def read_weights(graph: Any) -> dict[str, torch.Tensor]:
     """The parameters in a graph that `training.export` wrote, by their names in the model."""
     values = {i.name: onnx.numpy_helper.to_array(i) for i in graph.initializer}
     producers = {name: node for node in graph.node for name in node.output}
-    readers = {name: node for node in graph.node for name in node.input}
-    found: dict[str, NDArray[Any]] = {}
+    consumers = {name: node for node in graph.node for name in node.input}
+    parameters: dict[str, NDArray[Any]] = {}
     for name, value in values.items():
         if name.startswith(PREFIX) and name.endswith("_quantized"):  # embeddings
-            found[name.removesuffix("_quantized")] = _dequantised(values, name)
+            parameters[name.removesuffix("_quantized")] = _dequantised(values, name)
         elif name.startswith(PREFIX) and name.endswith((".weight", ".bias")):
-            found[name] = value
+            parameters[name] = value
     for node in graph.node:
         if node.op_type == "MatMulInteger":
             # The graph names a linear layer's bias, but not its weight.
             after = node
             while after.op_type != "Add":
-                after = readers[after.output[0]]
+                after = consumers[after.output[0]]
             bias = next(name for name in after.input if name.startswith(PREFIX))
-            found[f"{bias.removesuffix('bias')}weight"] = _dequantised(values, node.input[1]).T
-    scales = [_factor(producers, values, name) for name in OUTPUTS]
-    found[f"{PREFIX}scale"] = np.array(scales, dtype=np.float32)
+            parameters[f"{bias.removesuffix('bias')}weight"] = _dequantised(values, node.input[1]).T
+    scales = [_find_scale(producers, values, name) for name in OUTPUTS]
+    parameters[f"{PREFIX}scale"] = np.array(scales, dtype=np.float32)
     return {
         name.removeprefix(PREFIX): torch.from_numpy(np.array(value, dtype=np.float32))
-        for name, value in found.items()
+        for name, value in parameters.items()
     }
 
 
@@ -79,7 +81,7 @@ def _dequantised(values: dict[str, NDArray[Any]], name: str) -> NDArray[np.float
     return (values[name].astype(np.float32) - zero) * values[f"{stem}_scale"]
 
 
-def _factor(producers: dict[str, Any], values: dict[str, NDArray[Any]], output: str) -> float:
+def _find_scale(producers: dict[str, Any], values: dict[str, NDArray[Any]], output: str) -> float:
     """The number that a head multiplies its cosine by: logit = head + factor * cosine."""
     products = [producers[name] for name in producers[output].input if name in producers]
     return next(

@@ -1,14 +1,14 @@
-"""The card of a span reader, written from what its folder says of it."""
+"""The card of a span reader, written from its configuration and results."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from training.export.card import sources
 from training.reader.data import SOURCES
+from training.sources import render_sources
 
 
-def card(config: dict[str, Any]) -> str:
+def render_card(config: dict[str, Any]) -> str:
     """Markdown with a Hugging Face header, from the contents of `reader.json`."""
     held = config["heldout"]
     return f"""---
@@ -34,7 +34,7 @@ neither the runtime nor the wheel holds it.
 (`python -m training.reader`, seed {config["seed"]}). Questions that the selector is trained or validated on
 are left out, except the training questions of multi-hop sets.
 
-{sources(SOURCES)}
+{render_sources(SOURCES)}
 
 ## Held-out questions
 

@@ -1,6 +1,6 @@
 """`python -m training.selector --config training/configs/selector_mini.toml --data DIR --out RUN`.
 
-Three stages: prepare (labels and hard negatives), train (EFFCOMP Phase I; resumes from its checkpoint),
+Three stages: prepare (labels and hard negatives), train (EFFCOMP Phase I; goes on from its checkpoint),
 export (ONNX, int8, parity, fusion layer, card). A stage whose output exists is not run again.
 """
 
@@ -9,11 +9,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks.shared.tasks.rows import find_data_folder
-from training.export.artifact import export
+from benchmarks.shared.tasks.rows import data_folder
+from training.export.artifact import export_artifact
+from training.run import Run, read_runs
 from training.selector.config import load_config
-from training.selector.data import prepare
-from training.selector.train import runs_of, train
+from training.selector.data import has_groups, prepare_groups
+from training.selector.train import train
 
 
 def main() -> None:
@@ -27,16 +28,15 @@ def main() -> None:
     parser.add_argument("--stage", choices=["prepare", "train", "export"], help="run only this stage")
     args = parser.parse_args()
     config = load_config(args.config)
-    prepared = args.out / "prepared"
-    if args.stage in (None, "prepare") and not (prepared / "train.jsonl").exists():
-        prepare(find_data_folder(args.data), prepared, config.data, config.seed)
+    if args.stage in (None, "prepare") and not has_groups(args.out):
+        prepare_groups(data_folder(args.data), args.out, config.data, config.seed)
     if args.stage in (None, "train") and not (args.out / "final" / "validation.json").exists():
-        train(config, prepared, args.out, start_from=args.start_from, max_minutes=args.max_minutes)
+        train(config, Run(args.out, max_minutes=args.max_minutes), start_from=args.start_from)
     if args.stage in (None, "export"):
         command = f"python -m training.selector --config {args.config} --data DATA --out RUN"
-        if runs_of(args.out / "final")[-1].get("phase") == 2:
+        if read_runs(args.out / "final")[-1].get("phase") == 2:
             command += "`, then `python -m training.selector.phase2 --start-from RUN --out RUN2 ..."
-        print(export(config, args.out, args.artifact or Path("models") / config.name, command))
+        print(export_artifact(config, args.out, args.artifact or Path("models") / config.name, command))
 
 
 if __name__ == "__main__":

@@ -8,25 +8,25 @@ weights and prints one row an epoch. Variants that are finished in DIR are not t
 from __future__ import annotations
 
 import argparse
-import json
 import random
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import get_args
 
 from benchmarks.shared.readers import CachedReader, Reader, open_reader
-from training.export.artifact import load_layout
+from training.run import Run
 from training.selector.bandit import Phase2Config, load_phase2_config
-from training.selector.batching import Encoder
-from training.selector.data import read_groups
-from training.selector.phase2 import draw, run
+from training.selector.batching import WindowBuilder
+from training.selector.data import Part, read_groups
+from training.selector.phase2 import train_phase2
+from training.selector.questions import Questions, draw_questions, load_questions
+from training.selector.trained import load_layout
 
 ALPHAS = (0.65, 0.75, 0.85)
 
 
-def variants(config: Phase2Config) -> Iterator[tuple[str, Phase2Config]]:
+def make_variants(config: Phase2Config) -> Iterator[tuple[str, Phase2Config]]:
     """Both passes, either alone, then both under other weights of the answer against compression."""
     yield "hybrid", config
     yield "rl", replace(config, strategy="rl")
@@ -35,23 +35,20 @@ def variants(config: Phase2Config) -> Iterator[tuple[str, Phase2Config]]:
         yield f"alpha-{alpha}", replace(config, alpha=alpha)
 
 
-def draw_questions(
-    config: Phase2Config, phase1: Path, reader: Reader, questions: int, validation: int
-) -> dict[str, Any]:
+def draw_few(config: Phase2Config, phase1: Path, reader: Reader, *, train: int, validation: int) -> Questions:
     """Questions from a random part of all groups, as large as their share of a whole run's questions."""
-    groups = {p: read_groups(phase1 / "prepared" / f"{p}.jsonl") for p in ("train", "heldout")}
-    part = round(len(groups["train"]) * min(1.0, questions / config.questions))
-    groups["train"] = random.Random(config.seed).sample(groups["train"], part)
-    few = replace(config, questions=questions, validation=validation)
-    return draw(few, Encoder(load_layout(phase1 / "final"), groups["train"]), groups, reader)
+    groups = {part: read_groups(phase1, part) for part in get_args(Part)}
+    size = round(len(groups["train"]) * min(1.0, train / config.questions))
+    groups["train"] = random.Random(config.seed).sample(groups["train"], size)
+    builder = WindowBuilder(load_layout(phase1 / "final"), groups["train"])
+    return draw_questions(builder, groups, reader, train=train, validation=validation, seed=config.seed)
 
 
-def rows(name: str, log: Path) -> Iterator[str]:
-    """One row of the table for every epoch in a run's log."""
-    for line in log.read_text(encoding="utf-8").splitlines():
-        entry = json.loads(line)
-        found = entry["validation"]["all"]
-        cells = (found[key] for key in ("reward", "acc", "rate", "support"))
+def format_rows(name: str, run: Run) -> Iterator[str]:
+    """One row of the table for every epoch of a run."""
+    for entry in run.validations():
+        metrics = entry["validation"]["all"]
+        cells = (metrics[key] for key in ("reward", "acc", "rate", "support"))
         yield " | ".join(["", name, str(entry["epoch"]), *map(str, cells), ""]).strip()
 
 
@@ -70,18 +67,17 @@ def main() -> None:
     reader = CachedReader(open_reader(args.reader))
     file = args.out / "questions.json"
     if not file.exists():
-        drawn = draw_questions(config, args.start_from, reader, args.questions, args.validation)
+        drawn = draw_few(config, args.start_from, reader, train=args.questions, validation=args.validation)
         args.out.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(drawn), encoding="utf-8")
+        drawn.save(file)
+    questions = load_questions(file)
     table = ["| variant | epoch | reward | Acc | rate | support |", "|---|---|---|---|---|---|"]
-    for name, variant in variants(config):
+    for name, variant in make_variants(config):
         if args.only and name not in args.only:
             continue
         out = args.out / name
-        out.mkdir(parents=True, exist_ok=True)
-        shutil.copy(file, out)
-        run(variant, args.start_from, reader, out)
-        table += rows(name, out / "phase2.jsonl")
+        train_phase2(variant, args.start_from, reader, out, questions=questions)
+        table += format_rows(name, Run(out))
     print("\n".join(table))
 
 

@@ -1,4 +1,4 @@
-"""EFFCOMP Phase II, one run's state and the passes of an epoch (section 3.2, Algorithm 1)."""
+"""EFFCOMP Phase II: its settings, its trainer and the passes of an epoch (section 3.2, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from benchmarks.shared.readers import Reader
+from training.checkpoint import Part
 from training.optimisation import adamw
+from training.run import show_progress
+from training.selector.batching import PART_TOKENS
 from training.selector.config import check_keys
-from training.selector.environment import Outcome, State, judge
+from training.selector.environment import Feedback, Observation, get_feedback
 from training.selector.losses import balanced_bce
 from training.selector.model import SelectorModel
 from training.selector.policy import advantages, divergence, log_likelihood, policy_loss, sample
-from training.selector.train import PART_TOKENS
-from training.selector.trajectories import BestTrajectories
+from training.selector.replay import ReplayBuffer
 from training.selector.trunk import Trunk
 
 Strategy = Literal["hybrid", "rl", "sl"]
@@ -78,60 +79,64 @@ def load_phase2_config(path: Path) -> Phase2Config:
 
 
 class Phase2:
-    """One run: states, the policy, the memory, and the passes of an epoch."""
+    """The policy, its training questions, the replay buffer, and the passes of an epoch."""
 
     def __init__(
-        self, config: Phase2Config, model: SelectorModel, pad_id: int, reader: Reader, train: Sequence[State]
+        self,
+        config: Phase2Config,
+        model: SelectorModel,
+        pad_id: int,
+        reader: Reader,
+        train: Sequence[Observation],
     ) -> None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.config, self.model, self.reader, self.states = config, model.to(device), reader, train
+        self.config, self.model, self.reader, self.observations = config, model.to(device), reader, train
         self.trunk = Trunk(model, config.trained_layers, pad_id, PART_TOKENS[device])
         self.optimizer = adamw(model, config.learning_rate, config.weight_decay)
-        self.memory = BestTrajectories()
+        self.replay = ReplayBuffer()
         self.rng = random.Random(config.seed)
         self.generator = torch.Generator().manual_seed(config.seed)
         self.skipped = 0
         """Questions left out of a rollout because the reader failed on them."""
 
-    def logits(self, states: Sequence[State]) -> list[Tensor]:
-        """Keep logits (m,) of every state."""
-        windows = [w for s in states for w in s.windows]
-        keys = [(s.group.source, s.group.id, i) for s in states for i in range(len(s.windows))]
-        found = iter(self.trunk.keep_logits(windows, keys))
-        return [s.logits(torch.cat([next(found) for _ in s.windows])) for s in states]
+    def compute_logits(self, observations: Sequence[Observation]) -> list[Tensor]:
+        """Keep logits (m,) of every observation."""
+        windows = [w for o in observations for w in o.windows]
+        keys = [(o.group.source, o.group.id, i) for o in observations for i in range(len(o.windows))]
+        rows = iter(self.trunk.keep_logits(windows, keys))
+        return [o.gather_logits(torch.cat([next(rows) for _ in o.windows])) for o in observations]
 
     @torch.no_grad()
-    def sampling_logits(self, states: Sequence[State]) -> list[Tensor]:
-        """Logits of the policy as it is, on the CPU, a batch at a time."""
-        parts = [states[i : i + self.config.batch] for i in range(0, len(states), self.config.batch)]
-        return [x.cpu() for part in parts for x in self.logits(part)]
+    def compute_sampling_logits(self, observations: Sequence[Observation]) -> list[Tensor]:
+        """Keep logits (m,) of the policy as it is, without gradients, on the CPU."""
+        size = self.config.batch
+        parts = [observations[i : i + size] for i in range(0, len(observations), size)]
+        return [x.cpu() for part in parts for x in self.compute_logits(part)]
 
-    def seed_memory(self) -> None:
-        """The pretrained policy's most likely action of every question enters the memory, where the reader
-        does not fail on it."""
-        logits = self.sampling_logits(self.states)
-        actions = [(x > 0).float() for x in logits]
-        outcomes = judge(self.reader, list(zip(self.states, actions, strict=True)), self.config.alpha)
-        for number, (action, outcome) in enumerate(zip(actions, outcomes, strict=True)):
-            if outcome:
-                self.memory.update(number, [action], [outcome.reward])
+    def fill_replay_buffer(self) -> None:
+        """Store the most likely action of the pretrained policy for every question on which the reader does
+        not fail."""
+        actions, feedback = self._evaluate(self.observations)
+        for number, (action, result) in enumerate(zip(actions, feedback, strict=True)):
+            if result:
+                self.replay.update(number, [action], [result.reward])
 
-    def epoch(self) -> dict[str, Any]:
-        """One pass of Algorithm 1's outer loop; what happened in it."""
+    def train_epoch(self) -> dict[str, Any]:
+        """One pass of Algorithm 1's outer loop, and the facts of it for the history."""
         facts: dict[str, Any] = {}
         started = time.monotonic()
-        order = list(range(len(self.states)))
+        order = list(range(len(self.observations)))
         self.rng.shuffle(order)
         self.skipped = 0
-        outcomes: list[Outcome] = []
+        feedback: list[Feedback] = []
         divergences: list[float] = []
         size = self.config.rollout_size
-        for at in tqdm(range(0, len(order), size), desc="rollouts", mininterval=10):
-            rollout, found = self.collect(order[at : at + size])
-            outcomes += found
+        for at in show_progress("rollouts", range(0, len(order), size)):
+            rollouts, received = self.collect(order[at : at + size])
+            feedback += received
             if self.config.strategy != "sl":
-                divergences.append(self.reinforce(rollout))
-        facts["train"] = averages(outcomes)
+                divergences.append(self.reinforce(rollouts))
+        facts["train"] = average(feedback)
         facts["skipped"] = self.skipped
         if divergences:
             facts["kl"] = round(sum(divergences) / len(divergences), 5)
@@ -142,40 +147,40 @@ class Phase2:
         facts["sl_seconds"] = round(time.monotonic() - started)
         return facts
 
-    def collect(self, numbers: Sequence[int]) -> tuple[list[Rollout], list[Outcome]]:
-        """Sample a group of actions for each question, have them judged, remember the best."""
-        states = [self.states[i] for i in numbers]
-        logits = self.sampling_logits(states)
-        groups = [sample(x, self.config.group, self.generator) for x in logits]
-        pairs = [(s, a) for s, group in zip(states, groups, strict=True) for a in group]
-        judged = judge(self.reader, pairs, self.config.alpha)
+    def collect(self, numbers: Sequence[int]) -> tuple[list[Rollout], list[Feedback]]:
+        """Sample a group of actions for each question, get the reader's feedback, store the best actions."""
+        size = self.config.group
+        observations = [self.observations[i] for i in numbers]
+        logits = self.compute_sampling_logits(observations)
+        groups = [sample(x, size, self.generator) for x in logits]
+        pairs = [(o, a) for o, group in zip(observations, groups, strict=True) for a in group]
+        results = get_feedback(self.reader, pairs, self.config.alpha)
         rollouts: list[Rollout] = []
-        outcomes: list[Outcome] = []
+        feedback: list[Feedback] = []
         for row, number in enumerate(numbers):
-            mine = [o for o in judged[row * self.config.group : (row + 1) * self.config.group] if o]
-            if len(mine) < self.config.group:
+            own = [f for f in results[row * size : (row + 1) * size] if f]
+            if len(own) < size:
                 self.skipped += 1
                 continue
-            outcomes += mine
-            rewards = [o.reward for o in mine]
-            self.memory.update(number, list(groups[row]), rewards)
+            feedback += own
+            rewards = [f.reward for f in own]
+            self.replay.update(number, list(groups[row]), rewards)
             rollouts.append(Rollout(number, groups[row], logits[row], advantages(torch.tensor(rewards))))
-        return rollouts, outcomes
+        return rollouts, feedback
 
     def reinforce(self, rollouts: list[Rollout]) -> float:
-        """Update the policy on a rollout by eq. 6; the divergence from the policy that sampled it, as met on
-        the last pass, each question before its own step."""
+        """Update the policy by eq. 6; the mean divergence from the policy that sampled, measured in the last
+        pass, for each question before its own step."""
         c = self.config
-        reached = 0.0
+        mean = 0.0
         for _ in range(c.updates):
             self.rng.shuffle(rollouts)
-            seen: list[float] = []
+            divergences: list[float] = []
             for at in range(0, len(rollouts), c.batch):
                 batch = rollouts[at : at + c.batch]
                 losses: list[Tensor] = []
-                for rollout, logits in zip(
-                    batch, self.logits([self.states[r.state] for r in batch]), strict=True
-                ):
+                rows = self.compute_logits([self.observations[r.question] for r in batch])
+                for rollout, logits in zip(batch, rows, strict=True):
                     old, actions = rollout.logits.to(logits.device), rollout.actions.to(logits.device)
                     losses.append(
                         policy_loss(
@@ -187,65 +192,67 @@ class Phase2:
                             entropy_weight=c.entropy_weight,
                         )
                     )
-                    seen.append(float(divergence(old, logits.detach())))
+                    divergences.append(float(divergence(old, logits.detach())))
                 self._step(torch.stack(losses).mean())
-            reached = sum(seen) / max(1, len(seen))
-            if reached > c.target_kl:
+            mean = sum(divergences) / max(1, len(divergences))
+            if mean > c.target_kl:
                 break
-        return reached
+        return mean
 
     def supervise(self) -> int:
-        """Learn every best action that is new since the last epoch, once; how many there were."""
-        fresh = self.memory.take_fresh()
-        self.rng.shuffle(fresh)
-        for at in range(0, len(fresh), self.config.batch):
-            batch = fresh[at : at + self.config.batch]
-            logits = torch.cat(self.logits([self.states[number] for number, _ in batch]))
+        """Learn every best action that is new since the last epoch, once; their number."""
+        new = self.replay.take_new()
+        self.rng.shuffle(new)
+        for at in range(0, len(new), self.config.batch):
+            batch = new[at : at + self.config.batch]
+            logits = torch.cat(self.compute_logits([self.observations[number] for number, _ in batch]))
             labels = torch.cat([action for _, action in batch]).to(logits.device)
             self._step(balanced_bce(logits, labels))
-        return len(fresh)
+        return len(new)
 
-    def state(self) -> dict[str, Any]:
-        """What `restore` needs to go on after an epoch."""
+    def parts(self) -> dict[str, Part]:
+        """What a checkpoint has to hold."""
         return {
-            "model": self.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "memory": self.memory.state(),
-            "rng": self.rng.getstate(),
-            "generator": self.generator.get_state(),
+            "model": self.model,
+            "optimizer": self.optimizer,
+            "replay": self.replay,
+            "rng": self.rng,
+            "generator": self.generator,
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
-        self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.memory.restore(state["memory"])
-        self.rng.setstate(state["rng"])
-        self.generator.set_state(state["generator"])
+    def validate(self, observations: Sequence[Observation]) -> dict[str, Any]:
+        """Reward, Acc and rate of the most likely actions, and labelled sentences kept in percent, for all
+        questions and for each set.
 
-    def validate(self, states: Sequence[State]) -> dict[str, Any]:
-        """Reward, Acc and rate of the most likely actions, and labelled sentences kept, in all and by set."""
-        actions = [(x > 0).float() for x in self.sampling_logits(states)]
-        judged = judge(self.reader, list(zip(states, actions, strict=True)), self.config.alpha)
-        if None in judged:
+        Raises RuntimeError where the reader fails on a question.
+        """
+        actions, feedback = self._evaluate(observations)
+        if None in feedback:
             raise RuntimeError(
-                f"the reader failed on {judged.count(None)} of {len(judged)} validation questions, so epochs "
-                "cannot be compared. Mend it and run the same command again: it goes on from here."
+                f"the reader failed on {feedback.count(None)} of {len(feedback)} validation questions, so "
+                "epochs cannot be compared. Mend it and run the same command again: it goes on from here."
             )
-        table: dict[str, list[tuple[Outcome, int, int]]] = defaultdict(list)
-        for state, action, outcome in zip(states, actions, judged, strict=True):
-            assert outcome is not None
-            labels = torch.tensor([y for d in state.group.documents for y in d.labels])
-            row = outcome, int(action[labels == 1].sum()), int((labels == 1).sum())
+        table: dict[str, list[tuple[Feedback, int, int]]] = defaultdict(list)
+        for observation, action, result in zip(observations, actions, feedback, strict=True):
+            assert result is not None
+            labels = torch.tensor([y for d in observation.group.documents for y in d.labels])
+            row = result, int(action[labels == 1].sum()), int((labels == 1).sum())
             table["all"].append(row)
-            table[state.group.source].append(row)
+            table[observation.group.source].append(row)
         return {
             name: {
-                **averages([o for o, _, _ in rows]),
+                **average([f for f, _, _ in rows]),
                 "support": round(100 * sum(k for _, k, _ in rows) / max(1, sum(n for _, _, n in rows)), 1),
                 "questions": len(rows),
             }
             for name, rows in sorted(table.items())
         }
+
+    def _evaluate(self, observations: Sequence[Observation]) -> tuple[list[Tensor], list[Feedback | None]]:
+        """The most likely action (m,) for every observation, and the reader's feedback on it."""
+        actions = [(x > 0).float() for x in self.compute_sampling_logits(observations)]
+        pairs = list(zip(observations, actions, strict=True))
+        return actions, get_feedback(self.reader, pairs, self.config.alpha)
 
     def _step(self, loss: Tensor) -> None:
         if not torch.isfinite(loss.detach()):
@@ -259,18 +266,23 @@ class Phase2:
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """A question, its sampled actions (g, m), the logits (m,) that they were drawn from, advantages (g,)."""
+    """The actions sampled for one question."""
 
-    state: int
+    question: int
+    """Its number among the training questions."""
     actions: Tensor
+    """(g, m) 1 keeps a sentence, 0 drops it."""
     logits: Tensor
+    """(m,) those from which the actions were sampled."""
     advantages: Tensor
+    """(g,)"""
 
 
-def averages(outcomes: Sequence[Outcome]) -> dict[str, float]:
-    count = max(1, len(outcomes))
+def average(feedback: Sequence[Feedback]) -> dict[str, float]:
+    """Mean reward, and share of right answers and of tokens kept, both in percent."""
+    count = max(1, len(feedback))
     return {
-        "reward": round(sum(o.reward for o in outcomes) / count, 4),
-        "acc": round(100 * sum(o.correct for o in outcomes) / count, 1),
-        "rate": round(100 * sum(o.rate for o in outcomes) / count, 1),
+        "reward": round(sum(f.reward for f in feedback) / count, 4),
+        "acc": round(100 * sum(f.correct for f in feedback) / count, 1),
+        "rate": round(100 * sum(f.rate for f in feedback) / count, 1),
     }

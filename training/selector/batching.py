@@ -14,6 +14,9 @@ from training.selector.composed import Mentions
 from training.selector.config import DataConfig
 from training.selector.data import MULTI_HOP, Group
 
+PART_TOKENS = {"cpu": 2048, "cuda": 32768}
+"""Most tokens of one forward pass on a device, padding included."""
+
 
 @dataclass(slots=True)
 class Item:
@@ -21,11 +24,13 @@ class Item:
 
     windows: list[Window]
     labels: list[list[int]]
+    """For each document, 1 or 0 for each of its sentences."""
     gold: list[int]
+    """1 or 0 for each document."""
 
 
-class Encoder:
-    """Tokenises groups once and draws an augmented view of a group each time it is seen."""
+class WindowBuilder:
+    """Builds the windows of groups; the texts are tokenised once, the augmentation is drawn each time."""
 
     def __init__(self, layout: Layout, groups: Sequence[Group]) -> None:
         self.layout = layout
@@ -33,14 +38,15 @@ class Encoder:
         self._ids: dict[str, Ids] = {}
         self._mentions = Mentions(groups)
 
-    def ids(self, text: str) -> Ids:
+    def tokenize(self, text: str) -> Ids:
+        """Token ids of a text, without special tokens."""
         if text not in self._ids:
             self._ids[text] = self.layout.tokenize([text])[0]
         return self._ids[text]
 
-    def item(self, group: Group, config: DataConfig, rng: random.Random) -> Item:
+    def augment(self, group: Group, config: DataConfig, rng: random.Random) -> Item:
         """Windows and labels of a group, augmented as `config` says."""
-        documents, labels, gold = self._parts(group)
+        documents, labels, gold = self._encode(group)
         question, evidence = group.question, None
         if rng.random() < config.untitled:
             documents = [EncodedDocument([], d.sentences) for d in documents]
@@ -52,18 +58,20 @@ class Encoder:
             documents, labels, gold = ([x[i] for i in kept] for x in (documents, labels, gold))
         elif rng.random() < config.composed and (composed := self._mentions.compose(group, rng)):
             question, mention = composed
-            evidence = [*self.ids(mention.document.title or ""), *self.ids(mention.sentence)]
-        windows = self.layout.windows(self.ids(question), documents, evidence=evidence)
+            evidence = [*self.tokenize(mention.document.title or ""), *self.tokenize(mention.sentence)]
+        windows = self.layout.windows(self.tokenize(question), documents, evidence=evidence)
         return Item(windows, labels, gold)
 
-    def plain(self, group: Group) -> Item:
+    def build(self, group: Group) -> Item:
         """Windows and labels of a group as it is."""
-        documents, labels, gold = self._parts(group)
-        return Item(self.layout.windows(self.ids(group.question), documents), labels, gold)
+        documents, labels, gold = self._encode(group)
+        return Item(self.layout.windows(self.tokenize(group.question), documents), labels, gold)
 
-    def _parts(self, group: Group) -> tuple[list[EncodedDocument], list[list[int]], list[int]]:
+    def _encode(self, group: Group) -> tuple[list[EncodedDocument], list[list[int]], list[int]]:
         documents = [
-            EncodedDocument(self.ids(d.title) if d.title else [], [self.ids(d.text[a:b]) for a, b in d.units])
+            EncodedDocument(
+                self.tokenize(d.title) if d.title else [], [self.tokenize(d.text[a:b]) for a, b in d.units]
+            )
             for d in group.documents
         ]
         return documents, [list(d.labels) for d in group.documents], [d.gold for d in group.documents]
@@ -71,7 +79,8 @@ class Encoder:
     def _take_evidence(
         self, documents: list[EncodedDocument], labels: list[list[int]], gold: list[int], rng: random.Random
     ) -> Ids | None:
-        """One supporting sentence becomes evidence; its document leaves, the other hops stay to be found."""
+        """One supporting sentence becomes the evidence. Its document leaves; the other hops stay to be
+        found."""
         places = [(i, j) for i, row in enumerate(labels) for j, y in enumerate(row) if y]
         if len({i for i, _ in places}) < 2:
             return None
@@ -84,20 +93,29 @@ class Encoder:
 
 @dataclass(slots=True)
 class Batch:
-    """`parts` are padded encoder inputs of similar length; flat labels follow their markers in order."""
+    """Padded encoder inputs of whole groups, with labels in the order of their markers."""
 
     parts: list[dict[str, Tensor]]
+    """Inputs (B, L) of windows of similar length, one dictionary for each forward pass."""
     sentence_masks: list[Tensor]
+    """(B, S) for each part: which sentence positions are not padding."""
     doc_masks: list[Tensor]
+    """(B, D) for each part: which document positions are not padding."""
     keep_labels: Tensor
+    """(sentences,) 1 or 0, over all parts."""
     keep_group: Tensor
+    """(sentences,) number of the group."""
     doc_labels: Tensor
+    """(documents,) 1 or 0, over all parts."""
     doc_group: Tensor
+    """(documents,) number of the group."""
     groups: int
     tokens: int
+    """Of all parts, padding included."""
 
 
 def make_batch(items: Sequence[Item], pad_id: int, part_tokens: int) -> Batch:
+    """The items as tensors; a part has at most `part_tokens` tokens, padding included."""
     owned = [(number, item, window) for number, item in enumerate(items) for window in item.windows]
     order = list(batches([len(w.input_ids) for _, _, w in owned], part_tokens))
     parts, sentence_masks, doc_masks = [], [], []
@@ -109,8 +127,8 @@ def make_batch(items: Sequence[Item], pad_id: int, part_tokens: int) -> Batch:
         chosen = [owned[i] for i in indices]
         arrays = collate([w for _, _, w in chosen], pad_id)
         parts.append({k: torch.from_numpy(v) for k, v in arrays.items()})
-        sentence_masks.append(_mask([len(w.sentences) for _, _, w in chosen]))
-        doc_masks.append(_mask([len(w.documents) for _, _, w in chosen]))
+        sentence_masks.append(_make_mask([len(w.sentences) for _, _, w in chosen]))
+        doc_masks.append(_make_mask([len(w.documents) for _, _, w in chosen]))
         for number, item, window in chosen:
             keep_labels += [item.labels[d][s] for d, s in window.sentences]
             keep_group += [number] * len(window.sentences)
@@ -129,32 +147,44 @@ def make_batch(items: Sequence[Item], pad_id: int, part_tokens: int) -> Batch:
     )
 
 
-def _mask(counts: Sequence[int]) -> Tensor:
+def _make_mask(counts: Sequence[int]) -> Tensor:
     return torch.arange(max(counts))[None, :] < torch.tensor(counts)[:, None]
 
 
-def epoch_order(groups: Sequence[Group], config: DataConfig, seed: int, epoch: int) -> list[int]:
+def draw_order(groups: Sequence[Group], config: DataConfig, seed: int, epoch: int) -> list[int]:
     """Group indices of one pass, repeats included, shuffled by seed and epoch."""
     order = [i for i, g in enumerate(groups) for _ in range(config.repeats.get(g.source, 1))]
     random.Random(f"{seed}-{epoch}").shuffle(order)
     return order
 
 
-def group_batches(
-    encoder: Encoder, order: Sequence[int], config: DataConfig, seed: int, epoch: int, max_tokens: int
-) -> Iterator[list[Item]]:
-    """Whole groups, at most `max_tokens` tokens a batch (a larger group makes a batch of its own)."""
+def batch_groups(
+    builder: WindowBuilder,
+    order: Sequence[int],
+    config: DataConfig,
+    *,
+    seed: int,
+    epoch: int,
+    start: int,
+    max_tokens: int,
+) -> Iterator[tuple[list[Item], int]]:
+    """Whole groups of `order` from `start`, at most `max_tokens` tokens a batch, and the place where the next
+    batch starts. A larger group makes a batch of its own.
+
+    The augmentation of a group depends on seed, epoch and place alone, so that a pass can be taken up at any
+    batch.
+    """
     batch: list[Item] = []
     tokens = 0
-    for position, index in enumerate(order):
-        item = encoder.item(encoder.groups[index], config, random.Random(f"{seed}-{epoch}-{position}"))
+    for place in range(start, len(order)):
+        item = builder.augment(builder.groups[order[place]], config, random.Random(f"{seed}-{epoch}-{place}"))
         size = sum(len(w.input_ids) for w in item.windows)
         if not size:
             continue
         if batch and tokens + size > max_tokens:
-            yield batch
+            yield batch, place
             batch, tokens = [], 0
         batch.append(item)
         tokens += size
     if batch:
-        yield batch
+        yield batch, len(order)

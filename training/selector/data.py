@@ -1,8 +1,9 @@
-"""Turns the training part of a data folder into groups: a question, its documents, and a label per sentence.
+"""Groups of a selector's run: a question, its documents, and a label for each sentence.
 
 Labels follow EFFCOMP Phase I (1 where the sentence holds the answer), improved by supporting-sentence labels
 where a set has them. A group is kept whole in a batch, so that sentences of different documents compete.
-Rows and hard negatives are read as the benchmarks read them, but never from their split.
+Rows and hard negatives are read as the benchmarks read them, but never from their split. A run keeps its
+groups in its own folder; the runs that follow it read them from there.
 """
 
 from __future__ import annotations
@@ -10,16 +11,20 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from benchmarks.shared.tasks.negatives import Neighbours, Passage, PassagePool
 from benchmarks.shared.tasks.rows import locate, read_rows
 from tersely.metrics import Range
 from tersely.text.sentences import split_units
+from training.run import write_text
 from training.selector.config import DataConfig
+
+Part = Literal["train", "heldout"]
+"""Groups to train on, and those kept for validation, for the fusion layer and for calibration."""
 
 MULTI_HOP = frozenset({"hotpotqa", "twowiki"})
 """Sets that bring their own distractors and need several sentences."""
@@ -41,7 +46,7 @@ class GroupDocument:
     units: list[Range]
     labels: list[int]
     gold: int
-    """1 holds evidence, 0 does not."""
+    """1 where a span of it supports the answer, else 0."""
 
 
 @dataclass(slots=True)
@@ -54,12 +59,12 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
-    """A document with the code-point ranges that answer the question."""
+class LabelledDocument:
+    """A document and its support spans, in code points."""
 
     title: str | None
     text: str
-    evidence: tuple[Range, ...]
+    support: tuple[Range, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,45 +72,63 @@ class Question:
     id: str
     text: str
     answers: tuple[str, ...]
-    documents: tuple[Labelled, ...]
+    documents: tuple[LabelledDocument, ...]
 
     @property
     def article(self) -> str:
         """What the question is about, so that no article is trained on and held out at once."""
-        gold = next(d for d in self.documents if d.evidence)
+        gold = next(d for d in self.documents if d.support)
         return (gold.title or gold.text[:80]).lower()
 
 
-def prepare(folder: Path, out: Path, config: DataConfig, seed: int) -> None:
-    """Write `train.jsonl` and `heldout.jsonl` to `out`. Deterministic in `seed`."""
+def prepare_groups(data: Path, run_folder: Path, config: DataConfig, seed: int) -> None:
+    """Write the groups of a run, made from the data folder `data`. Deterministic in `seed`."""
     rng = random.Random(seed)
-    out.mkdir(parents=True, exist_ok=True)
-    parts: dict[str, list[Group]] = {"train": [], "heldout": []}
+    parts: dict[Part, list[Group]] = {"heldout": [], "train": []}
     for name in sorted(config.questions):
-        questions = [q for q in map(question, read_rows(folder, "train", name)) if _usable(q)]
+        questions = [q for q in map(parse_question, read_rows(data, "train", name)) if _is_usable(q)]
         rng.shuffle(questions)
         held, rest = split_by_article(questions, config.heldout.get(name, 0))
         rest = rest[: config.questions[name]]
-        for part, chosen in (("heldout", held), ("train", rest)):
-            count = config.heldout_negatives if part == "heldout" else config.negatives
-            documents = _documents(name, chosen, questions, count, config.neighbours, rng)
-            parts[part] += [_group(name, q, d, rng) for q, d in zip(chosen, documents, strict=True)]
+        for part, chosen, negatives in (
+            ("heldout", held, config.heldout_negatives),
+            ("train", rest, config.negatives),
+        ):
+            documents = _choose_documents(name, chosen, questions, negatives, config.neighbours, rng)
+            parts[part] += [_make_group(name, q, d, rng) for q, d in zip(chosen, documents, strict=True)]
     for part, groups in parts.items():
-        with open(out / f"{part}.jsonl", "w", encoding="utf-8") as stream:
-            stream.writelines(json.dumps(asdict(g), ensure_ascii=False) + "\n" for g in groups)
+        write_groups(run_folder, part, groups)
 
 
-def read_groups(path: Path) -> list[Group]:
-    with open(path, encoding="utf-8") as stream:
-        raws = [json.loads(line) for line in stream]
-    return [Group(**{**r, "documents": [GroupDocument(**d) for d in r["documents"]]}) for r in raws]
+def write_groups(run_folder: Path, part: Part, groups: Sequence[Group]) -> None:
+    """Keep the groups of a part in a run's folder."""
+    path = _locate_groups(run_folder, part)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = (json.dumps(asdict(g), ensure_ascii=False) + "\n" for g in groups)
+    write_text(path, "".join(lines))
 
 
-def label(document: Labelled) -> GroupDocument:
-    """Split a document; a sentence is positive when it and a labelled range share half of the shorter one."""
+def read_groups(run_folder: Path, part: Part) -> list[Group]:
+    """The groups that the run in a folder trains on or validates on."""
+    with open(_locate_groups(run_folder, part), encoding="utf-8") as stream:
+        rows = [json.loads(line) for line in stream]
+    return [Group(**{**r, "documents": [GroupDocument(**d) for d in r["documents"]]}) for r in rows]
+
+
+def has_groups(run_folder: Path) -> bool:
+    """Whether both parts are there."""
+    return all(_locate_groups(run_folder, part).exists() for part in get_args(Part))
+
+
+def _locate_groups(run_folder: Path, part: Part) -> Path:
+    return run_folder / "prepared" / f"{part}.jsonl"
+
+
+def label_document(document: LabelledDocument) -> GroupDocument:
+    """Split a document; a sentence is positive when it and a support span share half of the shorter one."""
     units = [(u.start, u.end) for u in split_units(document.text)]
-    labels = [int(any(_shares(u, e) for e in document.evidence)) for u in units]
-    return GroupDocument(document.title, document.text, units, labels, int(bool(document.evidence)))
+    labels = [int(any(_share_half(u, s) for s in document.support)) for u in units]
+    return GroupDocument(document.title, document.text, units, labels, int(bool(document.support)))
 
 
 def split_by_article(questions: Sequence[Question], count: int) -> tuple[list[Question], list[Question]]:
@@ -123,72 +146,79 @@ def split_by_article(questions: Sequence[Question], count: int) -> tuple[list[Qu
     return inside[:count], [q for q in questions if q.article not in articles]
 
 
-def question(row: dict[str, Any]) -> Question:
+def parse_question(row: dict[str, Any]) -> Question:
+    """A row of a data folder as a question."""
     return Question(
-        str(row["id"]), row["question"].strip(), tuple(row["answers"]), tuple(map(_labelled, row["docs"]))
+        str(row["id"]),
+        row["question"].strip(),
+        tuple(row["answers"]),
+        tuple(map(_parse_document, row["docs"])),
     )
 
 
-def _usable(question: Question) -> bool:
-    return bool(question.text) and any(d.evidence for d in question.documents)
+def _is_usable(question: Question) -> bool:
+    return bool(question.text) and any(d.support for d in question.documents)
 
 
-def _labelled(document: dict[str, Any]) -> Labelled:
+def _parse_document(document: dict[str, Any]) -> LabelledDocument:
     ranges: set[Range] = {(a, b) for a, b in document.get("spans") or ()}
     if document.get("support") and document.get("sentences"):
         located = locate(document["text"], document["sentences"])
         ranges |= {at for i in document["support"] if (at := located[i]) is not None}
     title = document.get("title")
-    return Labelled(title.replace("_", " ") if title else None, document["text"], tuple(sorted(ranges)))
+    title = title.replace("_", " ") if title else None
+    return LabelledDocument(title, document["text"], tuple(sorted(ranges)))
 
 
-def _documents(
+def _choose_documents(
     name: str,
     questions: Sequence[Question],
     pool_questions: Sequence[Question],
     negatives: int,
     neighbours: Neighbours,
     rng: random.Random,
-) -> Iterator[Sequence[Labelled]]:
+) -> Iterator[Sequence[LabelledDocument]]:
     """The documents of each question: its own, its sections, or its passage among hard negatives."""
     if name in MULTI_HOP:
         yield from (q.documents for q in questions)
     elif any(len(d.text) > LONG_DOCUMENT for q in pool_questions[:5] for d in q.documents):
-        yield from (_some_sections(q.documents[0], rng) for q in questions)
+        yield from (_sample_sections(q.documents[0], rng) for q in questions)
     else:
         passages = {d.text: Passage(d.title, d.text) for q in pool_questions for d in q.documents}
         pool = PassagePool(list(passages.values()), [q.text for q in questions], neighbours)
         for number, question in enumerate(questions):
             own = {d.text for d in question.documents}
             chosen = pool.negatives(number, question.answers, own, negatives)
-            near = [Labelled(pool.passages[i].title, pool.passages[i].text, ()) for i in chosen]
-            yield [d for d in question.documents if d.evidence] + near
+            nearest = [LabelledDocument(pool.passages[i].title, pool.passages[i].text, ()) for i in chosen]
+            yield [d for d in question.documents if d.support] + nearest
 
 
-def _some_sections(document: Labelled, rng: random.Random) -> list[Labelled]:
-    sections = list(_sections(document))
-    gold = [s for s in sections if s.evidence]
-    others = [s for s in sections if not s.evidence]
+def _sample_sections(document: LabelledDocument, rng: random.Random) -> list[LabelledDocument]:
+    sections = list(_split_sections(document))
+    gold = [s for s in sections if s.support]
+    others = [s for s in sections if not s.support]
     return rng.sample(gold, min(GOLD_SECTIONS, len(gold))) + rng.sample(
         others, min(OTHER_SECTIONS, len(others))
     )
 
 
-def _sections(document: Labelled) -> Iterable[Labelled]:
+def _split_sections(document: LabelledDocument) -> Iterator[LabelledDocument]:
     text, start = document.text, 0
     while start < len(text):
         end = text.rfind("\n", start + 1, start + SECTION) + 1 or min(start + SECTION, len(text))
-        inside = [(max(a, start) - start, min(b, end) - start) for a, b in document.evidence]
-        yield Labelled(None, text[start:end], tuple((a, b) for a, b in inside if a < b))
+        inside = [(max(a, start) - start, min(b, end) - start) for a, b in document.support]
+        yield LabelledDocument(None, text[start:end], tuple((a, b) for a, b in inside if a < b))
         start = end
 
 
-def _group(name: str, question: Question, documents: Sequence[Labelled], rng: random.Random) -> Group:
-    labelled = [d for d in map(label, documents) if d.units]
+def _make_group(
+    name: str, question: Question, documents: Sequence[LabelledDocument], rng: random.Random
+) -> Group:
+    labelled = [d for d in map(label_document, documents) if d.units]
     rng.shuffle(labelled)
     return Group(question.id, name, question.text, list(question.answers), labelled)
 
 
-def _shares(unit: Range, evidence: Range) -> bool:
-    overlap = min(unit[1], evidence[1]) - max(unit[0], evidence[0])
-    return overlap > 0 and 2 * overlap >= min(unit[1] - unit[0], evidence[1] - evidence[0])
+def _share_half(unit: Range, span: Range) -> bool:
+    overlap = min(unit[1], span[1]) - max(unit[0], span[0])
+    return overlap > 0 and 2 * overlap >= min(unit[1] - unit[0], span[1] - span[0])

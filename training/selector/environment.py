@@ -1,7 +1,7 @@
 """What Phase II acts on: questions with their sentences, and the reward that a reader gives for keeping some.
 
-A state is one group of training data, all of its documents read as the runtime reads them. Its action keeps
-sentences; the context is rendered as the compressor renders it, titles included.
+An observation is one group of training data, all of its documents read as the runtime reads them. An action
+keeps sentences of it; the context is rendered as the compressor renders it, titles included.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from tersely.metrics import is_correct
 from tersely.packing.render import join_documents, render_document
 from tersely.selector.layout import Window
 from tersely.types import Document
-from training.selector.batching import Encoder
+from training.selector.batching import WindowBuilder
 from training.selector.data import Group
 from training.selector.policy import reward
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class Observation:
     """One question. Sentences are numbered over all documents, in order."""
 
     group: Group
@@ -43,14 +43,14 @@ class State:
     def sentences(self) -> int:
         return self.offsets[-1]
 
-    def logits(self, markers: Tensor) -> Tensor:
-        """Logits of the sentences (m,) from those of the markers; one read in several windows gets its
-        best."""
+    def gather_logits(self, markers: Tensor) -> Tensor:
+        """Logits of the sentences (m,) from those of the markers; a sentence in several windows gets its
+        highest."""
         owner = self.owner.to(markers.device)
         lowest = torch.full((self.sentences,), -30.0, device=markers.device)
         return lowest.scatter_reduce(0, owner, markers, "amax", include_self=False)
 
-    def context(self, action: Tensor) -> str:
+    def render_context(self, action: Tensor) -> str:
         """The kept sentences as the compressor renders them."""
         kept = action.bool().tolist()
         parts = []
@@ -63,23 +63,24 @@ class State:
             parts.append((number, Document(document.text, document.title), text, pieces))
         return join_documents(parts)[0]
 
-    def rate(self, action: Tensor) -> float:
+    def compute_rate(self, action: Tensor) -> float:
         """tau of EFFCOMP: tokens kept over tokens given, with the titles of the documents that remain."""
         present = [float(action[a:b].any()) for a, b in pairwise(self.offsets)]
         kept = float((action * self.costs).sum() + (torch.tensor(present) * self.titles).sum())
         return kept / float(self.costs.sum() + self.titles.sum())
 
 
-def make_state(encoder: Encoder, group: Group) -> State:
-    item = encoder.plain(group)
+def make_observation(builder: WindowBuilder, group: Group) -> Observation:
+    """A group as it is, without augmentation."""
+    item = builder.build(group)
     counts = [len(d.units) for d in group.documents]
     offsets = [0]
     for count in counts:
         offsets.append(offsets[-1] + count)
     owner = [offsets[d] + s for w in item.windows for d, s in w.sentences]
-    costs = [len(encoder.ids(d.text[a:b])) for d in group.documents for a, b in d.units]
-    titles = [len(encoder.ids(d.title)) if d.title else 0 for d in group.documents]
-    return State(
+    costs = [len(builder.tokenize(d.text[a:b])) for d in group.documents for a, b in d.units]
+    titles = [len(builder.tokenize(d.title)) if d.title else 0 for d in group.documents]
+    return Observation(
         group,
         tuple(item.windows),
         torch.tensor(owner),
@@ -90,42 +91,48 @@ def make_state(encoder: Encoder, group: Group) -> State:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What an action led to."""
+class Feedback:
+    """What the reader made of an action."""
 
     correct: bool
     rate: float
     reward: float
 
 
-def judge(reader: Reader, pairs: Sequence[tuple[State, Tensor]], alpha: float) -> list[Outcome | None]:
-    """The outcome of each (state, action), in order; None where the reader failed."""
-    prompts = [Prompt(s.group.question, s.context(a)) for s, a in pairs]
-    outcomes: list[Outcome | None] = []
-    for (state, action), answer in zip(pairs, reader.answer(prompts), strict=True):
+def get_feedback(
+    reader: Reader, pairs: Sequence[tuple[Observation, Tensor]], alpha: float
+) -> list[Feedback | None]:
+    """The feedback on each (observation, action), in order; None where the reader failed."""
+    prompts = [Prompt(o.group.question, o.render_context(a)) for o, a in pairs]
+    feedback: list[Feedback | None] = []
+    for (observation, action), answer in zip(pairs, reader.answer(prompts), strict=True):
         if answer is None:
-            outcomes.append(None)
+            feedback.append(None)
             continue
-        correct, rate = is_correct(answer, state.group.answers), state.rate(action)
-        outcomes.append(Outcome(correct, rate, reward(correct, rate, alpha)))
-    return outcomes
+        correct = is_correct(answer, observation.group.answers)
+        rate = observation.compute_rate(action)
+        feedback.append(Feedback(correct, rate, reward(correct, rate, alpha)))
+    return feedback
 
 
-def answerable(reader: Reader, states: Sequence[State]) -> tuple[list[State], Counter[str]]:
-    """States that the reader answers with all sentences and not with none (section 3.2.1), and the number of
-    others by reason."""
-    whole = [Prompt(s.group.question, s.context(torch.ones(s.sentences))) for s in states]
-    none = [Prompt(s.group.question, "") for s in states]
+def filter_answerable(
+    reader: Reader, observations: Sequence[Observation]
+) -> tuple[list[Observation], Counter[str]]:
+    """Questions that the reader answers with all sentences and not with none (EFFCOMP section 3.2.1), and
+    the number of others by reason."""
+    whole = [Prompt(o.group.question, o.render_context(torch.ones(o.sentences))) for o in observations]
+    none = [Prompt(o.group.question, "") for o in observations]
     answers = reader.answer([*whole, *none])
-    kept: list[State] = []
+    count = len(observations)
+    kept: list[Observation] = []
     left_out: Counter[str] = Counter()
-    for state, given, alone in zip(states, answers[: len(states)], answers[len(states) :], strict=True):
-        if given is None or alone is None:
+    for observation, with_all, with_none in zip(observations, answers[:count], answers[count:], strict=True):
+        if with_all is None or with_none is None:
             left_out["reader failed"] += 1
-        elif not is_correct(given, state.group.answers):
+        elif not is_correct(with_all, observation.group.answers):
             left_out["not answered with all sentences"] += 1
-        elif is_correct(alone, state.group.answers):
+        elif is_correct(with_none, observation.group.answers):
             left_out["answered without any"] += 1
         else:
-            kept.append(state)
+            kept.append(observation)
     return kept, left_out

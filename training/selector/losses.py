@@ -1,4 +1,4 @@
-"""Phase I losses: pure functions over flat tensors. `group` numbers the question each entry belongs to."""
+"""Phase I losses, as pure functions over flat tensors. `group` numbers the question each entry belongs to."""
 
 from __future__ import annotations
 

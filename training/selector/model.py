@@ -1,9 +1,9 @@
 """The selector as a torch module: any encoder, a keep head at `[SEN]` and a relevance head at `[DOC]`.
 
-EFFCOMP (section 3.1) reads the keep logit from the state at `[SEN]` alone. Here the head also sees the
-sentence's mean-pooled vector and its product with the question's, and adds their scaled cosine. A sentence
-encoder such as MiniLM therefore ranks like plain embeddings before the first step, and training improves
-on that instead of forgetting it.
+EFFCOMP (section 3.1) computes the keep logit from the hidden state at `[SEN]` alone. Here the head also sees
+the sentence's mean-pooled vector and its product with the question's, and adds their scaled cosine. A
+sentence encoder such as MiniLM therefore ranks like plain embeddings before the first step, and training
+improves on that instead of forgetting it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from transformers import AutoModel, AutoTokenizer
 
 from tersely.selector.layout import LayoutConfig
+from training.selector.batching import Batch
 from training.selector.config import SelectorConfig
 
 
@@ -44,24 +45,24 @@ class SelectorModel(nn.Module):
         sentence_positions: Tensor,
         doc_positions: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        return self.heads(states, input_ids, segments, sentence_positions, doc_positions)
+        hidden = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        return self.heads(hidden, input_ids, segments, sentence_positions, doc_positions)
 
     def heads(
         self,
-        states: Tensor,
+        hidden: Tensor,
         input_ids: Tensor,
         segments: Tensor,
         sentence_positions: Tensor,
         doc_positions: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        """The outputs from the encoder's last states (B, L, H)."""
-        sentences = _means(segments, sentence_positions.shape[1], states)
-        query = mean_state((segments == 0).to(states.dtype)[:, None, :], states)
+        """The outputs from the encoder's last hidden states (B, L, H)."""
+        sentences = _compute_means(segments, sentence_positions.shape[1], hidden)
+        query = compute_mean((segments == 0).to(hidden.dtype)[:, None, :], hidden)
         document = torch.cumsum((input_ids == self.doc_id).to(torch.int64), dim=1) * (segments > 0)
-        body = _means(document, doc_positions.shape[1], states)
-        at_sentence = _gather(states, sentence_positions)
-        at_document = _gather(states, doc_positions)
+        body = _compute_means(document, doc_positions.shape[1], hidden)
+        at_sentence = _gather(hidden, sentence_positions)
+        at_document = _gather(hidden, doc_positions)
         keep = self.keep(torch.cat([at_sentence, sentences, sentences * query], dim=-1)).squeeze(-1)
         keep = keep + self.scale[0] * nn.functional.cosine_similarity(sentences, query, dim=-1)
         relevance = self.relevance(torch.cat([at_document, at_document * query], dim=-1)).squeeze(-1)
@@ -69,24 +70,36 @@ class SelectorModel(nn.Module):
         return keep, relevance
 
 
-def _means(owner: Tensor, count: int, states: Tensor) -> Tensor:
-    """Mean state of the tokens owned by 1, 2, ... count: (B, L) owners give (B, count, H)."""
+def _compute_means(owner: Tensor, count: int, hidden: Tensor) -> Tensor:
+    """Mean of the tokens owned by 1, 2, ... count: (B, L) owners and (B, L, H) give (B, count, H)."""
     numbers = torch.arange(1, count + 1, device=owner.device)
-    return mean_state((owner[:, None, :] == numbers[None, :, None]).to(states.dtype), states)
+    return compute_mean((owner[:, None, :] == numbers[None, :, None]).to(hidden.dtype), hidden)
 
 
-def mean_state(members: Tensor, states: Tensor) -> Tensor:
-    """Mean of the member tokens: (B, N, L) weights and (B, L, H) states give (B, N, H)."""
-    return torch.matmul(members, states) / members.sum(-1, keepdim=True).clamp(min=1)
+def compute_mean(members: Tensor, hidden: Tensor) -> Tensor:
+    """Mean of the member tokens: (B, N, L) weights and (B, L, H) hidden states give (B, N, H)."""
+    return torch.matmul(members, hidden) / members.sum(-1, keepdim=True).clamp(min=1)
 
 
-def _gather(states: Tensor, positions: Tensor) -> Tensor:
-    index = positions[:, :, None].expand(-1, -1, states.shape[-1])
-    return torch.gather(states, 1, index)
+def _gather(hidden: Tensor, positions: Tensor) -> Tensor:
+    index = positions[:, :, None].expand(-1, -1, hidden.shape[-1])
+    return torch.gather(hidden, 1, index)
+
+
+def compute_logits(model: Any, batch: Batch, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Keep logits (sentences,) and relevance logits (documents,) of a batch, in the order of its labels."""
+    keep: list[Tensor] = []
+    relevance: list[Tensor] = []
+    for part, sentences, documents in zip(batch.parts, batch.sentence_masks, batch.doc_masks, strict=True):
+        k, r = model(**{name: value.to(device) for name, value in part.items()})
+        keep.append(k[sentences.to(device)].float())
+        relevance.append(r[documents.to(device)].float())
+    return torch.cat(keep), torch.cat(relevance)
 
 
 def resolve_base(name: str) -> str:
-    """A folder, a package that carries a `model/` folder, or else a hub name passed on as it is."""
+    """The folder of a base model: `name` itself, or the `model/` folder of a package of that name. Else `name`,
+    which is then a hub name."""
     if Path(name).is_dir():
         return name
     if name.isidentifier():
@@ -98,7 +111,7 @@ def resolve_base(name: str) -> str:
     return name
 
 
-def build(config: SelectorConfig) -> tuple[SelectorModel, Any, LayoutConfig]:
+def build_selector(config: SelectorConfig) -> tuple[SelectorModel, Any, LayoutConfig]:
     """The untrained selector, its Hugging Face tokenizer, and the layout that both phases and the runtime
     share."""
     base = resolve_base(config.base_model)
@@ -107,7 +120,7 @@ def build(config: SelectorConfig) -> tuple[SelectorModel, Any, LayoutConfig]:
     for module in encoder.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
-    ids = _marker_ids(tokenizer, encoder, config)
+    ids = _choose_marker_ids(tokenizer, encoder, config)
     limit = int(encoder.config.max_position_embeddings)
     if config.max_length > limit:
         raise ValueError(f"max_length {config.max_length} is over the encoder's {limit} positions")
@@ -124,18 +137,18 @@ def build(config: SelectorConfig) -> tuple[SelectorModel, Any, LayoutConfig]:
     return SelectorModel(encoder, layout.doc_id), tokenizer, layout
 
 
-def _marker_ids(tokenizer: Any, encoder: Any, config: SelectorConfig) -> tuple[int, int]:
+def _choose_marker_ids(tokenizer: Any, encoder: Any, config: SelectorConfig) -> tuple[int, int]:
     """Ids of [SEN] and [DOC]: spare vocabulary entries, which start as copies of [SEP] and [CLS]."""
     table = encoder.get_input_embeddings().weight
     vocabulary = tokenizer.get_vocab()
-    found: list[int] = []
+    ids: list[int] = []
     for token, like in (
         (config.sen_token, tokenizer.sep_token_id),
         (config.doc_token, tokenizer.cls_token_id),
     ):
         if token not in vocabulary:
             raise ValueError(f"the tokenizer has no {token!r}; name a spare token in sen_token and doc_token")
-        found.append(vocabulary[token])
+        ids.append(vocabulary[token])
         with torch.no_grad():
-            table[found[-1]] = table[like]
-    return found[0], found[1]
+            table[ids[-1]] = table[like]
+    return ids[0], ids[1]

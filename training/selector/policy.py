@@ -1,7 +1,8 @@
 """The sentence selector as a policy: the equations of EFFCOMP section 3.2, as pure functions.
 
-A state holds m sentences; an action keeps (1) or drops (0) each of them. Logits have shape (m,), a group of
-actions (g, m). Probabilities are Bernoulli: one keep logit a sentence, the two-way categorical of eq. 1.
+An observation holds m sentences; an action keeps (1) or drops (0) each of them. Logits have shape (m,), a
+group of actions (g, m). Probabilities are Bernoulli: one keep logit a sentence, the two-way categorical of
+eq. 1.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def sample(logits: Tensor, group: int, generator: torch.Generator) -> Tensor:
 def advantages(rewards: Tensor) -> Tensor:
     """z-normalised rewards of one group (section 3.2.1), by the standard deviation of the population.
 
-    Zero where all rewards are alike: such a group prefers no action.
+    Zero where all rewards are equal: such a group prefers no action.
     """
     centred = rewards - rewards.mean()
     deviation = rewards.std(correction=0)
@@ -46,7 +47,7 @@ def clipped_surrogate(new: Tensor, old: Tensor, z: Tensor, epsilon: float) -> Te
 
 
 def entropy(logits: Tensor) -> Tensor:
-    """Eq. 5 for one state: mean entropy of its sentences, in nats."""
+    """Eq. 5 for one observation: mean entropy of its sentences, in nats."""
     keep = torch.sigmoid(logits)
     return -(keep * logsigmoid(logits) + (1 - keep) * logsigmoid(-logits)).mean()
 
@@ -54,13 +55,13 @@ def entropy(logits: Tensor) -> Tensor:
 def policy_loss(
     logits: Tensor, actions: Tensor, old: Tensor, z: Tensor, *, epsilon: float, entropy_weight: float
 ) -> Tensor:
-    """Eq. 6 for one state: clipped surrogate minus `entropy_weight` (lambda) times the entropy."""
+    """Eq. 6 for one observation: clipped surrogate minus `entropy_weight` (lambda) times the entropy."""
     surrogate = clipped_surrogate(log_likelihood(logits, actions), old, z, epsilon)
     return surrogate - entropy_weight * entropy(logits)
 
 
 def divergence(old: Tensor, new: Tensor) -> Tensor:
-    """KL(old || new) from logits, mean over the sentences of one state: what the target KL bounds."""
+    """KL(old || new) from logits, mean over the sentences of one observation: what the target KL bounds."""
     keep = torch.sigmoid(old)
     return (
         keep * (logsigmoid(old) - logsigmoid(new)) + (1 - keep) * (logsigmoid(-old) - logsigmoid(-new))

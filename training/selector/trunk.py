@@ -1,5 +1,6 @@
-"""The selector with its lower layers frozen: their states are computed once and kept, so that a step costs
-only the layers that learn. With one of MiniLM's six layers trained, a step is about ten times as fast."""
+"""The selector with its lower layers frozen: their hidden states are computed once and kept, so that a step
+costs only the layers that learn. With one of MiniLM's six layers trained, a step is about ten times as fast.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from training.selector.model import SelectorModel
 
 
 def _skip(hidden_states: Tensor, *_: Any, **__: Any) -> Tensor:
-    """The forward pass of a layer whose work is done already."""
+    """Replaces the forward pass of a frozen layer, whose output is already known."""
     return hidden_states
 
 
@@ -31,7 +32,7 @@ class Trunk:
         self, model: SelectorModel, trained_layers: int | None, pad_id: int, part_tokens: int
     ) -> None:
         self.model = model
-        self._layers = layer_stack(model.encoder)
+        self._layers = find_layers(model.encoder)
         if trained_layers is not None and not 0 < trained_layers < len(self._layers):
             raise ValueError(
                 f"trained_layers is {trained_layers}, but the encoder has {len(self._layers)} layers: "
@@ -39,7 +40,7 @@ class Trunk:
             )
         self._frozen = 0 if trained_layers is None else len(self._layers) - trained_layers
         self._pad_id, self._part_tokens = pad_id, part_tokens
-        self._states: dict[Hashable, Tensor] = {}
+        self._hidden: dict[Hashable, Tensor] = {}
         if self._frozen:
             for parameter in model.encoder.parameters():
                 parameter.requires_grad = False
@@ -62,23 +63,23 @@ class Trunk:
         arrays = {k: torch.from_numpy(v).to(device) for k, v in collate(windows, self._pad_id).items()}
         if not self._frozen:
             return self.model(**arrays)[0].float()
-        if any(key not in self._states for key in keys):
-            self._remember(windows, keys, arrays)
+        if any(key not in self._hidden for key in keys):
+            self._store_hidden(windows, keys, arrays)
         width = arrays["input_ids"].shape[1]
-        known = [self._states[key].to(device).float() for key in keys]
-        states = torch.stack([nn.functional.pad(s, (0, 0, 0, width - len(s))) for s in known])
-        with self._skipped(), self._before_top(lambda _: states):
+        rows = [self._hidden[key].to(device).float() for key in keys]
+        hidden = torch.stack([nn.functional.pad(row, (0, 0, 0, width - len(row))) for row in rows])
+        with self._skipped(), self._before_top(lambda _: hidden):
             return self.model(**arrays)[0].float()
 
-    def _remember(
+    def _store_hidden(
         self, windows: Sequence[Window], keys: Sequence[Hashable], arrays: dict[str, Tensor]
     ) -> None:
-        def note(states: Tensor) -> Tensor:
+        def store(hidden: Tensor) -> Tensor:
             for row, (window, key) in enumerate(zip(windows, keys, strict=True)):
-                self._states[key] = states[row, : len(window.input_ids)].to("cpu", torch.float16)
-            return states
+                self._hidden[key] = hidden[row, : len(window.input_ids)].to("cpu", torch.float16)
+            return hidden
 
-        with torch.no_grad(), self._before_top(note):
+        with torch.no_grad(), self._before_top(store):
             self.model(**arrays)
 
     @contextmanager
@@ -108,6 +109,6 @@ class Trunk:
                 del layer.forward
 
 
-def layer_stack(encoder: nn.Module) -> nn.ModuleList:
+def find_layers(encoder: nn.Module) -> nn.ModuleList:
     """The encoder's layers: its longest list of modules."""
     return max((m for m in encoder.modules() if isinstance(m, nn.ModuleList)), key=len)

@@ -1,4 +1,4 @@
-"""Fits the fusion layer on held-out questions, on exactly the evidence that the runtime computes.
+"""Fits the fusion layer on held-out questions, on exactly the features that the runtime computes.
 
 The encoder never saw these questions, so its logits are as uncertain here as they will be in use. Every
 figure is cross-fitted: a question is scored by a layer that was fitted without it. There are only some
@@ -18,7 +18,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from tersely.selector import ScoredInput
 from tersely.selector.features import (
@@ -36,6 +35,7 @@ from tersely.selector.fusion import Fusion, Perceptron
 from tersely.selector.matching import Floats
 from tersely.selector.selector import Selector
 from tersely.text.sentences import Unit
+from training.run import show_progress
 from training.selector.data import MULTI_HOP, Group
 from training.selector.validate import GroupScores, summarise
 
@@ -46,7 +46,7 @@ PENALTY = {"first": 1e-3, "gate": 1e-2, "bridge": 1e-2}
 """Weights of the squared parameters, on standardised features."""
 
 
-def background_idf(layout_ids: Iterable[Sequence[int]], vocabulary: int) -> NDArray[np.float32]:
+def compute_idf(layout_ids: Iterable[Sequence[int]], vocabulary: int) -> NDArray[np.float32]:
     """log((n + 1) / (df + 1)) of every token id over the training passages, shape (vocabulary,)."""
     counts: Counter[int] = Counter()
     total = 0
@@ -59,8 +59,8 @@ def background_idf(layout_ids: Iterable[Sequence[int]], vocabulary: int) -> NDAr
     return np.log((total + 1) / (df + 1)).astype(np.float32)
 
 
-def unfitted() -> Fusion:
-    """The encoder's own verdict, and a gate that never opens."""
+def make_initial_fusion() -> Fusion:
+    """A fusion that gives the encoder's keep logit, with a gate that never opens."""
 
     def zeros(features: Sequence[str]) -> Perceptron:
         n = len(features)
@@ -75,37 +75,37 @@ def unfitted() -> Fusion:
 
 @dataclass(slots=True)
 class Case:
-    """A held-out question and the right answer."""
+    """A held-out question, the labels of its sentences, and where each document begins among them."""
 
     group: Group
     labels: NDArray[np.int64]
     offsets: NDArray[np.int64]
 
 
-def inputs(group: Group) -> list[ScoredInput]:
+def make_inputs(group: Group) -> list[ScoredInput]:
     return [
         ScoredInput(d.title, d.text, [Unit(a, b, "sentence", False) for a, b in d.units])
         for d in group.documents
     ]
 
 
-def fit(
+def fit_fusion(
     selector: Selector, groups: Sequence[Group], seed: int
 ) -> tuple[Fusion, dict[str, Any], list[GroupScores]]:
     """The fitted fusion, an ablation table, and the cross-fitted final scores of every group."""
     torch.set_num_threads(1)  # the layer is tiny: threads would only wait for each other
     keep = FIRST_FEATURES.index("keep")
-    progress = tqdm(groups, desc="first pass", mininterval=10)
-    readings = [selector.first_pass(g.question, inputs(g)) for g in progress]
-    cases = [_case(g, r.offsets) for g, r in zip(groups, readings, strict=True)]
+    progress = show_progress("first pass", groups)
+    readings = [selector.first_pass(g.question, make_inputs(g)) for g in progress]
+    cases = [_make_case(g, r.offsets) for g, r in zip(groups, readings, strict=True)]
     features = [first_features(r.matches, r.logits) for r in readings]
-    table: dict[str, Any] = {"encoder alone": _report(cases, [f[:, keep] for f in features])}
+    table: dict[str, Any] = {"encoder alone": _summarise(cases, [f[:, keep] for f in features])}
     without = [f[:, len(ENCODER_FEATURES) :] for f in features]
-    layers = _cross_fit(cases, lambda part: _fit_first(_of(without, part), _of(cases, part)))
-    table["exact match alone"] = _report(cases, [a(f) for a, f in zip(layers, without, strict=True)])
-    layers = _cross_fit(cases, lambda part: _fit_first(_of(features, part), _of(cases, part)))
+    layers = _cross_fit(cases, lambda part: _fit_first(_take(without, part), _take(cases, part)))
+    table["exact match alone"] = _summarise(cases, [a(f) for a, f in zip(layers, without, strict=True)])
+    layers = _cross_fit(cases, lambda part: _fit_first(_take(features, part), _take(cases, part)))
     first = [layer(f) for layer, f in zip(layers, features, strict=True)]
-    table["+ exact match"] = _report(cases, first)
+    table["+ exact match"] = _summarise(cases, first)
 
     queries = [query_features(r.matches, r.logits, f) for r, f in zip(readings, first, strict=True)]
     sides = [
@@ -118,9 +118,9 @@ def fit(
         return [np.hstack([f, reread_features(r.matches, r.logits, s)]) for f, r, s in rows]
 
     def fit_part(part: Sequence[int], *views: list[Floats]) -> Fit:
-        seen = [row for view in views for row in _of(view, part)]
-        rest = (_of(x, part) * len(views) for x in (queries, first, cases))
-        return _fit_gated(seen, *rest, seed=seed)
+        rows = [row for view in views for row in _take(view, part)]
+        rest = (_take(x, part) * len(views) for x in (queries, first, cases))
+        return _fit_gated(rows, *rest, seed=seed)
 
     def scores(view: list[Floats], gated: Sequence[Fit]) -> list[Floats]:
         fusions = [Fusion(layer, *fit) for layer, fit in zip(layers, gated, strict=True)]
@@ -130,20 +130,20 @@ def fit(
     everyone = range(len(cases))
     hints = bridges([()] * len(cases))
     out = scores(hints, _cross_fit(cases, lambda part: fit_part(part, hints)))
-    table["+ bridges"] = _report(cases, out)
+    table["+ bridges"] = _summarise(cases, out)
 
-    fusion = replace(unfitted(), bridge=fit_part(everyone, hints)[1])
+    fusion = replace(make_initial_fusion(), bridge=fit_part(everyone, hints)[1])
     hinted = Selector(selector.encoder, selector.layout, fusion, selector.idf, 0.0)
-    progress = tqdm(readings, desc="second pass", mininterval=10)
+    progress = show_progress("second pass", readings)
     full = bridges([hinted.second_pass(r, s, f) for r, s, f in zip(progress, sides, first, strict=True)])
-    # The runtime also asks the bridge layer what to read again, before there is a second pass.
+    # The runtime also uses the bridge layer before the second pass, to choose the windows to read again.
     out = scores(full, _cross_fit(cases, lambda part: fit_part(part, full, hints)))
-    table["+ second pass"] = _report(cases, out)
+    table["+ second pass"] = _summarise(cases, out)
     fusion = Fusion(_fit_first(features, cases), *fit_part(everyone, full, hints))
-    return fusion, table, [_shape(c, s) for c, s in zip(cases, out, strict=True)]
+    return fusion, table, [_split_by_document(c, s) for c, s in zip(cases, out, strict=True)]
 
 
-def _case(group: Group, offsets: NDArray[np.int64]) -> Case:
+def _make_case(group: Group, offsets: NDArray[np.int64]) -> Case:
     return Case(group, np.array([y for d in group.documents for y in d.labels]), offsets)
 
 
@@ -151,12 +151,12 @@ Fit = tuple[Perceptron, Perceptron]
 T = TypeVar("T")
 
 
-def _of(rows: Sequence[T], part: Sequence[int]) -> list[T]:
+def _take(rows: Sequence[T], part: Sequence[int]) -> list[T]:
     return [rows[i] for i in part]
 
 
 def _cross_fit(cases: Sequence[Case], fit_part: Callable[[Sequence[int]], T]) -> list[T]:
-    """For each case what `fit_part` makes of the other folds; folds are drawn by question id."""
+    """For each case the result of `fit_part` on the other folds; folds are drawn by question id."""
     fold = [zlib.crc32(c.group.id.encode()) % FOLDS for c in cases]
     fitted = [fit_part([i for i in range(len(cases)) if fold[i] != k]) for k in range(FOLDS)]
     return [fitted[k] for k in fold]
@@ -180,8 +180,8 @@ class _Target:
         self.entropy_weight = (self.share / sizes)[self.owner]
 
     def loss(self, logits: Tensor) -> Tensor:
-        crowd = self._log_sum_negatives(logits)
-        order = nn.functional.softplus(crowd[self.owner] - logits)
+        rivals = self._log_sum_negatives(logits)
+        order = nn.functional.softplus(rivals[self.owner] - logits)
         entropy = nn.functional.binary_cross_entropy_with_logits(logits, self.labels, reduction="none")
         return (order * self.order_weight).sum() + (entropy * self.entropy_weight).sum()
 
@@ -256,7 +256,7 @@ def _fit_gated(
     *,
     seed: int,
 ) -> Fit:
-    """Gate and bridge together, on top of a fixed first stage; the gate is also told which sets are
+    """Fit gate and bridge together, on top of a fixed first stage; the gate also learns which sets are
     multi-hop."""
     bridge = _Layer(np.concatenate(bridges), HIDDEN, seed)
     gate = _Layer(np.stack(queries))
@@ -267,11 +267,11 @@ def _fit_gated(
     def objective() -> Tensor:
         opening = gate()
         logits = base + torch.sigmoid(opening)[target.owner] * bridge()
-        told = nn.functional.binary_cross_entropy_with_logits(
+        gate_loss = nn.functional.binary_cross_entropy_with_logits(
             opening, multi_hop, weight=target.share, reduction="sum"
         )
         penalty = PENALTY["gate"] * gate.penalty() + PENALTY["bridge"] * bridge.penalty()
-        return target.loss(logits) + told + penalty
+        return target.loss(logits) + gate_loss + penalty
 
     _minimise([*gate.parameters(), *bridge.parameters()], objective)
     return gate.numpy(), bridge.numpy()
@@ -304,10 +304,10 @@ def choose_threshold(scored: Sequence[GroupScores], recall: float) -> float:
     raise ValueError("no held-out question has a labelled sentence; the threshold cannot be chosen")
 
 
-def _shape(case: Case, logits: Floats) -> GroupScores:
+def _split_by_document(case: Case, logits: Floats) -> GroupScores:
     parts = np.split(logits, case.offsets[1:-1])
     return GroupScores(case.group, [p.tolist() for p in parts])
 
 
-def _report(cases: Sequence[Case], logits: Sequence[Floats]) -> dict[str, Any]:
-    return summarise([_shape(c, x) for c, x in zip(cases, logits, strict=True)])
+def _summarise(cases: Sequence[Case], logits: Sequence[Floats]) -> dict[str, Any]:
+    return summarise([_split_by_document(c, x) for c, x in zip(cases, logits, strict=True)])

@@ -1,0 +1,127 @@
+"""Tiny encoders with random weights, tiny settings, and a reader that needs no model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import BertConfig, BertModel, ModernBertConfig, ModernBertModel, PreTrainedTokenizerFast
+
+from benchmarks.shared.readers import Prompt
+from tersely.metrics import contains_answer
+from training.reader.train import ReaderConfig
+from training.run import Run
+from training.selector.bandit import Phase2Config
+from training.selector.config import DataConfig, SelectorConfig, TrainConfig
+from training.selector.data import Group, prepare_groups
+from training.selector.train import train
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused1]", "[unused2]")
+WORDS = (
+    "who founded the town is a harbour on northern coast it was by after great flood its exports to",
+    "islands every spring visitors praise quiet market and lighthouse what does export said about barley",
+    "shipment item of list speaker salt copper wire which river crosses orvelle brackmoor lindisvale",
+    "tarnwick ada penrose bertil krans",
+)
+
+SHAPE: dict[str, Any] = {
+    "vocab_size": 96,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+    "max_position_embeddings": 128,
+}
+
+DATA = DataConfig(
+    questions={"hotpotqa": 8, "qed_nq": 8, "qmsum": 2},
+    heldout={"hotpotqa": 2, "qed_nq": 3},
+    negatives=2,
+    heldout_negatives=3,
+    neighbours="bm25",
+)
+
+PHASE2 = Phase2Config(
+    questions=8, validation=3, learning_rate=1e-3, epochs=2, rollout_size=4, batch=2, trained_layers=1
+)
+
+
+def save_encoder(kind: str, folder: Path) -> None:
+    """A BERT or ModernBERT (`bert`, `modernbert`) of random weights, with its tokenizer."""
+    if kind == "bert":
+        BertModel(BertConfig(**SHAPE)).save_pretrained(folder)
+    else:
+        ids = {"pad_token_id": 0, "cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
+        ModernBertModel(ModernBertConfig(**SHAPE, **ids)).save_pretrained(folder)
+    save_tokenizer(folder)
+
+
+def save_tokenizer(folder: Path) -> None:
+    vocabulary = {token: i for i, token in enumerate((*SPECIAL, *dict.fromkeys(" ".join(WORDS).split())))}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+    ).save_pretrained(folder)
+
+
+def make_config(base: Path) -> SelectorConfig:
+    return SelectorConfig(
+        name="tiny",
+        base_model=str(base),
+        max_length=96,
+        docs_per_window=3 if "modernbert" in base.name else 1,
+        query_length=16,
+        data=DATA,
+        train=TrainConfig(epochs=2, learning_rate=1e-3, batch_tokens=600, checkpoint_steps=2),
+    )
+
+
+def make_reader_config(base: Path) -> ReaderConfig:
+    return ReaderConfig(
+        base_model=str(base),
+        sources=("squad_train44", "hotpotqa"),
+        max_length=64,
+        stride=16,
+        heldout=4,
+        batch=2,
+        chunk=2,
+        checkpoint_chunks=1,
+    )
+
+
+def train_phase1(encoder: Path, data: Path, folder: Path) -> SelectorConfig:
+    """A finished Phase I run in `folder`, and its settings."""
+    config = make_config(encoder)
+    prepare_groups(data, folder, config.data, config.seed)
+    train(config, Run(folder))
+    return config
+
+
+class StringMatch:
+    """A reader that answers with an answer of the question where the context holds one."""
+
+    name = "string match"
+
+    def __init__(self, groups: Sequence[Group], fails_on: str = "") -> None:
+        self.answers = {g.question: g.answers for g in groups}
+        self.fails_on = fails_on
+        self.prompts: list[Prompt] = []
+
+    def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
+        self.prompts += prompts
+        return [None if p.question == self.fails_on else self.find(p) for p in prompts]
+
+    def find(self, prompt: Prompt) -> str:
+        return next((a for a in self.answers[prompt.question] if contains_answer(prompt.context, [a])), "")

@@ -1,0 +1,100 @@
+"""Checkpoints: a run that was stopped goes on from its last one and ends where an unbroken run ends.
+
+A checkpoint holds the parts of the training that change (model, optimiser, scheduler, random generators), the
+generators of the process, the time spent, and the position: a small dictionary by which the program knows
+where to go on. What the history says after the checkpoint is dropped, because it will happen again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from training.run import Run
+
+NAME = "checkpoint.pt"
+
+
+class Stateful(Protocol):
+    """Modules, optimisers, schedulers, and what else has a changing state."""
+
+    def state_dict(self) -> Any: ...
+    def load_state_dict(self, state_dict: Any) -> Any: ...
+
+
+Part = Stateful | random.Random | torch.Generator
+
+
+def save_checkpoint(run: Run, parts: Mapping[str, Part], position: Mapping[str, Any]) -> None:
+    """Replace the checkpoint of `run`."""
+    content = {
+        "parts": {name: _get_state(part) for name, part in parts.items()},
+        "generators": {
+            "python": random.getstate(),
+            "numpy": np.random.get_state(),
+            "torch": torch.get_rng_state(),
+            "cuda": torch.cuda.get_rng_state_all(),
+        },
+        "position": dict(position),
+        "seconds": run.clock.seconds(),
+        "history": len(run.history),
+        "origins": run.origins,
+    }
+    save_whole(content, run.folder / NAME)
+
+
+def resume(run: Run, parts: Mapping[str, Part]) -> dict[str, Any] | None:
+    """Bring `run` and `parts` to where the checkpoint was saved and give its position; None where the run
+    has none and starts from the beginning."""
+    file = run.folder / NAME
+    if not file.exists():
+        run.cut_history(0)
+        return None
+    # It holds Python objects, and it was written by this program.
+    content = torch.load(file, map_location="cpu", weights_only=False)
+    for name, part in parts.items():
+        _set_state(part, content["parts"][name])
+    generators = content["generators"]
+    random.setstate(generators["python"])
+    np.random.set_state(generators["numpy"])
+    torch.set_rng_state(generators["torch"])
+    if torch.cuda.device_count() == len(generators["cuda"]):
+        torch.cuda.set_rng_state_all(generators["cuda"])
+    run.clock.seconds_before = content["seconds"]
+    run.origins = content["origins"]
+    run.cut_history(content["history"])
+    return content["position"]
+
+
+def remove_checkpoint(run: Run) -> None:
+    """The same command then trains anew."""
+    (run.folder / NAME).unlink(missing_ok=True)
+
+
+def save_whole(content: Any, path: Path) -> None:
+    """`torch.save` that writes a whole file or nothing."""
+    partial = path.with_name(f"{path.name}.partial")
+    torch.save(content, partial)
+    partial.replace(path)
+
+
+def _get_state(part: Part) -> Any:
+    if isinstance(part, random.Random):
+        return part.getstate()
+    if isinstance(part, torch.Generator):
+        return part.get_state()
+    return part.state_dict()
+
+
+def _set_state(part: Part, state: Any) -> None:
+    if isinstance(part, random.Random):
+        part.setstate(state)
+    elif isinstance(part, torch.Generator):
+        part.set_state(state)
+    else:
+        part.load_state_dict(state)

@@ -1,0 +1,150 @@
+"""One training run: its folder, its clock and its history. Every training program here works on a `Run`.
+
+FOLDER/identity.json    settings that must be the same when the run goes on
+FOLDER/history.jsonl    one line for each step or validation
+FOLDER/checkpoint.pt    what a stopped run needs to go on (`training.checkpoint`)
+FOLDER/final/           the best weights, and runs.json: the runs that made them
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+Entry = dict[str, Any]
+
+
+class Clock:
+    """The time that a run has taken, in this process and in those before it.
+
+    max_minutes: when the run is to end; None for no limit.
+    """
+
+    def __init__(self, max_minutes: float | None = None) -> None:
+        self._limit = max_minutes * 60 if max_minutes else None
+        self._started = time.monotonic()
+        self.seconds_before = 0.0
+        """Time spent before this process, as its checkpoint says."""
+
+    def seconds(self) -> float:
+        return self.seconds_before + time.monotonic() - self._started
+
+    def minutes(self) -> int:
+        return round(self.seconds() / 60)
+
+    def share(self, done: float) -> float:
+        """How far the run is, in [0, 1]: the share of its work that is `done`, or of its time where that is
+        more."""
+        share = max(done, self.seconds() / self._limit) if self._limit else done
+        return min(share, 1.0)
+
+    def minutes_left(self, share: float) -> float:
+        """An estimate, from the time that `share` of the run has taken; infinite for a share of zero."""
+        return self.seconds() * (1 - share) / share / 60 if share else float("inf")
+
+
+class Run:
+    """The folder of a run, its clock, its history, and the runs that its first weights came from.
+
+    Args:
+        max_minutes: when the run is to end; None for no limit.
+        identity: settings that a run which goes on must share with the run that made the folder.
+
+    Raises ValueError where the folder was made with another identity.
+    """
+
+    def __init__(
+        self, folder: Path, *, max_minutes: float | None = None, identity: Mapping[str, Any] | None = None
+    ) -> None:
+        self.folder = folder
+        self.final = folder / "final"
+        self.clock = Clock(max_minutes)
+        self.origins: list[dict[str, Any]] = []
+        """What made the weights that this run started from, oldest first."""
+        self.writes = True
+        """False in all but one of the processes that share a run."""
+        self._file = folder / "history.jsonl"
+        folder.mkdir(parents=True, exist_ok=True)
+        if identity is not None:
+            self._check_identity(dict(identity))
+        self.history: list[Entry] = _read_lines(self._file)
+
+    def record(self, **values: Any) -> Entry:
+        """Add an entry to the history."""
+        self.history.append(values)
+        if self.writes:
+            with open(self._file, "a", encoding="utf-8") as stream:
+                stream.write(json.dumps(values) + "\n")
+        return values
+
+    def record_validation(self, score: float, save_weights: Callable[[Path], None], **values: Any) -> Entry:
+        """Add a validation with its selection score, by which the best weights are chosen.
+
+        Where the score is higher than all before, `save_weights` writes the weights to `final` first.
+        """
+        if not any(score <= entry["selection_score"] for entry in self.validations()):
+            save_weights(self.final)
+        return self.record(**values, selection_score=score)
+
+    def validations(self) -> list[Entry]:
+        """The entries that have a selection score, oldest first."""
+        return [entry for entry in self.history if "selection_score" in entry]
+
+    def best(self) -> Entry:
+        """The validation with the highest selection score, the first of equals."""
+        return max(self.validations(), key=lambda entry: entry["selection_score"])
+
+    def cut_history(self, length: int) -> None:
+        """Drop all entries after the first `length`."""
+        del self.history[length:]
+        if self.writes and self._file.exists():
+            write_text(self._file, "".join(json.dumps(entry) + "\n" for entry in self.history))
+
+    def finish(self, facts: Mapping[str, Any]) -> None:
+        """Write down beside the final weights which runs made them; `facts` describe this one."""
+        write_text(self.final / "runs.json", json.dumps([*self.origins, dict(facts)], indent=2))
+
+    def _check_identity(self, identity: dict[str, Any]) -> None:
+        file = self.folder / "identity.json"
+        known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else identity
+        if known != identity:
+            raise ValueError(f"{self.folder} was made with {known}, not {identity}: name a new folder")
+        write_text(file, json.dumps(identity))
+
+
+def read_runs(final: Path) -> list[dict[str, Any]]:
+    """The runs that made the weights in a `final` folder, oldest first."""
+    return json.loads((final / "runs.json").read_text(encoding="utf-8"))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole file or nothing: a reader never sees a part of it."""
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+
+
+def show_progress(
+    stage: str,
+    rows: Iterable[Any] | None = None,
+    *,
+    total: int | None = None,
+    done: int = 0,
+    unit: str = "it",
+    visible: bool = True,
+) -> tqdm:
+    """A bar that names the stage, what is done of it, and the time that it has left."""
+    return tqdm(rows, desc=stage, total=total, initial=done, unit=unit, mininterval=10, disable=not visible)
+
+
+def _read_lines(path: Path) -> list[Entry]:
+    """The whole lines of a history; one that a killed process left unfinished is no entry."""
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.endswith("\n")]

@@ -1,0 +1,47 @@
+"""The weights of a trained selector in a folder, with all that is needed to run or export them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+from transformers import AutoConfig, AutoModel
+
+from tersely.selector.layout import Layout, LayoutConfig
+from training.checkpoint import save_whole
+from training.selector.model import SelectorModel
+
+
+def save_trained(model: SelectorModel, tokenizer: Any, layout: LayoutConfig, folder: Path) -> None:
+    """Write weights, the encoder's own configuration, the tokenizer and the layout."""
+    folder.mkdir(parents=True, exist_ok=True)
+    save_whole(model.state_dict(), folder / "selector.pt")
+    model.encoder.config.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    (folder / "layout.json").write_text(json.dumps(layout.to_dict(), indent=2))
+
+
+def load_trained(folder: Path) -> tuple[SelectorModel, LayoutConfig]:
+    """The model, in evaluation mode on the CPU, and its layout."""
+    encoder = AutoModel.from_config(AutoConfig.from_pretrained(folder), attn_implementation="eager")
+    layout = _read_layout_config(folder)
+    model = SelectorModel(encoder, layout.doc_id)
+    model.load_state_dict(load_weights(folder))
+    return model.eval(), layout
+
+
+def load_weights(folder: Path) -> dict[str, torch.Tensor]:
+    """The parameters by name, on the CPU."""
+    return torch.load(folder / "selector.pt", map_location="cpu")
+
+
+def load_layout(folder: Path) -> Layout:
+    """The layout with its tokenizer."""
+    return Layout(Tokenizer.from_file(str(folder / "tokenizer.json")), _read_layout_config(folder))
+
+
+def _read_layout_config(folder: Path) -> LayoutConfig:
+    return LayoutConfig.from_dict(json.loads((folder / "layout.json").read_text()))

@@ -1,0 +1,23 @@
+"""The training sets that may be used, as model cards name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+SOURCES = {
+    "squad_train44": ("SQuAD 1.1, 44 articles of its training part", "CC BY-SA 4.0"),
+    "squadshifts_wiki": ("SQuADShifts, new Wikipedia", "CC BY 4.0"),
+    "qed_nq": ("QED, on Natural Questions passages", "CC BY-SA 3.0"),
+    "selqa": ("SelQA", "Apache-2.0"),
+    "fairytaleqa": ("FairytaleQA", "Apache-2.0"),
+    "hotpotqa": ("HotpotQA, 200 training questions", "CC BY-SA 4.0"),
+    "twowiki": ("2WikiMultihopQA, 500 training questions", "Apache-2.0"),
+    "qmsum": ("QMSum", "MIT"),
+}
+"""Description and licence of each set."""
+
+
+def render_sources(names: Iterable[str]) -> str:
+    """A Markdown table of these sets."""
+    rows = "\n".join(f"| {name} | {' | '.join(SOURCES[name])} |" for name in names)
+    return f"| set | what | licence |\n|---|---|---|\n{rows}"
