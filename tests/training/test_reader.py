@@ -13,12 +13,13 @@ from transformers import AutoModel
 
 from benchmarks.shared.readers import Prompt
 from benchmarks.shared.readers.extractive import ExtractiveReader, SpanLayout, collate, windows
-from tests.training.tiny import make_config, make_reader_config
+from tests.training.tiny import make_reader_config
 from training.reader.__main__ import make_reader
 from training.reader.data import MarkedContext, draw_context, read_sources
 from training.reader.model import SpanModel, span_loss
 from training.reader.train import make_example
-from training.selector.data import prepare_groups
+from training.run import Run
+from training.selector.data import write_groups
 
 
 def test_the_marked_span_is_the_answer(data: Path) -> None:
@@ -60,8 +61,8 @@ def reader_folder(tiny_encoder: Path, data: Path, tmp_path_factory: pytest.TempP
     if "modernbert" in str(tiny_encoder):
         pytest.skip("one encoder is enough")
     selector, out = tmp_path_factory.mktemp("selector"), tmp_path_factory.mktemp("reader")
-    config = make_config(tiny_encoder)
-    prepare_groups(data, selector, config.data, config.seed)
+    for part in ("train", "heldout"):
+        write_groups(selector, part, [])
     make_reader(make_reader_config(tiny_encoder), data, selector, out)
     return out
 
@@ -123,3 +124,10 @@ def test_the_card_names_the_training_sets_and_the_results(reader_folder: Path) -
     card = (reader_folder / "README.md").read_text()
     assert "| squad_train44 | SQuAD 1.1" in card
     assert f"F1 {json.loads((reader_folder / 'reader.json').read_text())['heldout']['f1']}" in card
+
+
+def test_a_finished_reader_has_learned_and_is_trained_anew_by_the_same_command(reader_folder: Path) -> None:
+    run = Run(reader_folder / "run")
+    assert run.history[-1]["contexts"] == json.loads((reader_folder / "reader.json").read_text())["contexts"]
+    assert run.history[-1]["contexts"] > 0
+    assert not (run.folder / "checkpoint.pt").exists()

@@ -34,7 +34,7 @@ can be given the few sentences that matter. `tersely.Compressor()` runs it; it n
 
 {render_sources(facts["data"])}
 
-The texts are not part of this repository. Command: `{facts["training_command"]}`, {_list_runs(facts["runs"])}.
+The texts are not part of this repository. Command: `{facts["training_command"]}`, {_list(facts["runs"])}.
 What each run changed and what that gave is in `training/LOG.md`.
 
 ## Held-out questions
@@ -59,7 +59,7 @@ document that pretends to be an instruction is kept like any other. Long questio
 """
 
 
-def _list_runs(runs: list[dict[str, Any]]) -> str:
+def _list(runs: list[dict[str, Any]]) -> str:
     each = [
         f"{r['questions']:,} questions in {r['minutes']} minutes (seed {r['seed']}, learning rate "
         f"{r['learning_rate']:g}"

@@ -98,8 +98,10 @@ def compute_logits(model: Any, batch: Batch, device: torch.device) -> tuple[Tens
 
 
 def resolve_base(name: str) -> str:
-    """The folder of a base model: `name` itself, or the `model/` folder of a package of that name. Else `name`,
-    which is then a hub name."""
+    """The folder of a base model: `name` itself, or the `model/` folder of a package of that name.
+
+    Else `name`, which is then a hub name.
+    """
     if Path(name).is_dir():
         return name
     if name.isidentifier():

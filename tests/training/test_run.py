@@ -1,0 +1,172 @@
+"""Run folder, clock, history and checkpoint."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+import torch
+
+from training import run as run_module
+from training.checkpoint import remove_checkpoint, resume, save_checkpoint
+from training.run import Clock, Run, read_runs
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The clock's seconds, to be set by a test."""
+    seconds = [1000.0]
+    monkeypatch.setattr(run_module.time, "monotonic", lambda: seconds[0])
+    return seconds
+
+
+def test_the_clock_counts_the_time_of_earlier_processes(now: list[float]) -> None:
+    clock = Clock()
+    clock.seconds_before = 30.0
+    now[0] += 60
+    assert clock.seconds() == 90.0
+    assert clock.minutes() == 2
+
+
+def test_without_a_limit_the_share_is_the_work_that_is_done(now: list[float]) -> None:
+    clock = Clock()
+    now[0] += 1e6
+    assert clock.share(0.25) == 0.25
+    assert clock.share(1.5) == 1.0
+
+
+def test_with_a_limit_the_share_is_the_larger_of_work_and_time(now: list[float]) -> None:
+    clock = Clock(max_minutes=10)
+    now[0] += 300
+    assert clock.share(0.2) == 0.5
+    assert clock.share(0.7) == 0.7
+    now[0] += 600
+    assert clock.share(0.2) == 1.0
+
+
+def test_the_time_left_follows_from_the_share(now: list[float]) -> None:
+    clock = Clock()
+    assert clock.minutes_left(0.0) == float("inf")
+    now[0] += 120
+    assert clock.minutes_left(0.25) == pytest.approx(6)
+    assert clock.minutes_left(1.0) == 0
+
+
+def test_the_history_is_read_again_without_an_unfinished_line(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.record(step=1, loss=0.5)
+    with open(tmp_path / "history.jsonl", "a", encoding="utf-8") as stream:
+        stream.write('{"step": 2, "lo')
+    assert Run(tmp_path).history == run.history == [{"step": 1, "loss": 0.5}]
+
+
+def test_the_best_weights_are_those_of_the_first_highest_score(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    saved: list[int] = []
+    for epoch, score in enumerate([0.1, 0.4, 0.4, 0.3]):
+        run.record_validation(score, lambda folder, epoch=epoch: saved.append(epoch), epoch=epoch)
+    assert saved == [0, 1]
+    assert run.best()["epoch"] == 1
+
+
+def test_a_negative_score_can_be_the_best(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    saved: list[Path] = []
+    run.record_validation(-1.0, saved.append)
+    assert saved == [tmp_path / "final"]
+
+
+def test_a_process_that_does_not_write_leaves_the_folder_as_it_is(tmp_path: Path) -> None:
+    Run(tmp_path).record(step=1)
+    other = Run(tmp_path)
+    other.writes = False
+    other.record(step=2)
+    other.cut_history(0)
+    assert Run(tmp_path).history == [{"step": 1}]
+
+
+def test_a_run_with_another_identity_is_refused(tmp_path: Path) -> None:
+    Run(tmp_path, identity={"seed": 1})
+    Run(tmp_path, identity={"seed": 1})
+    with pytest.raises(ValueError, match="name a new folder"):
+        Run(tmp_path, identity={"seed": 2})
+
+
+def test_final_weights_name_all_runs_that_made_them(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.final.mkdir()
+    run.origins = [{"seed": 1}]
+    run.finish({"seed": 2})
+    assert read_runs(run.final) == [{"seed": 1}, {"seed": 2}]
+
+
+def test_a_checkpoint_brings_everything_back(tmp_path: Path, now: list[float]) -> None:
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.AdamW(model.parameters())
+    rng, generator = random.Random(3), torch.Generator().manual_seed(3)
+    parts = {"model": model, "optimizer": optimizer, "rng": rng, "generator": generator}
+    run = Run(tmp_path)
+    run.origins = [{"seed": 1}]
+    run.record(step=1)
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    now[0] += 60
+    save_checkpoint(run, parts, {"step": 1})
+
+    def draw() -> list[float]:
+        return [
+            *model(torch.ones(1, 2)).flatten().tolist(),
+            rng.random(),
+            torch.rand(1, generator=generator).item(),
+            random.random(),
+            torch.rand(1).item(),
+        ]
+
+    drawn = draw()
+    run.record(step=2)
+    torch.nn.init.zeros_(model.weight)
+    optimizer.state.clear()
+    again = Run(tmp_path)
+    assert resume(again, parts) == {"step": 1}
+    assert draw() == drawn
+    assert optimizer.state[model.weight]["step"] == 1
+    assert again.clock.seconds() == 60
+    assert again.origins == [{"seed": 1}]
+
+
+def test_the_history_after_the_checkpoint_is_dropped(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.record(step=1)
+    save_checkpoint(run, {}, {"step": 1})
+    run.record(step=2)
+    again = Run(tmp_path)
+    resume(again, {})
+    assert again.history == Run(tmp_path).history == [{"step": 1}]
+
+
+def test_without_a_checkpoint_a_run_starts_from_the_beginning(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.record(step=1)
+    save_checkpoint(run, {}, {"step": 1})
+    remove_checkpoint(run)
+    again = Run(tmp_path)
+    assert resume(again, {}) is None
+    assert again.history == []
+    assert (tmp_path / "history.jsonl").read_text() == ""
+
+
+def test_a_checkpoint_that_was_not_finished_does_not_replace_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(tmp_path)
+    save_checkpoint(run, {}, {"step": 1})
+
+    def stop(content: object, path: Path) -> None:
+        Path(path).write_bytes(b"half of it")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(torch, "save", stop)
+    with pytest.raises(KeyboardInterrupt):
+        save_checkpoint(run, {}, {"step": 2})
+    assert resume(Run(tmp_path), {}) == {"step": 1}
