@@ -2,7 +2,7 @@
 
 A checkpoint holds the parts of the training that change (model, optimiser, scheduler, random generators), the
 generators of the process, the time spent, and the position: a small dictionary by which the program knows
-where to go on. What the history says after the checkpoint is dropped, because it will happen again.
+where to go on. Entries of the history after the checkpoint are dropped: they will be recorded again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NAME = "checkpoint.pt"
 
 
 class Stateful(Protocol):
-    """Modules, optimisers, schedulers, and what else has a changing state."""
+    """Modules, optimisers, schedulers and the like."""
 
     def state_dict(self) -> Any: ...
     def load_state_dict(self, state_dict: Any) -> Any: ...
@@ -91,10 +91,10 @@ def _get_state(part: Part) -> Any:
     return part.state_dict()
 
 
-def _set_state(part: Part, state: Any) -> None:
+def _set_state(part: Part, content: Any) -> None:
     if isinstance(part, random.Random):
-        part.setstate(state)
+        part.setstate(content)
     elif isinstance(part, torch.Generator):
-        part.set_state(state)
+        part.set_state(content)
     else:
-        part.load_state_dict(state)
+        part.load_state_dict(content)

@@ -29,7 +29,7 @@ class Clock:
         self._limit = max_minutes * 60 if max_minutes else None
         self._started = time.monotonic()
         self.seconds_before = 0.0
-        """Time spent before this process, as its checkpoint says."""
+        """Time spent before this process; it comes from the checkpoint."""
 
     def seconds(self) -> float:
         return self.seconds_before + time.monotonic() - self._started
@@ -106,14 +106,14 @@ class Run:
             write_text(self._file, "".join(json.dumps(entry) + "\n" for entry in self.history))
 
     def finish(self, facts: Mapping[str, Any]) -> None:
-        """Write down beside the final weights which runs made them; `facts` describe this one."""
+        """Write `runs.json` to `final`; `facts` describe this run."""
         write_text(self.final / "runs.json", json.dumps([*self.origins, dict(facts)], indent=2))
 
     def _check_identity(self, identity: dict[str, Any]) -> None:
         file = self.folder / "identity.json"
-        known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else identity
-        if known != identity:
-            raise ValueError(f"{self.folder} was made with {known}, not {identity}: name a new folder")
+        stored = json.loads(file.read_text(encoding="utf-8")) if file.exists() else identity
+        if stored != identity:
+            raise ValueError(f"{self.folder} was made with {stored}, not {identity}: name a new folder")
         write_text(file, json.dumps(identity))
 
 

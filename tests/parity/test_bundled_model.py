@@ -52,11 +52,11 @@ Logits = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
 def test_the_manifest_lists_every_file_and_its_checksum() -> None:
-    found = {p.relative_to(MODEL).as_posix(): p for p in MODEL.rglob("*") if p.is_file()}
-    del found["manifest.json"]
+    files = {p.relative_to(MODEL).as_posix(): p for p in MODEL.rglob("*") if p.is_file()}
+    del files["manifest.json"]
     actual = {
         name: {"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "size": path.stat().st_size}
-        for name, path in found.items()
+        for name, path in files.items()
     }
     assert actual == MANIFEST["files"]
 
@@ -146,7 +146,7 @@ def test_the_graph_has_the_inputs_and_outputs_of_the_layout(session: EncoderSess
     assert set(session.outputs) == {*OUTPUT_NAMES, POOLED_NAME}
 
 
-def test_the_logits_tell_the_sentences_apart(session: EncoderSession, windows: list[Window]) -> None:
+def test_the_logits_differ_between_sentences(session: EncoderSession, windows: list[Window]) -> None:
     logits = flat(run(session, windows))
     assert np.isfinite(logits).all()
     assert logits.std() > 0.5
@@ -173,7 +173,7 @@ def test_one_and_two_threads_agree(session: EncoderSession, windows: list[Window
     np.testing.assert_allclose(flat(run(two, windows)), flat(run(session, windows)), atol=1e-4)
 
 
-def test_the_bundled_dial_promises_up_to_99_of_100() -> None:
+def test_the_bundled_calibration_promises_a_recall_of_up_to_99_percent() -> None:
     calibration = read_calibration(MODEL)
     assert calibration is not None
     assert sum(calibration.questions.values()) == len(calibration.scores) >= 500

@@ -20,7 +20,7 @@ LESSONS = (
     ("Read the log from its end", "When a build has failed and the reason is not clear."),
     ("Ask for the date of birth", "When a caller's identity has to be confirmed."),
 )
-ASKED = (
+QUERIES = (
     "Which architect constructed the old lighthouse?",
     "The totals are in euros here and in dollars there.",
     "I would like to be reimbursed for my plane ticket.",
@@ -35,31 +35,31 @@ def embedder() -> SentenceEmbedder:
 
 
 def test_vectors_have_length_one_and_do_not_depend_on_their_neighbours(embedder: SentenceEmbedder) -> None:
-    texts = [*ASKED, "", "word " * 1000, "Ärger mit \ud800 Zeichen 漢字"]
-    found = embedder.embed(texts)
-    assert found.shape == (len(texts), embedder.dimension)
-    assert found.dtype == np.float32
-    assert np.linalg.norm(found, axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-5)
-    for text, vector in zip(texts, found, strict=True):
+    texts = [*QUERIES, "", "word " * 1000, "Ärger mit \ud800 Zeichen 漢字"]
+    vectors = embedder.embed(texts)
+    assert vectors.shape == (len(texts), embedder.dimension)
+    assert vectors.dtype == np.float32
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-5)
+    for text, vector in zip(texts, vectors, strict=True):
         assert np.array_equal(embedder.embed([text])[0], vector)
     assert embedder.embed([]).shape == (0, embedder.dimension)
 
 
-def test_what_means_the_same_is_near(embedder: SentenceEmbedder) -> None:
+def test_texts_of_the_same_meaning_are_near(embedder: SentenceEmbedder) -> None:
     lessons = embedder.embed([f"{title}. {when}" for title, when in LESSONS])
-    nearest = (embedder.embed(ASKED) @ lessons.T).argmax(axis=1)
-    assert (nearest == np.arange(len(ASKED))).sum() >= len(ASKED) - 1
+    nearest = (embedder.embed(QUERIES) @ lessons.T).argmax(axis=1)
+    assert (nearest == np.arange(len(QUERIES))).sum() >= len(QUERIES) - 1
 
 
-def test_leading_numbers_hold_most_of_the_length(embedder: SentenceEmbedder) -> None:
-    found = embedder.embed([*ASKED, *(when for _, when in LESSONS)])
-    assert (found[:, :64] ** 2).sum(axis=1).mean() > 0.45  # evenly spread it would be a third
+def test_the_first_numbers_hold_most_of_the_length(embedder: SentenceEmbedder) -> None:
+    vectors = embedder.embed([*QUERIES, *(when for _, when in LESSONS)])
+    assert (vectors[:, :64] ** 2).sum(axis=1).mean() > 0.45  # evenly spread it would be a third
 
 
 def test_a_bank_needs_no_embedder_of_its_own(tmp_path: Path) -> None:
     bank = ExperienceBank(tmp_path / "bank.db")
     bank.add_all([Experience(title, when, "Do so.", "Some task.", success=True) for title, when in LESSONS])
-    assert bank.recall(ASKED[2], k=1)[0].experience.title == "Refund before cancelling"
+    assert bank.recall(QUERIES[2], k=1)[0].experience.title == "Refund before cancelling"
 
 
 def test_a_model_without_a_projection_says_so(tmp_path: Path) -> None:

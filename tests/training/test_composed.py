@@ -7,8 +7,8 @@ import random
 import pytest
 
 from tersely.text.sentences import split_units
-from training.selector.composed import MENTIONS, PLACEHOLDER, Mention, Mentions
-from training.selector.data import Group, GroupDocument
+from training.selector_model.composed import MENTIONS, PLACEHOLDER, Mention, Mentions
+from training.selector_model.groups import Group, GroupDocument
 
 
 def make_document(title: str | None, text: str, gold: int = 0) -> GroupDocument:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from training.selector.bandit import load_phase2_config
-from training.selector.config import load_config
+from training.selector_model.config import load_config
 from training.sources import SOURCES
 
 FOLDER = Path(__file__).resolve().parents[2] / "training" / "configs"
@@ -44,9 +44,9 @@ def test_phase2_configurations_parse_and_an_unknown_key_is_named(tmp_path: Path)
 @pytest.mark.parametrize("key", ["learning_rat", "base_modle", "negative"])
 def test_an_unknown_key_is_named(tmp_path: Path, key: str) -> None:
     text = CONFIGS[0].read_text(encoding="utf-8")
-    known = {"learning_rat": "learning_rate", "base_modle": "base_model", "negative": "negatives"}[key]
+    right = {"learning_rat": "learning_rate", "base_modle": "base_model", "negative": "negatives"}[key]
     path = tmp_path / "bad.toml"
-    path.write_text(text.replace(f"\n{known} =", f"\n{key} =", 1))
+    path.write_text(text.replace(f"\n{right} =", f"\n{key} =", 1))
     with pytest.raises(ValueError, match=f"unknown key '{key}'"):
         load_config(path)
 

@@ -22,8 +22,8 @@ from training.export.fit_fusion import (
     compute_idf,
     make_initial_fusion,
 )
-from training.selector.data import Group, GroupDocument
-from training.selector.validate import GroupScores
+from training.selector_model.groups import Group, GroupDocument
+from training.selector_model.scores import GroupScores
 
 
 def make_group(*labels: Sequence[int], source: str = "squad_train44", name: str = "1") -> Group:
@@ -114,8 +114,8 @@ def test_the_first_stage_recovers_the_useful_feature() -> None:
     layer = _fit_first(*make_questions(60, seed=1))
     others = np.delete(np.abs(layer.linear), USEFUL)
     assert layer.linear[USEFUL] > 5 * others.max()
-    fresh, cases = make_questions(60, seed=2)
-    best = [int(np.argmax(layer(rows))) for rows in fresh]
+    features, cases = make_questions(60, seed=2)
+    best = [int(np.argmax(layer(rows))) for rows in features]
     assert best == [int(np.argmax(c.labels)) for c in cases]
 
 
@@ -148,10 +148,10 @@ def test_before_the_fit_the_encoder_decides_alone() -> None:
 
 def test_no_question_is_scored_by_a_layer_that_was_fitted_on_it() -> None:
     cases = [make_case([1, 0], name=str(number)) for number in range(40)]
-    seen = _cross_fit(cases, set)
-    assert all(number not in part for number, part in enumerate(seen))
-    assert len({frozenset(part) for part in seen}) == 5
-    assert all(len(part) > len(cases) / 2 for part in seen)
+    parts = _cross_fit(cases, set)
+    assert all(number not in part for number, part in enumerate(parts))
+    assert len({frozenset(part) for part in parts}) == 5
+    assert all(len(part) > len(cases) / 2 for part in parts)
 
 
 def test_the_idf_matches_values_worked_by_hand() -> None:

@@ -24,8 +24,8 @@ from training.run import Run, read_runs
 from training.selector import phase2
 from training.selector import train as phase1
 from training.selector.bandit import Phase2
-from training.selector.data import read_groups, write_groups
-from training.selector.trained import load_weights
+from training.selector_model.groups import read_groups, write_groups
+from training.selector_model.trained import load_weights
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,10 @@ from tersely.embedding import SentenceEmbedder
 from tests.training.tiny import DATA, train_phase1
 from training.export.artifact import export_artifact
 from training.run import Run, read_runs
-from training.selector.config import SelectorConfig
-from training.selector.data import read_groups, write_groups
 from training.selector.train import train
-from training.selector.trained import load_weights
+from training.selector_model.config import SelectorConfig
+from training.selector_model.groups import read_groups, write_groups
+from training.selector_model.trained import load_weights
 
 
 @pytest.fixture(scope="module")

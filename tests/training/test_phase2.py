@@ -15,14 +15,14 @@ from training.export.artifact import export_artifact
 from training.run import Run, read_runs
 from training.selector.ablations import draw_few
 from training.selector.bandit import Phase2
-from training.selector.batching import WindowBuilder, make_batch
-from training.selector.config import SelectorConfig
-from training.selector.data import Group, read_groups
 from training.selector.environment import filter_answerable, get_feedback, make_observation
-from training.selector.model import SelectorModel, compute_logits
 from training.selector.phase2 import train_phase2
-from training.selector.trained import load_layout, load_trained
 from training.selector.trunk import Trunk
+from training.selector_model.batching import WindowBuilder, make_batch
+from training.selector_model.config import SelectorConfig
+from training.selector_model.groups import Group, read_groups
+from training.selector_model.model import SelectorModel, compute_logits
+from training.selector_model.trained import load_layout, load_trained
 
 
 @pytest.fixture(scope="module")
@@ -204,14 +204,14 @@ def test_the_filter_counts_the_questions_that_it_leaves_out(
     loaded: tuple[SelectorModel, Layout], groups: list[Group]
 ) -> None:
     single = [g for g in groups if g.source == "qed_nq"]
-    known, failing, lost = single[:3]
+    guessed, failing, lost = single[:3]
     reader = StringMatch(single, fails_on=failing.question)
     reader.answers[lost.question] = ["nowhere to be found"]
     find = reader.find
-    reader.find = lambda p: known.answers[0] if p.question == known.question else find(p)
+    reader.find = lambda p: guessed.answers[0] if p.question == guessed.question else find(p)
     builder = WindowBuilder(loaded[1], groups)
     kept, left_out = filter_answerable(reader, [make_observation(builder, g) for g in single])
-    assert {o.group.id for o in kept} == {g.id for g in single} - {known.id, failing.id, lost.id}
+    assert {o.group.id for o in kept} == {g.id for g in single} - {guessed.id, failing.id, lost.id}
     assert left_out == {"answered without any": 1, "reader failed": 1, "not answered with all sentences": 1}
 
 

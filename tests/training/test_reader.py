@@ -19,7 +19,7 @@ from training.reader.data import MarkedContext, draw_context, read_sources
 from training.reader.model import SpanModel, span_loss
 from training.reader.train import make_example
 from training.run import Run
-from training.selector.data import write_groups
+from training.selector_model.groups import write_groups
 
 
 def test_the_marked_span_is_the_answer(data: Path) -> None:

@@ -16,8 +16,8 @@ from tersely.selector.layout import OUTPUT_NAMES, POOLED_NAME
 from training.export.onnx import export_float
 from training.export.restore import restore
 from training.run import read_runs
-from training.selector.config import load_config
-from training.selector.trained import load_trained
+from training.selector_model.config import load_config
+from training.selector_model.trained import load_trained
 
 CONFIG = load_config(Path("training/configs/selector_mini.toml"))
 

@@ -14,9 +14,9 @@ from tersely.metrics import contains_answer
 from training.reader.train import ReaderConfig
 from training.run import Run
 from training.selector.bandit import Phase2Config
-from training.selector.config import DataConfig, SelectorConfig, TrainConfig
-from training.selector.data import Group, prepare_groups
 from training.selector.train import train
+from training.selector_model.config import DataConfig, SelectorConfig, TrainConfig
+from training.selector_model.groups import Group, prepare_groups
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused1]", "[unused2]")
 WORDS = (

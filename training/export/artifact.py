@@ -23,11 +23,11 @@ from training.export.embedding import write_projection
 from training.export.fit_fusion import choose_threshold, compute_idf, fit_fusion, make_initial_fusion
 from training.export.onnx import export_float, measure_parity
 from training.run import read_runs
-from training.selector.batching import WindowBuilder
-from training.selector.config import SelectorConfig
-from training.selector.data import Group, read_groups
-from training.selector.model import SelectorModel
-from training.selector.trained import load_layout, load_trained
+from training.selector_model.batching import WindowBuilder
+from training.selector_model.config import SelectorConfig
+from training.selector_model.groups import Group, read_groups
+from training.selector_model.model import SelectorModel
+from training.selector_model.trained import load_layout, load_trained
 
 MAX_TORCH_GAP = 1e-3
 """Largest difference of a logit between torch and ONNX float32 that is still rounding."""

@@ -14,7 +14,7 @@ import numpy as np
 from tersely.metrics import contains_answer
 from tersely.selector.calibration import Calibration
 from tersely.selector.fusion import sigmoid
-from training.selector.validate import GroupScores
+from training.selector_model.scores import GroupScores
 
 
 def build_calibration(scored: Sequence[GroupScores]) -> Calibration:

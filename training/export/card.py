@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from training.selector.config import SelectorConfig
+from training.selector_model.config import SelectorConfig
 from training.sources import render_sources
 
 

@@ -1,8 +1,8 @@
 """The embedding head of an artifact: one linear projection of the encoder's pooled hidden states.
 
-It starts as the ridge regression to all-MiniLM-L6-v2's embeddings, rotated to their principal axes, and
-then learns to find the passage of a question among others (InfoNCE over a batch, both ways), while the
-similarities inside a batch of any texts are held near MiniLM's.
+It starts as the ridge regression to all-MiniLM-L6-v2's embeddings, rotated to their principal axes. It then
+learns to find the passage of a question among others (InfoNCE over a batch, both ways). A penalty keeps the
+similarities inside a batch of any texts near MiniLM's.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tersely.embedding import PROJECTION, Pooler
 from tersely.errors import MissingDependencyError
 from tersely.runtime.artifacts import load_artifact
 from training.run import show_progress
-from training.selector.data import Group, GroupDocument
+from training.selector_model.groups import Group, GroupDocument
 
 DIMENSION = 192
 PAIRS = 6000
@@ -52,8 +52,8 @@ def write_projection(
 ) -> dict[str, Any] | None:
     """Fit the projection of the sealed artifact in `folder` and write it there.
 
-    Returns how well it retrieves the passages of held-out questions, beside MiniLM itself; None, and writes
-    nothing, without MiniLM's weights.
+    Returns how well it retrieves the passages of held-out questions, and how well MiniLM itself does.
+    Without MiniLM's weights it writes nothing and returns None.
     """
     try:
         find_weights()

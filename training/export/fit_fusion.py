@@ -36,8 +36,8 @@ from tersely.selector.matching import Floats
 from tersely.selector.selector import Selector
 from tersely.text.sentences import Unit
 from training.run import show_progress
-from training.selector.data import MULTI_HOP, Group
-from training.selector.validate import GroupScores, summarise
+from training.selector_model.groups import MULTI_HOP, Group
+from training.selector_model.scores import GroupScores, summarise
 
 FOLDS = 5
 HIDDEN = 4

@@ -18,9 +18,9 @@ import torch
 from numpy.typing import NDArray
 
 from tersely.runtime.artifacts import load_artifact
-from training.selector.config import SelectorConfig, load_config
-from training.selector.model import build_selector
-from training.selector.trained import save_trained
+from training.selector_model.config import SelectorConfig, load_config
+from training.selector_model.model import build_selector
+from training.selector_model.trained import save_trained
 
 OUTPUTS = ("keep_logits", "relevance_logits")
 PREFIX = "model."

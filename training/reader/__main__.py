@@ -28,7 +28,7 @@ from training.reader.data import Source, draw_context, read_sources
 from training.reader.model import export_span
 from training.reader.train import ReaderConfig, train
 from training.run import Run
-from training.selector.data import Part, read_groups
+from training.selector_model.groups import Part, read_groups
 
 
 def make_reader(

@@ -19,11 +19,11 @@ from tersely.metrics import Range
 from tersely.packing.render import join_documents, render_document
 from tersely.text.sentences import split_units
 from tersely.types import Document
-from training.selector.data import MULTI_HOP, LabelledDocument, Question, parse_question
+from training.selector_model.groups import MULTI_HOP, LabelledDocument, Question, parse_question
 
 SOURCES: tuple[str, ...] = ("squad_train44", "squadshifts_wiki", "qed_nq", "hotpotqa", "twowiki")
 NEGATIVES = 3
-"""Hard negatives beside a gold passage."""
+"""Hard negatives for each gold passage."""
 
 WHOLE, WITHOUT = 0.35, 0.15
 """Shares of examples with the gold passage alone, and with negatives alone; the rest is compressed."""

@@ -12,7 +12,7 @@ from benchmarks.shared.export import export_graph, make_dimension
 
 
 class SpanModel(nn.Module):
-    """Inputs (B, L) ids and mask; outputs start and end logits (B, L). Position 0 stands for "no answer"."""
+    """Inputs (B, L) ids and mask; outputs start and end logits (B, L). Position 0 means "no answer"."""
 
     def __init__(self, encoder: Any) -> None:
         super().__init__()
@@ -20,8 +20,8 @@ class SpanModel(nn.Module):
         self.span = nn.Linear(int(encoder.config.hidden_size), 2)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
-        states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        start, end = self.span(states).unbind(-1)
+        hidden = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        start, end = self.span(hidden).unbind(-1)
         return start, end
 
 

@@ -19,7 +19,7 @@ from training.optimisation import adamw, keep_freed_memory, set_learning_rate, t
 from training.reader.data import SOURCES, MarkedContext, Source, draw_context
 from training.reader.model import SpanModel, span_loss
 from training.run import Run, show_progress
-from training.selector.model import resolve_base
+from training.selector_model.model import resolve_base
 
 Example = tuple[SpanWindow, int, int]
 """A window and the positions of the answer's first and last token, 0 where it has none."""

@@ -12,9 +12,9 @@ from pathlib import Path
 from benchmarks.shared.tasks.rows import data_folder
 from training.export.artifact import export_artifact
 from training.run import Run, read_runs
-from training.selector.config import load_config
-from training.selector.data import has_groups, prepare_groups
 from training.selector.train import train
+from training.selector_model.config import load_config
+from training.selector_model.groups import has_groups, prepare_groups
 
 
 def main() -> None:

@@ -17,11 +17,11 @@ from typing import get_args
 from benchmarks.shared.readers import CachedReader, Reader, open_reader
 from training.run import Run
 from training.selector.bandit import Phase2Config, load_phase2_config
-from training.selector.batching import WindowBuilder
-from training.selector.data import Part, read_groups
 from training.selector.phase2 import train_phase2
 from training.selector.questions import Questions, draw_questions, load_questions
-from training.selector.trained import load_layout
+from training.selector_model.batching import WindowBuilder
+from training.selector_model.groups import Part, read_groups
+from training.selector_model.trained import load_layout
 
 ALPHAS = (0.65, 0.75, 0.85)
 

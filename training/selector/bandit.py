@@ -18,14 +18,14 @@ from benchmarks.shared.readers import Reader
 from training.checkpoint import Part
 from training.optimisation import adamw
 from training.run import show_progress
-from training.selector.batching import PART_TOKENS
-from training.selector.config import check_keys
 from training.selector.environment import Feedback, Observation, get_feedback
 from training.selector.losses import balanced_bce
-from training.selector.model import SelectorModel
 from training.selector.policy import advantages, divergence, log_likelihood, policy_loss, sample
 from training.selector.replay import ReplayBuffer
 from training.selector.trunk import Trunk
+from training.selector_model.batching import PART_TOKENS
+from training.selector_model.config import check_keys
+from training.selector_model.model import SelectorModel
 
 Strategy = Literal["hybrid", "rl", "sl"]
 

@@ -19,9 +19,9 @@ from tersely.metrics import is_correct
 from tersely.packing.render import join_documents, render_document
 from tersely.selector.layout import Window
 from tersely.types import Document
-from training.selector.batching import WindowBuilder
-from training.selector.data import Group
 from training.selector.policy import reward
+from training.selector_model.batching import WindowBuilder
+from training.selector_model.groups import Group
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,14 @@ def make_observation(builder: WindowBuilder, group: Group) -> Observation:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What the reader made of an action."""
+    """The reward of an action and what it follows from."""
 
     correct: bool
+    """Whether the reader answers right from the kept sentences."""
     rate: float
+    """tau: tokens kept over tokens given."""
     reward: float
+    """EFFCOMP eq. 2."""
 
 
 def get_feedback(

@@ -12,8 +12,8 @@ def balanced_bce(logits: Tensor, labels: Tensor) -> Tensor:
 
     Shapes (n,); labels of -1 are left out. A batch of one class falls back to plain cross-entropy.
     """
-    known = labels >= 0
-    logits, targets = logits[known], labels[known].float()
+    labelled = labels >= 0
+    logits, targets = logits[labelled], labels[labelled].float()
     positive = targets.sum()
     total = torch.tensor(float(targets.numel()), device=logits.device)
     if total == 0:

@@ -21,11 +21,11 @@ from training.checkpoint import resume, save_checkpoint
 from training.optimisation import keep_freed_memory
 from training.run import Run, read_runs
 from training.selector.bandit import Phase2, Phase2Config, load_phase2_config
-from training.selector.batching import WindowBuilder
-from training.selector.data import Part, read_groups, write_groups
 from training.selector.environment import Observation, make_observation
 from training.selector.questions import Questions, draw_questions, find_groups, load_questions
-from training.selector.trained import load_layout, load_trained, save_trained
+from training.selector_model.batching import WindowBuilder
+from training.selector_model.groups import Part, read_groups, write_groups
+from training.selector_model.trained import load_layout, load_trained, save_trained
 
 
 def train_phase2(

@@ -12,12 +12,12 @@ from pathlib import Path
 from benchmarks.shared.readers import Reader
 from tersely.metrics import contains_answer
 from training.run import show_progress, write_text
-from training.selector.batching import WindowBuilder
-from training.selector.data import MULTI_HOP, Group, Part
 from training.selector.environment import Observation, filter_answerable, make_observation
+from training.selector_model.batching import WindowBuilder
+from training.selector_model.groups import MULTI_HOP, Group, Part
 
 CHUNK = 256
-"""Most questions that the filter gives to the reader at once; where few are wanted, twice as many as that."""
+"""Most questions that the filter gives to the reader at once; at most twice the number to choose."""
 
 
 @dataclass(frozen=True, slots=True)

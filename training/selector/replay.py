@@ -33,9 +33,9 @@ class ReplayBuffer:
 
     def take_new(self) -> list[tuple[int, Tensor]]:
         """Questions and actions that were stored since the last call, in the order of the questions."""
-        taken = [(question, self._best[question][0]) for question in sorted(self._new)]
+        entries = [(question, self._best[question][0]) for question in sorted(self._new)]
         self._new.clear()
-        return taken
+        return entries
 
     def state_dict(self) -> dict[str, Any]:
         return {"best": dict(self._best), "new": set(self._new)}

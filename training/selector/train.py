@@ -23,7 +23,9 @@ from tersely.selector.layout import Layout
 from training.checkpoint import resume, save_checkpoint
 from training.optimisation import adamw, keep_freed_memory, precision, set_learning_rate, triangle
 from training.run import Run, read_runs, show_progress, write_text
-from training.selector.batching import (
+from training.selector.losses import balanced_bce, listwise
+from training.selector.validate import compute_selection_score, validate
+from training.selector_model.batching import (
     PART_TOKENS,
     Batch,
     Item,
@@ -32,12 +34,11 @@ from training.selector.batching import (
     draw_order,
     make_batch,
 )
-from training.selector.config import SelectorConfig
-from training.selector.data import read_groups
-from training.selector.losses import balanced_bce, listwise
-from training.selector.model import SelectorModel, build_selector, compute_logits
-from training.selector.trained import load_weights, save_trained
-from training.selector.validate import Metrics, compute_selection_score, validate
+from training.selector_model.config import SelectorConfig
+from training.selector_model.groups import read_groups
+from training.selector_model.model import SelectorModel, build_selector, compute_logits
+from training.selector_model.scores import Metrics
+from training.selector_model.trained import load_weights, save_trained
 
 
 def train(config: SelectorConfig, run: Run, *, start_from: Path | None = None) -> Metrics:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from tersely.selector.layout import Window, batches, collate
-from training.selector.model import SelectorModel
+from training.selector_model.model import SelectorModel
 
 
 def _skip(hidden_states: Tensor, *_: Any, **__: Any) -> Tensor:

@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoModel
 
 from tersely.selector.layout import Layout, LayoutConfig
 from training.checkpoint import save_whole
-from training.selector.model import SelectorModel
+from training.selector_model.model import SelectorModel
 
 
 def save_trained(model: SelectorModel, tokenizer: Any, layout: LayoutConfig, folder: Path) -> None:

@@ -21,7 +21,7 @@ from benchmarks.shared.tasks.rows import locate, read_rows
 from tersely.metrics import Range
 from tersely.text.sentences import split_units
 from training.run import write_text
-from training.selector.config import DataConfig
+from training.selector_model.config import DataConfig
 
 Part = Literal["train", "heldout"]
 """Groups to train on, and those kept for validation, for the fusion layer and for calibration."""

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from tersely.selector.layout import EncodedDocument, Ids, Layout, Window, batches, collate
-from training.selector.composed import Mentions
-from training.selector.config import DataConfig
-from training.selector.data import MULTI_HOP, Group
+from training.selector_model.composed import Mentions
+from training.selector_model.config import DataConfig
+from training.selector_model.groups import MULTI_HOP, Group
 
 PART_TOKENS = {"cpu": 2048, "cuda": 32768}
 """Most tokens of one forward pass on a device, padding included."""
@@ -45,7 +45,7 @@ class WindowBuilder:
         return self._ids[text]
 
     def augment(self, group: Group, config: DataConfig, rng: random.Random) -> Item:
-        """Windows and labels of a group, augmented as `config` says."""
+        """Windows and labels of a group, augmented at the rates of `config`."""
         documents, labels, gold = self._encode(group)
         question, evidence = group.question, None
         if rng.random() < config.untitled:
@@ -79,8 +79,7 @@ class WindowBuilder:
     def _take_evidence(
         self, documents: list[EncodedDocument], labels: list[list[int]], gold: list[int], rng: random.Random
     ) -> Ids | None:
-        """One supporting sentence becomes the evidence. Its document leaves; the other hops stay to be
-        found."""
+        """One supporting sentence becomes the evidence. Its document is removed; the other hops are to find."""
         places = [(i, j) for i, row in enumerate(labels) for j, y in enumerate(row) if y]
         if len({i for i, _ in places}) < 2:
             return None
@@ -171,7 +170,7 @@ def batch_groups(
     """Whole groups of `order` from `start`, at most `max_tokens` tokens a batch, and the place where the next
     batch starts. A larger group makes a batch of its own.
 
-    The augmentation of a group depends on seed, epoch and place alone, so that a pass can be taken up at any
+    The augmentation of a group depends on seed, epoch and place alone, so that a pass can be resumed at any
     batch.
     """
     batch: list[Item] = []

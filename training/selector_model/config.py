@@ -18,19 +18,19 @@ class DataConfig:
     questions: dict[str, int]
     """Most questions used of each set, drawn by the seed; the rest is left out."""
     heldout: dict[str, int]
-    """Questions of each set kept for validation and for the fusion layer; whole articles, never trained
+    """Questions of each set for validation and for the fusion layer: whole articles that are never trained
     on."""
     repeats: dict[str, int] = field(default_factory=dict[str, int])
-    """Times each question of a set is seen in one pass; 1 where nothing is said."""
+    """Times each question of a set is trained on in one pass; 1 for a set that is not listed."""
     negatives: int = 2
-    """Hard negatives beside each gold passage, for sets with one passage a question."""
+    """Hard negatives for each gold passage, in sets with one passage a question."""
     heldout_negatives: int = 19
     unanswerable: float = 0.1
-    """Share of groups that lose their gold passage and so have nothing to keep."""
+    """Share of groups that lose their gold passage, so that no sentence is to keep."""
     untitled: float = 0.15
     """Share of groups whose titles are removed, because many users have none."""
     evidence: float = 0.5
-    """Share of multi-hop groups read with one supporting sentence given and the others to find."""
+    """Share of multi-hop groups in which one supporting sentence is the evidence and the others are to find."""
     composed: float = 0.5
     """Share of the other groups, where the data allows it, that become composed questions (`composed.py`)."""
     neighbours: Neighbours = "mixed"

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from training.selector.data import Group, GroupDocument
+from training.selector_model.groups import Group, GroupDocument
 
 PLACEHOLDER = "it"
 LONGEST_NAME = 5

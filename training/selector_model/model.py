@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from transformers import AutoModel, AutoTokenizer
 
 from tersely.selector.layout import LayoutConfig
-from training.selector.batching import Batch
-from training.selector.config import SelectorConfig
+from training.selector_model.batching import Batch
+from training.selector_model.config import SelectorConfig
 
 
 class SelectorModel(nn.Module):
