@@ -79,7 +79,7 @@ class WindowBuilder:
     def _take_evidence(
         self, documents: list[EncodedDocument], labels: list[list[int]], gold: list[int], rng: random.Random
     ) -> Ids | None:
-        """One supporting sentence becomes the evidence. Its document is removed; the other hops are to find."""
+        """One supporting sentence becomes the evidence. Its document is removed; the other hops stay."""
         places = [(i, j) for i, row in enumerate(labels) for j, y in enumerate(row) if y]
         if len({i for i, _ in places}) < 2:
             return None
