@@ -43,9 +43,9 @@ class Clock:
         share = max(done, self.seconds() / self._limit) if self._limit else done
         return min(share, 1.0)
 
-    def minutes_left(self, share: float) -> float:
-        """An estimate, from the time that `share` of the run has taken; infinite for a share of zero."""
-        return self.seconds() * (1 - share) / share / 60 if share else float("inf")
+    def estimate_left(self, share: float) -> str:
+        """The minutes that are left when `share` of the run is done, as words for a progress bar."""
+        return f"{self.seconds() * (1 - share) / share / 60:.0f} min left" if share else "just started"
 
 
 class Run:

@@ -47,10 +47,10 @@ def test_with_a_limit_the_share_is_the_larger_of_work_and_time(now: list[float])
 
 def test_the_time_left_follows_from_the_share(now: list[float]) -> None:
     clock = Clock()
-    assert clock.minutes_left(0.0) == float("inf")
+    assert clock.estimate_left(0.0) == "just started"
     now[0] += 120
-    assert clock.minutes_left(0.25) == pytest.approx(6)
-    assert clock.minutes_left(1.0) == 0
+    assert clock.estimate_left(0.25) == "6 min left"
+    assert clock.estimate_left(1.0) == "0 min left"
 
 
 def test_the_history_is_read_again_without_an_unfinished_line(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def train(
             done += len(batch)
             run.record(contexts=done, share=share, loss=loss)
             bar.update(len(batch))
-            bar.set_postfix(loss=f"{loss:.3f}", run=f"{run.clock.minutes_left(share):.0f} min left")
+            bar.set_postfix(loss=f"{loss:.3f}", run=run.clock.estimate_left(share))
         place += size
         if place >= len(order):
             epoch, place = epoch + 1, 0

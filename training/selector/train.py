@@ -153,8 +153,8 @@ class Trainer:
             self.step += 1
             self.run.record(step=self.step, share=share, **losses)
             bar.update(count)
-            left = self.run.clock.minutes_left(share)
-            bar.set_postfix(loss=f"{losses['loss']:.3f}", step=self.step, run=f"{left:.0f} min left")
+            left = self.run.clock.estimate_left(share)
+            bar.set_postfix(loss=f"{losses['loss']:.3f}", step=self.step, run=left)
             if share >= 1.0:
                 self.is_over = True
                 break
