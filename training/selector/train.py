@@ -192,7 +192,8 @@ class Trainer:
         loss.backward()
         if self.accelerator.num_processes > 1:
             for parameter in self.model.parameters():
-                parameter.grad = reduce(parameter.grad, "mean")
+                if parameter.grad is not None:  # a pooler that nothing uses has none
+                    parameter.grad = reduce(parameter.grad, "mean")
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), c.max_grad_norm)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=False)

@@ -30,7 +30,7 @@ class DataConfig:
     untitled: float = 0.15
     """Share of groups whose titles are removed, because many users have none."""
     evidence: float = 0.5
-    """Share of multi-hop groups in which one supporting sentence is the evidence; the others are to be kept."""
+    """Share of multi-hop groups in which one supporting sentence is the evidence; the others are to keep."""
     composed: float = 0.5
     """Share of the other groups, where the data allows it, that become composed questions (`composed.py`)."""
     neighbours: Neighbours = "mixed"
