@@ -12,7 +12,7 @@ import torch
 from transformers import AutoModel
 
 from benchmarks.shared.readers import Prompt
-from benchmarks.shared.readers.extractive import ExtractiveReader, SpanLayout, collate, windows
+from benchmarks.shared.readers.extractive import ExtractiveReader, SpanLayout, collate, cut_windows
 from tests.training.tiny import make_reader_config
 from training.reader.__main__ import make_reader
 from training.reader.data import MarkedContext, draw_context, read_sources

@@ -64,7 +64,7 @@ def write_projection(
     rng = random.Random(seed)
     questions, passages, sentences = zip(*_draw_triples(training, rng), strict=True)
     texts = [*questions, *passages, *sentences]
-    pooled, targets = _pool_texts(pooler, texts), cached_embeddings(texts).astype(np.float64)
+    pooled, targets = _pool_texts(pooler, texts), embed_cached(texts).astype(np.float64)
     axes = np.linalg.svd(targets, full_matrices=False)[2][:DIMENSION].T
     projection = train_projection(fit_ridge(pooled, targets @ axes), pooled, targets, len(questions), seed)
     # Most of the length into the first numbers: the dot products stay as they are.
@@ -72,7 +72,7 @@ def write_projection(
     np.savez_compressed(folder / PROJECTION, projection=projection.astype(np.float16))
     pool, gold, queries = _make_pool(rng.sample(heldout, len(heldout)))
     own = [_normalise(_pool_texts(pooler, part) @ projection) for part in (queries, pool)]
-    theirs = [cached_embeddings(part) for part in (queries, pool)]
+    theirs = [embed_cached(part) for part in (queries, pool)]
     return {
         "dimension": projection.shape[1],
         "questions": len(queries),
@@ -118,7 +118,7 @@ def contrastive_loss(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 
 def reciprocal_rank(scores: NDArray[Any], gold: Sequence[set[int]]) -> float:
     """Mean reciprocal rank of the best gold passage, in percent; among equals it counts as the last."""
-    return round(float(100 * np.mean([1 / rank for rank in ranks(scores, gold)])), 1)
+    return round(float(100 * np.mean([1 / rank for rank in find_ranks(scores, gold)])), 1)
 
 
 def _draw_triples(groups: Sequence[Group], rng: random.Random) -> list[tuple[str, str, str]]:
@@ -129,16 +129,18 @@ def _draw_triples(groups: Sequence[Group], rng: random.Random) -> list[tuple[str
         if gold:
             document = rng.choice(gold)
             start, end = rng.choice(document.units)
-            triples.append((group.question, passage_text(document), document.text[start:end]))
+            triples.append(
+                (group.question, join_title(document.title, document.text), document.text[start:end])
+            )
     return triples[:PAIRS]
 
 
 def _make_pool(groups: Sequence[Group]) -> tuple[list[str], list[set[int]], list[str]]:
     """Passages, the gold ones of each question, and the questions."""
     chosen = [g for g in groups if _list_gold(g)][:HELD_OUT]
-    pool = sorted({passage_text(d) for g in chosen for d in g.documents})
+    pool = sorted({join_title(d.title, d.text) for g in chosen for d in g.documents})
     place = {text: i for i, text in enumerate(pool)}
-    gold = [{place[passage_text(d)] for d in _list_gold(g)} for g in chosen]
+    gold = [{place[join_title(d.title, d.text)] for d in _list_gold(g)} for g in chosen]
     return pool, gold, [g.question for g in chosen]
 
 

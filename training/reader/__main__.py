@@ -20,7 +20,7 @@ import torch
 from benchmarks.shared.export import quantise
 from benchmarks.shared.readers import Prompt
 from benchmarks.shared.readers.extractive import CONFIG, GRAPH, TOKENIZER, ExtractiveReader
-from benchmarks.shared.tasks.rows import data_folder
+from benchmarks.shared.tasks.rows import find_data_folder
 from tersely.metrics import exact_match, token_f1
 from training.checkpoint import remove_checkpoint
 from training.reader.card import render_card
@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=13)
     args = parser.parse_args()
     config = ReaderConfig(epochs=args.epochs, seed=args.seed)
-    metrics = make_reader(config, data_folder(args.data), args.selector, args.out, args.max_minutes)
+    metrics = make_reader(config, find_data_folder(args.data), args.selector, args.out, args.max_minutes)
     print(json.dumps(metrics))
 
 

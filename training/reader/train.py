@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from transformers import AutoModel, AutoTokenizer
 
 from benchmarks.shared.readers import Prompt
-from benchmarks.shared.readers.extractive import SpanLayout, SpanWindow, collate, windows
+from benchmarks.shared.readers.extractive import SpanLayout, SpanWindow, collate, cut_windows
 from training.checkpoint import resume, save_checkpoint
 from training.optimisation import adamw, keep_freed_memory, set_learning_rate, triangle
 from training.reader.data import SOURCES, MarkedContext, Source, draw_context
@@ -124,7 +124,7 @@ def make_example(
     """
     examples: list[Example] = []
     start, end = marked.answer or (0, 0)
-    for window in windows(tokenizer, layout, Prompt(marked.question, marked.context)):
+    for window in cut_windows(tokenizer, layout, Prompt(marked.question, marked.context)):
         inside = [i for i, (a, b) in enumerate(window.offsets) if a < end and start < b]
         if not inside:
             examples.append((window, 0, 0))

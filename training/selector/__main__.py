@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks.shared.tasks.rows import data_folder
+from benchmarks.shared.tasks.rows import find_data_folder
 from training.export.artifact import export_artifact
 from training.run import Run, read_runs
 from training.selector.train import train
@@ -29,7 +29,7 @@ def main() -> None:
     args = parser.parse_args()
     config = load_config(args.config)
     if args.stage in (None, "prepare") and not has_groups(args.out):
-        prepare_groups(data_folder(args.data), args.out, config.data, config.seed)
+        prepare_groups(find_data_folder(args.data), args.out, config.data, config.seed)
     if args.stage in (None, "train") and not (args.out / "final" / "validation.json").exists():
         train(config, Run(args.out, max_minutes=args.max_minutes), start_from=args.start_from)
     if args.stage in (None, "export"):
