@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from tersely.runtime.artifacts import load_artifact
+from tersely.selector.layout import check_layout_version
 from training.selector_model.config import SelectorConfig, load_config
 from training.selector_model.model import build_selector
 from training.selector_model.trained import save_trained
@@ -33,6 +34,7 @@ def restore(config: SelectorConfig, folder: Path | None, out: Path) -> None:
     Raises ValueError where the artifact is not one that `config` describes.
     """
     artifact = load_artifact(folder)
+    check_layout_version(artifact)
     model, tokenizer, layout = build_selector(config)
     if layout.to_dict() != artifact.config["layout"]:
         raise ValueError(f"{artifact.name} has another layout than {config.name}")
