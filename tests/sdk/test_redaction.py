@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tersely.memory.redaction import redact, redact_all
+from tersely.text.redaction import redact, redact_all
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from tersely.memory.redaction import redact, redact_all
         ("ghp_abcdefghijklmnopqrst12", "[redacted: token]"),
         ("Authorization: Bearer abcdef0123456789abcdef", "Authorization: Bearer [redacted: token]"),
         ("Authorization: Basic dXNlcjpwYXNzd29yZA==", "Authorization: Basic [redacted: token]"),
-        ("postgres://bob:hunter22@db/x", "postgres://[redacted: password]@db/x"),
+        ("postgres://bob:hunter22@db/x", "postgres://bob:[redacted: password]@db/x"),
         ('{"password": "hunter22"}', '{"password": "[redacted: secret]"}'),
         ("API_KEY=abc123def", "API_KEY=[redacted: secret]"),
         ("OPENAI_API_KEY=abc123def", "OPENAI_API_KEY=[redacted: secret]"),

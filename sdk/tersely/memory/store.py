@@ -15,7 +15,7 @@ from typing import Protocol
 
 from tersely.chat.messages import Json
 from tersely.errors import TerselyError
-from tersely.memory.redaction import redact, redact_all
+from tersely.text.redaction import redact, redact_all
 from tersely.runtime.database import BUSY_S, Database
 
 _MIGRATIONS = (
