@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
-from tersely.text.secrets import has_digit, is_no_placeholder, is_random, redact_forms
+from tersely.text.secrets import has_digit, is_basic, is_no_placeholder, is_random, redact_forms
 
 _HINT = re.compile(
     "pass(?:word|wd|phrase)?|Pass(?:word|wd|phrase)?|PASS(?:WORD|WD|PHRASE)?|pwd|Pwd|PWD|PAT|secret|Secret|SECRET|key|Key|KEY"
@@ -117,7 +117,7 @@ def _secret(name: re.Match[str], value: re.Match[str]) -> str | None:
 def _is_secret(name: re.Match[str], value: str, *, quoted: bool) -> bool:
     """Whether a value that is assigned to a name that promises a secret is one: "the secret: patience" is none."""
     if name["weak"] is not None:
-        return is_random(value) and len(value) >= 20 and is_no_placeholder(value)
+        return is_basic(value) or (is_random(value) and len(value) >= 20 and is_no_placeholder(value))
     if not has_digit(value) or len(value) < 6 or not is_no_placeholder(value) or _HOST.fullmatch(value):
         return False
     if value.isdigit():

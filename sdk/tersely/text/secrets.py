@@ -39,7 +39,7 @@ def _is_varied(text: str) -> bool:
     return has_digit(text) or changes(text) >= 2
 
 
-def _is_basic(text: str) -> bool:
+def is_basic(text: str) -> bool:
     """Whether a text is "name:password" in base64."""
     bare = text.rstrip("=")
     try:
@@ -52,7 +52,11 @@ def _is_key_body(text: str) -> bool:
     """Whether lines of base64, and nothing else, stand between the first and the last line of a key."""
     body = re.sub(r"-----(?:BEGIN|END) [^-]*-----", "", text)
     lines = re.split(r"(?:\\+[rn]|[\s\"'+,])+", body)
-    return is_no_placeholder("".join(lines)) and any(lines) and all(re.fullmatch(r"[\w/+=-]*|[\w-]+:|[\w-]+,[\w-]+", line) for line in lines)
+    return (
+        is_no_placeholder("".join(lines))
+        and any(lines)
+        and all(re.fullmatch(r"[\w/+=-]*|[\w-]+:|[\w-]+,[\w-]+", line) for line in lines)
+    )
 
 
 _MANUAL = re.compile(
@@ -107,11 +111,11 @@ def _prefixed(kind: str, prefixes: str, body: str = r"[\w-]{16,}") -> Rule:
 
 
 _KEY_FILE = _rule(
-        "private key",
-        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-(?!----)[^-]*)*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?",
-        "PRIVATE KEY",
-        check=_is_key_body,
-    )
+    "private key",
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-(?!----)[^-]*)*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?",
+    "PRIVATE KEY",
+    check=_is_key_body,
+)
 _FORMS = (
     _rule("token", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}", "eyJ"),
     _rule("api key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b", "AKIA", "ASIA"),
@@ -119,18 +123,23 @@ _FORMS = (
     _rule("api key", r"(?<![\w-])(?:sk|pk|rk)[-_](?=[\w-]{0,200}\d)[\w-]{16,}", "sk", "pk", "rk"),
     _prefixed(
         "token",
-        """ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glrt- hf_ api_org_ npm_ pypi- dckr_pat_ dckr_oat_ xoxa- xoxb- xoxe-
-        xoxp- xoxr- xoxs- glsa_ glc_ hvs. hvb. hvr. dop_v1_ doo_v1_ dor_v1_ pul- lin_api_ lin_oauth_ ntn_ nfp_ sbp_ shpat_
-        shpca_ shppa_ shpss_ pscale_pw_ CCIPAT_ bkua_ ya29. GOCSPX- aio_ sntryu_ ops_eyJ access_token$production$""",
-        r"[\w+/$-]{16,}=*",
+        """ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glrt- gldt- glptt- glcbt- glsoat- hf_ api_org_ npm_ pypi- rubygems_
+        CLOJARS_ dckr_pat_ dckr_oat_ xoxa- xoxb- xoxe- xoxe.xoxp- xoxp- xoxr- xoxs- xapp- glsa_ glc_ hvs. hvb. hvr. dapi dose.
+        dop_v1_ doo_v1_ dor_v1_ pul- lin_api_ lin_oauth_ ntn_ nfp_ sbp_ shpat_ shpca_ shppa_ shpss_ pscale_pw_ pscale_tkn_
+        pscale_oauth_ CCIPAT_ bkua_ ya29. 1//0 GOCSPX- aio_ sntryu_ sntrys_ ops_eyJ access_token$production$ figd_ r8_ sgp_
+        dp.pt. dp.st. dp.ct. tfp_ pnu_ CFPAT- sq0csp- sq0atp- ATATT3 HRKU- fio-u- pat-na1- pat-eu1- tskey-""",
+        r"[\w+/$.-]{16,}=*[0-9A-F]{0,8}",
     ),
     _prefixed(
         "api key",
-        """pplx- pcsk_ xai- whsec_ PMAK- NRAK- FLWSECK- rdme_ ico- key- sdk- access-production- access-sandbox- v1.0-
-        duffel_test_""",
+        """pplx- pcsk_ xai- gsk_ whsec_ PMAK- NRAK- FLWSECK- rdme_ ico- key- sdk- access-production- access-sandbox- v1.0-
+        duffel_test_ duffel_live_ sk_live_ sk_test_ rk_live_ rk_test_ lsv2_pt_ lsv2_sk_ xkeysib- sk-or-v1- AGE-SECRET-KEY-1""",
         r"[\w-]{24,}",
     ),
-    _prefixed("token", "ATBB EAAA EAAB AKCp EZAK ABSK oy2 cio", r"[\w+/-]{28,}=*"),
+    _prefixed("api key", "rzp_live_ rzp_test_", r"\w{14,}"),
+    _prefixed("token", "ATBB EAAA EAAB AKCp EZAK ABSK oy2 cio AKID", r"[\w+/-]{28,}=*"),
+    _prefixed("api key", "LTAI", r"\w{16,24}(?!\w)"),
+    _rule("token", r"(?<![\w.-])[MNO][\w-]{23,27}\.[\w-]{6,7}\.[\w-]{27,40}(?![\w.-])", ".", check=is_mixed),
     _rule("api key", r"\bSG\.[\w-]{16,32}\.[\w-]{16,64}", "SG."),
     _rule("api key", r"\bSK[0-9a-f]{32}\b", "SK"),
     _rule("api key", r"\b[0-9a-f]{32}-us\d{1,2}\b", "-us"),
@@ -155,8 +164,25 @@ _FORMS = (
         "token",
         r"(?<![A-Za-z0-9])(?<!\w[.-])(?:[A-Za-z0-9]{1,12}[-_]){0,3}?"
         r"(?:pat|key|token|tok|tkn|secret|sk|rk|api|live|prod|oauth|auth|pw|pat)(?:[-_][A-Za-z0-9]{1,10})?[-_]"
-        r"(?P<body>[A-Za-z0-9]{20,200})(?![A-Za-z0-9+/])",
-        *(["pat", "key", "token", "tok", "tkn", "secret", "sk", "rk", "api", "live", "prod", "oauth", "auth", "pw"]),
+        r"(?P<body>[A-Za-z0-9]{20,200})(?![A-Za-z0-9+/])[\w-]*",
+        *(
+            [
+                "pat",
+                "key",
+                "token",
+                "tok",
+                "tkn",
+                "secret",
+                "sk",
+                "rk",
+                "api",
+                "live",
+                "prod",
+                "oauth",
+                "auth",
+                "pw",
+            ]
+        ),
         check=is_random,
     ),
     _rule(
@@ -182,7 +208,7 @@ _PLACES = (
         *("earer ", "BEARER ", "oken ", "SSWS "),
         check=lambda text: _is_varied(text) and has_digit(text),
     ),
-    _rule("token", r"(?:Basic|basic|BASIC) (?P<secret>[\w+/]{12,}=*)", "asic ", "BASIC ", check=_is_basic),
+    _rule("token", r"(?:Basic|basic|BASIC) (?P<secret>[\w+/]{12,}=*)", "asic ", "BASIC ", check=is_basic),
     _rule(
         "password",
         r"(?:curl\b[^\n]{0,200}? (?:-u|--user)[ =]\\*[\"']?)[\w.@-]{1,64}:(?P<secret>[^\s\"'\\]{4,128})",
@@ -195,6 +221,12 @@ _PLACES = (
         r"(?P<secret>[^\s\"'\\]{4,128})",
         *("sshpass", "docker login", "mysql"),
         check=lambda text: _is_varied(text) and is_no_placeholder(text),
+    ),
+    _rule(
+        "password",
+        r"\blogin \S{1,64}\s{1,8}password (?P<secret>[^\s\"'\\\\]{4,128})",
+        "login ",
+        check=has_digit,
     ),
     _rule(
         "secret",
@@ -219,10 +251,9 @@ _RUN = re.compile(
 def redact_forms(text: str) -> str:
     """The text without the secrets that their form or their place gives away."""
     text = _KEY_FILE.apply(text)
-    text = _RUN.sub(_redact_run, text)
     for rule in _PLACES:
         text = rule.apply(text)
-    return text
+    return _RUN.sub(_redact_run, text)
 
 
 def _redact_run(match: re.Match[str]) -> str:
