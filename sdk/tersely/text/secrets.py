@@ -1,4 +1,7 @@
-"""What keys, tokens and passwords look like: the forms of their providers, and the places where they stand."""
+"""What keys, tokens and passwords look like: the forms that providers give them, and where they stand.
+
+Every pattern takes linear time: what repeats without a bound begins where the repeated part cannot.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,16 @@ from dataclasses import dataclass
 Check = Callable[[str], bool]
 
 _CHANGE = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
-"""Where letters in lower case, letters in upper case and digits change places. "Aa" is none: CamelCase has it too."""
+"""Where lower case, upper case and digits follow one another. "Aa" is left out: CamelCase has it too."""
 
 
 def changes(text: str) -> int:
-    """How often lower case, upper case and digits change places; in random text for every second or third character."""
+    """How often lower case, upper case and digits follow one another: in random text at every third place."""
     return len(_CHANGE.findall(text))
 
 
 def has_digit(text: str) -> bool:
-    return any(c.isdigit() for c in text)
+    return re.search(r"\d", text) is not None
 
 
 def is_random(text: str) -> bool:
@@ -53,13 +56,13 @@ def _is_key_body(text: str) -> bool:
     body = re.sub(r"-----(?:BEGIN|END) [^-]*-----", "", text)
     lines = re.split(r"(?:\\+[rn]|[\s\"'+,])+", body)
     return (
-        is_no_placeholder("".join(lines))
+        not is_placeholder("".join(lines))
         and any(lines)
         and all(re.fullmatch(r"[\w/+=-]*|[\w-]+:|[\w-]+,[\w-]+", line) for line in lines)
     )
 
 
-_MANUAL = re.compile(
+_PLACEHOLDER = re.compile(
     r"""(?xi) [x*.\#_-]+ | [<$%{\[].* | .*(?:\$\{|\{\{|%\(|\.\.\.).*
     | (?:(?:my|your|the|some|new|old|db|user|test|super)?[-_]?)
       (?:pass(?:word|wd|phrase)?|pwd?|secret|token|(?:api)?[-_]?key|guest|user(?:name)?|host|changeme|example|foo|bar|value
@@ -67,9 +70,9 @@ _MANUAL = re.compile(
 )
 
 
-def is_no_placeholder(text: str) -> bool:
-    """Whether a text is not what manuals put in the place of a secret."""
-    return _MANUAL.fullmatch(text) is None
+def is_placeholder(text: str) -> bool:
+    """Whether a text is what manuals put in the place of a secret."""
+    return _PLACEHOLDER.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,86 +113,85 @@ def _prefixed(kind: str, prefixes: str, body: str = r"[\w-]{16,}") -> Rule:
     return _rule(kind, rf"(?<![A-Za-z0-9])(?<!\w-)(?:{form}){body}", *words, check=_is_varied)
 
 
+_TOKENS = """
+    ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glrt- gldt- glptt- glcbt- glsoat- hf_ api_org_ npm_
+    pypi- rubygems_ CLOJARS_ dckr_pat_ dckr_oat_ xoxa- xoxb- xoxe- xoxe.xoxp- xoxp- xoxr- xoxs- xapp-
+    glsa_ glc_ hvs. hvb. hvr. dapi dop_v1_ doo_v1_ dor_v1_ pul- lin_api_ lin_oauth_ ntn_ nfp_ sbp_
+    shpat_ shpca_ shppa_ shpss_ pscale_pw_ pscale_tkn_ pscale_oauth_ CCIPAT_ bkua_ ya29. 1//0 GOCSPX-
+    aio_ sntryu_ sntrys_ ops_eyJ figd_ r8_ sgp_ dp.pt. dp.st. dp.ct. tfp_ pnu_ CFPAT- sq0csp- sq0atp-
+    ATATT3 HRKU- fio-u- pat-na1- pat-eu1- tskey- access_token$production$
+"""
+_API_KEYS = """
+    pplx- pcsk_ xai- gsk_ whsec_ PMAK- NRAK- FLWSECK- rdme_ ico- key- sdk- access-production-
+    access-sandbox- v1.0- duffel_test_ duffel_live_ sk_live_ sk_test_ rk_live_ rk_test_ lsv2_pt_
+    lsv2_sk_ xkeysib- AGE-SECRET-KEY-1
+"""
+_PROMISES = (
+    "pat",
+    "key",
+    "token",
+    "tok",
+    "tkn",
+    "secret",
+    "sk",
+    "rk",
+    "api",
+    "live",
+    "prod",
+    "oauth",
+    "auth",
+)
+
 _KEY_FILE = _rule(
     "private key",
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-(?!----)[^-]*)*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?",
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-(?!----)[^-]*)*"
+    r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?",
     "PRIVATE KEY",
     check=_is_key_body,
 )
 _FORMS = (
-    _rule("token", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}", "eyJ"),
+    _rule("token", r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}", "eyJ"),
     _rule("api key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b", "AKIA", "ASIA"),
-    _rule("api key", r"\bAIza[\w-]{35}", "AIza"),
+    _rule("api key", r"\bAIza[\w-]{35}(?![\w-])", "AIza"),
     _rule("api key", r"(?<![\w-])(?:sk|pk|rk)[-_](?=[\w-]{0,200}\d)[\w-]{16,}", "sk", "pk", "rk"),
-    _prefixed(
-        "token",
-        """ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glrt- gldt- glptt- glcbt- glsoat- hf_ api_org_ npm_ pypi- rubygems_
-        CLOJARS_ dckr_pat_ dckr_oat_ xoxa- xoxb- xoxe- xoxe.xoxp- xoxp- xoxr- xoxs- xapp- glsa_ glc_ hvs. hvb. hvr. dapi dose.
-        dop_v1_ doo_v1_ dor_v1_ pul- lin_api_ lin_oauth_ ntn_ nfp_ sbp_ shpat_ shpca_ shppa_ shpss_ pscale_pw_ pscale_tkn_
-        pscale_oauth_ CCIPAT_ bkua_ ya29. 1//0 GOCSPX- aio_ sntryu_ sntrys_ ops_eyJ access_token$production$ figd_ r8_ sgp_
-        dp.pt. dp.st. dp.ct. tfp_ pnu_ CFPAT- sq0csp- sq0atp- ATATT3 HRKU- fio-u- pat-na1- pat-eu1- tskey-""",
-        r"[\w+/$.-]{16,}=*[0-9A-F]{0,8}",
-    ),
-    _prefixed(
-        "api key",
-        """pplx- pcsk_ xai- gsk_ whsec_ PMAK- NRAK- FLWSECK- rdme_ ico- key- sdk- access-production- access-sandbox- v1.0-
-        duffel_test_ duffel_live_ sk_live_ sk_test_ rk_live_ rk_test_ lsv2_pt_ lsv2_sk_ xkeysib- sk-or-v1- AGE-SECRET-KEY-1""",
-        r"[\w-]{24,}",
-    ),
+    _prefixed("token", _TOKENS, r"[\w+/$.-]{15,}[\w+/$-](?:=[0-9A-F]{8}\b|=*)"),
+    _prefixed("api key", _API_KEYS, r"[\w-]{24,}"),
     _prefixed("api key", "rzp_live_ rzp_test_", r"\w{14,}"),
-    _prefixed("token", "ATBB EAAA EAAB AKCp EZAK ABSK oy2 cio AKID", r"[\w+/-]{28,}=*"),
     _prefixed("api key", "LTAI", r"\w{16,24}(?!\w)"),
-    _rule("token", r"(?<![\w.-])[MNO][\w-]{23,27}\.[\w-]{6,7}\.[\w-]{27,40}(?![\w.-])", ".", check=is_mixed),
-    _rule("api key", r"\bSG\.[\w-]{16,32}\.[\w-]{16,64}", "SG."),
+    _prefixed("token", "ATBB EAAA EAAB AKCp EZAK ABSK oy2 cio AKID", r"[\w+/-]{28,}=*"),
+    _rule("token", r"(?<![\w.-])[MNO][\w-]{23,27}\.[\w-]{6,7}\.[\w-]{27,40}(?![\w-])", ".", check=is_mixed),
+    _rule("api key", r"\bSG\.[\w-]{16,32}\.[\w-]{16,64}(?![\w-])", "SG."),
     _rule("api key", r"\bSK[0-9a-f]{32}\b", "SK"),
     _rule("api key", r"\b[0-9a-f]{32}-us\d{1,2}\b", "-us"),
     _rule("api key", r"\b[0-9a-f]{36}FFFFNRAL\b", "FFFFNRAL"),
-    _rule("token", r"\bdt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}", "dt0c01."),
+    _rule("token", r"\bdt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}\b", "dt0c01."),
     _rule("token", r"(?<![\w.])sl\.[\w-]{100,}", "sl."),
-    _rule("token", r"\bpat\w{14}\.[0-9a-f]{64}", "pat"),
+    _rule("token", r"\bpat\w{14}\.[0-9a-f]{64}\b", "pat"),
     _rule("token", r"\bfm[12]_[\w+/=-]{20,}", "fm1_", "fm2_"),
     _rule("token", r"\b\w{14}\.atlasv1\.[\w-]{40,}", ".atlasv1."),
     _rule("token", r"\b\d{8,10}:AA[\w-]{33}(?![\w-])", ":AA"),
     _rule("token", r"\b1/\d{16}:[0-9a-f]{32}\b", "1/"),
-    _rule("secret", r"(?<![\w~.-])[\w~.]{3}\dQ~[\w~.-]{31,34}", "Q~"),
+    _rule("secret", r"(?<![\w~.-])[\w~.]{3}\dQ~[\w~.-]{31,34}(?![\w~-])", "Q~"),
     _rule(
         "webhook",
         r"https://(?:discord(?:app)?\.com/api/webhooks/\d+|hooks\.slack\.com/(?:services|workflows|triggers)"
-        r"|hooks\.zapier\.com/hooks/catch|[\w.-]+\.webhook\.office\.com/webhookb2)/(?P<secret>[\w@/-]{8,})",
+        r"|hooks\.zapier\.com/hooks/catch|[\w.-]{1,99}\.webhook\.office\.com/webhookb2)/(?P<secret>[\w@/-]{8,})",
         "hook",
         check=has_digit,
     ),
     # Providers that are not named above: a word that promises a secret, or a long random body.
     _rule(
         "token",
-        r"(?<![A-Za-z0-9])(?<!\w[.-])(?:[A-Za-z0-9]{1,12}[-_]){0,3}?"
-        r"(?:pat|key|token|tok|tkn|secret|sk|rk|api|live|prod|oauth|auth|pw|pat)(?:[-_][A-Za-z0-9]{1,10})?[-_]"
-        r"(?P<body>[A-Za-z0-9]{20,200})(?![A-Za-z0-9+/])[\w-]*",
-        *(
-            [
-                "pat",
-                "key",
-                "token",
-                "tok",
-                "tkn",
-                "secret",
-                "sk",
-                "rk",
-                "api",
-                "live",
-                "prod",
-                "oauth",
-                "auth",
-                "pw",
-            ]
-        ),
+        rf"(?<![A-Za-z0-9])(?<!\w[.-])(?:[A-Za-z0-9]{{1,12}}[-_]){{0,3}}?(?:{'|'.join(_PROMISES)})"
+        r"(?:[-_][A-Za-z0-9]{1,10})?[-_](?P<body>[A-Za-z0-9]{20,200})(?![A-Za-z0-9+/])[\w-]*",
+        *_PROMISES,
         check=is_random,
     ),
     _rule(
         "token",
         r"(?<![\w.+/=~-])(?!sha|SHA|md5)[A-Za-z][A-Za-z0-9]{1,11}[-_.](?:[a-z0-9]{1,10}[-_.]){0,2}"
-        r"(?P<body>[\w-]{32,250})(?![\w+/=])",
-        *("-", "_", "."),
+        r"(?P<body>[\w-]{32,250})(?![\w+/=-])",
+        *"-_.",
         check=is_mixed,
     ),
 )
@@ -197,9 +199,9 @@ _FORMS = (
 _PLACES = (
     _rule(
         "password",
-        r"(?<=://)[^\s:/@\"'<>]{0,64}:(?!\[redacted: )(?P<secret>[^\s/@\"'<>]{1,128})(?=@)",
+        r"(?<=://)[^\s:/@\"'<>]{0,64}:(?P<secret>[^\s/@\"'<>]{1,128})(?=@)",
         "://",
-        check=lambda text: is_no_placeholder(text) and (has_digit(text) or len(text) >= 8),
+        check=lambda text: not is_placeholder(text) and (has_digit(text) or len(text) >= 8),
     ),
     _rule("token", r"(?<=://)(?P<secret>[\w-]{20,})(?=(?::x-oauth-basic)?@)", "://", check=is_random),
     _rule(
@@ -213,20 +215,20 @@ _PLACES = (
         "password",
         r"(?:curl\b[^\n]{0,200}? (?:-u|--user)[ =]\\*[\"']?)[\w.@-]{1,64}:(?P<secret>[^\s\"'\\]{4,128})",
         "curl",
-        check=is_no_placeholder,
+        check=lambda text: not is_placeholder(text),
     ),
     _rule(
         "password",
         r"(?:sshpass|docker login\b[^\n]{0,100}?|mysql(?:dump|admin)?\b[^\n]{0,100}?) -p ?\\*[\"']?"
         r"(?P<secret>[^\s\"'\\]{4,128})",
         *("sshpass", "docker login", "mysql"),
-        check=lambda text: _is_varied(text) and is_no_placeholder(text),
+        check=lambda text: _is_varied(text) and not is_placeholder(text),
     ),
     _rule(
         "password",
         r"\blogin \S{1,64}\s{1,8}password (?P<secret>[^\s\"'\\\\]{4,128})",
         "login ",
-        check=has_digit,
+        check=lambda text: has_digit(text) and not is_placeholder(text),
     ),
     _rule(
         "secret",
@@ -236,16 +238,16 @@ _PLACES = (
     _rule("secret", r"[?&;](?:sig|signature)=(?P<secret>[\w%+/-]{20,})", "sig", check=is_random),
     _rule(
         "secret",
-        r"(?:(?:mnemonic|Mnemonic|MNEMONIC|seed|Seed|SEED)(?:[ _]?(?i:phrase))?\\*[\"']?\s{0,2}(?:[:=]|is)\s{0,2}\\*[\"']?)"
+        r"(?:mnemonic|Mnemonic|MNEMONIC|seed|Seed|SEED)(?:[ _]?(?i:phrase))?"
+        r"\\{0,3}[\"']?\s{0,2}(?:[:=]|is)\s{0,2}\\{0,3}[\"']?"
         r"(?P<secret>[a-z]{3,8}(?: [a-z]{3,8}){11,23})\b",
         *("nemonic", "NEMONIC", "seed", "Seed", "SEED"),
     ),
 )
 
 _RUN_CHARACTERS = r"\w.~+/=$:@-"
-_RUN = re.compile(
-    rf"(?:(?<=\\)[nrt]|(?<![{_RUN_CHARACTERS}]))(?P<run>[{_RUN_CHARACTERS}]{{20,}})"  # "\n" in JSON is no part of it
-)
+_RUN = re.compile(rf"(?:(?<=\\)[nrt]|(?<![{_RUN_CHARACTERS}]))(?P<run>[{_RUN_CHARACTERS}]{{20,}})")
+"""What may hold a token. The "n" of "\\n" in JSON is no part of it."""
 
 
 def redact_forms(text: str) -> str:
