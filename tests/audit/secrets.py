@@ -4,8 +4,8 @@ python -m tests.audit.secrets                     # recall by kind, held-out kin
 python -m tests.audit.secrets --lines 2000000     # false alarms on more lines
 
 Every kind is put into log lines, tool results, chats and code. A secret is caught where no eight characters
-in a row of it are left. Secrets are made at run time from a seed (secrets_formats.py, secrets_lines.py). A false
-alarm is a line that redaction changes, although some of them do hold passwords of examples: see `--show`.
+in a row of it are left. Secrets are made at run time from a seed (secrets_formats.py, secrets_lines.py). A
+false alarm is a line that redaction changes, although some do hold passwords of examples: see `--show`.
 """
 
 from __future__ import annotations

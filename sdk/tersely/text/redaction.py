@@ -29,8 +29,8 @@ _NAME = re.compile(
           | (?:access|api|auth|bearer|client|id|refresh|private|session|security)[_ -]?token | authtoken
           | j?sessionid | phpsessid )
       # not next_page_token
-      | (?: (?<![a-z0-9_]) | (?<=\\[nrt]) | (?-i:(?<=[A-Z0-9]_)(?=TOKEN|PAT)) ) (?: token | (?-i:PAT) )
-      | (?P<weak> (?-i:(?<=[A-Z0-9]_)KEY) | (?<![a-z0-9])(?:auth|credentials?)
+      | (?: (?<![a-z0-9_]) | (?<=\\[nrt]) | (?-i:(?<=[A-Z0-9]_)(?=TOKEN)) ) token
+      | (?P<weak> (?-i:(?<=[A-Z0-9]_)(?:KEY|PAT)) | (?<![a-z0-9])(?:auth|credentials?)
           | (?<!page_)(?<!next_)(?<!prev_)(?<!sync_)(?<!tion_)(?<=[a-z0-9]_)token ) )
     \Z"""
 )
@@ -46,7 +46,7 @@ _VALUE = re.compile(
     """
 )
 _CODE = re.compile(
-    r"""(?ix) [a-z_$][\w$]*(?:(?:\.|->|::|\?\.)[a-z_$][\w$]*)+ | .*://.* | /.*/.*
+    r"""(?ix) [a-z_$][\w$]*(?:(?:\.|->|::|\?\.)[a-z_$][\w$]*)+ | .*://.* | /.*/.* | \w+[*+/%]\w+
     | .*(?:pass|pwd|secret|token|key|auth|user|name|arg|value|param|ascii|bit|byte).*
     | .*(?:sha\d|md\d|utf|base\d|aes|rsa|x509).*
     """

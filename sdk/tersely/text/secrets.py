@@ -17,6 +17,9 @@ _CHANGE = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
 """Where lower case, upper case and digits follow one another. "Aa" is left out: CamelCase has it too."""
 
 
+_HEXADECIMAL = re.compile(r"[0-9a-f]{24}")
+
+
 def changes(text: str) -> int:
     """How often lower case, upper case and digits follow one another: in random text at every third place."""
     return len(_CHANGE.findall(text))
@@ -28,14 +31,14 @@ def has_digit(text: str) -> bool:
 
 def is_random(text: str) -> bool:
     """Whether a text of 16 characters or more has the look of random letters and digits."""
-    least = 0.1 if re.fullmatch(r"[0-9a-f-]{32,}", text) else 0.2
+    least = 0.1 if re.fullmatch(r"[0-9a-f-]{32,}", text) else 0.21
     return len(text) >= 16 and has_digit(text) and changes(text) >= least * len(text)
 
 
 def is_mixed(text: str) -> bool:
     """Whether a text has the look of random letters of both cases and digits: no hash, no UUID, no name."""
     counts = sum(map(str.isdigit, text)), sum(map(str.isupper, text)), sum(map(str.islower, text))
-    return min(counts) >= 3 and changes(text) >= 0.25 * len(text)
+    return min(counts) >= 3 and changes(text) >= 0.25 * len(text) and not _HEXADECIMAL.search(text)
 
 
 def _is_varied(text: str) -> bool:
@@ -46,9 +49,10 @@ def is_basic(text: str) -> bool:
     """Whether a text is "name:password" in base64."""
     bare = text.rstrip("=")
     try:
-        return b":" in base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
+        decoded = base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True).decode()
     except (binascii.Error, ValueError):
         return False
+    return ":" in decoded and decoded.isprintable()
 
 
 def _is_key_body(text: str) -> bool:
@@ -58,13 +62,13 @@ def _is_key_body(text: str) -> bool:
     return (
         not is_placeholder("".join(lines))
         and any(lines)
-        and all(re.fullmatch(r"[\w/+=-]*|[\w-]+:|[\w-]+,[\w-]+", line) for line in lines)
+        and all(re.fullmatch(r"[A-Za-z0-9/+]*={0,2}|[\w-]+:|[A-Z0-9]+-[A-Z0-9-]+", line) for line in lines)
     )
 
 
 _PLACEHOLDER = re.compile(
-    r"""(?xi) [x*.\#_-]+ | [<$%{\[].* | .*(?:\$\{|\{\{|%\(|\.\.\.).*
-    | (?:(?:my|your|the|some|new|old|db|user|test|super)?[-_]?)
+    r"""(?xi) [x*.\#_-]+ | \#[0-9a-f]{3,8} | [<$%{\[].* | .*(?:\$\{|\{\{|%\(|\.\.\.).*
+    | (?:(?:my|your|the|some|new|old|db|user|test|super|fake|top)?[-_]?)
       (?:pass(?:word|wd|phrase)?|pwd?|secret|token|(?:api)?[-_]?key|guest|user(?:name)?|host|changeme|example|foo|bar|value
          |string|none|null|true|false|redacted|hidden|masked|dummy|placeholder) [-_]?(?:here|\d)?"""
 )
@@ -113,14 +117,17 @@ def _prefixed(kind: str, prefixes: str, body: str = r"[\w-]{16,}") -> Rule:
     return _rule(kind, rf"(?<![A-Za-z0-9])(?<!\w-)(?:{form}){body}", *words, check=_is_varied)
 
 
-_TOKENS = """
-    ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glrt- gldt- glptt- glcbt- glsoat- hf_ api_org_ npm_
-    pypi- rubygems_ CLOJARS_ dckr_pat_ dckr_oat_ xoxa- xoxb- xoxe- xoxe.xoxp- xoxp- xoxr- xoxs- xapp-
-    glsa_ glc_ hvs. hvb. hvr. dapi dop_v1_ doo_v1_ dor_v1_ pul- lin_api_ lin_oauth_ ntn_ nfp_ sbp_
-    shpat_ shpca_ shppa_ shpss_ pscale_pw_ pscale_tkn_ pscale_oauth_ CCIPAT_ bkua_ ya29. 1//0 GOCSPX-
-    aio_ sntryu_ sntrys_ ops_eyJ figd_ r8_ sgp_ dp.pt. dp.st. dp.ct. tfp_ pnu_ CFPAT- sq0csp- sq0atp-
-    ATATT3 HRKU- fio-u- pat-na1- pat-eu1- tskey- access_token$production$
+_PLAIN_TOKENS = """
+    ghp_ gho_ ghu_ ghs_ ghr_ hf_ api_org_ npm_ rubygems_ CLOJARS_ dapi dop_v1_ doo_v1_ dor_v1_ pul-
+    lin_api_ lin_oauth_ ntn_ nfp_ sbp_ shpat_ shpca_ shppa_ shpss_ bkua_ sntryu_ r8_ pnu_
 """
+_TOKENS = """
+    github_pat_ glpat- glrt- gldt- glptt- glcbt- glsoat- pypi- dckr_pat_ dckr_oat_ xoxa- xoxb- xoxe-
+    xoxp- xoxr- xoxs- xapp- glsa_ glc_ pscale_pw_ pscale_tkn_ pscale_oauth_ CCIPAT_ 1//0 GOCSPX-
+    aio_ sntrys_ ops_eyJ figd_ sgp_ tfp_ CFPAT- sq0csp- sq0atp- ATATT3 HRKU- fio-u- pat-na1-
+    pat-eu1- tskey- access_token$production$
+"""
+_DOTTED_TOKENS = "ya29. hvs. hvb. hvr. dp.pt. dp.st. dp.ct. xoxe.xoxp-"
 _API_KEYS = """
     pplx- pcsk_ xai- gsk_ whsec_ PMAK- NRAK- FLWSECK- rdme_ ico- key- sdk- access-production-
     access-sandbox- v1.0- duffel_test_ duffel_live_ sk_live_ sk_test_ rk_live_ rk_test_ lsv2_pt_
@@ -153,8 +160,12 @@ _FORMS = (
     _rule("token", r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}", "eyJ"),
     _rule("api key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b", "AKIA", "ASIA"),
     _rule("api key", r"\bAIza[\w-]{35}(?![\w-])", "AIza"),
-    _rule("api key", r"(?<![\w-])(?:sk|pk|rk)[-_](?=[\w-]{0,200}\d)[\w-]{16,}", "sk", "pk", "rk"),
-    _prefixed("token", _TOKENS, r"[\w+/$.-]{15,}[\w+/$-](?:=[0-9A-F]{8}\b|=*)"),
+    _rule(
+        "api key", r"(?<![\w-])(?:sk|pk|rk)[-_](?!ecdsa-|ssh-)(?=[\w-]{0,200}\d)[\w-]{16,}", "sk", "pk", "rk"
+    ),
+    _prefixed("token", _PLAIN_TOKENS, r"[A-Za-z0-9]{20,}"),
+    _prefixed("token", _TOKENS, r"[\w+/$-]{16,}(?:=[0-9A-F]{8}\b|=*)"),
+    _prefixed("token", _DOTTED_TOKENS, r"[\w.-]{19,}[\w-]"),
     _prefixed("api key", _API_KEYS, r"[\w-]{24,}"),
     _prefixed("api key", "rzp_live_ rzp_test_", r"\w{14,}"),
     _prefixed("api key", "LTAI", r"\w{16,24}(?!\w)"),
@@ -203,7 +214,7 @@ _PLACES = (
         "://",
         check=lambda text: not is_placeholder(text) and (has_digit(text) or len(text) >= 8),
     ),
-    _rule("token", r"(?<=://)(?P<secret>[\w-]{20,})(?=(?::x-oauth-basic)?@)", "://", check=is_random),
+    _rule("token", r"(?<=https://)(?P<secret>[\w-]{20,})(?=(?::x-oauth-basic)?@)", "://", check=is_random),
     _rule(
         "token",
         r"(?:Bearer|bearer|BEARER|Token|token|SSWS) (?P<secret>[\w.~+/-]{16,}=*)",
