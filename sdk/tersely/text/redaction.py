@@ -2,7 +2,8 @@
 
 The rules are our own, because no library that can be had finds 95 % of the kinds of secrets in
 tests/audit/secrets.py: detect-secrets finds 16 %, Kingfisher 47 %, gitleaks 50 % and redact-secret 58 %.
-Kingfisher and gitleaks are programs of 45 and 22 MB, redact-secret is a beta, detect-secrets needs six more.
+Kingfisher and gitleaks are programs of 45 and 22 MB, redact-secret is a beta, and detect-secrets
+needs six more packages.
 
 A secret is known by its form or its place (tersely.text.secrets), or by the name in front of it (here).
 """
