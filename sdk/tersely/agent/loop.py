@@ -46,6 +46,7 @@ class Agent:
             original. A memory of the caller's has `compress_over` for it.
         compressor: compresses and counts tokens; None for the bundled model.
         trace_file: where every turn is appended as one JSON line.
+        redact_secrets: whether what looks like keys, tokens and passwords is kept out of the trace file.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Agent:
         result_tokens: int = 2000,
         compressor: Compressor | None = None,
         trace_file: str | Path | None = None,
+        redact_secrets: bool = True,
     ) -> None:
         names = get_args(StrategyName)
         if strategy not in names:
@@ -85,6 +87,7 @@ class Agent:
         self._setup = Setup(self.compressor, model.name, self._result_tokens, memory)
         self._start = STRATEGIES[strategy]
         self._trace_file = None if trace_file is None else Path(trace_file)
+        self._redact_secrets = redact_secrets
 
     def run(self, question: str) -> EpisodeState:
         """Steps until there is an answer, or none is to be had."""
@@ -138,7 +141,7 @@ class Agent:
             state = state.strategy.settle(state)
         new = state.trace[len(before.trace) :]
         if self._trace_file is not None and new:
-            write_turns(self._trace_file, new)
+            write_turns(self._trace_file, new, redact_secrets=self._redact_secrets)
         return state
 
     def _tools_for(self, state: EpisodeState, recalled: list[str]) -> list[Tool]:

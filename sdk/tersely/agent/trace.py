@@ -10,6 +10,7 @@ from typing import Any
 
 from tersely.errors import InvalidInputError
 from tersely.runtime.jsonl import read_numbered_lines
+from tersely.text.redaction import redact_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,12 @@ class TurnTrace:
     """The task that the turn belongs to."""
 
 
-def write_turns(path: Path, traces: Iterable[TurnTrace]) -> None:
-    """Append turns to a file, one a line."""
+def write_turns(path: Path, traces: Iterable[TurnTrace], *, redact_secrets: bool = True) -> None:
+    """Append turns to a file, one a line, without what looks like keys, tokens and passwords."""
     with path.open("a", encoding="utf-8") as stream:
         for trace in traces:
-            stream.write(json.dumps(asdict(trace)) + "\n")
+            row = asdict(trace)
+            stream.write(json.dumps(redact_all(row) if redact_secrets else row) + "\n")
 
 
 def read_turns(path: Path) -> list[TurnTrace]:

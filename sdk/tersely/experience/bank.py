@@ -17,8 +17,9 @@ from tersely.embedding import SentenceEmbedder
 from tersely.errors import InvalidInputError
 from tersely.experience import storage, transfer
 from tersely.experience.index import ExactIndex, Index, KeyedIndex
-from tersely.experience.types import Embedder, Experience, Recalled, Vectors
+from tersely.experience.types import TEXTS, Embedder, Experience, Recalled, Vectors
 from tersely.inputs import check_count, check_query
+from tersely.text.redaction import redact
 
 ALPHA = 0.5
 """Weight of the query against the problem (table 3)."""
@@ -42,6 +43,7 @@ class ExperienceBank:
             embedded again once.
         index: makes an empty index for vectors of a dimension, such as `ExactIndex` or `FaissIndex`.
         merge_threshold: similarity above which a new experience replaces the most similar one.
+        redact_secrets: whether what looks like keys, tokens and passwords stays out of the file and exports.
 
     Raises:
         ExperienceError: the file cannot be opened or is not a bank.
@@ -54,6 +56,7 @@ class ExperienceBank:
         *,
         index: Callable[[int], Index] = ExactIndex,
         merge_threshold: float = MERGE_THRESHOLD,
+        redact_secrets: bool = True,
     ) -> None:
         if not 0 < merge_threshold <= 1:
             raise InvalidInputError(f"merge_threshold is {merge_threshold}. Pass a similarity in (0, 1].")
@@ -61,6 +64,7 @@ class ExperienceBank:
         self._embedder: Embedder = embedder or SentenceEmbedder()
         self._make_index = index
         self._merge_threshold = merge_threshold
+        self._redact_secrets = redact_secrets
         self._lock = threading.RLock()
         self._data_version: int | None = None
         """State of the file that the index shows; None if the index has to be made again."""
@@ -169,7 +173,7 @@ class ExperienceBank:
 
     def export_jsonl(self, path: str | Path) -> int:
         """Write the experiences that can be recalled, one JSON object per line. Returns their number."""
-        experiences = self.experiences()
+        experiences = [self._redact(e) for e in self.experiences()]
         transfer.write_jsonl(path, experiences)
         return len(experiences)
 
@@ -194,6 +198,7 @@ class ExperienceBank:
     def _add(self, experiences: Sequence[Experience], *, merge: bool) -> list[Experience]:
         if not experiences:
             return []
+        experiences = [self._redact(e) for e in experiences]
         own, problems = storage.embed_experiences(self._embedder, experiences)
         with self._lock:
             try:
@@ -205,6 +210,11 @@ class ExperienceBank:
             except BaseException:
                 self._data_version = None  # the index may hold entries that the file does not
                 raise
+
+    def _redact(self, experience: Experience) -> Experience:
+        if not self._redact_secrets:
+            return experience
+        return replace(experience, **{name: redact(getattr(experience, name)) for name in TEXTS})
 
     def _insert(
         self,

@@ -15,7 +15,7 @@ from tersely.errors import InvalidInputError, TerselyError
 
 Vectors = NDArray[np.float32]
 
-_TEXTS = ("title", "description", "content", "problem")
+TEXTS = ("title", "description", "content", "problem")
 
 
 class ExperienceError(TerselyError):
@@ -67,7 +67,7 @@ class Experience:
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:16])
 
     def __post_init__(self) -> None:
-        for name in _TEXTS:
+        for name in TEXTS:
             value: object = getattr(self, name)
             if not isinstance(value, str) or not value.strip():
                 raise InvalidInputError(f"An experience has the {name} {value!r}. Pass some text.")

@@ -12,13 +12,13 @@ from tersely.chat.protocol import Message, remove_thoughts
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.memory.events import KINDS, Ending, Event
-from tersely.memory.redaction import redact_all
 from tersely.memory.reset import Resetter
 from tersely.memory.settings import MemorySettings
 from tersely.memory.shortening import Originals, Shortener
 from tersely.memory.store import EventStore, StoreError
 from tersely.memory.transcript import Transcript, with_pin
 from tersely.text.approximate import ApproximateCounter
+from tersely.text.redaction import redact_all
 
 
 class OverlongError(TerselyError):

@@ -15,8 +15,8 @@ from typing import Protocol
 
 from tersely.chat.messages import Json
 from tersely.errors import TerselyError
-from tersely.memory.redaction import redact, redact_all
 from tersely.runtime.database import BUSY_S, Database
+from tersely.text.redaction import redact, redact_all
 
 _MIGRATIONS = (
     (
@@ -66,13 +66,13 @@ class EventStore(Protocol):
 class MemoryStore:
     """Many sessions in the file at `path`, which is made where it is missing.
 
-    Safe to share between threads. `redact_secrets` keeps what looks like keys, tokens and passwords out of
-    the file.
+    Safe to share between threads. A new file can be read by its owner alone. What looks like a key, a token
+    or a password does not get into the file; `redact_secrets=False` writes everything as it is.
 
     Raises StoreError for a file that cannot be opened, is no database, or was made by a newer version.
     """
 
-    def __init__(self, path: str | Path, *, redact_secrets: bool = False) -> None:
+    def __init__(self, path: str | Path, *, redact_secrets: bool = True) -> None:
         self.path = Path(path)
         self._redact = redact_secrets
         self._database = Database(self.path, _MIGRATIONS, StoreError, _remedy)

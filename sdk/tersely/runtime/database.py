@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import threading
 import time
@@ -36,6 +37,7 @@ class Database:
         self.path = path
         self._error, self._remedy = error, remedy
         self._lock = threading.RLock()
+        _create_private(path)
         with self._translate_errors():
             self.connection = sqlite3.connect(
                 path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
@@ -102,3 +104,12 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise self._error(f"{self.path}: {error}. {self._remedy(error)}") from error
+
+
+def _create_private(path: str | Path) -> None:
+    """Make a missing file that its owner alone can read, from its first moment on. SQLite gives the files
+    beside it (-wal, -shm) the same mode. A file that exists keeps its mode."""
+    if str(path) in ("", ":memory:"):
+        return
+    with contextlib.suppress(OSError):  # it exists, or SQLite will tell what is wrong
+        os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
