@@ -19,7 +19,7 @@ from benchmarks.shared.tasks.example import Example, KeptSpan, join_kept
 from benchmarks.shared.tasks.rows import locate
 from tersely.errors import MissingDependencyError
 from tersely.packing import render
-from tersely.types import Citation, Document
+from tersely.types import Document
 
 PACKAGE = "llmslim"
 _GAP = re.compile(r"\n+|(?:^|\s)\.\.\.(?=\s|$)")
@@ -65,15 +65,15 @@ def compress_to(example: Example, budget: int, count: Count) -> list[KeptSpan]:
 
 def count_rendered(example: Example, kept: Sequence[KeptSpan], count: Count) -> int:
     """Tokens of the kept spans as a compression renders them, with titles and separators."""
-    parts: list[tuple[int, Document, str, list[Citation]]] = []
+    parts: list[tuple[int, Document, render.RenderedDocument]] = []
     for doc, ranges in join_kept(example, kept).items():
         source = example.documents[doc]
         # Kept ranges alternate with the gaps between them, as kept and dropped units do.
         ends = [offset for pair in ranges for offset in pair]
         pieces = list(pairwise(ends))
-        body, own = render.render_document(source.text, pieces, range(0, len(pieces), 2))
-        parts.append((doc, Document(source.text, source.title), body, own))
-    text, _ = render.join_documents(parts)
+        body = render.render_ranges(source.text, pieces, range(0, len(pieces), 2))
+        parts.append((doc, Document(source.text, source.title), body))
+    text = render.join_documents(parts).text
     return count(text) if text else 0
 
 

@@ -21,7 +21,7 @@ from tersely.packing.choose import choose
 from tersely.packing.prepare import prepare
 from tersely.packing.receipt import Facts, explain, keep_everything
 from tersely.runtime.workers import Workers, allowed_threads
-from tersely.scoring import ScoringError, score
+from tersely.scoring import ScoringError, score, score_by_matches
 from tersely.selector.loading import load_scorer, promised_threshold
 from tersely.selector.protocol import Scorer
 from tersely.text.tokens import TokenCounter, count_tokens, resolve_counter
@@ -95,8 +95,7 @@ class Compressor:
         With `budget` or `rate` the best units fill the limit. With `recall` every unit above a calibrated
         threshold is kept, as far as a limit beside it allows. With none of them it is every unit above the
         model's own threshold, so the size adapts to the query and may be nothing at all. A sentence that
-        repeats a kept sentence of another document, word for word, is left out. The text is never longer
-        than the input.
+        repeats a kept one word for word is left out. The text is never longer than the input.
 
         Args:
             query: the question that the context should answer.
@@ -113,8 +112,8 @@ class Compressor:
             order: documents as given ("source", the default) or the most relevant first ("rerank").
 
         Returns:
-            The compression. If the model fails, everything comes back with status "failed_open", the
-            reason, and a logged warning: then, and only then, `budget`, `rate` and `max_docs` do not hold.
+            The compression. If the model fails, a warning is logged, and the status is "degraded" with a
+            limit: the best units by exact matches; and "failed_open" without: all documents.
 
         Raises:
             InvalidInputError: an argument cannot be used; the message says which and why.
@@ -138,8 +137,11 @@ class Compressor:
         try:
             scored = score(self._scorer, self._reranker, query, source, options, self.count_tokens)
         except ScoringError as error:
-            logger.warning("scoring failed, so the documents are passed on uncompressed: %s", error)
-            return keep_everything(source, facts, "failed_open", str(error))
+            logger.warning("the model failed (%s); see the status of the result", error)
+            if not options.is_limited:
+                return keep_everything(source, facts, "failed_open", str(error))
+            scored = score_by_matches(query, source, self.count_tokens)
+            return explain(scored, choose(scored, options, None, 0.0, self.count_tokens), facts, str(error))
         timer.lap("score")
         own_threshold = None if options.is_limited else self._scorer.threshold
         threshold = own_threshold if promised is None else promised

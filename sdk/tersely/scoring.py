@@ -5,9 +5,11 @@ The scores come from the model. The relevance comes from the caller's reranker w
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tersely.levels import LEVELS, choose_level_for
@@ -19,8 +21,11 @@ if TYPE_CHECKING:
     from tersely.rerank.protocol import Reranker
 
 
+logger = logging.getLogger("tersely")
+
+
 class ScoringError(Exception):
-    """The model or the reranker failed; the message says how."""
+    """The model failed; the message says how."""
 
 
 def score(
@@ -41,47 +46,94 @@ def score(
         count: tokens of a text. What it raises is passed on.
 
     Raises:
-        ScoringError: the model or the reranker raised, or gave something else than finite scores.
+        ScoringError: the model raised, or gave something else than finite scores. A reranker that does so is
+            replaced by the model's own relevance, with a warning.
     """
 
     def cut(prepared: Prepared) -> Prepared:
         return cut_to_limit(prepared, count) if options.is_limited else prepared
 
+    warnings: list[str] = []
+
     def run(prepared: Prepared) -> list[DocumentScores]:
+        warnings.clear()
+        relevance = None
+        # Where documents are neither selected nor sorted by it, a reranker would only cost time.
+        if reranker is not None and (options.max_docs is not None or options.order == "rerank"):
+            try:
+                relevance = _rerank(reranker, query, prepared)
+            except BaseException as error:
+                if not _is_failure(error):
+                    raise
+                problem = f"the reranker failed, so the model's own relevance counts: {_describe(error)}"
+                logger.warning(problem)
+                warnings.append(problem)
         try:
-            return _score(scorer, reranker, query, prepared, options)
+            return _score(scorer, relevance, query, prepared, options)
         except BaseException as error:
-            # A panic in Rust is no `Exception`. Everything else that is none is the caller stopping us.
-            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            if not _is_failure(error):
                 raise
-            raise ScoringError(f"{type(error).__name__}: {error}") from error
+            raise ScoringError(_describe(error)) from error
 
     if options.level is None or options.level == "auto":
         prepared = cut(source)
         scores = run(prepared)
         if options.level is None:
-            return Scored(prepared, scores, None)
+            return Scored(prepared, scores, None, tuple(warnings))
         levels = [choose_level_for(own.scores) for own in scores]
         finer = cut_to_levels(prepared, levels)
         if finer is not prepared:
             prepared = cut(finer)
             scores = run(prepared)
-        return Scored(prepared, scores, levels)
+        return Scored(prepared, scores, levels, tuple(warnings))
     levels = [LEVELS[options.level - 1]] * len(source.documents)
     prepared = cut(cut_to_levels(source, levels))
-    return Scored(prepared, run(prepared), levels)
+    scores = run(prepared)
+    return Scored(prepared, scores, levels, tuple(warnings))
+
+
+def score_by_matches(query: str, source: Prepared, count: Callable[[str], int]) -> Scored:
+    """Scores by BM25 over the units, for a request on which the model failed. Units above the limit are cut.
+
+    A score is b / (1 + b) for a BM25 of b; a document's relevance is its best score.
+    """
+    from tersely.text.bm25 import BM25  # numpy, which `import tersely` need not wait for
+
+    prepared = cut_to_limit(source, count)
+    texts = [
+        document.text[unit.start : unit.end]
+        for document, own in zip(prepared.documents, prepared.units, strict=True)
+        for unit in own
+    ]
+    flat = iter(BM25(texts).scores(query).tolist())
+    scores = [[match / (1.0 + match) for match in islice(flat, len(own))] for own in prepared.units]
+    return Scored(
+        prepared, [DocumentScores(max(s, default=0.0), s, s, [True] * len(s)) for s in scores], None
+    )
+
+
+def _is_failure(error: BaseException) -> bool:
+    """Whether the model or the reranker failed. Else the caller is stopping us."""
+    # A panic in Rust is no `Exception`.
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+
+
+def _describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _score(
-    scorer: Scorer, reranker: Reranker | None, query: str, prepared: Prepared, options: CompressionOptions
+    scorer: Scorer,
+    relevance: Sequence[float] | None,
+    query: str,
+    prepared: Prepared,
+    options: CompressionOptions,
 ) -> list[DocumentScores]:
-    """Complete scores for each document. Raises whatever the model and the reranker raise, and ValueError for
-    scores that are too few or no numbers."""
+    """Complete scores for each document, with the reranker's `relevance` where there is one.
+
+    Raises whatever the model raises, and ValueError for scores that are too few or no numbers.
+    """
     documents, units = prepared.documents, prepared.source_units
-    relevance = None
-    # Where documents are neither selected nor sorted by it, a reranker would only cost time.
-    if reranker is not None and (options.max_docs is not None or options.order == "rerank"):
-        relevance = _rerank(reranker, query, prepared)
     to_read = list(range(len(documents)))
     if relevance is not None and options.max_docs is not None:
         # A document behind the best is dropped whatever its units score, so it is not read.
@@ -95,7 +147,7 @@ def _score(
     if relevance is not None:
         scores = [replace(own, relevance=r) for own, r in zip(scores, relevance, strict=True)]
     if not all(math.isfinite(x) for s in scores for x in (s.relevance, *s.scores, *(s.packing_scores or ()))):
-        raise ValueError("the model or the reranker gave scores that are not numbers")
+        raise ValueError("the model gave scores that are not numbers")
     return scores
 
 
@@ -104,7 +156,9 @@ def _rerank(reranker: Reranker, query: str, prepared: Prepared) -> list[float]:
     with_text = [doc for doc, own in enumerate(prepared.units) if own]
     ranked = [float(x) for x in reranker.rank(query, [prepared.documents[doc] for doc in with_text])]
     if len(ranked) != len(with_text):
-        raise ValueError("the reranker did not give one score per document")
+        raise ValueError("it did not give one score per document")
+    if not all(map(math.isfinite, ranked)):
+        raise ValueError("it gave scores that are not numbers")
     by_document = dict(zip(with_text, ranked, strict=True))
     return [by_document.get(doc, 0.0) for doc in range(len(prepared.documents))]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-Status = Literal["compressed", "unchanged", "bypassed", "failed_open"]
+Status = Literal["compressed", "unchanged", "bypassed", "failed_open", "degraded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class Span:
     start: int
     end: int
     score: float
-    """In [0, 1]; higher means more likely to be needed. 0.0 where nothing was scored."""
+    """In [0, 1]; higher means more likely to be needed. 0.0 where nothing was scored. In a degraded result it
+    only grows with exact matches, and is no probability."""
     reason: str
     """Why it was kept or dropped.
 
@@ -37,7 +38,7 @@ class Span:
 
     Dropped: "threshold" (its score is too low), "budget" (the limit is full), "truncated" (the rest of a unit
     that was cut), "max_docs" (its document is not among the most relevant), "level" (its document's level of
-    detail is full), "duplicate" (a kept sentence of another document says the same, word for word), "unread"
+    detail is full), "duplicate" (a kept sentence says the same, word for word), "unread"
     (the input is too long to be read whole, and this part shares least with the query).
     """
 
@@ -64,6 +65,20 @@ class CompressedDocument:
 @dataclass(frozen=True, slots=True)
 class Citation:
     """`text[text_start:text_end]` of a compression is exactly `docs[doc].text[start:end]`."""
+
+    text_start: int
+    text_end: int
+    doc: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """`text[text_start:text_end]` of a compression says that `docs[doc].text[start:end]` was left out there.
+
+    A mark stands where a block was cut, and between fragments that could be read as one statement.
+    """
 
     text_start: int
     text_end: int
@@ -113,16 +128,21 @@ class Compression:
     """Whether anything was left out.
 
     "compressed"; "unchanged": all of it fits and `text` is all of it; "bypassed": there was nothing to
-    compress; "failed_open": the model failed, so `text` is all of it, whatever the budget.
+    compress; "failed_open": the model failed and no `budget` or `rate` was given, so `text` is all of it;
+    "degraded": the model failed, and `text` is the best that exact matching finds within the limit.
     """
     reason: str | None
-    """Why nothing was compressed; None if something was."""
+    """Why the status is not "compressed"; None if it is."""
     model: str
     """Name and checksum of the model, as "name@12345678"."""
     timings: Mapping[str, float] = field(compare=False)
     """Seconds per stage: "split" (into units), "score" (and cut), "pack" (and render), "total"."""
     recall_met: bool | None = None
     """Whether everything was kept that the promised `recall` needs; None where none was promised."""
+    warnings: tuple[str, ...] = ()
+    """What did not go as asked, such as a reranker that failed."""
+    marks: tuple[Mark, ...] = ()
+    """Every mark in `text`, in its order. Marks are the only words of tersely's own in it."""
     _citations: Citations = field(default=Citations(()), repr=False)
 
     @property
@@ -143,16 +163,18 @@ class Compression:
             "kept": [_fields(span) for span in self.kept],
             "dropped": [_fields(span) for span in self.dropped],
             "citations": [_fields(entry) for entry in self._citations.entries],
+            "marks": [_fields(mark) for mark in self.marks],
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
             "rate": self.rate,
             "status": self.status,
             "reason": self.reason,
             "model": self.model,
+            "warnings": list(self.warnings),
             "recall_met": self.recall_met,
             "timings": dict(self.timings),
         }
 
 
-def _fields(record: Span | Citation | CompressedDocument) -> dict[str, Any]:
+def _fields(record: Span | Citation | Mark | CompressedDocument) -> dict[str, Any]:
     return {field.name: getattr(record, field.name) for field in fields(record)}

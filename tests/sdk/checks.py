@@ -44,26 +44,14 @@ def check_cover(result: Compression, docs: Sequence[Document]) -> None:
 
 
 def check_pieces(result: Compression, docs: Sequence[Document]) -> None:
-    """The text is titles, separators and byte-exact pieces; kept spans are in source order and cited."""
+    """The text is titles, separators, marks and exact pieces; kept spans are in source order and cited."""
     pieces = result.citations().entries
     pieces_of: dict[int, list[Citation]] = {}
-    position = 0
-    between: list[str] = []
     for piece in pieces:
         pieces_of.setdefault(piece.doc, []).append(piece)
         assert result.text[piece.text_start : piece.text_end] == docs[piece.doc].text[piece.start : piece.end]
-        between.append(result.text[position : piece.text_start])
-        position = piece.text_end
-    assert position == len(result.text), "text after the last piece"
-    for gap, (before, after) in zip(between, pairwise((None, *pieces)), strict=True):
-        assert after is not None
-        if before is not None and before.doc == after.doc:
-            assert before.end < after.start, "pieces are out of order"
-            assert gap in ("", " ", "\n", "\r", "\r\n"), f"unexpected separator {gap!r}"
-        else:
-            title = docs[after.doc].title
-            head = f"{title}\n" if title and title.strip() else ""
-            assert gap == ("\n\n" if before is not None else "") + head
+    for before, after in pairwise((None, *pieces, None)):
+        _check_gap(result, docs, before, after)
     for span in result.kept:
         own = pieces_of[span.doc]
         piece = own[bisect_right(own, span.start, key=lambda p: p.start) - 1]
@@ -75,6 +63,34 @@ def check_pieces(result: Compression, docs: Sequence[Document]) -> None:
         assert result.citations().locate(piece.text_start) == (piece.doc, piece.start)
         assert result.citations().locate(piece.text_end - 1) == (piece.doc, piece.end - 1)
     assert result.citations().locate(len(result.text)) is None
+
+
+def _check_gap(
+    result: Compression, docs: Sequence[Document], before: Citation | None, after: Citation | None
+) -> None:
+    """Between two pieces stand a separator or a mark; between two documents also a blank line and a title."""
+    start = before.text_end if before is not None else 0
+    end = after.text_start if after is not None else len(result.text)
+    gap = result.text[start:end]
+    marks = [m for m in result.marks if start <= m.text_start < m.text_end <= end]
+    if before is not None and after is not None and before.doc == after.doc:
+        assert before.end < after.start, "pieces are out of order"
+        allowed = ("\n[…]\n", "\n…\n", "…") if marks else ("", " ", "\n", "\r", "\r\n")
+        assert gap in allowed, f"unexpected separator {gap!r}"
+        assert len(gap) <= after.start - before.end, "a separator is longer than what it replaces"
+        return
+    lead = trail = ""
+    for mark in marks:
+        if before is not None and mark.doc == before.doc:
+            trail = result.text[start : mark.text_end]
+            assert trail in ("\n[…]", "\n…", "…")
+        else:
+            lead = result.text[mark.text_start : end]
+            assert lead in ("[…]\n", "…\n", "…")
+    title = None if after is None else docs[after.doc].title
+    head = f"{title}\n" if title and title.strip() else ""
+    blank = "\n\n" if before is not None and after is not None else ""
+    assert gap == trail + blank + head + lead
 
 
 def _visible(text: str) -> int:

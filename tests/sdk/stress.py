@@ -58,7 +58,7 @@ def run_case(number: int, compressors: Sequence[Compressor], long_every: int = L
 
     limits = {name: options.get(name) for name in ("budget", "rate", "max_docs")}
     check_all(result, docs, count, **limits)
-    assert result.status != "failed_open", result.reason
+    assert result.status not in ("failed_open", "degraded"), result.reason
     if number % BATCH_EVERY == 0 and number % (long_every or 1):
         assert compressor.compress_batch([("other", ["text"]), (query, docs)], **options)[1] == result
     return result.status

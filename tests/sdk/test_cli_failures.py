@@ -115,12 +115,21 @@ def failing_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("failing_encoder")
-def test_a_failing_model_passes_the_documents_through_and_exits_with_4() -> None:
-    result = run_tersely("compress", "-q", QUERY, "--rate", "0.2", stdin=NOTE)
+def test_without_a_limit_a_failing_model_passes_the_documents_through_and_exits_with_4() -> None:
+    result = run_tersely("compress", "-q", QUERY, stdin=NOTE)
     assert result.exit_code == 4
     assert all(line in result.stdout for line in NOTE.strip().splitlines())
     assert result.stderr.startswith("tersely: not compressed, passed through unchanged: ")
     assert "the graph fell over" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.usefixtures("failing_encoder")
+def test_within_a_limit_a_failing_model_leaves_exact_matches_and_exits_with_4() -> None:
+    result = run_tersely("compress", "-q", QUERY, "--rate", "0.5", stdin=NOTE)
+    assert result.exit_code == 4
+    assert 0 < len(result.stdout) < len(NOTE)
+    assert result.stderr.startswith("tersely: the model failed, exact matches only: ")
     assert result.stderr.count("\n") == 1
 
 

@@ -94,16 +94,26 @@ def test_3_the_same_input_gives_the_same_output_in_any_batch_and_any_thread(
         assert all(future.result() == single for future in futures)
 
 
-@given(queries, documents, limits, other_options)
-def test_4_a_failing_model_gives_everything_back(
-    query: str, docs: list[Document], limit: dict[str, Any], other: dict[str, Any]
+@given(queries, documents, other_options)
+def test_4_without_a_limit_a_failing_model_gives_everything_back(
+    query: str, docs: list[Document], other: dict[str, Any]
 ) -> None:
-    result = Compressor(BrokenScorer(RuntimeError("broken"))).compress(query, docs, **limit, **other)
+    result = Compressor(BrokenScorer(RuntimeError("broken"))).compress(query, docs, **other)
     assert result.status in ("failed_open", "unchanged", "bypassed")
     checks.check_cover(result, docs)
     checks.check_pieces(result, docs)
     assert not result.dropped
     assert result.tokens_after == result.tokens_before
+
+
+@given(queries, documents, limits.filter(bool), other_options)
+def test_4_within_a_limit_a_failing_model_keeps_the_limit(
+    query: str, docs: list[Document], limit: dict[str, Any], other: dict[str, Any]
+) -> None:
+    compressor = Compressor(BrokenScorer(RuntimeError("broken")))
+    result = compressor.compress(query, docs, **limit, **other)
+    assert result.status in ("degraded", "unchanged", "bypassed")
+    checks.check_all(result, docs, compressor.count_tokens, **limit, max_docs=other.get("max_docs"))
 
 
 @given(st.none() | any_text | st.integers(), unchecked_documents, unchecked_options)

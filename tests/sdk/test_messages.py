@@ -162,7 +162,13 @@ def test_a_limit_below_the_other_messages_is_refused() -> None:
         Compressor(FakeScorer()).compress_messages(HISTORY, budget=20)
 
 
-def test_nothing_is_lost_if_the_model_fails() -> None:
-    result = Compressor(BrokenScorer(RuntimeError("down"))).compress_messages(HISTORY, budget=220)
+def test_without_a_limit_nothing_is_lost_if_the_model_fails() -> None:
+    result = Compressor(BrokenScorer(RuntimeError("down"))).compress_messages(HISTORY)
     assert result.messages == HISTORY
     assert result.receipt.status == "failed_open"
+
+
+def test_a_limit_holds_even_if_the_model_fails() -> None:
+    result = Compressor(BrokenScorer(RuntimeError("down"))).compress_messages(HISTORY, budget=220)
+    assert result.tokens_after <= 220 < result.tokens_before
+    assert result.receipt.status == "degraded"

@@ -134,17 +134,18 @@ def test_a_sentence_of_another_document_is_kept_once() -> None:
     assert choice.duplicates == {(0, 1)}
 
 
-def test_a_document_may_repeat_itself() -> None:
-    choice = choose_from(make_prepared([SENTENCE, SENTENCE]), [make_scores(0.8, 0.9)])
-    assert choice.kept == {(0, 0), (0, 1)}
-    assert choice.duplicates == frozenset()
+def test_a_sentence_that_a_document_repeats_is_kept_once() -> None:
+    choice = choose_from(make_prepared([SENTENCE] * 8), [make_scores(0.8, 0.9, *[0.7] * 6)])
+    assert choice.kept == {(0, 1)}
+    assert choice.duplicates == {(0, position) for position in range(8) if position != 1}
 
 
-def test_a_sentence_that_only_its_own_document_repeats_is_no_duplicate() -> None:
-    prepared = make_prepared([SENTENCE, SENTENCE], ["Aa bb cc dd."], limit=6)
-    choice = choose_from(prepared, [make_scores(0.9, 0.8), make_scores(0.1)])
-    assert choice.kept == {(0, 0)}
-    assert choice.duplicates == frozenset()
+def test_repetition_leaves_room_for_another_sentence() -> None:
+    other = "Aa bb cc dd."
+    prepared = make_prepared([SENTENCE, SENTENCE, other], limit=len(SENTENCE.split()) + 4)
+    choice = choose_from(prepared, [make_scores(0.9, 0.8, 0.1)])
+    assert choice.kept == {(0, 0), (0, 2)}
+    assert choice.duplicates == {(0, 1)}
 
 
 def test_structure_is_never_a_copy() -> None:

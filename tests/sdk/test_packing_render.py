@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tersely import Document
-from tersely.packing.render import join_documents, render_document
+from tersely.packing.render import join_documents, render_document, render_ranges
+from tersely.packing.units import PreparedUnit
 from tersely.text.sentences import split_units
 
 Ranges = list[tuple[int, int]]
@@ -39,25 +40,27 @@ def ranges_of(text: str, *parts: str) -> Ranges:
 def test_a_separator_comes_from_the_source(
     text: str, units: tuple[str, ...], kept: list[int], expected: str
 ) -> None:
-    rendered, citations = render_document(text, ranges_of(text, *units), kept)
-    assert rendered == expected
-    for citation in citations:
-        cited = rendered[citation.text_start : citation.text_end]
+    rendered = render_ranges(text, ranges_of(text, *units), kept)
+    assert rendered.text == expected
+    assert rendered.marks == ()
+    for citation in rendered.citations:
+        cited = rendered.text[citation.text_start : citation.text_end]
         assert cited == text[citation.start : citation.end]
 
 
 def test_kept_neighbours_share_one_citation() -> None:
     text = "A b. C d.  E f. G h."
-    _, citations = render_document(text, ranges_of(text, "A b.", "C d.", "E f.", "G h."), [0, 1, 3])
+    citations = render_ranges(text, ranges_of(text, "A b.", "C d.", "E f.", "G h."), [0, 1, 3]).citations
     assert [(citation.start, citation.end) for citation in citations] == [(0, 9), (16, 20)]
 
 
 def test_a_blank_line_separates_documents_and_a_title_has_a_line_of_its_own() -> None:
     documents = [Document("A b.", "One"), Document("C d."), Document("E f.", " "), Document("G h.", "Four")]
-    bodies = [render_document(d.text, [(0, 4)], [] if d.title == "Four" else [0]) for d in documents]
-    text, citations = join_documents((i, documents[i], *bodies[i]) for i in (2, 0, 3, 1))
-    assert text == "E f.\n\nOne\nA b.\n\nC d."
-    assert [(citation.doc, citation.text_start, citation.text_end) for citation in citations] == [
+    bodies = [render_ranges(d.text, [(0, 4)], [] if d.title == "Four" else [0]) for d in documents]
+    rendered = join_documents((i, documents[i], bodies[i]) for i in (2, 0, 3, 1))
+    assert rendered.text == "E f.\n\nOne\nA b.\n\nC d."
+    assert rendered.bodies == ("E f.", "A b.", "C d.")
+    assert [(citation.doc, citation.text_start, citation.text_end) for citation in rendered.citations] == [
         (2, 0, 4),
         (0, 10, 14),
         (1, 16, 20),
@@ -69,7 +72,7 @@ def test_no_selection_of_a_mixed_text_is_longer_than_the_text() -> None:
         "# Head\n\nOne two. Three four!\n\n```py\nx = 1\n\ny = 2\n```\n\n"
         "| a | b |\n|---|---|\n| 1 | 2 |\n\n- i\n- ii\n结束。完。"
     )
-    ranges = [(unit.start, unit.end) for unit in split_units(text)]
-    for mask in range(1 << len(ranges)):
-        kept = [index for index in range(len(ranges)) if mask >> index & 1]
-        assert len(render_document(text, ranges, kept)[0]) <= len(text)
+    units = [PreparedUnit.whole(unit, number) for number, unit in enumerate(split_units(text))]
+    for mask in range(1 << len(units)):
+        kept = [index for index in range(len(units)) if mask >> index & 1]
+        assert len(render_document(text, units, kept).text) <= len(text)

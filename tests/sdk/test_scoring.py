@@ -14,8 +14,9 @@ from tersely import Compressor, Document
 from tersely.levels import LEVELS
 from tersely.options import CompressionOptions
 from tersely.packing.prepare import Prepared, Scored, prepare
-from tersely.scoring import ScoringError, score
+from tersely.scoring import score
 from tersely.selector import DocumentScores, ScoredInput
+from tersely.selector.calibration import Calibration
 from tests.sdk.checks import check_all
 from tests.sdk.compressor_cases import DOCS, QUERY, UNIT_COUNTS
 from tests.sdk.counters import count_words
@@ -133,9 +134,14 @@ def test_a_reranker_ranks_no_document_without_text() -> None:
 
 
 @pytest.mark.parametrize("scores", [(), (0.5, 0.5), (0.5, math.nan, 0.5)])
-def test_a_reranker_without_one_number_per_document_is_a_failure(scores: tuple[float, ...]) -> None:
-    with pytest.raises(ScoringError, match="reranker"):
-        score_docs(FakeScorer(), FixedReranker(*scores), order="rerank")
+def test_a_reranker_without_one_number_per_document_is_replaced_by_the_models_relevance(
+    scores: tuple[float, ...],
+) -> None:
+    scored = score_docs(FakeScorer(), FixedReranker(*scores), order="rerank")
+    own = score_docs(FakeScorer(), None, order="rerank")
+    assert scored.scores == own.scores
+    assert [warning for warning in scored.warnings if "reranker failed" in warning]
+    assert own.warnings == ()
 
 
 def test_scoring_leaves_the_prepared_documents_unchanged() -> None:
@@ -159,17 +165,40 @@ def test_scoring_leaves_the_prepared_documents_unchanged() -> None:
         ([DocumentScores(math.inf, np.full(n, 0.5)) for n in UNIT_COUNTS], "not numbers"),
     ],
 )
-def test_a_failing_model_gives_the_documents_back(
+def test_without_a_limit_a_failing_model_gives_the_documents_back(
     failure: Any, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     compressor = Compressor(BrokenScorer(failure), token_counter=count_words)
     with caplog.at_level(logging.WARNING, logger="tersely"):
-        result = compressor.compress(QUERY, DOCS, budget=12)
+        result = compressor.compress(QUERY, DOCS, max_docs=1)
     assert result.status == "failed_open"
     assert reason in (result.reason or "")
     assert reason in caplog.text
     assert result.text == compressor.compress(QUERY, DOCS, rate=1.0).text
-    check_all(result, DOCS, count_words, budget=12)
+    check_all(result, DOCS, count_words)
+
+
+def test_within_a_limit_a_failing_model_leaves_the_best_exact_matches(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    docs = ["A crane stood here. Nobody came.", "The red light burned in 1871. It was far away. Who knows?"]
+    compressor = Compressor(BrokenScorer(RuntimeError("out of luck")), token_counter=count_words)
+    with caplog.at_level(logging.WARNING, logger="tersely"):
+        result = compressor.compress("When did the red light burn?", docs, budget=6)
+    assert result.status == "degraded"
+    assert result.reason == "RuntimeError: out of luck"
+    assert "out of luck" in caplog.text
+    assert result.text == "The red light burned in 1871."
+    assert {span.reason for span in result.dropped} == {"budget"}
+    check_all(result, [Document(text) for text in docs], count_words, budget=6)
+
+
+def test_within_a_limit_a_failing_model_breaks_the_promise_of_a_recall() -> None:
+    scorer = BrokenScorer(RuntimeError("out of luck"))
+    scorer.calibration = Calibration((0.1,) * 20)  # type: ignore[attr-defined]
+    result = Compressor(scorer, token_counter=count_words).compress(QUERY, DOCS, budget=12, recall=0.8)
+    assert result.status == "degraded"
+    assert result.recall_met is False
 
 
 def test_a_caller_that_stops_the_call_is_not_a_failure() -> None:

@@ -196,8 +196,7 @@ def test_the_reason_names_a_failing_selector() -> None:
     assert 0 < short.tokens_after <= 15
     assert short.reason == "RuntimeError: no model"
     first = short.sentences[0].support[0]
-    assert first.doc == 0
-    assert DOCS[0].text[first.start : first.end] in short.text
+    assert DOCS[first.doc].text[first.start : first.end] in short.text
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.shared.tasks.negatives import Passage, PassagePool
 from benchmarks.shared.tasks.rows import read_rows
 from tersely.metrics import Range
-from tersely.packing.render import join_documents, render_document
+from tersely.packing.render import RenderedDocument, join_documents, render_ranges
 from tersely.text.sentences import split_units
 from tersely.types import Document
 from training.selector_model.groups import MULTI_HOP, LabelledDocument, Question, parse_question
@@ -133,21 +133,20 @@ def _mark_answer(source: Source, chosen: Sequence[tuple[int, list[int] | None]])
 
     `chosen` are documents with the numbers of their kept units, None for all.
     """
-    parts = list(_render_parts(source, chosen))
-    text, pieces = join_documents(parts)
+    rendered = join_documents(_render_parts(source, chosen))
     start, end = source.answer
-    for piece in pieces:
-        if piece.doc == 0 and piece.start <= start and end <= piece.end:
-            shift = piece.text_start - piece.start
-            return MarkedContext(source.question, text, (start + shift, end + shift))
-    return MarkedContext(source.question, text, None)
+    for citation in rendered.citations:
+        if citation.doc == 0 and citation.start <= start and end <= citation.end:
+            shift = citation.text_start - citation.start
+            return MarkedContext(source.question, rendered.text, (start + shift, end + shift))
+    return MarkedContext(source.question, rendered.text, None)
 
 
 def _render_parts(
     source: Source, chosen: Sequence[tuple[int, list[int] | None]]
-) -> Iterator[tuple[int, Document, str, list]]:
+) -> Iterator[tuple[int, Document, RenderedDocument]]:
     for number, kept in chosen:
         document = source.documents[number]
         units = [(u.start, u.end) for u in split_units(document.text)]
-        text, own = render_document(document.text, units, range(len(units)) if kept is None else kept)
-        yield number, Document(document.text, document.title), text, own
+        body = render_ranges(document.text, units, range(len(units)) if kept is None else kept)
+        yield number, Document(document.text, document.title), body

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from benchmarks.shared.readers import Prompt, Reader
 from tersely.metrics import is_correct
-from tersely.packing.render import join_documents, render_document
+from tersely.packing.render import join_documents, render_ranges
 from tersely.selector.layout import Window
 from tersely.types import Document
 from training.selector.policy import reward
@@ -57,11 +57,10 @@ class Observation:
         for number, (document, (first, last)) in enumerate(
             zip(self.group.documents, pairwise(self.offsets), strict=True)
         ):
-            text, pieces = render_document(
-                document.text, document.units, [i - first for i in range(first, last) if kept[i]]
-            )
-            parts.append((number, Document(document.text, document.title), text, pieces))
-        return join_documents(parts)[0]
+            positions = [i - first for i in range(first, last) if kept[i]]
+            body = render_ranges(document.text, document.units, positions)
+            parts.append((number, Document(document.text, document.title), body))
+        return join_documents(parts).text
 
     def compute_rate(self, action: Tensor) -> float:
         """tau of EFFCOMP: tokens kept over tokens given, with the titles of the documents that remain."""

@@ -86,7 +86,7 @@ def compress_messages(
     limit = options.limit(tokens_before)
 
     def apply(receipt: Compression) -> CompressedMessages:
-        if receipt.status != "compressed":
+        if receipt.status not in ("compressed", "degraded"):
             return CompressedMessages(before, results, receipt, tokens_before, tokens_before)
         after = _replace_results(before, results, receipt, count)
         return CompressedMessages(after, results, receipt, tokens_before, measure_tokens(after, count))
@@ -105,7 +105,7 @@ def compress_messages(
     while True:
         result = apply(compressor.compress(query, texts, budget=room))
         # Token counts need not add up: texts may cost more inside messages than together.
-        if result.tokens_after <= limit or result.receipt.status == "failed_open" or room == 1:
+        if result.tokens_after <= limit or room == 1:
             return result
         room = max(1, room - (result.tokens_after - limit))
 

@@ -26,7 +26,7 @@ from tersely.types import Compression, Document
 if TYPE_CHECKING:
     from tersely.cli.reports import Report
 
-OK, INTERNAL, USAGE, MODEL, FAILED_OPEN, INTERRUPTED, BROKEN_PIPE = 0, 1, arguments.USAGE, 3, 4, 130, 141
+OK, INTERNAL, USAGE, MODEL, MODEL_FAILED, INTERRUPTED, BROKEN_PIPE = 0, 1, arguments.USAGE, 3, 4, 130, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -195,11 +195,17 @@ def _print_report(args: argparse.Namespace, report: Report) -> int:
 
 
 def _exit_code(result: Compression, where: str = "") -> int:
-    if result.status != "failed_open":
-        if result.recall_met is False:
-            _report_error(f"{where}the limit leaves out sentences that the recall needs", OK)
-        return OK
-    return _report_error(f"{where}not compressed, passed through unchanged: {result.reason}", FAILED_OPEN)
+    for warning in result.warnings:
+        _report_error(f"{where}{warning}", OK)
+    if result.status == "failed_open":
+        return _report_error(
+            f"{where}not compressed, passed through unchanged: {result.reason}", MODEL_FAILED
+        )
+    if result.status == "degraded":
+        return _report_error(f"{where}the model failed, exact matches only: {result.reason}", MODEL_FAILED)
+    if result.recall_met is False:
+        _report_error(f"{where}the limit leaves out sentences that the recall needs", OK)
+    return OK
 
 
 def _report_error(message: object, code: int) -> int:

@@ -14,7 +14,7 @@ from tersely.compat.arguments import check_texts, refuse
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.inputs import check_count
-from tersely.packing.render import render_document
+from tersely.packing.render import render_ranges
 from tersely.types import Compression, Document, Span
 
 FIRST_SENTENCE = "first_sentence"
@@ -217,7 +217,7 @@ def _prune(
     if kept and kept[0] and keep_first:
         kept.insert(0, 0)
     ranges = [(span.start, span.end) for span in spans]
-    text = document.text if has_failed else render_document(document.text, ranges, kept)[0]
+    text = document.text if has_failed else render_ranges(document.text, ranges, kept).text
     texts = [document.text[start:end] for start, end in ranges]
     score = None if has_failed else max((span.score for span in spans), default=0.0)
     return Pruned(

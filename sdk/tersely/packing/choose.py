@@ -1,7 +1,7 @@
 """The third step of a compression: which units to keep.
 
 With a threshold, those that reach it. Under a limit, the best that fit. With levels of detail, what each
-document's level has room for. Never the same words from two documents.
+document's level has room for. Never the same words twice.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Choice:
     candidates: frozenset[Place]
     """Units that competed for the limit."""
     duplicates: frozenset[Place]
-    """Candidates left out because a kept unit of another document says the same."""
+    """Candidates left out because a kept unit says the same."""
     threshold: float | None
     """Score from which units were candidates; None where a limit alone decided."""
 
@@ -102,14 +102,13 @@ def _candidates(
 ) -> list[Candidate]:
     """Every unit of the documents in `sequence`, with its priority."""
     cost_of_a_token = 1 if prepared.costs_in_tokens else CHARACTERS_PER_TOKEN
-    several = len(sequence) > 1
     return [
         Candidate(
             doc,
             position,
             priority(packing_score, unit.cost / cost_of_a_token, length_price),
             unit.cost,
-            _words(prepared, doc, position) if several else None,
+            _words(prepared, doc, position),
         )
         for doc in sequence
         for position, (unit, packing_score) in enumerate(
@@ -134,14 +133,13 @@ def _fill_level(
     """Those of one document's candidates that its level has room for: the ones that reach the threshold as
     far as they fit, then the best others until the level's lower bound is reached."""
     doc = candidates[0].doc
-    text = prepared.documents[doc].text
-    ranges = [(unit.start, unit.end) for unit in prepared.units[doc]]
+    text, units = prepared.documents[doc].text, prepared.units[doc]
 
     def measure(places: frozenset[Place]) -> int:
-        return len(render_document(text, ranges, sorted(unit for _, unit in places))[0])
+        return len(render_document(text, units, sorted(unit for _, unit in places)).text)
 
     ranked = sort_by_priority(
-        [Candidate(0, c.unit, c.priority, ranges[c.unit][1] - ranges[c.unit][0]) for c in candidates]
+        [Candidate(0, c.unit, c.priority, units[c.unit].end - units[c.unit].start) for c in candidates]
     )
     above = [c for c in ranked if threshold is None or scores[c.unit] >= threshold]
     below = [c for c in ranked if threshold is not None and scores[c.unit] < threshold]
@@ -150,15 +148,10 @@ def _fill_level(
 
 
 def _duplicates(candidates: Sequence[Candidate], kept: frozenset[Place]) -> frozenset[Place]:
-    """Candidates whose words a kept unit of another document has."""
-    documents: dict[Words, set[int]] = {}
-    for c in candidates:
-        if c.words and (c.doc, c.unit) in kept:
-            documents.setdefault(c.words, set()).add(c.doc)
+    """Candidates whose words a kept unit has."""
+    kept_words = {c.words for c in candidates if c.words and (c.doc, c.unit) in kept}
     return frozenset(
-        (c.doc, c.unit)
-        for c in candidates
-        if c.words and (c.doc, c.unit) not in kept and documents.get(c.words, set()) - {c.doc}
+        (c.doc, c.unit) for c in candidates if c.words in kept_words and (c.doc, c.unit) not in kept
     )
 
 
@@ -166,4 +159,4 @@ def _text(prepared: Prepared, places: frozenset[Place], sequence: Sequence[int])
     kept: list[list[int]] = [[] for _ in prepared.documents]
     for doc, unit in sorted(places):
         kept[doc].append(unit)
-    return render_documents(prepared.documents, prepared.source_units, kept, sequence).text
+    return render_documents(prepared.documents, prepared.units, kept, sequence).text

@@ -34,7 +34,7 @@ class Candidate:
     cost: int
     """Of the unit alone, in tokens or code points."""
     words: tuple[str, ...] | None = None
-    """What it says, where another document may say the same."""
+    """What it says, to find repetitions; None for structure, in which every sign counts."""
 
 
 def priority(score: float, tokens: float, length_price: float) -> float:
@@ -52,16 +52,15 @@ def pack(
 ) -> tuple[frozenset[Place], int]:
     """Take candidates in the order given while they fit into `room`. The first of a document pays its title.
 
-    A candidate whose words a unit of another document already said is skipped. Returns the places taken and
-    the sum of their costs.
+    A candidate whose words a taken unit already has is skipped. Returns the places taken and the sum of their
+    costs.
     """
     taken: set[Place] = set()
     titled: set[int] = set()
-    first_document: dict[tuple[str, ...], int] = {}
+    seen: set[tuple[str, ...]] = set()
     used = 0
     for candidate in ranked:
-        words = candidate.words
-        if words and first_document.get(words, candidate.doc) != candidate.doc:
+        if candidate.words in seen:
             continue
         cost = candidate.cost
         if candidate.doc not in titled:
@@ -70,8 +69,8 @@ def pack(
             used += cost
             taken.add((candidate.doc, candidate.unit))
             titled.add(candidate.doc)
-            if words:
-                first_document[words] = candidate.doc
+            if candidate.words:
+                seen.add(candidate.words)
     return frozenset(taken), used
 
 

@@ -16,29 +16,10 @@ from tersely.levels import Level
 from tersely.options import CompressionOptions
 from tersely.packing.cutting import can_cut, cut
 from tersely.packing.render import render_documents, title_line
+from tersely.packing.units import PreparedUnit
 from tersely.selector.protocol import DocumentScores
 from tersely.text.sentences import Unit, split_units
 from tersely.types import Document
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedUnit:
-    """A unit of a document, or a piece of one."""
-
-    unit: Unit
-    parent: int
-    """Number of the unit among those of its document before any was cut. Pieces of one unit share it."""
-    is_piece: bool
-    cost: int
-    """Tokens, counted alone, where `Prepared.costs_in_tokens`; else code points."""
-
-    @property
-    def start(self) -> int:
-        return self.unit.start
-
-    @property
-    def end(self) -> int:
-        return self.unit.end
 
 
 @dataclass(frozen=True)
@@ -88,6 +69,8 @@ class Scored:
     """Per document, complete: none of its fields is None."""
     levels: Sequence[Level] | None
     """How much detail to keep of each document; None for any."""
+    warnings: tuple[str, ...] = ()
+    """What did not go as asked."""
 
 
 def prepare(
@@ -95,12 +78,9 @@ def prepare(
 ) -> Prepared:
     """Split every document into units, and count the tokens of all (`count`: tokens of a text)."""
     split = [split_units(document.text) for document in documents]
-    units = tuple(
-        tuple(PreparedUnit(u, number, is_piece=False, cost=u.end - u.start) for number, u in enumerate(own))
-        for own in split
-    )
+    units = tuple(tuple(PreparedUnit.whole(unit, n) for n, unit in enumerate(own)) for own in split)
     positions = [range(len(own)) for own in split]
-    tokens_before = count(render_documents(documents, split, positions, range(len(documents))).text)
+    tokens_before = count(render_documents(documents, units, positions, range(len(documents))).text)
     return Prepared(
         documents=tuple(documents),
         units=units,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from tersely.packing.choose import Choice
-from tersely.packing.prepare import PreparedUnit
+from tersely.packing.units import PreparedUnit
 from tersely.selector.protocol import DocumentScores
 
 Parent = tuple[int, int]

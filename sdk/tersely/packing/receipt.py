@@ -7,7 +7,7 @@ keep_everything      all documents as they are, where nothing was chosen
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tersely.packing.choose import Choice
 from tersely.packing.prepare import Prepared, Scored
@@ -28,8 +28,11 @@ class Facts:
     promises_recall: bool
 
 
-def explain(scored: Scored, choice: Choice, facts: Facts) -> Compression:
-    """The compression that a choice makes, without timings."""
+def explain(scored: Scored, choice: Choice, facts: Facts, failure: str | None = None) -> Compression:
+    """The compression that a choice makes, without timings.
+
+    `failure` says how the model failed, if it did: then the result is "degraded".
+    """
     prepared, scores = scored.prepared, scored.scores
     cut_and_kept = {
         (doc, prepared.units[doc][position].parent)
@@ -52,10 +55,14 @@ def explain(scored: Scored, choice: Choice, facts: Facts) -> Compression:
     status: tuple[Status, str | None] = ("unchanged", "nothing was scored too low")
     if dropped or list(choice.sequence) != sorted(choice.sequence):
         status = ("compressed", None)
+    if failure is not None:
+        status = ("degraded", failure)
+        recall_met = False
     positions = choice.by_document(len(prepared.documents))
-    return _compression(
+    result = _compression(
         prepared, positions, choice.sequence, scores, kept, dropped, *status, facts, recall_met=recall_met
     )
+    return replace(result, warnings=scored.warnings)
 
 
 def keep_everything(prepared: Prepared, facts: Facts, status: Status, reason: str) -> Compression:
@@ -84,7 +91,7 @@ def _compression(
     *,
     recall_met: bool,
 ) -> Compression:
-    rendered = render_documents(prepared.documents, prepared.source_units, positions, sequence)
+    rendered = render_documents(prepared.documents, prepared.units, positions, sequence)
     present = [doc for doc in sequence if positions[doc]]
     return Compression(
         text=rendered.text,
@@ -109,5 +116,6 @@ def _compression(
         model=facts.model,
         recall_met=recall_met if facts.promises_recall else None,
         timings={},
+        marks=rendered.marks,
         _citations=Citations(rendered.citations),
     )

@@ -3,38 +3,55 @@
 A blank line separates documents. A title has a line of its own. Between two kept neighbours stands the source
 text, byte for byte. Where something was dropped between two kept units, the separator is the last line break
 before the second unit, with its indentation; a space if there is no line break; and nothing if the source
-has no whitespace there (Chinese, Japanese, Thai). No separator is longer than the text it replaces, so no
-compression is longer than its source.
+has no whitespace there (Chinese, Japanese, Thai). Where two apart pieces could be read as one, a mark stands
+between them (`marks`). No separator and no mark is longer than the text it replaces, so no compression is
+longer than its source.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
+from tersely.packing.marks import mark_before, mark_behind, mark_between
+from tersely.packing.units import PreparedUnit
 from tersely.text.sentences import Unit
-from tersely.types import Citation, Document
+from tersely.types import Citation, Document, Mark
 
 BETWEEN_DOCUMENTS = "\n\n"
+
+Shifted = TypeVar("Shifted", Citation, Mark)
 
 Range = tuple[int, int]
 """(start, end) in code points of a document's text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
-    """Kept units as text."""
+class RenderedDocument:
+    """The kept units of one document as text."""
 
     text: str
     citations: tuple[Citation, ...]
-    """Where each part of `text` comes from, in its order."""
-    bodies: list[str]
+    """Where each part of `text` comes from, in its order, as document 0."""
+    marks: tuple[Mark, ...]
+    """Where something was left out that readers must know of, as document 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The kept units of all documents as text."""
+
+    text: str
+    citations: tuple[Citation, ...]
+    marks: tuple[Mark, ...]
+    bodies: tuple[str, ...]
     """The text of each document in it, without the title."""
 
 
 def render_documents(
     documents: Sequence[Document],
-    units: Sequence[Sequence[Unit]],
+    units: Sequence[Sequence[PreparedUnit]],
     kept: Sequence[Sequence[int]],
     sequence: Sequence[int],
 ) -> Rendered:
@@ -42,64 +59,104 @@ def render_documents(
 
     `kept` holds, per document, ascending positions among its `units`.
     """
-    present = [doc for doc in sequence if kept[doc]]
-    parts = [
-        render_document(documents[doc].text, [(u.start, u.end) for u in units[doc]], kept[doc])
-        for doc in present
-    ]
-    text, citations = join_documents(
-        (doc, documents[doc], body, own) for doc, (body, own) in zip(present, parts, strict=True)
+    return join_documents(
+        (doc, documents[doc], render_document(documents[doc].text, units[doc], kept[doc])) for doc in sequence
     )
-    return Rendered(text, citations, [body for body, _ in parts])
 
 
-def render_document(text: str, units: Sequence[Range], kept: Iterable[int]) -> tuple[str, list[Citation]]:
-    """The kept units of one document as text, and where each part of it comes from (as document 0).
-
-    `kept` holds ascending positions in `units`, which are sorted ranges of `text`.
-    """
-    parts: list[str] = []
-    citations: list[Citation] = []
-    length = 0
-    previous = -2
-    for index in kept:
-        start, end = units[index]
-        if index == previous + 1:
-            start = units[previous][1]  # the whitespace between neighbours is source text too
-        else:
+def render_document(text: str, units: Sequence[PreparedUnit], kept: Sequence[int]) -> RenderedDocument:
+    """The kept units of one document. `kept` holds ascending positions in `units`, which are sorted."""
+    builder = _Builder(text)
+    for index, position in enumerate(kept):
+        start, end = units[position].start, units[position].end
+        if index == 0:
             start = _line_start(text, start)
-            separator = _separator(text, units[previous][1], start) if citations else ""
-            parts.append(separator)
-            length += len(separator)
-        if index == previous + 1 and citations:
-            last = citations.pop()
-            citations.append(Citation(last.text_start, last.text_end + end - start, 0, last.start, end))
+            builder.add_mark(mark_before(units, position), 0, start)
+            builder.add_source(start, end)
+        elif kept[index - 1] == position - 1:
+            builder.extend_source(end)
         else:
-            citations.append(Citation(length, length + end - start, 0, start, end))
-        parts.append(text[start:end])
-        length += end - start
-        previous = index
-    return "".join(parts), citations
+            before = units[kept[index - 1]].end
+            start = _line_start(text, start)
+            mark = mark_between(text, units, kept[index - 1], position)
+            if mark:
+                builder.add_mark(mark, before, start)
+            else:
+                builder.add_separator(_separator(text, before, start))
+            builder.add_source(start, end)
+    if kept:
+        builder.add_mark(mark_behind(units, kept[-1]), units[kept[-1]].end, len(text))
+    return builder.finish()
 
 
-def join_documents(
-    parts: Iterable[tuple[int, Document, str, Sequence[Citation]]],
-) -> tuple[str, tuple[Citation, ...]]:
-    """One text of (index, document, body, citations of the body) with titles. Empty bodies are left out."""
+def render_ranges(text: str, ranges: Sequence[Range], kept: Sequence[int]) -> RenderedDocument:
+    """`render_document` for plain ranges of `text`, without marks."""
+    units = [PreparedUnit.whole(Unit(*span, "sentence", atomic=True), n) for n, span in enumerate(ranges)]
+    return render_document(text, units, kept)
+
+
+class _Builder:
+    """Puts a document's text together, and notes where each part of it comes from."""
+
+    def __init__(self, text: str) -> None:
+        self._source = text
+        self._parts: list[str] = []
+        self._length = 0
+        self._citations: list[Citation] = []
+        self._marks: list[Mark] = []
+
+    def add_source(self, start: int, end: int) -> None:
+        self._citations.append(Citation(self._length, self._length + end - start, 0, start, end))
+        self._add(self._source[start:end])
+
+    def extend_source(self, end: int) -> None:
+        """Go on to `end`, with the whitespace between."""
+        last = self._citations.pop()
+        self._citations.append(Citation(last.text_start, last.text_end + end - last.end, 0, last.start, end))
+        self._add(self._source[last.end : end])
+
+    def add_separator(self, separator: str) -> None:
+        self._add(separator)
+
+    def add_mark(self, mark: str, start: int, end: int) -> None:
+        """A mark for the dropped `source[start:end]`, with line breaks around it; nothing for ""."""
+        if mark:
+            lead = len(mark) - len(mark.lstrip())
+            at = self._length + lead
+            self._marks.append(Mark(at, at + len(mark.strip()), 0, start, end))
+            self._add(mark)
+
+    def finish(self) -> RenderedDocument:
+        return RenderedDocument("".join(self._parts), tuple(self._citations), tuple(self._marks))
+
+    def _add(self, part: str) -> None:
+        self._parts.append(part)
+        self._length += len(part)
+
+
+def join_documents(parts: Iterable[tuple[int, Document, RenderedDocument]]) -> Rendered:
+    """One text of (index, document, its rendered units) with titles. Empty documents are left out."""
     texts: list[str] = []
     citations: list[Citation] = []
+    marks: list[Mark] = []
+    bodies: list[str] = []
     length = 0
-    for index, document, text, own in parts:
-        if not own:
+    for index, document, body in parts:
+        if not body.citations:
             continue
         head = (BETWEEN_DOCUMENTS if texts else "") + title_line(document)
         length += len(head)
-        citations.extend(
-            Citation(length + p.text_start, length + p.text_end, index, p.start, p.end) for p in own
-        )
-        texts.append(head + text)
-        length += len(text)
-    return "".join(texts), tuple(citations)
+        citations += (_shift(entry, index, length) for entry in body.citations)
+        marks += (_shift(mark, index, length) for mark in body.marks)
+        bodies.append(body.text)
+        texts.append(head + body.text)
+        length += len(body.text)
+    return Rendered("".join(texts), tuple(citations), tuple(marks), tuple(bodies))
+
+
+def _shift(entry: Shifted, doc: int, offset: int) -> Shifted:
+    """The citation or mark of document `doc`, `offset` characters further on."""
+    return replace(entry, doc=doc, text_start=entry.text_start + offset, text_end=entry.text_end + offset)
 
 
 def title_line(document: Document) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tersely.chat.protocol import Reply, remove_thoughts
-from tersely.packing.render import render_document
+from tersely.packing.render import render_ranges
 from tersely.summarize.extractive import extract_summary
 from tersely.summarize.grounding import Sources
 from tersely.summarize.request import Request, explain_fallback
@@ -29,13 +29,13 @@ def check_reply(request: Request, reply: Reply, model: str, *, drop_unsupported:
     support = [sources.find_support(text[start:end]) for start, end in ranges]
     kept = [i for i in range(len(ranges)) if support[i] or not drop_unsupported]
     limit = request.budget or request.count_source_tokens()
-    while kept and request.compressor.count_tokens(render_document(text, ranges, kept)[0]) > limit:
+    while kept and request.compressor.count_tokens(render_ranges(text, ranges, kept).text) > limit:
         kept.pop()
     request.timer.lap("ground")
     if not kept:
         cause = "no sentence of the model is supported" if not any(support) else "the model wrote too much"
         return extract_summary(request, explain_fallback(cause))
-    body, _ = render_document(text, ranges, kept)
+    body = render_ranges(text, ranges, kept).text
     sentences: list[SummarySentence] = []
     end = 0
     for i in kept:

@@ -1,0 +1,66 @@
+"""Marks: tersely's own words in a compression, where readers could take two apart pieces for one.
+
+A mark stands where a block was cut: between two pieces of it, before its first piece and after its last, if
+something is missing there. Between units it stands where the first one has no end of its own, such as the
+line `Name: ...` of a record, so that the line `Built: ...` of another record does not seem to belong to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tersely.packing.units import PreparedUnit
+
+_LONG, _SHORT = "[…]", "…"
+_CLOSING = "\"'”’»)]}*_`"
+_ENDS = ".!?…:;。！？：；।؟։"
+
+
+def mark_between(text: str, units: Sequence[PreparedUnit], before: int, after: int) -> str:
+    """The mark, with its separators, in place of what was dropped between two kept units; "" for none.
+
+    `before` and `after` are positions in `units` with something dropped between them.
+    """
+    left, right = units[before], units[after]
+    if _is_cut_behind(units, before) or _is_cut_before(units, after) or _is_fragment(text, left, right):
+        return _choose(("\n" + _LONG + "\n", "\n" + _SHORT + "\n", _SHORT), right.start - left.end)
+    return ""
+
+
+def mark_before(units: Sequence[PreparedUnit], first: int) -> str:
+    """The mark in front of the first kept unit of a document; "" unless the start of a block is missing."""
+    if not _is_cut_before(units, first):
+        return ""
+    start = next(unit.start for unit in units if unit.parent == units[first].parent)
+    return _choose((_LONG + "\n", _SHORT + "\n", _SHORT), units[first].start - start)
+
+
+def mark_behind(units: Sequence[PreparedUnit], last: int) -> str:
+    """The mark behind the last kept unit of a document; "" unless the end of a block is missing."""
+    if not _is_cut_behind(units, last):
+        return ""
+    end = max(unit.end for unit in units if unit.parent == units[last].parent)
+    return _choose(("\n" + _LONG, "\n" + _SHORT, _SHORT), end - units[last].end)
+
+
+def _is_cut_before(units: Sequence[PreparedUnit], position: int) -> bool:
+    """Whether the unit is a piece, and not the first one of its parent."""
+    return position > 0 and units[position - 1].parent == units[position].parent
+
+
+def _is_cut_behind(units: Sequence[PreparedUnit], position: int) -> bool:
+    """Whether the unit is a piece, and not the last one of its parent."""
+    return position + 1 < len(units) and units[position + 1].parent == units[position].parent
+
+
+def _is_fragment(text: str, left: PreparedUnit, right: PreparedUnit) -> bool:
+    """Whether `left` is a line of prose without an end, so that `right` may seem to go on with it."""
+    if any(unit.unit.kind != "sentence" or unit.unit.atomic for unit in (left, right)):
+        return False
+    ending = text[left.start : left.end].rstrip(_CLOSING)
+    return not ending.endswith(tuple(_ENDS)) and any(c in "\r\n" for c in text[left.end : right.start])
+
+
+def _choose(candidates: Sequence[str], room: int) -> str:
+    """The longest candidate that is no longer than what it replaces. The last one always fits."""
+    return next((mark for mark in candidates if len(mark) <= room), candidates[-1])

@@ -1,0 +1,32 @@
+"""A unit that is ready to be chosen: it knows its cost, and the unit that it was cut from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tersely.text.sentences import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedUnit:
+    """A unit of a document, or a piece of one."""
+
+    unit: Unit
+    parent: int
+    """Number of the unit among those of its document before any was cut. Pieces of one unit share it."""
+    is_piece: bool
+    cost: int
+    """Tokens, counted alone, where `Prepared.costs_in_tokens`; else code points."""
+
+    @property
+    def start(self) -> int:
+        return self.unit.start
+
+    @property
+    def end(self) -> int:
+        return self.unit.end
+
+    @classmethod
+    def whole(cls, unit: Unit, number: int) -> PreparedUnit:
+        """The unit as it is. `number` is its place among those of its document."""
+        return cls(unit, number, is_piece=False, cost=unit.end - unit.start)

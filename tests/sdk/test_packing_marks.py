@@ -1,0 +1,160 @@
+"""Two pieces that were apart in a document never read as one record or statement."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tersely import Compression, Compressor, Document
+from tersely.packing.render import render_document
+from tersely.packing.units import PreparedUnit
+from tersely.text.sentences import Unit, split_units
+from tests.sdk.fakes import FakeScorer
+
+YEARS = {number: 1700 + 3 * number for number in range(60)}
+QUESTION = "When was lighthouse 17 built?"
+
+
+def records(count: int) -> list[dict[str, object]]:
+    return [{"id": n, "name": f"lighthouse {n}", "built": YEARS[n]} for n in range(count)]
+
+
+def json_array(count: int) -> str:
+    return json.dumps(records(count))
+
+
+def json_in_an_envelope(count: int) -> str:
+    return json.dumps({"status": "ok", "results": records(count), "total": count})
+
+
+def indented_json(count: int) -> str:
+    return json.dumps(records(count), indent=2)
+
+
+def json_lines(count: int) -> str:
+    return "\n".join(map(json.dumps, records(count)))
+
+
+def key_value_lines(count: int) -> str:
+    return "\n\n".join(f"Name: lighthouse {n}\nBuilt: {YEARS[n]}" for n in range(count))
+
+
+def comma_list(count: int) -> str:
+    return ", ".join(f"lighthouse {n} built {YEARS[n]}" for n in range(count))
+
+
+def table(count: int) -> str:
+    return "| name | built |\n|---|---|\n" + "\n".join(
+        f"| lighthouse {n} | {YEARS[n]} |" for n in range(count)
+    )
+
+
+FORMS: list[Callable[[int], str]] = [
+    json_array,
+    json_in_an_envelope,
+    indented_json,
+    json_lines,
+    key_value_lines,
+    comma_list,
+    table,
+]
+
+
+def unmarked_parts(result: Compression) -> list[str]:
+    """The text between the marks."""
+    edges = [0, *(edge for mark in result.marks for edge in (mark.text_start, mark.text_end)), None]
+    return [result.text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def stated_years(part: str) -> list[tuple[int, int]]:
+    """(lighthouse, year) wherever a year follows a name, with no other name between the two."""
+    return [
+        (int(number), int(year))
+        for number, year in re.findall(r"lighthouse (\d+)\b(?:(?!lighthouse)[^\d]){0,40}?(1[78]\d\d)", part)
+    ]
+
+
+@given(
+    form=st.sampled_from(FORMS),
+    count=st.integers(2, 60),
+    budget=st.integers(8, 400),
+    wanted=st.integers(0, 59),
+)
+@settings(max_examples=300, deadline=None)
+def test_no_record_is_made_of_two(form: Callable[[int], str], count: int, budget: int, wanted: int) -> None:
+    question = f"When was lighthouse {wanted} built?"
+    result = Compressor(FakeScorer()).compress(question, [form(count)], budget=budget)
+    for part in unmarked_parts(result):
+        assert all(YEARS[number] == year for number, year in stated_years(part)), result.text
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("budget", [20, 60, 140])
+def test_no_record_is_made_of_two_by_the_bundled_model(form: Callable[[int], str], budget: int) -> None:
+    result = Compressor().compress(QUESTION, [form(40)], budget=budget)
+    for part in unmarked_parts(result):
+        assert all(YEARS[number] == year for number, year in stated_years(part)), result.text
+
+
+@given(form=st.sampled_from(FORMS), count=st.integers(2, 60), budget=st.integers(8, 400))
+@settings(max_examples=200, deadline=None)
+def test_a_mark_stands_wherever_a_block_was_cut(form: Callable[[int], str], count: int, budget: int) -> None:
+    document = Document(form(count), "Coast")
+    result = Compressor(FakeScorer()).compress(QUESTION, [document, "Another text."], budget=budget)
+    parts = [c for c in result.citations().entries if c.doc == 0]
+    marked = {(mark.text_start, mark.text_end) for mark in result.marks}
+    for unit in split_units(document.text):
+        own = [c for c in parts if unit.start <= c.start < unit.end]
+        for left, right in pairwise(own):
+            assert any(left.text_end <= a and b <= right.text_start for a, b in marked), result.text
+        if own and own[0].start > unit.start:
+            assert any(b <= own[0].text_start for _, b in marked)
+        if own and own[-1].end < unit.end:
+            assert any(a >= own[-1].text_end for a, _ in marked)
+
+
+def test_a_mark_names_what_was_left_out_there() -> None:
+    document = Document(json_array(40))
+    result = Compressor().compress(QUESTION, [document], budget=60)
+    assert result.marks
+    for mark in result.marks:
+        assert result.text[mark.text_start : mark.text_end] in ("[…]", "…")
+        assert document.text[mark.start : mark.end].strip()
+        assert result.citations().locate(mark.text_start) is None
+    assert [m["text_start"] for m in result.to_dict()["marks"]] == [m.text_start for m in result.marks]
+
+
+def test_prose_has_no_marks() -> None:
+    text = "The lamp was lit in 1871. Nobody saw it! Was it bright? It shone “far.” The keeper slept."
+    result = Compressor(FakeScorer()).compress("Who slept?", [text], rate=0.6)
+    assert result.status == "compressed"
+    assert result.marks == ()
+
+
+def units(*ranges: tuple[int, int, int], kind: str = "json") -> list[PreparedUnit]:
+    return [
+        PreparedUnit(Unit(start, end, kind, atomic=True), parent, is_piece=True, cost=end - start)  # type: ignore[arg-type]
+        for start, end, parent in ranges
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{a: 1, b: 2, c: 3}", "{a: 1,\n[…]\nc: 3}"),  # seven characters are missing
+        ("{a: 1,b:, c: 3}", "{a: 1,\n…\nc: 3}"),  # four
+        ("{a: 1,b,c: 3}", "{a: 1,…c: 3}"),  # one
+    ],
+)
+def test_a_mark_is_never_longer_than_what_it_replaces(text: str, expected: str) -> None:
+    first, last = text.index(",") + 1, text.index("c")
+    pieces = units((0, first, 0), (first, last, 0), (last, len(text), 0))
+    rendered = render_document(text, pieces, [0, 2]).text
+    assert rendered == expected
+    assert len(rendered) <= len(text)
