@@ -6,6 +6,7 @@ import hashlib
 import random
 import socket
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NoReturn
@@ -231,7 +232,7 @@ def test_the_cache_can_be_in_another_folder(
     """As in tiktoken: the folder of the older variable, or else a temporary folder."""
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
     monkeypatch.delenv("DATA_GYM_CACHE_DIR", raising=False)
-    monkeypatch.setattr(tokens.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
     folder = tmp_path / "data-gym-cache"
     folder.mkdir()
     if variable:

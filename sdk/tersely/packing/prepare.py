@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from tersely.levels import Level
 from tersely.options import CompressionOptions
@@ -60,8 +61,7 @@ class Prepared:
         return options.is_limited and self.limit == self.tokens_before and as_given
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """Prepared documents and what the model says about them."""
 
     prepared: Prepared

@@ -11,8 +11,8 @@ longer than its source.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 from tersely.packing.marks import mark_before, mark_behind, mark_between
 from tersely.packing.units import PreparedUnit
@@ -27,8 +27,7 @@ Range = tuple[int, int]
 """(start, end) in code points of a document's text."""
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedDocument:
+class RenderedDocument(NamedTuple):
     """The kept units of one document as text."""
 
     text: str
@@ -38,8 +37,7 @@ class RenderedDocument:
     """Where something was left out that readers must know of, as document 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(NamedTuple):
     """The kept units of all documents as text."""
 
     text: str

@@ -6,9 +6,11 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 _CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 _CPU_TOPOLOGY = Path("/sys/devices/system/cpu")
@@ -41,6 +43,8 @@ class Workers:
         return list(results)
 
     def _get_pool(self) -> ThreadPoolExecutor:
+        from concurrent.futures import ThreadPoolExecutor  # `import tersely` need not wait for it
+
         if self._pool is None or self._pid != os.getpid():
             with self._lock:
                 if self._pool is None or self._pid != os.getpid():

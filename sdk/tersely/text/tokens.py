@@ -7,10 +7,8 @@ is not on this machine is an error.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import os
-import tempfile
 from collections.abc import Callable
 from numbers import Integral
 from pathlib import Path
@@ -185,6 +183,8 @@ def _load_tiktoken_counter(name: str) -> TokenCounter:
         )
     # tiktoken would download a file that is missing or damaged, so it is checked first.
     file = _find_cached_file(encoding)
+    import hashlib  # `import tersely` need not wait for it
+
     if hashlib.sha256(file.read_bytes()).hexdigest() != _CACHE_FILES[encoding][1]:
         raise InvalidInputError(
             f"token_counter: the cached vocabulary {str(file)!r} is damaged. Delete it and fill the cache "
@@ -196,6 +196,8 @@ def _load_tiktoken_counter(name: str) -> TokenCounter:
 def _find_cached_file(encoding: str) -> Path:
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     if folder is None:
+        import tempfile  # `import tersely` need not wait for it
+
         folder = os.path.join(tempfile.gettempdir(), "data-gym-cache")
     file = Path(folder, _CACHE_FILES[encoding][0])
     if not folder or not file.is_file():
