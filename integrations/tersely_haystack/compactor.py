@@ -3,32 +3,53 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from haystack import default_from_dict, default_to_dict
-from haystack.dataclasses import ChatMessage
+from haystack.dataclasses import ChatMessage, FileContent, ImageContent, TextContent, ToolCallResult
 from haystack.token_counters.types import TokenCounter
+from haystack.tools.tool import Tool
 
 from tersely import Compressor
-from tersely.adapters import Shortener
+from tersely.adapters import NOTE_KEY, Shortener, ToolLimits, check_keep, find_original
 
-RESULT_LIMITS = (800, 400, 200, 100, 50)
-"""Most tokens of a tool result. They are tried in order until the history is small enough."""
+SMALLEST_LIMIT = 50
+"""Tokens below which no tool result is shortened."""
+Content = str | Sequence[TextContent | ImageContent | FileContent]
+"""What a tool gives."""
 
 
 class TerselyCompactor:
     """For `CompactionHook(TerselyCompactor(), context_window=...)`: older tool results are compressed for the
     user's message before them, only as far as the target needs. Calls, results and all other messages keep
-    their places.
+    their places, and errors, images and files stay.
+
+    A shortened result says so in its first line and names its original, which is kept in the message's meta.
+    Give the agent the tool `open_original` of this package, so that the model can open it.
 
     Args:
         model: None for the bundled model, a folder, or a hub name.
         keep: number of newest tool results that stay whole.
+        over: most tokens of a result at first; halved down to 50 until the history is small enough. None
+            shortens the results of `tools` only.
+        tools: tokens for the tools with these names; None leaves a tool's results as they are.
+
+    Raises:
+        InvalidInputError: an argument cannot be used.
     """
 
-    def __init__(self, model: str | None = None, *, keep: int = 2) -> None:
-        self.model, self.keep = model, keep
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        keep: int = 2,
+        over: int | None = 800,
+        tools: Mapping[str, int | None] | None = None,
+    ) -> None:
+        self.model, self.keep = model, check_keep(keep)
+        self.limits = ToolLimits(over, tools)
         self._shortener: Shortener | None = None
 
     def compact(
@@ -40,10 +61,10 @@ class TerselyCompactor:
         """
         tokens_before = token_counter.count(messages=messages)
         compacted, tokens = messages, tokens_before
-        for limit in RESULT_LIMITS:
+        for limits in self._steps():
             if tokens <= target_tokens:
                 break
-            compacted = self._shorten_results(messages, limit)
+            compacted = self._shorten_results(messages, limits)
             tokens = token_counter.count(messages=compacted)
         return compacted if tokens < tokens_before else None
 
@@ -55,28 +76,88 @@ class TerselyCompactor:
 
     def to_dict(self) -> dict[str, Any]:
         """The arguments of `__init__`, for YAML."""
-        return default_to_dict(self, model=self.model, keep=self.keep)
+        tools = None if self.limits.tools is None else dict(self.limits.tools)
+        return default_to_dict(self, model=self.model, keep=self.keep, over=self.limits.over, tools=tools)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TerselyCompactor:
         """The compactor of a dictionary that `to_dict` has made."""
         return default_from_dict(cls, data)
 
-    def _shorten_results(self, messages: list[ChatMessage], limit: int) -> list[ChatMessage]:
-        """The messages, with at most `limit` tokens for each older tool result."""
-        if self._shortener is None:
-            compressor = Compressor(self.model)
-            self._shortener = Shortener(compressor, compressor.count_tokens)
+    def _steps(self) -> Iterator[ToolLimits]:
+        """The limits to try, in order."""
+        yield self.limits
+        over = self.limits.over
+        while over is not None and over // 2 >= SMALLEST_LIMIT:
+            over //= 2
+            yield replace(self.limits, over=over)
+
+    def _shorten_results(self, messages: list[ChatMessage], limits: ToolLimits) -> list[ChatMessage]:
+        """The messages, with older tool results within the limits."""
         places = [place for place, message in enumerate(messages) if message.tool_call_result is not None]
         shortened = list(messages)
         for place in places[: max(0, len(places) - self.keep)]:
             message, result = messages[place], messages[place].tool_call_result
-            if result is not None and isinstance(result.result, str) and not result.error:
+            if result is None or result.error:
+                continue
+            limit = limits.of(result.origin.tool_name)
+            if limit is not None:
                 # Only what comes before it counts, so that a result is always shortened to the same text.
                 query = f"{result.origin.arguments} {_find_user_text(messages[:place])}"
-                text = self._shortener.fit(result.result, limit, query)
-                shortened[place] = ChatMessage.from_tool(text, origin=result.origin, meta=dict(message.meta))
+                shortened[place] = self._shorten(message, result, limit, query)
         return shortened
+
+    def _shorten(self, message: ChatMessage, result: ToolCallResult, limit: int, query: str) -> ChatMessage:
+        if self._shortener is None:
+            compressor = Compressor(self.model)
+            self._shortener = Shortener(compressor, compressor.count_tokens)
+        note = message.meta.get(NOTE_KEY)
+        texts = [note["original"]] if note else _read_texts(result.result)
+        shortened, originals = self._shortener.shorten_texts(texts, limit, query)
+        if not originals:
+            return message
+        ((key, original),) = originals
+        meta = {**message.meta, NOTE_KEY: {"id": key, "original": original}}
+        content = _replace_texts(result.result, shortened)
+        return ChatMessage.from_tool(content, origin=result.origin, meta=meta)
+
+
+def _read_texts(content: Content) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    return [part.text for part in content if isinstance(part, TextContent)]
+
+
+def _replace_texts(content: Content, texts: Sequence[str]) -> Content:
+    """The content with these texts instead of its own; further texts, and empty ones, are left out."""
+    if isinstance(content, str):
+        return texts[0]
+    following = iter(texts)
+    parts = (TextContent(next(following, "")) if isinstance(part, TextContent) else part for part in content)
+    return [part for part in parts if not isinstance(part, TextContent) or part.text]
+
+
+def _open_original(id: str, messages: Sequence[ChatMessage], part: int = 1) -> str:  # noqa: A002
+    notes = (message.meta.get(NOTE_KEY) or {} for message in messages)
+    originals = {note["id"]: note["original"] for note in notes if "original" in note}
+    return find_original(originals.get, id, part)
+
+
+open_original = Tool(
+    name="open_original",
+    description="Shows a text that was shortened, part by part.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "description": "the id of the original, as the shortened text names it"},
+            "part": {"type": "integer", "description": "which part; 1 by default"},
+        },
+        "required": ["id"],
+    },
+    function=_open_original,
+    inputs_from_state={"messages": "messages"},
+)
+"""Opens the originals of what a `TerselyCompactor` has shortened, in the history of the same agent."""
 
 
 def _find_user_text(messages: Sequence[ChatMessage]) -> str:

@@ -5,6 +5,7 @@ TerselyReranker       a cross-encoder for `CrossEncoderReranker`
 TerselyMiddleware     for `create_agent`: tool results enter the history compressed
 TerselyMemory         the same, and a history that never outgrows its limit
 TerselyContextEdit    for `ContextEditingMiddleware`: older tool results are shown compressed
+open_original         the tool with which the model opens what that has shortened
 TerselySummary        for `SummarizationMiddleware(summarizer=...)`: a summary without a call
 """
 
@@ -13,6 +14,7 @@ from tersely_langchain.compressor import TerselyCompressor
 from tersely_langchain.editing import TerselyContextEdit, TerselySummary
 from tersely_langchain.memory import TerselyMemory, TerselyMemoryState
 from tersely_langchain.middleware import TerselyMiddleware, TerselyState
+from tersely_langchain.originals import open_original
 from tersely_langchain.reranker import TerselyReranker
 
 __all__ = [
@@ -24,4 +26,5 @@ __all__ = [
     "TerselyReranker",
     "TerselyState",
     "TerselySummary",
+    "open_original",
 ]

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from langchain_core.messages import AnyMessage, ToolMessage
 
 from tersely import Compressor, Document
-from tersely.adapters import Shortener, check_count
+from tersely.adapters import Shortener, ToolLimits, check_count, check_keep
 from tersely.summarize import Summarizer
-from tersely_langchain.messages import find_query, find_user_text
+from tersely_langchain.messages import find_query, find_tools, find_user_text, shorten_result
 
 
 class TerselyContextEdit:
     """For `ContextEditingMiddleware(edits=[TerselyContextEdit()])`: above `trigger` tokens, older tool
     results are shown to the model compressed. The history itself stays as it is.
 
+    Each says so in its first line, and names the original. Give the agent the tool `open_original` of this
+    package, so that the model can open it. Of lists of content blocks the texts are compressed; other blocks
+    and errors stay.
+
     Args:
         trigger: tokens of the history, by the middleware's counter.
         keep: number of newest tool results that stay whole.
-        over: most tokens of each other result, by the compressor's counter.
+        over: most tokens of each other result, by the compressor's counter; None for those of `tools` only.
+        tools: tokens for the tools with these names; None leaves a tool's results as they are.
         compressor: None for the bundled model.
+
+    Raises:
+        InvalidInputError: an argument cannot be used.
     """
 
     def __init__(
@@ -28,12 +36,13 @@ class TerselyContextEdit:
         *,
         trigger: int = 100_000,
         keep: int = 3,
-        over: int = 200,
+        over: int | None = 200,
+        tools: Mapping[str, int | None] | None = None,
         compressor: Compressor | None = None,
     ) -> None:
         self._trigger = check_count(trigger, "trigger", "tokens")
-        self._keep = keep
-        self._over = check_count(over, "over", "tokens")
+        self._keep = check_keep(keep)
+        self._limits = ToolLimits(over, tools)
         compressor = compressor or Compressor()
         self._shortener = Shortener(compressor, compressor.count_tokens)
 
@@ -43,12 +52,13 @@ class TerselyContextEdit:
         """Replace older tool results in `messages` by compressed ones."""
         if count_tokens(messages) <= self._trigger:
             return
+        names = find_tools(messages)
         places = [place for place, message in enumerate(messages) if isinstance(message, ToolMessage)]
-        for place in places[: len(places) - self._keep]:
-            message = messages[place]
-            if isinstance(message.content, str):
-                text = self._shortener.fit(message.content, self._over, find_query(messages, place))
-                messages[place] = message.model_copy(update={"content": text})
+        for place in places[: max(0, len(places) - self._keep)]:
+            limit = self._limits.of(names.get(place))
+            if limit is not None:
+                query = find_query(messages, place)
+                messages[place], _ = shorten_result(messages[place], limit, query, self._shortener)
 
 
 class TerselySummary:

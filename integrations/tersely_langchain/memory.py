@@ -6,10 +6,10 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from itertools import takewhile
-from typing import Any, NotRequired
+from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware import ModelRequest
-from langchain.agents.middleware.types import ModelCallResult, ModelResponse
+from langchain.agents.middleware.types import ModelCallResult, ModelResponse, PrivateStateAttr
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage, convert_to_messages
 from langgraph.runtime import Runtime
@@ -20,15 +20,17 @@ from tersely_langchain.chat import LangChainChat
 from tersely_langchain.event_log import EventLog, SavedMemory
 from tersely_langchain.messages import to_text_message
 from tersely_langchain.middleware import TerselyMiddleware, TerselyState
+from tersely_langchain.originals import keep_originals
 
 NO_TASK = {"role": "user", "content": "[the conversation so far]"}
 """Stands in front of a history that begins with a message of the assistant."""
 
 
 class TerselyMemoryState(TerselyState):
-    """The agent's state, with what the memory needs besides the history. Checkpointers keep it."""
+    """The agent's state, with what the memory needs besides the history. Checkpointers keep it, and `invoke`
+    does not return it."""
 
-    tersely_memory: NotRequired[SavedMemory]
+    tersely_memory: NotRequired[Annotated[SavedMemory, PrivateStateAttr]]
 
 
 class TerselyMemory(TerselyMiddleware):
@@ -47,7 +49,8 @@ class TerselyMemory(TerselyMiddleware):
             The system prompt and the tools come on top.
         model: writes the notes; None for the most relevant sentences of the history, without a call.
         pins: texts that stay word for word, by name.
-        over: tokens above which a tool result is compressed.
+        over: tokens above which a tool result is compressed; None for those of `tools` only.
+        tools: tokens for the tools with these names; None leaves a tool's results as they are.
         compressor: None for the bundled model.
 
     Raises:
@@ -63,11 +66,12 @@ class TerselyMemory(TerselyMiddleware):
         limit: int,
         model: BaseChatModel | None = None,
         pins: Mapping[str, str] | None = None,
-        over: int = 500,
+        over: int | None = 500,
+        tools: Mapping[str, int | None] | None = None,
         compressor: Compressor | None = None,
     ) -> None:
         compressor = compressor or Compressor()
-        super().__init__(over=over, compressor=compressor)
+        super().__init__(over=over, tools=tools, compressor=compressor)
         self._limit = limit
         self._model = model
         self._pins = dict(pins or {})
@@ -76,11 +80,12 @@ class TerselyMemory(TerselyMiddleware):
 
     def before_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Reads the new messages, and resets the context where it is full."""
-        return self._update(state, self._make_chat())
+        return self._update(state, runtime, self._make_chat())
 
     async def abefore_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """`before_model` without blocking the event loop."""
-        return await asyncio.to_thread(self._update, state, self._make_chat(asyncio.get_running_loop()))
+        chat = self._make_chat(asyncio.get_running_loop())
+        return await asyncio.to_thread(self._update, state, runtime, chat)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -100,10 +105,11 @@ class TerselyMemory(TerselyMiddleware):
     def _make_chat(self, loop: asyncio.AbstractEventLoop | None = None) -> LangChainChat | None:
         return None if self._model is None else LangChainChat(self._model, loop)
 
-    def _update(self, state: Any, chat: LangChainChat | None) -> dict[str, Any]:
+    def _update(self, state: Any, runtime: Runtime[Any], chat: LangChainChat | None) -> dict[str, Any]:
         log = EventLog(state["messages"], state.get("tersely_memory"))
         self._read_history(log, chat)
-        return {"tersely_memory": log.save(), "tersely_originals": log.originals}
+        thread = None if runtime.execution_info is None else runtime.execution_info.thread_id
+        return {"tersely_memory": log.save(), **keep_originals(log.originals, runtime.store, thread)}
 
     def _replace_messages(self, request: ModelRequest[Any], chat: LangChainChat | None) -> ModelRequest[Any]:
         # The request's messages, not the state's: other middleware may have changed them.

@@ -15,6 +15,9 @@ from langchain_core.messages import (
     convert_to_openai_messages,
 )
 
+from tersely.adapters import Shortener
+from tersely_langchain.content import read_texts, replace_texts
+
 Json = dict[str, Any]
 
 _ROLES = {"ai": "assistant", "system": "system"}
@@ -56,3 +59,33 @@ def find_query(messages: Sequence[AnyMessage], place: int) -> str:
     calls = [call for message in earlier if isinstance(message, AIMessage) for call in message.tool_calls]
     arguments: Any = next((call["args"] for call in reversed(calls) if call["id"] == call_id), "")
     return f"{arguments} {find_user_text(earlier)}".strip() or "the task"
+
+
+def find_tools(messages: Sequence[AnyMessage]) -> dict[int, str]:
+    """The name of the tool of each tool result, by its place: its own, or else that of its call."""
+    called: dict[str | None, str] = {}
+    names: dict[int, str] = {}
+    for place, message in enumerate(messages):
+        if isinstance(message, AIMessage):
+            called |= {call["id"]: call["name"] for call in message.tool_calls}
+        elif isinstance(message, ToolMessage):
+            names[place] = message.name or called.get(message.tool_call_id, "")
+    return names
+
+
+def shorten_result(
+    message: Any, limit: int, query: str, shortener: Shortener
+) -> tuple[Any, list[tuple[str, str]]]:
+    """A tool result whose texts have at most `limit` tokens together, and their original (id, text).
+
+    Errors are needed whole. They stay as they are, and so does everything that is no tool result.
+    """
+    if not isinstance(message, ToolMessage) or message.status == "error":
+        return message, []
+    texts = read_texts(message.content)
+    if not texts:
+        return message, []
+    shortened, originals = shortener.shorten_texts(texts, limit, query)
+    if shortened == texts:
+        return message, []
+    return message.model_copy(update={"content": replace_texts(message.content, shortened)}), originals

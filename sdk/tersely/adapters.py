@@ -8,6 +8,9 @@ gather_options     keywords become one `CompressionOptions`
 name_options       a signature that names every option, for frameworks that read signatures
 to_document        a framework's document as a `Document`
 make_note          what an adapter writes into a framework's metadata, under `NOTE_KEY`
+ToolLimits         most tokens of the results of each tool
+Shortener          shortens texts, and says so in front of them
+find_original      a part of a text that was shortened, for a model that opens it
 """
 
 from __future__ import annotations
@@ -15,15 +18,16 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import Any, TypeVar, cast, get_type_hints
 
-from tersely.agent.tools import original_tool
+from tersely.agent.tools import ToolError, original_tool
 from tersely.chat.messages import get_text, render_messages
 from tersely.errors import InvalidInputError, MissingDependencyError
 from tersely.inputs import check_count, decode_utf8, type_name
-from tersely.memory.shortening import Shortener
+from tersely.memory.shortening import Shortener, join_texts
+from tersely.memory.store import original_id
 from tersely.options import OPTION_FIELDS, CompressionOptions
 from tersely.types import CompressedDocument, Compression, Document
 
@@ -31,14 +35,18 @@ __all__ = [
     "NOTE_KEY",
     "OPTION_FIELDS",
     "Shortener",
+    "ToolLimits",
     "check_count",
     "check_ids",
+    "check_keep",
     "decode_utf8",
+    "find_original",
     "gather_options",
     "get_text",
+    "join_texts",
     "make_note",
     "name_options",
-    "original_tool",
+    "original_id",
     "render_messages",
     "require_package",
     "to_document",
@@ -46,6 +54,9 @@ __all__ = [
 
 NOTE_KEY = "tersely"
 """Key of the note in a framework's metadata."""
+
+PART_CHARACTERS = 4000
+"""Characters of an original that a model is shown at once."""
 
 _OPTION_NAMES = frozenset(option.name for option in OPTION_FIELDS)
 
@@ -131,6 +142,11 @@ def check_ids(documents: Iterable[tuple[str | None, str]]) -> None:
             )
 
 
+def check_keep(keep: int) -> int:
+    """A number of newest results that stay whole, 0 or more. Raises InvalidInputError."""
+    return 0 if type(keep) is int and keep == 0 else check_count(keep, "keep", "results")
+
+
 def to_document(text: str, metadata: Mapping[str, Any], title_key: str | None) -> Document:
     """A framework's document. Its title is the value under `title_key` of its metadata, if that is a text."""
     title = metadata.get(title_key) if title_key else None
@@ -145,3 +161,41 @@ def make_note(result: Compression, document: CompressedDocument) -> dict[str, An
     pieces = result.citations().of(document.source).entries
     spans = [{"start": piece.start, "end": piece.end, "at": piece.text_start} for piece in pieces]
     return {"relevance": document.relevance, "spans": spans}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLimits:
+    """Most tokens of the results of each tool.
+
+    Args:
+        over: of tools that are not named; None leaves their results as they are.
+        tools: of the tool with this name; None leaves its results as they are.
+
+    Raises InvalidInputError for a limit that is no whole number above 0.
+    """
+
+    over: int | None
+    tools: Mapping[str, int | None] | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        if self.tools is not None and not isinstance(cast("object", self.tools), Mapping):
+            raise InvalidInputError(
+                f"tools is {type_name(self.tools)}. Pass a limit for each name, such as "
+                '{"search": 500, "read_file": None}.'
+            )
+        named = {f"tools[{name!r}]": limit for name, limit in (self.tools or {}).items()}
+        for name, limit in {"over": self.over, **named}.items():
+            if limit is not None:
+                check_count(limit, name, "tokens")
+
+    def of(self, tool: str | None) -> int | None:
+        """The limit of a tool; None where its results stay as they are."""
+        return (self.tools or {}).get(tool or "", self.over)
+
+
+def find_original(lookup: Callable[[str], str | None], key: str, part: int = 1) -> str:
+    """A part of the original with the id `key`, for a model; an error in brackets where there is none."""
+    try:
+        return original_tool(lookup, PART_CHARACTERS).run({"id": key, "part": str(part)})
+    except ToolError as error:
+        return f"[error: {error}]"

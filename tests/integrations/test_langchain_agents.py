@@ -16,11 +16,13 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from tersely import Compressor, InvalidInputError
+from tersely.adapters import original_id
 from tersely.summarize import Summarizer
-from tersely_langchain import TerselyContextEdit, TerselyMiddleware, TerselySummary
+from tersely_langchain import TerselyContextEdit, TerselyMiddleware, TerselySummary, open_original
 from tests.integrations.coast import ANSWER, QUESTION, make_page
 from tests.integrations.scripted_langchain import Scripted, call_tools, recording, scripted
 
+THREAD = {"configurable": {"thread_id": "t"}}
 PAGES = {"tower": make_page("tower", ANSWER), "pier": make_page("pier", "The spare boat is Bertil's.")}
 
 
@@ -55,33 +57,34 @@ def read_results(state: dict[str, Any]) -> list[str]:
 def test_parallel_results_are_compressed_before_they_enter_the_history(
     bundled: Compressor, mode: str
 ) -> None:
-    agent = make_agent(scripted(call_tools("tower", "pier"), AIMessage(content="Ada.")), bundled)
+    model = scripted(call_tools("tower", "pier"), AIMessage(content="Ada."))
+    agent = make_agent(model, bundled, checkpointer=InMemorySaver())
     inputs = {"messages": [HumanMessage(QUESTION)]}
     if mode == "sync":
-        state = agent.invoke(inputs)
+        state = agent.invoke(inputs, THREAD)
     elif mode == "async":
-        state = asyncio.run(agent.ainvoke(inputs))
+        state = asyncio.run(agent.ainvoke(inputs, THREAD))
     else:
-        *_, state = agent.stream(inputs, stream_mode="values")
+        *_, state = agent.stream(inputs, THREAD, stream_mode="values")
     tower_page, pier_page = read_results(state)
     assert ANSWER in tower_page
     assert "Bertil" in pier_page
     assert bundled.count_tokens(tower_page) <= 60
     assert [m.tool_call_id for m in state["messages"] if isinstance(m, ToolMessage)] == ["tower0", "pier1"]
-    assert set(state["tersely_originals"].values()) == set(PAGES.values())
+    assert set(agent.get_state(THREAD).values["tersely_originals"].values()) == set(PAGES.values())
     assert state["messages"][-1].content == "Ada."
 
 
 def test_an_original_can_be_opened_also_after_a_restart(bundled: Compressor) -> None:
-    saver, thread = InMemorySaver(), {"configurable": {"thread_id": "t"}}
+    saver = InMemorySaver()
     first = make_agent(scripted(call_tools("tower"), AIMessage(content="Hm.")), bundled, checkpointer=saver)
-    state = first.invoke({"messages": [HumanMessage(QUESTION)]}, thread)
+    state = first.invoke({"messages": [HumanMessage(QUESTION)]}, THREAD)
     key = re.search(r"id of the original: (\w+)", read_results(state)[0])[1]
     model = scripted(
         call_tools("open_original", id=key), call_tools("open_original", id="x"), AIMessage(content="Ada.")
     )
     restarted = make_agent(model, bundled, checkpointer=saver)
-    state = restarted.invoke({"messages": [HumanMessage("Look again.")]}, thread)
+    state = restarted.invoke({"messages": [HumanMessage("Look again.")]}, THREAD)
     _, original, unknown = read_results(state)
     assert original == f"[part 1 of 1]\n{PAGES['tower']}"
     assert "there is no original" in unknown
@@ -105,16 +108,30 @@ def test_errors_of_tools_pass_through(bundled: Compressor) -> None:
 
 
 def test_older_results_are_shown_compressed_and_stay_whole_in_the_history(bundled: Compressor) -> None:
-    edit = TerselyContextEdit(trigger=100, keep=1, over=40, compressor=bundled)
+    edit = TerselyContextEdit(trigger=100, keep=1, over=60, compressor=bundled)
     model = recording(call_tools("tower"), call_tools("pier"), AIMessage(content="Ada."))
     agent = create_agent(model, [tower, pier], middleware=[ContextEditingMiddleware(edits=[edit])])
     state = agent.invoke({"messages": [HumanMessage(QUESTION)]})
     assert read_results(state) == list(PAGES.values())
     *_, last = model.seen
     older, newest = (m.content for m in last if isinstance(m, ToolMessage))
+    assert older.startswith("[shortened from ")
     assert ANSWER in older
-    assert bundled.count_tokens(older) <= 40
+    assert bundled.count_tokens(older) <= 60
     assert newest == PAGES["pier"]
+
+
+def test_the_original_of_a_result_that_is_shown_shortened_can_be_opened(bundled: Compressor) -> None:
+    key = original_id(PAGES["tower"])
+    edit = TerselyContextEdit(trigger=100, keep=1, over=60, compressor=bundled)
+    model = recording(
+        call_tools("tower"), call_tools("pier"), call_tools("open_original", id=key), AIMessage("Ada.")
+    )
+    tools = [tower, pier, open_original]
+    agent = create_agent(model, tools, middleware=[ContextEditingMiddleware(edits=[edit])])
+    state = agent.invoke({"messages": [HumanMessage(QUESTION)]})
+    assert key in str(model.seen[-2])
+    assert read_results(state)[-1] == f"[part 1 of 1]\n{PAGES['tower']}"
 
 
 def test_a_summary_needs_no_model(bundled: Compressor) -> None:

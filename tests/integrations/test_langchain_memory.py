@@ -105,7 +105,9 @@ def test_a_checkpoint_brings_the_context_back() -> None:
     first = recording(*look_at_pages(9), AIMessage("Hm."))
     make_agent(first, saver).invoke({"messages": [HumanMessage(TASK, id="task")]}, {**THREAD, **MANY_TURNS})
     second = recording(AIMessage("Drawer 7."))
-    state = make_agent(second, saver).invoke({"messages": [HumanMessage("Look again.", id="again")]}, THREAD)
+    agent = make_agent(second, saver)
+    agent.invoke({"messages": [HumanMessage("Look again.", id="again")]}, THREAD)
+    state = agent.get_state(THREAD).values
     (context,) = contexts_of(second)
     assert context[-1].content == "Look again."
     before = read_contents(contexts_of(first)[-1])
@@ -184,18 +186,19 @@ def test_calls_of_a_run_that_was_stopped_get_a_result() -> None:
 
 
 def test_long_results_are_compressed_and_can_be_opened() -> None:
-    model = recording(*look_at_pages(2), AIMessage("Hm."))
-    state = make_agent(model, over=40).invoke({"messages": [HumanMessage(TASK)]})
-    assert look.invoke({"page": 1}) in state["tersely_originals"].values()
+    agent = make_agent(recording(*look_at_pages(2), AIMessage("Hm.")), InMemorySaver(), over=40)
+    agent.invoke({"messages": [HumanMessage(TASK)]}, THREAD)
+    assert look.invoke({"page": 1}) in agent.get_state(THREAD).values["tersely_originals"].values()
 
 
 def test_an_edited_message_is_shown_as_edited() -> None:
     saver = InMemorySaver()
     first = recording(*look_at_pages(9), AIMessage("Hm."))
-    state = make_agent(first, saver).invoke(
+    agent = make_agent(first, saver)
+    agent.invoke(
         {"messages": [HumanMessage(f"{TASK} Mail ada@example.org.", id="task")]}, {**THREAD, **MANY_TURNS}
     )
-    assert state["tersely_memory"]["events"][-1]["kind"] in ("message", "reset")
+    assert agent.get_state(THREAD).values["tersely_memory"]["events"][-1]["kind"] in ("message", "reset")
     second = recording(AIMessage("Drawer 7."))
     edited = [HumanMessage(TASK, id="task"), HumanMessage("And now?")]
     make_agent(second, saver).invoke({"messages": edited}, THREAD)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from tersely.chat.messages import Json, get_text, measure_tokens, with_text
 from tersely.compressor import Compressor
 from tersely.memory.store import original_id
+from tersely.text.sentences import split_units
 
 SHORTEST = 24
 """Tokens; a text that would have less room is replaced by a reference to its original."""
+
+NOT_SHORTENED = "[not shortened, because the model that does it failed]\n"
+"""In front of a text that stays whole."""
+_DEGRADED = " by exact matches, because the model failed"
 
 Originals = list[tuple[str, str]]
 """(id, text) of what was shortened."""
@@ -33,31 +39,61 @@ class Shortener:
         With very little room the text is only a reference to the original, which may exceed it. A message
         that would not become shorter stays as it is.
         """
-        text = get_text(message)
+        (short,), originals = self.shorten_texts([get_text(message)], room, query)
+        return (message if short == get_text(message) else with_text(message, short)), originals
+
+    def shorten_texts(self, texts: Sequence[str], room: int, query: str) -> tuple[list[str], Originals]:
+        """The texts of one message in at most `room` tokens together, and their original: all of them.
+
+        The first text that is left begins with a line that says so and names the original. Texts of which
+        nothing is needed are empty. If the model fails and gives everything back, the texts stay whole, and
+        the first says that.
+        """
+        text = join_texts(texts)
         before = self._count(text)
         if before <= room:
-            return message, []
+            return list(texts), []
         key = original_id(text)
-        head = f"[shortened from {before} tokens; id of the original: {key}]\n"
+        short = self._shorten(texts, room, query, f"shortened from {before} tokens", key)
+        if short is None:
+            return [NOT_SHORTENED + texts[0], *texts[1:]], []
+        if not any(short):
+            short[0] = f"[{before} tokens left out; id of the original: {key}]"
+        if self._count(join_texts(short)) >= before:
+            return list(texts), []
+        return short, [(key, text)]
+
+    def _shorten(self, texts: Sequence[str], room: int, query: str, note: str, key: str) -> list[str] | None:
+        """The texts with the note; all of them empty where there is too little room; None where the model
+        gave everything back."""
+        short = [""] * len(texts)
+        head = f"[{note}; id of the original: {key}]\n"
         left = room - self._count(head)
-        body = self.fit(text, left, query) if left >= SHORTEST else ""
-        short = head + body if body else f"[{before} tokens left out; id of the original: {key}]"
-        if self._count(short) >= before:
-            return message, []
-        return with_text(message, short), [(key, text)]
+        if left < SHORTEST:
+            return short
+        result = self._compressor.compress(query, texts, budget=left)
+        if result.status == "failed_open":
+            return None
+        if result.status == "degraded" and _DEGRADED not in note:
+            return self._shorten(texts, room, query, note + _DEGRADED, key)
+        for document in result.documents:
+            short[document.source] = document.text
+        first = next((place for place, text in enumerate(short) if text), None)
+        if first is not None:
+            short[first] = head + short[first]
+        return short
 
     def fit(self, text: str, room: int, query: str) -> str:
         """The sentences of `text` that the query needs most, in at most `room` tokens."""
-        if self._count(text) <= room:
-            return text
-        short = self._compressor.compress(query, [text], budget=max(1, room)).text
-        # A model that failed gives everything back, and a sentence longer than the room leaves nothing.
-        return short if short and self._count(short) <= room else self._beginning(text, room)
+        return text if self._count(text) <= room else self.extract(query, [text], room)
 
     def extract(self, query: str, texts: Sequence[str], room: int) -> str:
         """The sentences of all texts that the query needs most, in at most `room` tokens."""
-        short = self._compressor.compress(query, texts, budget=room).text
-        return short if self._count(short) <= room else self._beginning("\n\n".join(texts), room)
+        short = self._compressor.compress(query, texts, budget=max(1, room)).text
+        # A model that failed may give everything back.
+        if short and self._count(short) <= room:
+            return short
+        return self._first_sentences(join_texts(texts), room)
 
     def fit_step(self, step: Sequence[Json], room: int, query: str) -> tuple[list[Json], Originals]:
         """The messages of a step in at most `room` tokens: its longest texts are shortened to one length.
@@ -80,15 +116,18 @@ class Shortener:
             (key, text)
         ]
 
-    def _beginning(self, text: str, room: int) -> str:
-        low, high = 0, len(text)
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self._count(text[:middle]) <= room:
-                low = middle
-            else:
-                high = middle - 1
-        return text[:low]
+    def _first_sentences(self, text: str, room: int) -> str:
+        """The sentences from the beginning that fit; the beginning of the first, where it does not."""
+        ends = [unit.end for unit in split_units(text)] or [len(text)]
+        fitting = bisect_right(ends, room, key=lambda end: self._count(text[:end]))
+        if fitting:
+            return text[: ends[fitting - 1]]
+        return text[: bisect_right(range(1, ends[0] + 1), room, key=lambda end: self._count(text[:end]))]
+
+
+def join_texts(texts: Iterable[str]) -> str:
+    """The texts of one message as one text, as its original is kept."""
+    return "\n\n".join(filter(None, texts))
 
 
 def _shares(costs: Sequence[int], room: int) -> list[int]:

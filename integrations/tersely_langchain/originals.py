@@ -1,0 +1,74 @@
+"""Originals of shortened tool results: where they are kept, and the tool with which a model opens them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain.tools import ToolRuntime
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import StructuredTool
+from langgraph.store.base import BaseStore
+
+from tersely.adapters import find_original, join_texts, original_id
+from tersely_langchain.content import read_texts
+
+TOOL_NAME = "open_original"
+STATE_KEY = "tersely_originals"
+"""Where an agent's state holds originals, by id."""
+
+
+def keep_originals(
+    originals: Mapping[str, str], store: BaseStore | None, thread: str | None
+) -> dict[str, dict[str, str]]:
+    """Keep originals (text by id) in the store, under the thread; without one of the two in the agent's
+    state. Gives the update of the state."""
+    if store is None or thread is None:
+        return {STATE_KEY: dict(originals)} if originals else {}
+    for key, text in originals.items():
+        store.put(_namespace(thread), key, {"text": text}, index=False)
+    return {}
+
+
+def find_thread(config: Mapping[str, Any]) -> str | None:
+    """The id of the thread of a run; None for a run without."""
+    thread = config.get("configurable", {}).get("thread_id")
+    return None if thread is None else str(thread)
+
+
+def _namespace(thread: str) -> tuple[str, ...]:
+    # Ids of threads may hold characters that a store does not allow.
+    return ("tersely", "originals", hashlib.sha256(thread.encode("utf-8", "surrogatepass")).hexdigest()[:32])
+
+
+def _find(runtime: ToolRuntime, key: str) -> str | None:
+    state = runtime.state if isinstance(runtime.state, dict) else {}
+    if key in (kept := state.get(STATE_KEY) or {}):
+        return kept[key]
+    thread = find_thread(runtime.config)
+    if runtime.store is not None and thread is not None:
+        item = runtime.store.get(_namespace(thread), key)
+        if item is not None:
+            return item.value["text"]
+    return _find_in_history(state.get("messages") or (), key)
+
+
+def _find_in_history(messages: Sequence[Any], key: str) -> str | None:
+    """The text of a result that is whole in the history, and that the model was shown shortened."""
+    texts = (join_texts(read_texts(m.content)) for m in messages if isinstance(m, ToolMessage))
+    return next((text for text in texts if original_id(text) == key), None)
+
+
+def _open_original(id: str, runtime: ToolRuntime, part: int = 1) -> str:  # noqa: A002  # the model's word
+    """Shows a text that was shortened, part by part.
+
+    Args:
+        id: the id of the original, as the shortened text names it.
+        part: which part; 1 by default.
+    """
+    return find_original(lambda key: _find(runtime, key), id, part)
+
+
+open_original = StructuredTool.from_function(_open_original, name=TOOL_NAME, parse_docstring=True)
+"""Opens the originals of this agent's thread: for the tools of an agent that uses `TerselyContextEdit`."""
