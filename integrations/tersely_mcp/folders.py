@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-import stat
+import weakref
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
 
 from tersely import Document, InvalidInputError
 from tersely.adapters import decode_utf8
+from tersely_mcp.handles import Handle, LinkError
 
 MAX_NAMES = 100
 """Most paths and patterns of one call."""
@@ -17,8 +20,124 @@ MAX_FILES = 1000
 """Most files, or documents, of one call."""
 MAX_BYTES = 4_000_000
 """Most bytes of all files of one call, or characters of its documents."""
-# A link or a pipe may take a file's place between check and reading: it is not followed and does not block.
-_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+MAX_DEPTH = 50
+"""Most folders inside of each other that a pattern looks into."""
+NAMES_SHOWN = 10
+"""Most files that a message lists."""
+
+Parts = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file in an allowed folder."""
+
+    folder: Folder
+    parts: Parts
+
+    @property
+    def title(self) -> str:
+        """Its path in the folder."""
+        return "/".join(self.parts)
+
+    @property
+    def name(self) -> str:
+        """Its path with the name of the folder in front."""
+        return f"{self.folder.name}/{self.title}"
+
+    def read(self, most: int) -> bytes:
+        """Its first `most` bytes. Raises OSError."""
+        with (
+            self.folder.open(self.parts[:-1]) as folder,
+            open(folder.open_file(self.parts[-1]), "rb") as file,
+        ):
+            return file.read(most)
+
+
+@dataclass(frozen=True, slots=True)
+class FilesRead:
+    """What a call has read."""
+
+    documents: list[Document]
+    skipped: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """(path, why) of what patterns have matched and could not be read."""
+
+
+class Folder:
+    """An allowed folder. It stays open, so that nothing can be put in its place."""
+
+    def __init__(self, given: str | Path) -> None:
+        self.path = Path(given).resolve()
+        self.name = self.path.name
+        self._given = Path(os.path.abspath(given))
+        self._named = tuple(part for part in Path(os.path.normpath(given)).parts if part not in ("..", "/"))
+        self._handle = Handle.open(self.path)
+        weakref.finalize(self, self._handle.close)
+
+    def open(self, parts: Parts) -> Handle:
+        """The folder in this one that the parts lead to. Raises LinkError and OSError."""
+        handle = self._handle
+        for part in parts or (".",):
+            try:
+                inner = handle.open_folder(part)
+            finally:
+                if handle is not self._handle:
+                    handle.close()
+            handle = inner
+        return handle
+
+    def parts(self, name: str) -> list[Parts]:
+        """What a path may mean here: below the folder, or with the folder's own name in front. Raises
+        LinkError for a path that leads out."""
+        path = Path(name)
+        if path.is_absolute():
+            roots = [root for root in (self.path, self._given) if path.is_relative_to(root)]
+            if not roots or ".." in path.parts:
+                raise LinkError
+            return [path.relative_to(roots[0]).parts]
+        own = _without_dots(path.parts)
+        prefixes = (prefix for prefix in (self._named, (self.name,)) if prefix == own[: len(prefix)])
+        return list(dict.fromkeys([own, *(own[len(prefix) :] for prefix in prefixes)]))
+
+    def find(self, parts: Parts, skipped: list[tuple[str, str]]) -> Iterator[File]:
+        """The files that match a pattern, sorted; folders that cannot be read go to `skipped`. Raises
+        LinkError where the pattern names a link."""
+        return self._match((), parts, skipped)
+
+    def _match(self, at: Parts, pattern: Parts, skipped: list[tuple[str, str]]) -> Iterator[File]:
+        first, *others = pattern
+        rest = tuple(others)
+        if first != "**" and rest and not _is_pattern(first):
+            yield from self._match((*at, first), rest, skipped)
+            return
+        try:
+            with self.open(at) as handle:
+                files, folders = handle.list()
+        except LinkError:
+            raise
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            skipped.append(("/".join(at) or self.name, f"cannot be read ({error.strerror})"))
+            return
+        if first == "**":
+            if rest:
+                yield from self._match_real(at, rest, skipped)
+            inner, below = folders if len(at) < MAX_DEPTH else [], pattern
+        else:
+            if not rest:
+                yield from (File(self, (*at, file)) for file in files if fnmatchcase(file, first))
+                return
+            inner, below = [folder for folder in folders if fnmatchcase(folder, first)], rest
+        for folder in inner:
+            yield from self._match_real((*at, folder), below, skipped)
+
+    def _match_real(self, at: Parts, pattern: Parts, skipped: list[tuple[str, str]]) -> Iterator[File]:
+        """`_match` that passes over links: a pattern has come upon them, and nobody has named them."""
+        try:
+            yield from self._match(at, pattern, skipped)
+        except LinkError:
+            return
 
 
 class Folders:
@@ -32,89 +151,135 @@ class Folders:
         for folder in folders:
             if not str(folder).strip() or not Path(folder).is_dir():
                 raise InvalidInputError(f"There is no folder {str(folder)!r}. Name one that exists.")
-        self._roots = [Path(folder).resolve() for folder in folders]
+        try:
+            self._folders = [Folder(folder) for folder in folders]
+        except OSError as error:
+            raise InvalidInputError(
+                f"A folder cannot be opened ({error}). Name one that may be read."
+            ) from error
 
-    def read(self, names: Sequence[str]) -> list[Document]:
+    @property
+    def names(self) -> list[str]:
+        """The names of the folders."""
+        return [folder.name for folder in self._folders]
+
+    def list(self, most: int = MAX_FILES) -> list[File]:
+        """The first `most` files, without those whose path has a part that begins with a dot."""
+        files = (file for folder in self._folders for file in folder.find(("**", "*"), []))
+        return list(islice((f for f in files if not any(p.startswith(".") for p in f.parts)), most))
+
+    def read(self, names: Sequence[str]) -> FilesRead:
         """The text files with these names, each once. A document's title is its path in its folder.
 
-        A name is a path, or a pattern such as "docs/**/*.md". A pattern passes over links that lead out of
-        the folders.
+        A name is a path, or a pattern such as "docs/**/*.md", in a folder or with the folder's name in front.
+        No link is followed. What a pattern matches and cannot be read is skipped, and so are links.
 
         Raises:
-            InvalidInputError: a path leads out of the folders, also by a link; no file has a name; the files
-                are too many, too large or not text.
+            InvalidInputError: a path leads out of the folders, or through a link; no file has a name; a file
+                that is named cannot be read; the files are too many or too large; none can be read.
         """
-        if not self._roots:
+        if not self._folders:
             raise InvalidInputError("No folder is allowed. Start with --folder, or pass documents.")
         if len(names) > MAX_NAMES:
             raise InvalidInputError(f"There are {len(names)} paths. Name {MAX_NAMES} or use patterns.")
-        files = list(dict.fromkeys(file for name in names for file in self._find_files(name)))
-        if len(files) > MAX_FILES:
+        read = FilesRead([])
+        is_named: dict[File, bool] = {}
+        for name in names:
+            files, named = self._find_files(name, read.skipped)
+            for file in files:
+                is_named[file] = is_named.get(file, False) or named
+        if len(is_named) > MAX_FILES:
             raise InvalidInputError(f"There are more than {MAX_FILES} files. Name fewer.")
         bytes_left = MAX_BYTES
-        documents: list[Document] = []
-        for file in files:
-            title = next(file.relative_to(r) for r in self._roots if file.is_relative_to(r)).as_posix()
-            content = _read_bytes(file, title, bytes_left + 1)
+        for file, named in is_named.items():
+            try:
+                content = _read_bytes(file, bytes_left + 1)
+                document = Document(decode_utf8(content, file.title), title=file.title)
+            except InvalidInputError as error:
+                if named:
+                    raise
+                read.skipped.append((file.title, str(error)))
+                continue
             bytes_left -= len(content)
             if bytes_left < 0:
                 raise InvalidInputError(f"The files have more than {MAX_BYTES} bytes. Name fewer.")
-            documents.append(Document(decode_utf8(content, title), title=title))
-        return documents
+            read.documents.append(document)
+        if not read.documents and read.skipped:
+            raise InvalidInputError(f"None of the files can be read. {'; '.join(w for _, w in read.skipped)}")
+        return read
 
-    def _find_files(self, name: str) -> list[Path]:
-        """The files that a path or a pattern stands for, links resolved."""
-        try:
-            for root in self._roots:
-                path = Path(os.path.realpath(root / name))
-                # Checked first, so that no message tells what exists outside.
-                if not self._is_inside(path):
-                    raise _OutsideError
-                if path.is_file():
-                    return [path]
-                if files := self._match_files(root, name):
-                    return files
-        except _OutsideError:
+    def _find_files(self, name: str, skipped: list[tuple[str, str]]) -> tuple[list[File], bool]:
+        """The files that a path or a pattern stands for, and whether it is a path."""
+        leads_out = False
+        for folder in self._folders:
+            try:
+                for parts in folder.parts(name):
+                    if _is_file(file := File(folder, parts)):
+                        return [file], True
+                    if not _can_match(parts) or ".." in Path(name).parts:
+                        continue
+                    if files := list(islice(folder.find(parts, skipped), MAX_FILES + 1)):
+                        return files, False
+            except LinkError:
+                leads_out = True
+            except (OSError, ValueError):
+                pass  # the name is too long or has a zero byte, or a folder cannot be read
+        if leads_out:
             raise InvalidInputError(
-                f"{name!r} leads out of the allowed folders. Name files inside of them."
-            ) from None
-        except (OSError, ValueError):
-            pass  # the name is too long or has a zero byte, or a folder cannot be read
+                f"{name!r} leads out of the allowed folders, or through a link. Name files inside of them."
+            )
         raise InvalidInputError(
-            f"No file in the allowed folders is named {name!r}. Name a text file inside of them."
+            f"No file in the allowed folders is named {name!r}. Name a text file inside of them. "
+            + self._hint()
         )
 
-    def _is_inside(self, path: Path) -> bool:
-        return any(path.is_relative_to(root) for root in self._roots)
-
-    def _match_files(self, root: Path, pattern: str) -> list[Path]:
-        paths = (Path(os.path.realpath(path)) for path in _expand(root, pattern))
-        files = (path for path in paths if self._is_inside(path) and path.is_file())
-        return sorted(islice(files, MAX_FILES + 1))
+    def _hint(self) -> str:
+        """Some of the files that there are."""
+        names = [file.name for file in self.list(NAMES_SHOWN)]
+        return f"There are: {', '.join(names)}." if names else "They have no files."
 
 
-class _OutsideError(Exception):
-    """A path leads out of the allowed folders."""
+def _without_dots(parts: Parts) -> Parts:
+    """The parts of a relative path, without `..`. Raises LinkError where it leads out."""
+    kept: list[str] = []
+    for part in parts:
+        if part != "..":
+            kept.append(part)
+        elif kept:
+            kept.pop()
+        else:
+            raise LinkError
+    return tuple(kept)
 
 
-def _expand(root: Path, pattern: str) -> Iterator[Path]:
-    """The paths that match a pattern in `root`; none for a text that is not a pattern."""
-    if Path(pattern).is_absolute():
-        if not Path(pattern).is_relative_to(root):
-            return iter(())
-        pattern = str(Path(pattern).relative_to(root))
-    # More than one ** multiplies the work, and .. walks folders that a link leads to.
-    if not any(sign in pattern for sign in "*?[") or pattern.count("**") > 1 or ".." in Path(pattern).parts:
-        return iter(())
-    return root.glob(pattern)
-
-
-def _read_bytes(file: Path, title: str, most: int) -> bytes:
-    """The first `most` bytes of a file: it may have grown since it was found."""
+def _is_file(file: File) -> bool:
+    """Whether there is such a file. Raises LinkError for a link."""
+    if not file.parts:
+        return False
     try:
-        with open(os.open(file, _OPEN_FLAGS), "rb") as stream:
-            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise InvalidInputError(f"{title}: is not a file any more. Name another.")
-            return stream.read(most)
+        file.read(0)
+    except LinkError:
+        raise
+    except PermissionError:
+        return True  # reading it will say so
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _can_match(parts: Parts) -> bool:
+    """Whether it is a pattern. More than one ** would multiply the work."""
+    deep = [part for part in parts if "**" in part]
+    return any(map(_is_pattern, parts)) and deep in ([], ["**"])
+
+
+def _is_pattern(part: str) -> bool:
+    return any(sign in part for sign in "*?[")
+
+
+def _read_bytes(file: File, most: int) -> bytes:
+    """The first `most` bytes: the file may have grown since it was found."""
+    try:
+        return file.read(most)
     except OSError as error:
-        raise InvalidInputError(f"{title}: cannot be read ({error.strerror}).") from error
+        raise InvalidInputError(f"{file.title}: cannot be read ({error.strerror}).") from error

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from mcp_types import CallToolResult, TextContent
 
 from tersely import Compression, Document
-from tersely_mcp.originals import Originals
 
 
 @dataclass
@@ -34,11 +33,20 @@ class KeptDocument:
 
 
 @dataclass
+class SkippedFile:
+    source: str
+    """Its path."""
+    reason: str
+
+
+@dataclass
 class CompressReply:
     text: str
     documents: list[KeptDocument]
     dropped: list[DroppedDocument]
     """Documents of which nothing was kept."""
+    skipped: list[SkippedFile]
+    """Files that a pattern has matched and that could not be read."""
     tokens_before: int
     tokens_after: int
     status: str
@@ -69,18 +77,22 @@ class RememberReply:
 
 
 def compress_reply(
-    result: Compression, documents: Sequence[Document], originals: Originals
+    result: Compression,
+    documents: Sequence[Document],
+    skipped: Sequence[tuple[str, str]],
+    keep: Callable[[Document], str],
 ) -> CallToolResult:
-    """The reply of `compress` for what was made of `documents`. It puts all of them into `originals`."""
+    """The reply of `compress` for what was made of `documents`. `keep` gives each an id."""
     pieces: dict[int, list[tuple[int, int]]] = {}
     for citation in sorted(result.citations().entries, key=lambda entry: (entry.doc, entry.start)):
         pieces.setdefault(citation.doc, []).append((citation.start, citation.end))
-    ids = [originals.keep(document) for document in documents]
+    ids = [keep(document) for document in documents]
     sources = [document.title or str(number) for number, document in enumerate(documents, 1)]
     reply = CompressReply(
         text=result.text,
         documents=[KeptDocument(ids[i], sources[i], len(documents[i].text), pieces[i]) for i in pieces],
         dropped=[DroppedDocument(ids[i], sources[i]) for i in range(len(documents)) if i not in pieces],
+        skipped=[SkippedFile(*file) for file in skipped],
         tokens_before=result.tokens_before,
         tokens_after=result.tokens_after,
         status=result.status,

@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -20,7 +21,9 @@ import pytest
 pytest.importorskip("mcp")
 from mcp import Client, StdioServerParameters
 
+from tersely import InvalidInputError
 from tersely.experience import ExperienceBank
+from tersely_mcp import build_server, http
 from tests.integrations.town import ANSWER, HARBOUR, MUSEUM, QUESTION
 
 COMMAND = [sys.executable, "-c", "import sys; from tersely.cli import main; sys.exit(main())", "mcp"]
@@ -126,3 +129,60 @@ def test_requests_of_other_sites_are_refused(address: str) -> None:
         urllib.request.urlopen(request, timeout=10)
     refused.value.close()
     assert refused.value.code == 403
+
+
+def test_a_port_that_is_taken_is_an_error_about_the_port(address: str, allowed: Path) -> None:
+    port = address.split(":")[-1].split("/")[0]
+    command = [*COMMAND, "--folder", str(allowed), "--http", port]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode
+    assert f"Port {port} is taken. Stop the program that has it" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_number_that_is_no_port_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="Port 70000 cannot be opened"):
+        http.listen(70000)
+
+
+HEAD = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+
+
+@pytest.mark.parametrize("sent", [b"", HEAD, HEAD + b"Content-Length: 100\r\n\r\n{"])
+@pytest.mark.parametrize("drips", [False, True])
+def test_half_open_requests_end(monkeypatch: pytest.MonkeyPatch, sent: bytes, drips: bool) -> None:
+    monkeypatch.setattr(http, "REQUEST_S", 0.5)
+    with http.listen(0) as opened:
+        port = opened.getsockname()[1]
+        threading.Thread(target=http.run, args=(build_server(), opened), daemon=True).start()
+        started = time.monotonic()
+        with socket.create_connection((http.HOST, port), timeout=10) as client:
+            client.sendall(sent)
+            client.settimeout(0.1)
+            while time.monotonic() < started + 5:
+                try:
+                    if drips and sent:
+                        client.sendall(b"a")
+                    if not client.recv(1000):
+                        break
+                except TimeoutError:
+                    continue
+                except ConnectionError:
+                    break
+        assert 0.4 < time.monotonic() - started < 3
+
+
+def test_ids_of_originals_belong_to_the_session_that_got_them(address: str) -> None:
+    async def run() -> None:
+        arguments = {"query": QUESTION, "documents": [MUSEUM]}
+        async with Client(address, mode="legacy") as first, Client(address, mode="legacy") as second:
+            reply = await first.call_tool("compress", arguments)
+            key = {"id": reply.structured_content["documents"][0]["id"]}
+            assert (await first.call_tool("expand", key)).structured_content["text"] == MUSEUM
+            stolen = await second.call_tool("expand", key)
+            assert stolen.is_error
+            assert "There is no document" in stolen.content[0].text
+            own = await second.call_tool("compress", arguments)
+            assert own.structured_content["documents"][0]["id"] != key["id"]
+
+    asyncio.run(run())

@@ -1,0 +1,116 @@
+"""Folders that are opened step by step, each relative to the one before, so that no link is ever followed.
+
+Between a check of a path and its opening, a part of the path can be swapped for a link. Here nothing is
+checked first: what was opened is what is read.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+HAS_HANDLES = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
+"""Whether the system opens files relative to a folder. Windows does not; there a path is checked, opened, and
+checked again."""
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+# Opening a pipe must not wait for a writer.
+_FILE = os.O_RDONLY | _NO_LINK | getattr(os, "O_NONBLOCK", 0)
+_FOLDER = os.O_RDONLY | _NO_LINK | getattr(os, "O_DIRECTORY", 0)
+
+
+class LinkError(OSError):
+    """A part of a path is a link."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """An open folder, to be used in a `with` statement."""
+
+    path: Path
+    """Where it was when it was opened; used only on systems without handles."""
+    number: int | None
+    """Of the operating system; None where it has none."""
+
+    @classmethod
+    def open(cls, path: Path) -> Handle:
+        """A folder by its path, in which links are followed."""
+        return cls(path, os.open(path, _FOLDER & ~getattr(os, "O_NOFOLLOW", 0)) if HAS_HANDLES else None)
+
+    def open_folder(self, name: str) -> Handle:
+        """A folder in this one. Raises LinkError for a link, and OSError."""
+        path = self.path / name
+        if self.number is not None:
+            return Handle(path, self._open(name, _FOLDER))
+        _check_no_link(path)
+        if not path.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "is not a folder", name)
+        return Handle(path, None)
+
+    def open_file(self, name: str) -> int:
+        """The number of a regular file in this folder. Raises LinkError for a link, and OSError."""
+        if self.number is not None:
+            file = self._open(name, _FILE)
+        else:
+            _check_no_link(self.path / name)
+            file = os.open(self.path / name, _FILE)
+        try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise FileNotFoundError(errno.ENOENT, "is not a file", name)
+            if self.number is None:
+                _check_no_link(self.path / name)
+        except OSError:
+            os.close(file)
+            raise
+        return file
+
+    def list(self) -> tuple[list[str], list[str]]:
+        """The names of the files and of the folders in this one, sorted; links and others are left out."""
+        files: list[str] = []
+        folders: list[str] = []
+        with os.scandir(self.path if self.number is None else self.number) as entries:
+            for entry in entries:
+                if entry.is_file(follow_symlinks=False):
+                    files.append(entry.name)
+                elif entry.is_dir(follow_symlinks=False) and not _is_junction(entry):
+                    folders.append(entry.name)
+        return sorted(files), sorted(folders)
+
+    def close(self) -> None:
+        if self.number is not None:
+            os.close(self.number)
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self, name: str, flags: int) -> int:
+        try:
+            return os.open(name, flags, dir_fd=self.number)
+        except OSError as error:
+            # Systems have different errors for links, and this one is only about the words of a message.
+            if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR) and self._is_link(name):
+                raise LinkError(error.errno, "is a link", name) from error
+            raise
+
+    def _is_link(self, name: str) -> bool:
+        try:
+            return stat.S_ISLNK(os.stat(name, dir_fd=self.number, follow_symlinks=False).st_mode)
+        except OSError:
+            return False
+
+
+def _is_junction(entry: os.DirEntry[str]) -> bool:
+    return bool(getattr(entry, "is_junction", bool)())
+
+
+def _check_no_link(path: Path) -> None:
+    if os.path.realpath(path) != str(path):
+        raise LinkError(errno.ELOOP, "is a link", path.name)
