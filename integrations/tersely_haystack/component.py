@@ -41,7 +41,8 @@ class TerselyDocumentCompressor:
         threads: int | None = None,
         **options: Unpack[CompressionArguments],
     ) -> None:
-        self.model, self.title_key, self.threads = model, title_key, threads
+        self.model, self.title_key = model, title_key
+        self.threads = None if threads is None else adapters.check_count(threads, "threads", "threads")
         self.options = CompressionOptions(**options)
         self._compressor: Compressor | None = None
 
@@ -73,6 +74,7 @@ class TerselyDocumentCompressor:
         """
         self.warm_up()
         assert self._compressor is not None
+        documents = list(documents)  # a generator can be read only once
         originals = [document for document in documents if document.content is not None]
         sources = self._to_sources(originals)
         result = self._compressor.compress(query, sources, **self.options.arguments())
@@ -83,6 +85,7 @@ class TerselyDocumentCompressor:
         """`run` without blocking the event loop."""
         await asyncio.to_thread(self.warm_up)
         assert self._compressor is not None
+        documents = list(documents)  # a generator can be read only once
         originals = [document for document in documents if document.content is not None]
         sources = self._to_sources(originals)
         result = await self._compressor.acompress(query, sources, **self.options.arguments())

@@ -54,6 +54,7 @@ class TerselyCompressor(BaseDocumentCompressor):
 
         Raises InvalidInputError for an empty query, and for an id that stands for two texts.
         """
+        documents = list(documents)  # a generator can be read only once
         sources = self._to_sources(documents)
         result = self.compressor.compress(query, sources, **self.options.arguments())
         return _to_langchain(result, documents)
@@ -62,6 +63,7 @@ class TerselyCompressor(BaseDocumentCompressor):
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
         """`compress_documents` without blocking the event loop."""
+        documents = list(documents)  # a generator can be read only once
         sources = self._to_sources(documents)
         result = await self.compressor.acompress(query, sources, **self.options.arguments())
         return _to_langchain(result, documents)

@@ -72,6 +72,10 @@ class TerselyMemory(TerselyMiddleware):
     ) -> None:
         compressor = compressor or Compressor()
         super().__init__(over=over, tools=tools, compressor=compressor)
+        if model is not None and not isinstance(model, BaseChatModel):
+            raise InvalidInputError(f"model is {type(model).__name__}. Pass a chat model of LangChain.")
+        if not all(isinstance(text, str) for text in (pins or {}).values()):
+            raise InvalidInputError("A pin is no text. Pass texts, by name.")
         self._limit = limit
         self._model = model
         self._pins = dict(pins or {})

@@ -51,6 +51,7 @@ class TerselyMiddleware(AgentMiddleware[TerselyState, Any, Any]):
     """
 
     state_schema = TerselyState
+    tools = (open_original,)
 
     def __init__(
         self,
@@ -63,7 +64,6 @@ class TerselyMiddleware(AgentMiddleware[TerselyState, Any, Any]):
         self._limits = ToolLimits(over, tools)
         compressor = compressor or Compressor()
         self._shortener = Shortener(compressor, compressor.count_tokens)
-        self.tools = [open_original]
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]

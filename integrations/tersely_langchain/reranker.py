@@ -21,6 +21,7 @@ class TerselyReranker(BaseCrossEncoder):
     def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:
         """How relevant each text is to its query, for pairs of (query, text). Pairs with the same query are
         read together."""
+        text_pairs = list(text_pairs)
         places_of: dict[str, list[int]] = {}
         for place, (query, _) in enumerate(text_pairs):
             places_of.setdefault(query, []).append(place)

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
 from llama_index.core.memory.memory import BaseMemoryBlock
+from pydantic.json_schema import SkipJsonSchema
 
 from tersely import Compressor, Document
 from tersely.adapters import Shortener, get_text
@@ -41,9 +42,11 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
     priority: int = 1
     budget: int = Field(default=1000, ge=1)
     limit: int = Field(default=8000, ge=SMALLEST_LIMIT)
-    compressor: Compressor = Field(default_factory=Compressor, exclude=True)
-    experience: ExperienceBank | None = Field(default=None, exclude=True)
-    store: MemoryStore | None = Field(default=None, exclude=True)
+    compressor: SkipJsonSchema[Compressor] = Field(default_factory=Compressor, exclude=True)
+    experience: SkipJsonSchema[ExperienceBank | None] = Field(default=None, exclude=True)
+    store: SkipJsonSchema[MemoryStore | None] = Field(default=None, exclude=True)
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     _memories: dict[str, AgentMemory] = PrivateAttr(default_factory=dict)
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)

@@ -8,11 +8,18 @@ from typing import Any, Unpack
 from llama_index.core.bridge.pydantic import ConfigDict, Field
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import ImageNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    ImageNode,
+    MetadataMode,
+    Node,
+    NodeWithScore,
+    QueryBundle,
+    TextNode,
+)
 from pydantic.json_schema import SkipJsonSchema
 
 from tersely import (
-    CompressedDocument,
     Compression,
     CompressionArguments,
     CompressionOptions,
@@ -42,8 +49,9 @@ class TerselyPostprocessor(BaseNodePostprocessor):
     The nodes that come out are copies with the same ids and relationships. Under the key "tersely", hidden
     from models and embeddings, their metadata has their `relevance` and `spans`, which say where every piece
     of the text stands in the original node. `start_char_idx` and `end_char_idx` reach from the first piece to
-    the last. Nodes of which nothing is needed are left out; nodes without text, such as images, stay. If the
-    model fails, the nodes come back as they were, with a logged warning.
+    the last. Nodes of which nothing is needed are left out. Nodes without text stay, and so do nodes that
+    also hold an image, a sound or a video, with the text that is needed. If the model fails, the nodes come
+    back as they were, with a logged warning.
 
     Raises:
         InvalidInputError: an option does not exist or cannot be used; later, a missing or empty query, or an
@@ -72,6 +80,7 @@ class TerselyPostprocessor(BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
+        nodes = list(nodes)
         originals = [node for node in nodes if _has_text(node)]
         query, sources = _read_query(query_bundle), self._to_sources(originals)
         result = self.compressor.compress(query, sources, **self.options.arguments())
@@ -80,6 +89,7 @@ class TerselyPostprocessor(BaseNodePostprocessor):
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
+        nodes = list(nodes)
         originals = [node for node in nodes if _has_text(node)]
         query, sources = _read_query(query_bundle), self._to_sources(originals)
         result = await self.compressor.acompress(query, sources, **self.options.arguments())
@@ -105,14 +115,20 @@ class TerselyPostprocessor(BaseNodePostprocessor):
         kept: list[tuple[NodeWithScore, NodeWithScore]] = []
         for compressed in result.documents:
             original = originals[compressed.source]
-            node = _shorten(original, compressed, adapters.make_note(result, compressed))
+            note = adapters.make_note(result, compressed)
+            node = _replace_text(original.node, compressed.text, note)
             score = compressed.relevance if ranked else original.score
             kept.append((original, NodeWithScore(node=node, score=score)))
-        without_text = [node for node in nodes if not _has_text(node)]
+        with_text = {id(node) for node, _ in kept}
+        for node in nodes:
+            if not _has_text(node):
+                kept.append((node, node))
+            elif id(node) not in with_text and _has_media(node.node):
+                bare = _replace_text(node.node, "", {"relevance": 0.0, "spans": []})
+                kept.append((node, NodeWithScore(node=bare, score=node.score)))
         if ranked:
-            return [node for _, node in kept] + without_text
+            return [node for _, node in kept]
         places = {id(node): place for place, node in enumerate(nodes)}
-        kept += [(node, node) for node in without_text]
         return [node for _, node in sorted(kept, key=lambda pair: places[id(pair[0])])]
 
 
@@ -123,21 +139,33 @@ def _read_query(bundle: QueryBundle | None) -> str:
 
 
 def _has_text(node: NodeWithScore) -> bool:
-    return isinstance(node.node, TextNode) and not isinstance(node.node, ImageNode)
+    if isinstance(node.node, Node):
+        return node.node.text_resource is not None and bool(node.node.text_resource.text)
+    return isinstance(node.node, TextNode) and not (isinstance(node.node, ImageNode) and not node.node.text)
 
 
-def _shorten(original: NodeWithScore, compressed: CompressedDocument, note: dict[str, Any]) -> TextNode:
-    """A copy of the original's node with the compressed text."""
-    node, spans, key = original.node, note["spans"], adapters.NOTE_KEY
-    assert isinstance(node, TextNode)
+def _has_media(node: BaseNode) -> bool:
+    """Whether the node holds more than text."""
+    if isinstance(node, Node):
+        return any((node.image_resource, node.audio_resource, node.video_resource))
+    return isinstance(node, ImageNode)
+
+
+def _replace_text(node: BaseNode, text: str, note: dict[str, Any]) -> BaseNode:
+    """A copy of the node with another text and the note."""
+    spans, key = note["spans"], adapters.NOTE_KEY
     changes: dict[str, Any] = {
-        "text": compressed.text,
         "embedding": None,  # it was that of the whole text
         "metadata": {**node.metadata, key: note},
         "excluded_llm_metadata_keys": [*node.excluded_llm_metadata_keys, key],
         "excluded_embed_metadata_keys": [*node.excluded_embed_metadata_keys, key],
     }
-    if node.start_char_idx is not None and spans:
+    if isinstance(node, Node) and node.text_resource is not None:
+        resource = node.text_resource.model_copy(update={"text": text, "embeddings": None})
+        changes["text_resource"] = resource
+    else:
+        changes["text"] = text
+    if isinstance(node, TextNode) and node.start_char_idx is not None and spans:
         changes["start_char_idx"] = node.start_char_idx + min(span["start"] for span in spans)
         changes["end_char_idx"] = node.start_char_idx + max(span["end"] for span in spans)
     return node.model_copy(update=changes)

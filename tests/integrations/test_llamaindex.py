@@ -16,8 +16,11 @@ from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import (
+    Document,
     ImageNode,
+    MediaResource,
     MetadataMode,
+    Node,
     NodeRelationship,
     NodeWithScore,
     RelatedNodeInfo,
@@ -190,3 +193,38 @@ def test_one_id_for_two_texts_is_refused(bundled: Compressor) -> None:
     nodes = [NodeWithScore(node=TextNode(id_="a", text=text)) for text in ("One text.", "Another text.")]
     with pytest.raises(InvalidInputError, match="id 'a' and different texts"):
         TerselyPostprocessor(compressor=bundled).postprocess_nodes(nodes, query_str=QUESTION)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda text: Document(text=text), lambda text: Node(text_resource=MediaResource(text=text))]
+)
+def test_documents_and_nodes_of_every_class_are_compressed(make: Any) -> None:
+    museum, harbour = make(MUSEUM), make(HARBOUR)
+    nodes = [NodeWithScore(node=harbour, score=0.5), NodeWithScore(node=museum, score=0.4)]
+    (kept,) = TerselyPostprocessor(budget=8).postprocess_nodes(nodes, query_str=QUESTION)
+    assert kept.node.get_content() == ANSWER
+    assert (kept.node.node_id, kept.score) == (museum.node_id, 0.4)
+    assert kept.node.metadata["tersely"]["spans"]
+    assert museum.get_content() == MUSEUM, "the original stays as it is"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda text: ImageNode(text=text, image="aGk="),
+        lambda text: Node(text_resource=MediaResource(text=text), image_resource=MediaResource(data=b"aGk=")),
+    ],
+)
+def test_an_image_stays_with_the_text_that_is_needed(make: Any) -> None:
+    nodes = [NodeWithScore(node=make(text)) for text in (HARBOUR, MUSEUM)]
+    first, second = TerselyPostprocessor(budget=8).postprocess_nodes(nodes, query_str=QUESTION)
+    assert (first.node.get_content(), second.node.get_content()) == ("", ANSWER)
+    for before, after in zip(nodes, (first, second), strict=True):
+        for field in ("image", "image_resource"):
+            assert getattr(after.node, field, None) == getattr(before.node, field, None)
+
+
+def test_a_generator_of_nodes_is_read_once() -> None:
+    nodes: Any = (NodeWithScore(node=TextNode(text=text)) for text in (HARBOUR, MUSEUM))
+    (kept,) = TerselyPostprocessor(budget=8).postprocess_nodes(nodes, query_str=QUESTION)
+    assert kept.node.get_content() == ANSWER
