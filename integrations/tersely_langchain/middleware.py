@@ -35,8 +35,8 @@ class TerselyMiddleware(AgentMiddleware[TerselyState, Any, Any]):
     model gets a tool, `open_original`, for what was left out.
 
     Of results that are lists of content blocks the texts are compressed, also where a tool returns them in a
-    `Command`. Images and other blocks stay, and so do errors. If the model of the compressor fails, a result
-    stays whole or is chosen by exact matches, and says so.
+    `Command`. Images and other blocks stay, and so do errors. If the model of the compressor fails, sentences
+    are chosen by exact matches, and the result says so.
 
     The agent's store holds the originals under the id of the thread, or the agent's state where there is no
     store or no thread.

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-for package in ("langchain", "llama_index.core", "haystack"):
-    pytest.importorskip(package)
+pytest.importorskip("langchain")
+pytest.importorskip("llama_index.core")
+pytest.importorskip("haystack")
 import haystack
 from langchain_core.documents import Document
 

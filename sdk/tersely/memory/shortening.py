@@ -14,8 +14,6 @@ from tersely.text.sentences import split_units
 SHORTEST = 24
 """Tokens; a text that would have less room is replaced by a reference to its original."""
 
-NOT_SHORTENED = "[not shortened, because the model that does it failed]\n"
-"""In front of a text that stays whole."""
 _DEGRADED = " by exact matches, because the model failed"
 
 Originals = list[tuple[str, str]]
@@ -45,9 +43,8 @@ class Shortener:
     def shorten_texts(self, texts: Sequence[str], room: int, query: str) -> tuple[list[str], Originals]:
         """The texts of one message in at most `room` tokens together, and their original: all of them.
 
-        The first text that is left begins with a line that says so and names the original. Texts of which
-        nothing is needed are empty. If the model fails and gives everything back, the texts stay whole, and
-        the first says that.
+        The first text that is left begins with a line that says so and names the original, and says also
+        where the model failed. Texts of which nothing is needed are empty.
         """
         text = join_texts(texts)
         before = self._count(text)
@@ -55,25 +52,20 @@ class Shortener:
             return list(texts), []
         key = original_id(text)
         short = self._shorten(texts, room, query, f"shortened from {before} tokens", key)
-        if short is None:
-            return [NOT_SHORTENED + texts[0], *texts[1:]], []
         if not any(short):
             short[0] = f"[{before} tokens left out; id of the original: {key}]"
         if self._count(join_texts(short)) >= before:
             return list(texts), []
         return short, [(key, text)]
 
-    def _shorten(self, texts: Sequence[str], room: int, query: str, note: str, key: str) -> list[str] | None:
-        """The texts with the note; all of them empty where there is too little room; None where the model
-        gave everything back."""
+    def _shorten(self, texts: Sequence[str], room: int, query: str, note: str, key: str) -> list[str]:
+        """The texts with the note; all of them empty where there is too little room."""
         short = [""] * len(texts)
         head = f"[{note}; id of the original: {key}]\n"
         left = room - self._count(head)
         if left < SHORTEST:
             return short
         result = self._compressor.compress(query, texts, budget=left)
-        if result.status == "failed_open":
-            return None
         if result.status == "degraded" and _DEGRADED not in note:
             return self._shorten(texts, room, query, note + _DEGRADED, key)
         for document in result.documents:
@@ -90,10 +82,7 @@ class Shortener:
     def extract(self, query: str, texts: Sequence[str], room: int) -> str:
         """The sentences of all texts that the query needs most, in at most `room` tokens."""
         short = self._compressor.compress(query, texts, budget=max(1, room)).text
-        # A model that failed may give everything back.
-        if short and self._count(short) <= room:
-            return short
-        return self._first_sentences(join_texts(texts), room)
+        return short if short else self._first_sentences(join_texts(texts), room)
 
     def fit_step(self, step: Sequence[Json], room: int, query: str) -> tuple[list[Json], Originals]:
         """The messages of a step in at most `room` tokens: its longest texts are shortened to one length.
