@@ -19,7 +19,8 @@ class TerselyDocumentCompressor:
     The documents that come out are new. Each has the id, the score and the meta of its original. Under the
     key "tersely" the meta has its `relevance` and `spans`, which say where every piece of its content stands
     in the original. Documents of which nothing is needed are left out; documents without text, such as
-    images, stay, at the end. If the model fails, the documents come back as they were, with a logged warning.
+    images, stay, at the end. If the model fails without a limit, the documents come back as they were;
+    under one, exact matches choose. Both are logged.
 
     Args:
         model: None for the bundled model, a folder, or a hub name.

@@ -30,8 +30,8 @@ class TerselyCompressor(BaseDocumentCompressor):
     The documents that come out are new. Each has the id and the metadata of its original. Under the key
     "tersely" the metadata has its `relevance` and `spans`, which say where every piece of its text stands in
     the original: `page_content[at:at + end - start] == original.page_content[start:end]`. Documents of which
-    nothing is needed are left out. If the model fails, the documents come back as they were, with a logged
-    warning.
+    nothing is needed are left out. If the model fails without a limit, the documents come back as they were;
+    under one, exact matches choose. Both are logged.
 
     Raises:
         InvalidInputError: an option does not exist or cannot be used.

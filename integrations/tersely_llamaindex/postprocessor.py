@@ -50,8 +50,8 @@ class TerselyPostprocessor(BaseNodePostprocessor):
     from models and embeddings, their metadata has their `relevance` and `spans`, which say where every piece
     of the text stands in the original node. `start_char_idx` and `end_char_idx` reach from the first piece to
     the last. Nodes of which nothing is needed are left out. Nodes without text stay, and so do nodes that
-    also hold an image, a sound or a video, with the text that is needed. If the model fails, the nodes come
-    back as they were, with a logged warning.
+    also hold an image, a sound or a video, with the text that is needed. If the model fails without a
+    limit, the nodes come back as they were; under one, exact matches choose. Both are logged.
 
     Raises:
         InvalidInputError: an option does not exist or cannot be used; later, a missing or empty query, or an

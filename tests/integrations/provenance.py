@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,11 +21,12 @@ def random_options(rng: random.Random) -> dict[str, Any]:
 
 
 def check_spans(text: str, original: str, spans: Sequence[dict[str, int]]) -> None:
-    """Every character of `text` but whitespace stands in a span, and every span in the original."""
+    """Every character of `text` but whitespace and marks stands in a span, and every span in the original."""
     uncovered = set(range(len(text)))
     for span in spans:
         piece = slice(span["at"], span["at"] + span["end"] - span["start"])
         assert text[piece] == original[span["start"] : span["end"]]
         uncovered -= set(range(piece.start, piece.stop))
     assert spans
-    assert all(text[place].isspace() for place in uncovered)
+    rest = "".join(text[place] for place in sorted(uncovered))
+    assert not re.sub(r"\[…\]|…", "", rest).strip()

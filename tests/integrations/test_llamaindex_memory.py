@@ -191,12 +191,12 @@ def test_an_empty_memory_gives_an_empty_text() -> None:
     assert asyncio.run(make_block().aget([user("")])) == ""
 
 
-def test_a_failing_model_loses_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_model_gives_what_matches_within_the_budget(caplog: pytest.LogCaptureFixture) -> None:
     compressor = Compressor(BrokenScorer(RuntimeError("no memory")))
-    block = TerselyMemoryBlock(compressor=compressor, budget=5)
+    block = TerselyMemoryBlock(compressor=compressor, budget=20)
     asyncio.run(block.aput(make_conversation(0)))
     assert FACT in asyncio.run(block.aget([user("Where is the key?")]))
-    assert "uncompressed" in caplog.text
+    assert "no memory" in caplog.text
 
 
 @pytest.mark.parametrize(("options", "least"), [({"limit": 100}, 512), ({"budget": 0}, 1)])
