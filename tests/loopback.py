@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
+import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -40,7 +43,8 @@ class Server:
                     self.send_header("Location", server.location)
                 self.send_header("Content-Length", str(len(payload) + server.withheld))
                 self.end_headers()
-                self.wfile.write(payload)
+                with contextlib.suppress(ConnectionError):  # the client may have given up
+                    self.wfile.write(payload)
 
             def do_GET(self) -> None:
                 payload = json.dumps(server.listed).encode()
@@ -74,3 +78,63 @@ def serving() -> Iterator[Serve]:
         for server in started:
             server.http.shutdown()
             server.http.server_close()
+
+
+Behaviour = Callable[[socket.socket], None]
+"""What a hostile server does with a connection, after it has read the request."""
+
+
+class RawServer:
+    """A server that sends bytes as `behave` likes. It counts its requests; `stopped` ends endless answers."""
+
+    def __init__(self, behave: Behaviour) -> None:
+        self._behave = behave
+        self.requests = 0
+        self.stopped = threading.Event()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._threads = [threading.Thread(target=self._accept, daemon=True)]
+        self._threads[0].start()
+
+    def send_slowly(self, connection: socket.socket, parts: Iterable[bytes], pause_s: float) -> None:
+        """Send the parts with pauses between them, until the client or the test ends it."""
+        for part in parts:
+            connection.sendall(part)
+            if self.stopped.wait(pause_s):
+                return
+
+    def stop(self) -> None:
+        self.stopped.set()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for thread in self._threads:
+            thread.join(5.0)
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                self._threads.append(threading.Thread(target=self._serve, args=(connection,), daemon=True))
+                self._threads[-1].start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):
+            connection.settimeout(10.0)
+            _read_request(connection)
+            self.requests += 1
+            self._behave(connection)
+
+
+def _read_request(connection: socket.socket) -> None:
+    received = b""
+    while b"\r\n\r\n" not in received:
+        part = connection.recv(65536)
+        if not part:
+            return
+        received += part
+    head, _, body = received.partition(b"\r\n\r\n")
+    length = re.search(rb"(?i)content-length: *(\d+)", head)
+    left = (int(length[1]) if length else 0) - len(body)
+    while left > 0:
+        left -= len(connection.recv(65536)) or left

@@ -162,9 +162,12 @@ def test_an_empty_preselection_calls_no_model() -> None:
     assert summary.reason == "extractive, because no sentence fits into preselect"
 
 
-def test_other_errors_are_raised() -> None:
-    with pytest.raises(KeyError):
-        make_summarizer(KeyError("a bug")).summarize(QUERY, DOCS)
+@pytest.mark.parametrize("error", [KeyError("a bug"), RecursionError("too deep")], ids=repr)
+def test_any_failure_of_the_model_is_replaced_by_sentences(error: Exception) -> None:
+    summary = make_summarizer(error).summarize(QUERY, DOCS)
+    assert summary.backend == "extractive"
+    assert type(error).__name__ in (summary.reason or "")
+    assert asyncio.run(make_summarizer(error).asummarize(QUERY, DOCS)) == summary
 
 
 def test_thoughts_and_lead_ins_are_removed() -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Sequence
-from typing import Any, cast
 
 from benchmarks.shared.cache import digest
 from benchmarks.shared.readers.protocol import NEW_TOKENS, Prompt, hash_prompt, take_first_line
-from tersely.chat.openai import MALFORMED_ERRORS
-from tersely.errors import MissingDependencyError
+from tersely.chat import ChatError, OpenAIChat
 
 CONCURRENT = 64
 """Requests at the same time; the server batches them."""
-TIMEOUT_S = 60.0
+TIMEOUT_S = 240.0
+"""Of a request, including further attempts."""
 RETRIES = 3
 
 
@@ -27,13 +25,14 @@ class ServerReader:
     def __init__(
         self, base_url: str, model: str, *, timeout_s: float = TIMEOUT_S, retries: int = RETRIES
     ) -> None:
-        try:
-            import openai
-        except ImportError as error:
-            raise MissingDependencyError("a server reader needs openai: pip install openai") from error
-        self._openai = openai
-        self._base_url, self._model = base_url, model
-        self._timeout_s, self._retries = timeout_s, retries
+        self._chat = OpenAIChat(
+            model,
+            base_url=base_url,
+            timeout_s=timeout_s,
+            retries=retries,
+            temperature=0.0,
+            max_tokens=NEW_TOKENS,
+        )
         self.name = f"server-{model}-{digest(base_url).hex()[:6]}-{hash_prompt()}"
 
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
@@ -42,25 +41,15 @@ class ServerReader:
 
     async def _answer_all(self, prompts: Sequence[Prompt]) -> list[str | None]:
         gate = asyncio.Semaphore(CONCURRENT)
-        async with self._openai.AsyncOpenAI(
-            base_url=self._base_url,
-            api_key=os.environ.get("OPENAI_API_KEY", "none"),
-            timeout=self._timeout_s,
-            max_retries=self._retries,
-        ) as client:
 
-            async def answer(prompt: Prompt) -> str | None:
-                async with gate:
-                    try:
-                        reply = await client.chat.completions.create(
-                            model=self._model,
-                            messages=cast("Any", prompt.messages()),
-                            max_tokens=NEW_TOKENS,
-                            temperature=0.0,
-                        )
-                        content = reply.choices[0].message.content
-                        return None if content is None else take_first_line(content)
-                    except (self._openai.OpenAIError, *MALFORMED_ERRORS):
-                        return None
+        async def answer(prompt: Prompt) -> str | None:
+            async with gate:
+                try:
+                    return take_first_line((await self._chat.acomplete(prompt.messages())).text)
+                except ChatError:
+                    return None
 
+        try:
             return list(await asyncio.gather(*map(answer, prompts)))
+        finally:
+            await self._chat.aclose()

@@ -45,7 +45,7 @@ def read_call(call: ToolCall, tools: Sequence[Tool]) -> tuple[Tool | None, dict[
         return None, {}, f"[error: there is no tool {call.name!r}, only {', '.join(t.name for t in tools)}]"
     try:
         values: object = json.loads(call.arguments or "{}")
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         return None, {}, f"[error: the arguments are no JSON: {error}]"
     if not isinstance(values, dict):
         return None, {}, "[error: the arguments are no JSON object]"

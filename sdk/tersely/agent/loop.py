@@ -18,7 +18,7 @@ from tersely.agent.episode import EpisodeState, Request
 from tersely.agent.strategies import STRATEGIES, Setup, StrategyName
 from tersely.agent.tools import Tool, experience_tool, finish_tool, original_tool
 from tersely.agent.trace import write_turns
-from tersely.chat.protocol import ChatError, ChatModel, Message, Reply
+from tersely.chat.protocol import ChatError, ChatModel, Message, Reply, complete_safely
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.experience.bank import ExperienceBank
@@ -110,7 +110,7 @@ class Agent:
     def complete(self, request: Request) -> Reply | ChatError:
         """The model's reply, or why there is none."""
         try:
-            return self.model.complete(request.messages, **request.options)
+            return complete_safely(self.model, request.messages, **request.options)
         except ChatError as error:
             return error
 

@@ -40,7 +40,7 @@ def check_message(message: object, expected: Iterable[str] = ()) -> Json:
         )
     try:
         checked: Json = json.loads(json.dumps(dict(cast("Mapping[str, Any]", message))))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInputError(
             f"A message cannot be written as JSON ({error}). Pass plain values."
         ) from error

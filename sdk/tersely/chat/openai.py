@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import json
 import os
-import urllib.parse
 from collections.abc import Sequence
 from typing import Any, Unpack, cast
-from weakref import WeakKeyDictionary
 
+from tersely.chat.connection import Connection
 from tersely.chat.protocol import ChatError, Message, Options, Reply, Sampling, ToolCall, Usage
-from tersely.errors import InvalidInputError, MissingDependencyError, OfflineError
-from tersely.runtime.offline import LOOPBACK, network_forbidden
+from tersely.errors import InvalidInputError, MissingDependencyError
+from tersely.runtime.limits import check_key, check_retries, check_time_limit, clean, drop_surrogates
+from tersely.runtime.offline import parse_address
 
 _OPENAI = "https://api.openai.com/v1"
-MALFORMED_ERRORS = (ValueError, AttributeError, TypeError, KeyError, IndexError)
-"""What parsing may raise if a server's answer is not a chat completion."""
+_MALFORMED_ERRORS = (ValueError, AttributeError, TypeError, KeyError, IndexError, RecursionError)
+"""What reading may raise if a server's answer is not a chat completion."""
+_MAX_COUNT = 2**53
 
 
 class OpenAIChat:
     """Chat completions of `model` at `base_url`.
 
+    An answer of more than 8 MiB is an error, and so is a redirect. Proxies of the environment are used only
+    for servers on other machines.
+
     Args:
         model: its name on the server; None for the first model that the server lists.
         base_url: such as "http://127.0.0.1:8000/v1"; by default OPENAI_BASE_URL, or else OpenAI's own.
         api_key: by default OPENAI_API_KEY; a server of your own usually needs none.
-        timeout_s: seconds for one attempt.
-        retries: further attempts, with growing pauses, if the server is busy, the connection breaks or the
-            time is up.
+        timeout_s: seconds for a call, including further attempts.
+        retries: further attempts, with growing pauses, if the server is busy or the connection breaks.
         sampling: max_tokens, temperature and stop of calls that do not give their own.
 
     Raises:
         MissingDependencyError: the openai package is not installed.
         OfflineError: the server is not on this machine and TERSELY_OFFLINE forbids the network.
-        InvalidInputError: `base_url` is not an HTTP address.
+        InvalidInputError: `base_url` is not an HTTP address, or another argument cannot be used.
         ChatError: `model` is None and the server lists no model.
     """
 
@@ -55,73 +57,46 @@ class OpenAIChat:
             raise MissingDependencyError(
                 "OpenAIChat needs the openai package: pip install 'tersely[openai]'"
             ) from error
-        url = base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI
-        try:
-            host = urllib.parse.urlsplit(url).hostname
-        except ValueError:
-            host = None
-        if not url.startswith(("http://", "https://")) or not host:
-            raise InvalidInputError(
-                f"base_url is {url!r}. Pass an address that starts with http:// or https://."
-            )
-        if network_forbidden() and host not in LOOPBACK:
-            raise OfflineError(
-                f"TERSELY_OFFLINE is set, and {host} is not this machine. Unset it, or use a local server."
-            )
-        self._openai = openai
-        self._settings: dict[str, Any] = {
-            "base_url": url,
-            "api_key": api_key or os.environ.get("OPENAI_API_KEY") or "none",
-            "timeout": timeout_s,
-            "max_retries": retries,
-        }
-        # OpenAI's newer models accept only the new name, other servers often only the old one.
-        self._limit = (
-            "max_completion_tokens" if host == urllib.parse.urlsplit(_OPENAI).hostname else "max_tokens"
+        key = api_key or os.environ.get("OPENAI_API_KEY") or "none"
+        check_key(key)
+        self._connection = Connection(
+            openai, _choose_url(base_url), key, check_time_limit(timeout_s), check_retries(retries)
         )
+        # OpenAI's newer models accept only the new name, other servers often only the old one.
+        is_openai = self._connection.address.host == parse_address(_OPENAI).host
+        self._limit = "max_completion_tokens" if is_openai else "max_tokens"
         self._sampling = sampling
-        self._client = openai.OpenAI(**self._settings)
-        self.name = "the server"
         self.name = self._find_first_model() if model is None else model
-        # A connection belongs to the event loop that opened it.
-        self._async_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
 
     def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
-        """The model's next message. Raises ChatError if there is none."""
+        """The model's next message. Raises ChatError if there is none in time."""
         request = self._build_request(messages, options)
-        try:
-            return _parse_reply(self._client.chat.completions.create(**request))
-        except (self._openai.OpenAIError, *MALFORMED_ERRORS) as error:
-            raise self._translate_error(error) from error
+        return self._read(
+            self._connection.send(lambda c: c.chat.completions.with_streaming_response.create(**request))
+        )
 
     async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
-        """`complete` without blocking the event loop. Raises ChatError if there is no message."""
+        """`complete` without blocking the event loop. Raises ChatError if there is no message in time."""
         request = self._build_request(messages, options)
-        loop = asyncio.get_running_loop()
-        client = self._async_clients.get(loop)
-        if client is None:
-            client = self._async_clients[loop] = self._openai.AsyncOpenAI(**self._settings)
-        try:
-            return _parse_reply(await client.chat.completions.create(**request))
-        except (self._openai.OpenAIError, *MALFORMED_ERRORS) as error:
-            raise self._translate_error(error) from error
+        return self._read(
+            await self._connection.asend(
+                lambda c: c.chat.completions.with_streaming_response.create(**request)
+            )
+        )
 
     async def aclose(self) -> None:
         """Close the connections of `acomplete` in the running event loop. Later calls open new ones."""
-        client = self._async_clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.close()
+        await self._connection.aclose()
 
     def _find_first_model(self) -> str:
+        answer = self._connection.send(lambda client: client.models.with_streaming_response.list())
         try:
-            names = [model.id for model in self._client.models.list()]
-        except self._openai.OpenAIError as error:
-            raise self._translate_error(error) from error
-        except MALFORMED_ERRORS:
-            names = []
-        if not names or not isinstance(cast("object", names[0]), str):
-            raise ChatError(f"{self._settings['base_url']} lists no model. Pass the name of one.")
-        return names[0]
+            name = answer["data"][0]["id"]
+        except _MALFORMED_ERRORS:
+            name = None
+        if not isinstance(name, str):
+            raise ChatError(f"{self._connection.address.shown} lists no model. Pass the name of one.")
+        return drop_surrogates(name)
 
     def _build_request(self, messages: Sequence[Message], options: Options) -> dict[str, Any]:
         own = {key: value for key, value in options.items() if value is not None}
@@ -134,52 +109,73 @@ class OpenAIChat:
             merged[key] = list(merged[key])
         return {"model": self.name, "messages": list(messages), **merged}
 
-    def _translate_error(self, error: Exception) -> ChatError:
-        where = f"{self.name} at {self._settings['base_url']}"
-        timeout = self._settings["timeout"]
-        if not isinstance(error, self._openai.OpenAIError):
-            return ChatError(
-                f"{where} gave an answer that is not a chat completion ({error}). Check base_url."
-            )
-        if isinstance(error, self._openai.APITimeoutError):
-            return ChatError(
-                f"{where} did not answer within {timeout} s. Raise timeout_s, or lower max_tokens."
-            )
-        if isinstance(error, self._openai.APIConnectionError):
-            return ChatError(f"{where} cannot be reached. Check that the server runs at this address.")
-        return ChatError(f"{where} refused the request: {error}")
+    def _read(self, answer: Any) -> Reply:
+        try:
+            return _parse_reply(answer)
+        except _MALFORMED_ERRORS as error:
+            raise ChatError(
+                f"{self._connection.address.shown} gave an answer that is not a chat completion "
+                f"({clean(error)}). Check base_url; it usually has to end in /v1."
+            ) from error
+
+
+def _choose_url(base_url: str | None) -> str:
+    """The caller's address, or that of the environment. An empty one is refused: a variable that was not set
+    must not send prompts to a public server."""
+    if base_url is not None:
+        if not base_url:
+            raise InvalidInputError("base_url is empty. Pass an address, or None for OPENAI_BASE_URL.")
+        return base_url
+    url = os.environ.get("OPENAI_BASE_URL", _OPENAI)
+    if not url.strip():
+        raise InvalidInputError("OPENAI_BASE_URL is empty. Unset it, or set it to an address.")
+    return url
 
 
 def _parse_reply(answer: Any) -> Reply:
-    """The reply in a chat completion. Anything else arrives as a string or lacks parts."""
-    choices: list[Any] = getattr(answer, "choices", None) or []
-    message = getattr(choices[0], "message", None) if choices else None
-    if message is None:
-        raise ChatError(
-            "The server's answer is not a chat completion. Check base_url; it usually has to end in /v1."
-        )
+    """The reply in a chat completion. Raises one of `_MALFORMED_ERRORS` for anything else."""
+    choice = answer["choices"][0]
+    message = choice["message"]
+    if not isinstance(message, dict):
+        raise TypeError("the message is not an object")
+    fields = cast("dict[str, Any]", message)
     calls = tuple(
-        ToolCall(call.id or "", call.function.name or "", _read_text(call.function.arguments))
-        for call in message.tool_calls or ()
-        if getattr(call, "function", None) is not None
+        ToolCall(
+            _read_name(call.get("id")), _read_name(function.get("name")), _read_text(function["arguments"])
+        )
+        for call in fields.get("tool_calls") or ()
+        if (function := call.get("function")) is not None
     )
-    return Reply(
-        _read_text(message.content), calls, choices[0].finish_reason or "stop", _read_usage(answer.usage)
-    )
+    text, finish = _read_text(fields.get("content")), _read_name(choice.get("finish_reason"))
+    return Reply(text, calls, finish or "stop", _read_usage(answer.get("usage")))
+
+
+def _read_name(value: Any) -> str:
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"a name is {type(value).__name__}")
+    return drop_surrogates(value or "")
 
 
 def _read_text(value: Any) -> str:
     """A text that some servers send as a list of parts or, if it is JSON, as an object."""
     if isinstance(value, list):
         parts = cast("list[dict[str, Any]]", value)
-        return "".join(str(part.get("text", "")) for part in parts)
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value)
+        text = "".join(str(part.get("text", "")) for part in parts)
+    else:
+        text = value if isinstance(value, str) else "" if value is None else json.dumps(value)
+    return drop_surrogates(text)
 
 
 def _read_usage(usage: Any) -> Usage | None:
-    if usage is None:
+    if not isinstance(usage, dict):
         return None
-    details = getattr(usage, "prompt_tokens_details", None)
-    cached = getattr(details, "cached_tokens", None)
-    counts = (usage.prompt_tokens, usage.completion_tokens, cached)
-    return Usage(*(count if isinstance(count, int) else 0 for count in counts))
+    counts = cast("dict[str, Any]", usage)
+    details = counts.get("prompt_tokens_details")
+    cached = cast("dict[str, Any]", details).get("cached_tokens") if isinstance(details, dict) else None
+    return Usage(*map(_read_count, (counts.get("prompt_tokens"), counts.get("completion_tokens"), cached)))
+
+
+def _read_count(count: Any) -> int:
+    """A number of tokens; 0 for anything else, such as one that a database could not hold."""
+    is_count = isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= _MAX_COUNT
+    return count if is_count else 0

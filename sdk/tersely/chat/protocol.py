@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypedDict, Unpack, runtime_checkable
+from typing import Any, Literal, Protocol, TypedDict, Unpack, cast, runtime_checkable
 
 from tersely.errors import TerselyError
 
@@ -85,3 +85,46 @@ class ChatModel(Protocol):
     async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
         """`complete` without blocking the event loop."""
         ...
+
+
+def complete_safely(model: ChatModel, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
+    """`model.complete`, whose every failure is a ChatError: any exception, and anything but a `Reply`."""
+    try:
+        return _check_reply(model.complete(messages, **options))
+    except ChatError:
+        raise
+    except Exception as error:  # a caller's model may raise anything
+        raise _to_chat_error(model, error) from error
+
+
+async def acomplete_safely(
+    model: ChatModel, messages: Sequence[Message], **options: Unpack[Options]
+) -> Reply:
+    """`model.acomplete`, whose every failure is a ChatError: any exception, and anything but a `Reply`."""
+    try:
+        return _check_reply(await model.acomplete(messages, **options))
+    except ChatError:
+        raise
+    except Exception as error:  # a caller's model may raise anything
+        raise _to_chat_error(model, error) from error
+
+
+def _check_reply(reply: object) -> Reply:
+    if not isinstance(reply, Reply):
+        raise TypeError(f"the reply is a {type(reply).__name__}, not a tersely.chat.Reply")
+    texts: list[object] = [reply.text, reply.finish]
+    for call in cast("Sequence[object]", reply.tool_calls):
+        if not isinstance(call, ToolCall):
+            raise TypeError(f"a tool call is a {type(call).__name__}, not a tersely.chat.ToolCall")
+        texts += [call.id, call.name, call.arguments]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a text of the reply is not a str")
+    if not isinstance(cast("object", reply.usage), Usage | None):
+        raise TypeError(f"the usage is a {type(reply.usage).__name__}, not a tersely.chat.Usage")
+    return reply
+
+
+def _to_chat_error(model: ChatModel, error: Exception) -> ChatError:
+    name = getattr(model, "name", None) or type(model).__name__
+    cause = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+    return ChatError(f"{name} gave no reply ({cause}). Check the model.")

@@ -13,10 +13,11 @@ from functools import cache
 from typing import Any, TypeVar, cast
 
 from tersely.chat.messages import render_messages
-from tersely.chat.protocol import ChatModel, Message, remove_thoughts
+from tersely.chat.protocol import ChatModel, Message, complete_safely, remove_thoughts
 from tersely.compressor import Compressor
 from tersely.experience.types import Experience, ExperienceError, Origin, Recalled
 from tersely.prompts import escape_tag, load_prompt
+from tersely.runtime.limits import parse_json
 from tersely.text.approximate import ApproximateCounter
 
 SUCCESS = 0.5
@@ -134,7 +135,7 @@ def _ask(model: ChatModel, prompt: str, read: Callable[[str], T]) -> T:
     messages: list[Message] = [{"role": "user", "content": prompt}]
     problem = ""
     for _ in range(TRIES):
-        answer = model.complete(messages).text
+        answer = complete_safely(model, messages).text
         try:
             return read(remove_thoughts(answer))
         except ValueError as error:
@@ -150,7 +151,7 @@ def _ask(model: ChatModel, prompt: str, read: Callable[[str], T]) -> T:
 
 def _parse_condensed(text: str) -> dict[str, Any]:
     match = _OBJECT.search(text)
-    value: object = json.loads(match[0]) if match else None
+    value: object = parse_json(match[0]) if match else None
     if not isinstance(value, dict):
         raise ValueError("there is no JSON object")
     condensed = cast("dict[str, Any]", value)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tersely.chat.messages import Json
-from tersely.chat.protocol import ChatError, ChatModel, Message
+from tersely.chat.protocol import ChatError, ChatModel, Message, acomplete_safely, complete_safely
 from tersely.compressor import Compressor
 from tersely.memory.cache import CacheMeter
 from tersely.memory.events import Ending
@@ -129,7 +129,7 @@ class AgentMemory:
             resets, request = self._transcript.resets, self.summary_request()
             options = self.journal.resetter.summary_options(tools)
             try:
-                text = "" if model is None else model.complete(request, **options).text
+                text = "" if model is None else complete_safely(model, request, **options).text
             except ChatError:
                 text = ""
             self._reset_once(text, resets)
@@ -145,7 +145,7 @@ class AgentMemory:
             resets, request = self._transcript.resets, self.summary_request()
             options = self.journal.resetter.summary_options(tools)
             try:
-                text = "" if model is None else (await model.acomplete(request, **options)).text
+                text = "" if model is None else (await acomplete_safely(model, request, **options)).text
             except ChatError:
                 text = ""
             await asyncio.to_thread(self._reset_once, text, resets)

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import http.client
 import json
-import time
+import math
 import urllib.error
-import urllib.parse
 import urllib.request
 from collections.abc import Sequence
 from typing import Any, Literal, cast
 
-from tersely.errors import InvalidInputError, OfflineError, TerselyError
+from tersely.errors import InvalidInputError, TerselyError
 from tersely.rerank.protocol import format_passage
-from tersely.runtime.offline import LOOPBACK, network_forbidden
+from tersely.runtime.limits import (
+    MAX_ANSWER_BYTES,
+    Deadline,
+    OversizeError,
+    check_key,
+    check_retries,
+    check_size,
+    check_time_limit,
+    clean,
+    parse_json,
+)
+from tersely.runtime.offline import build_opener, check_address
 from tersely.types import Document
 
 _BUSY = frozenset({408, 429, 500, 502, 503, 504})
@@ -23,15 +33,47 @@ _TEI_BATCH = 32
 """Texts per request that Text Embeddings Inference accepts by default."""
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Refuses redirects, which would send the texts and the key to a host that the caller did not name."""
+class _Connection(http.client.HTTPConnection):
+    """A connection that a deadline watches."""
 
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
+    deadline: Deadline
+
+    def connect(self) -> None:
+        super().connect()
+        self.deadline.watch(self.sock)
+
+
+class _SecureConnection(http.client.HTTPSConnection, _Connection):
+    """The same with TLS: `HTTPSConnection.connect` calls the one above, and then wraps its socket."""
+
+
+class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Opens connections that `deadline` watches."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        super().__init__()
+        self._deadline = deadline
+
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(self._watched(_Connection), req)
+
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(self._watched(_SecureConnection), req)
+
+    def _watched(self, kind: type[_Connection]) -> Any:
+        def connect(host: str, **options: Any) -> _Connection:
+            connection = kind(host, **options)
+            connection.deadline = self._deadline
+            return connection
+
+        return connect
 
 
 class RerankEndpoint:
     """A reranker that posts the query and the documents to `url`.
+
+    An answer of more than 8 MiB is an error, and so is a redirect. Proxies of the environment are used only
+    for servers on other machines.
 
     Args:
         url: the full address, such as "http://127.0.0.1:8080/rerank" or "https://api.jina.ai/v1/rerank".
@@ -39,11 +81,12 @@ class RerankEndpoint:
             {"query", "texts"} (Text Embeddings Inference). Both kinds of answers are understood.
         model: name of the model, for servers with several models.
         api_key: sent as a bearer token.
-        timeout_s: seconds for one attempt.
-        retries: further attempts if the server is busy, the connection breaks or the time is up.
+        timeout_s: seconds for a request, including further attempts. Text Embeddings Inference gets 32 texts
+            per request.
+        retries: further attempts if the server is busy or the connection breaks.
 
     Raises:
-        InvalidInputError: `url` is not an HTTP address, or `style` is unknown.
+        InvalidInputError: `url` is not an HTTP address, or another argument cannot be used.
         OfflineError: the server is not on this machine and TERSELY_OFFLINE forbids the network.
     """
 
@@ -57,19 +100,14 @@ class RerankEndpoint:
         timeout_s: float = 10.0,
         retries: int = 2,
     ) -> None:
-        parts = urllib.parse.urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InvalidInputError(
-                f"{url!r} is not an HTTP address. Pass one like http://127.0.0.1:8080/rerank."
-            )
+        self._address = check_address(url)
         if style not in ("openai", "tei"):
             raise InvalidInputError(f"style is {style!r}. Pass 'openai' or 'tei'.")
-        if network_forbidden() and parts.hostname not in LOOPBACK:
-            raise OfflineError(
-                f"{url!r} is on the network, which TERSELY_OFFLINE forbids. Unset it, or use a local server."
-            )
-        self._url, self._style, self._model, self._api_key = url, style, model, api_key
-        self._timeout_s, self._retries = timeout_s, retries
+        if api_key:
+            check_key(api_key)
+        self._authorization = f"Bearer {api_key}" if api_key else self._address.authorization
+        self._url, self._style, self._model = url, style, model
+        self._timeout_s, self._retries = check_time_limit(timeout_s), check_retries(retries)
 
     def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
         """The server's scores, unchanged. Raises TerselyError if it is down or its answer is malformed."""
@@ -86,32 +124,50 @@ class RerankEndpoint:
             body["documents"] = texts
         if self._model is not None:
             body["model"] = self._model
-        return _read_scores(self._post(body), len(texts), self._url)
+        return _read_scores(self._post(body), len(texts), self._address.shown)
 
     def _post(self, body: dict[str, Any]) -> object:
-        headers = {"Content-Type": "application/json"}
-        if self._api_key:
-            headers["Authorization"] = f"Bearer {self._api_key}"
-        request = urllib.request.Request(self._url, json.dumps(body).encode(), headers)
-        opener = urllib.request.build_opener(_NoRedirect)
+        address = check_address(self._url)
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+        if self._authorization:
+            headers["Authorization"] = self._authorization
         cause = ""
-        for attempt in range(self._retries + 1):
-            if attempt:
-                time.sleep(_PAUSE_S * 2 ** (attempt - 1))
-            try:
-                with opener.open(request, timeout=self._timeout_s) as answer:
-                    return json.loads(answer.read())
-            except urllib.error.HTTPError as error:
-                cause = f"HTTP {error.code} {error.reason}"
-                if error.code not in _BUSY:
+        with Deadline(self._timeout_s) as deadline:
+            opener = build_opener(address, _Handler(deadline))
+            for attempt in range(self._retries + 1):
+                if attempt and not deadline.pause(_PAUSE_S * 2 ** (attempt - 1)):
                     break
-            except (
-                OSError,
-                http.client.HTTPException,
-                ValueError,
-            ) as error:  # no connection, or an answer that is not JSON
-                cause = f"{type(error).__name__}: {error}"
-        raise TerselyError(f"the reranker at {self._url} gave no answer ({cause}). Check the server.")
+                request = urllib.request.Request(address.url, json.dumps(body).encode(), headers)
+                try:
+                    return _read_answer(opener, request, deadline)
+                except urllib.error.HTTPError as error:
+                    error.close()
+                    cause = f"HTTP {error.code} {clean(error.reason)}"
+                    if error.code not in _BUSY:
+                        break
+                except OversizeError as error:
+                    cause = clean(error)
+                    break
+                except (OSError, http.client.HTTPException, ValueError) as error:
+                    # No connection, or an answer that is not JSON.
+                    cause = f"{type(error).__name__}: {clean(error)}"
+                if deadline.has_passed:
+                    cause = f"timed out after {self._timeout_s} s"
+                    break
+        raise TerselyError(f"the reranker at {address.shown} gave no answer ({cause}). Check the server.")
+
+
+def _read_answer(
+    opener: urllib.request.OpenerDirector, request: urllib.request.Request, deadline: Deadline
+) -> object:
+    with opener.open(request, timeout=deadline.remaining) as answer:
+        if answer.headers.get("Content-Encoding", "").strip().lower() not in ("", "identity"):
+            raise OversizeError("the answer is compressed, so its size is not known")
+        data = answer.read(MAX_ANSWER_BYTES + 1)
+        check_size(len(data))
+        if deadline.has_passed or answer.length:
+            raise http.client.IncompleteRead(b"", answer.length)
+    return parse_json(data)
 
 
 def _read_scores(answer: object, count: int, url: str) -> list[float]:
@@ -122,8 +178,11 @@ def _read_scores(answer: object, count: int, url: str) -> list[float]:
     scores: list[tuple[int, float]] = []
     for item in cast("list[Any]", answer) if isinstance(answer, list) else []:
         try:
-            scores.append((int(item["index"]), float(item.get("relevance_score", item.get("score")))))
-        except (AttributeError, KeyError, TypeError, ValueError):
+            score = float(item.get("relevance_score", item.get("score")))
+            if not math.isfinite(score):
+                break
+            scores.append((int(item["index"]), score))
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
             break
     scores.sort()
     if [index for index, _ in scores] != list(range(count)):

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
-from tersely.errors import ArtifactError, MissingDependencyError, OfflineError
-from tersely.runtime.offline import network_forbidden
+from tersely.errors import ArtifactError, MissingDependencyError
+from tersely.runtime.offline import check_hub
 
 MANIFEST = "manifest.json"
 MANIFEST_FORMAT = 1
@@ -134,11 +134,7 @@ def _find_bundled() -> Path:
 
 
 def _download(name: str) -> Path:
-    if network_forbidden():
-        raise OfflineError(
-            f"{name!r} is not a folder here and TERSELY_OFFLINE forbids downloading it from the hub. "
-            "Unset TERSELY_OFFLINE, or download it elsewhere and name its folder."
-        )
+    check_hub(name)
     try:
         import huggingface_hub
     except ImportError as error:

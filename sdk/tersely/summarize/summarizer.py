@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Literal
 
-from tersely.chat.protocol import ChatError, ChatModel
+from tersely.chat.protocol import ChatError, ChatModel, acomplete_safely, complete_safely
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, check_count
@@ -87,8 +87,8 @@ class Summarizer:
         if self.model is None or not request.shown:
             return extract_summary(request, request.reason)
         try:
-            reply = self.model.complete(
-                request.messages(), max_tokens=request.reply_limit, temperature=TEMPERATURE
+            reply = complete_safely(
+                self.model, request.messages(), max_tokens=request.reply_limit, temperature=TEMPERATURE
             )
         except ChatError as error:
             return extract_summary(request, explain_fallback(error))
@@ -110,8 +110,8 @@ class Summarizer:
         if self.model is None or not request.shown:
             return await asyncio.to_thread(extract_summary, request, request.reason)
         try:
-            reply = await self.model.acomplete(
-                request.messages(), max_tokens=request.reply_limit, temperature=TEMPERATURE
+            reply = await acomplete_safely(
+                self.model, request.messages(), max_tokens=request.reply_limit, temperature=TEMPERATURE
             )
         except ChatError as error:
             return await asyncio.to_thread(extract_summary, request, explain_fallback(error))

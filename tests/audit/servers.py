@@ -1,0 +1,127 @@
+"""Put the clients of tersely in front of hostile servers: `python -m tests.audit.servers`.
+
+Every call has to end in time, with a `TerselyError` or with a reply that is whole, and within a bound on the
+process's memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import resource
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from tersely import Document, TerselyError
+from tersely.chat import OpenAIChat, Reply
+from tersely.rerank import RerankEndpoint
+from tests.audit.hostile_answers import HostileAnswer, list_answers
+from tests.loopback import RawServer
+
+TIMEOUT_S = 0.5
+SLACK_S = 1.5
+"""Time beyond the limit, for reading JSON on a busy machine."""
+MAX_GROWTH = 300 * 2**20
+"""Bytes of peak memory beyond that of the process before, over all answers together."""
+
+ASK = [{"role": "user", "content": "Which day?"}]
+PASSWORD = "hunter2-secret"
+
+
+def call_chat(url: str) -> Reply:
+    return OpenAIChat("small", base_url=url, api_key=PASSWORD, timeout_s=TIMEOUT_S, retries=1).complete(ASK)
+
+
+def call_chat_in_a_loop(url: str) -> Reply:
+    model = OpenAIChat("small", base_url=url, api_key=PASSWORD, timeout_s=TIMEOUT_S, retries=1)
+
+    async def call() -> Reply:
+        try:
+            return await model.acomplete(ASK)
+        finally:
+            await model.aclose()
+
+    return asyncio.run(call())
+
+
+def call_models(url: str) -> Reply:
+    return Reply(OpenAIChat(base_url=url, api_key=PASSWORD, timeout_s=TIMEOUT_S, retries=1).name)
+
+
+def call_reranker(url: str) -> list[float]:
+    endpoint = RerankEndpoint(url, api_key=PASSWORD, timeout_s=TIMEOUT_S, retries=1)
+    return endpoint.rank("Which day?", [Document("Thursday."), Document("Friday.")])
+
+
+CLIENTS: dict[str, Callable[[str], object]] = {
+    "complete": call_chat,
+    "acomplete": call_chat_in_a_loop,
+    "models": call_models,
+    "rank": call_reranker,
+}
+
+
+def measure_peak() -> int:
+    """Bytes of the process's peak memory so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def check_answer(answer: HostileAnswer, call: Callable[[str], object]) -> list[str]:
+    """What is wrong with a call to a server that answers so; empty if nothing is."""
+    server = RawServer(lambda connection: answer.play(server, connection))
+    problems: list[str] = []
+    started = time.monotonic()
+    try:
+        result = call(server.url.replace("http://", f"http://user:{PASSWORD}@"))
+        if not answer.is_harmless:
+            problems.append(f"it was accepted: {str(result)[:80]}")
+        if isinstance(result, Reply):
+            result.text.encode()
+    except TerselyError as error:
+        if PASSWORD in str(error):
+            problems.append("the message shows the password")
+        if not str(error).isprintable() or len(str(error)) > 1000:
+            problems.append(f"the message cannot be shown: {str(error)[:200]!r}")
+    except Exception as error:  # noqa: BLE001 - the audit looks for these
+        problems.append(f"{type(error).__name__}: {error}")
+    finally:
+        seconds = time.monotonic() - started
+        server.stop()
+    if seconds > TIMEOUT_S + SLACK_S:
+        problems.append(f"it took {seconds:.1f} s")
+    return problems
+
+
+def run_audit(answers: Sequence[HostileAnswer], clients: dict[str, Callable[[str], object]]) -> list[str]:
+    """The problems of all clients with all answers."""
+    before = measure_peak()
+    problems: list[str] = []
+    for answer in answers:
+        for name, call in clients.items():
+            problems += [f"{name}, {answer.name}: {p}" for p in check_answer(answer, call)]
+            growth = measure_peak() - before
+            if growth > MAX_GROWTH:
+                problems.append(f"{name}, {answer.name}: peak memory grew by {growth / 2**20:.0f} MiB")
+                before = measure_peak()
+    return problems
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="a part of the names of the answers to try")
+    args = parser.parse_args()
+    answers = [answer for answer in list_answers() if args.only in answer.name]
+    before = measure_peak()
+    problems = run_audit(answers, CLIENTS)
+    print("\n".join(problems))
+    growth = (measure_peak() - before) / 2**20
+    print(
+        f"{len(answers)} answers, {len(CLIENTS)} clients, {len(problems)} problems, "
+        f"peak memory {growth:.0f} MiB above the start"
+    )
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""Every client of the package is known, asks the one place that decides, and is refused offline."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tersely import Document, OfflineError
+from tersely.rerank import RerankEndpoint
+from tersely.runtime.artifacts import load_artifact
+
+ROOT = Path(__file__).parents[2]
+NETWORK = {
+    "aiohttp", "asyncio.streams", "ftplib", "http.client", "httpcore", "httpcore2", "httpx", "httpx2",
+    "huggingface_hub", "imaplib", "openai", "poplib", "requests", "smtplib", "socket", "socketserver", "ssl",
+    "telnetlib", "urllib.request", "urllib3", "websockets", "xmlrpc",
+}  # fmt: skip
+CALLS = {"create_connection", "open_connection", "urlopen", "getaddrinfo", "snapshot_download"}
+"""Functions that open connections, whatever they are imported from."""
+
+USERS = {
+    "sdk/tersely/chat/openai.py",  # OpenAIChat; hands the package to chat/connection.py
+    "sdk/tersely/rerank/endpoint.py",  # RerankEndpoint
+    "sdk/tersely/runtime/artifacts.py",  # load_artifact, for hub names
+    "sdk/tersely/runtime/limits.py",  # closes connections, opens none
+    "sdk/tersely/runtime/offline.py",  # decides
+}
+"""Files of the package and of the benchmarks' shared part that import something of the network."""
+
+
+def list_network_uses(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called in ("import_module", "__import__", "find_spec"):
+                names = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+            elif called in CALLS:
+                yield called
+        for name in map(str, names):
+            if any(name == module or name.startswith(f"{module}.") for module in NETWORK):
+                yield name
+
+
+def test_all_files_that_use_the_network_are_known() -> None:
+    files = [
+        *ROOT.glob("sdk/**/*.py"),
+        *ROOT.glob("integrations/**/*.py"),
+        *ROOT.glob("benchmarks/shared/**/*.py"),
+    ]
+    users = {
+        path.relative_to(ROOT).as_posix() for path in files if any(list_network_uses(path.read_text("utf-8")))
+    }
+    assert users == USERS
+
+
+def test_the_scan_finds_each_way_to_import() -> None:
+    for source in (
+        "import socket",
+        "def f():\n    import huggingface_hub as h",
+        "from urllib import request",
+        "from http.client import HTTPConnection",
+        "import importlib\nimportlib.import_module('openai')",
+        "__import__('requests')",
+        "asyncio.open_connection('h', 80)",
+    ):
+        assert list(list_network_uses(source)), source
+    assert not list(list_network_uses("import urllib.parse\nfrom tersely.chat import openai"))
+
+
+def open_chat() -> None:
+    pytest.importorskip("openai")
+    from tersely.chat import OpenAIChat
+
+    OpenAIChat("small", base_url="https://api.example.org/v1")
+
+
+def open_default_chat() -> None:
+    pytest.importorskip("openai")
+    from tersely.chat import OpenAIChat
+
+    OpenAIChat("small")
+
+
+def open_reader() -> None:
+    pytest.importorskip("openai")
+    from benchmarks.shared.readers import open_reader
+
+    open_reader("openai:https://api.example.org/v1#small")
+
+
+def open_reranker() -> None:
+    RerankEndpoint("https://api.example.org/rerank").rank("q", [Document("d")])
+
+
+CLIENTS: list[Callable[[], object]] = [
+    open_chat,
+    open_default_chat,
+    open_reader,
+    open_reranker,
+    lambda: load_artifact("someone/some-model"),
+]
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.__name__)
+def test_every_client_is_refused_offline(
+    client: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERSELY_OFFLINE", "1")
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(OfflineError, match="TERSELY_OFFLINE"):
+        client()
