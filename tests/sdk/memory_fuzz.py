@@ -10,22 +10,25 @@ import json
 import random
 import sys
 import traceback
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from typing import Any
 
 from tersely import Compressor
 from tersely.chat import ChatError, ScriptedChat
-from tersely.chat.messages import get_call_ids, measure_tokens
+from tersely.chat.messages import get_text
 from tersely.errors import InvalidInputError
 from tersely.memory import AgentMemory, MemoryStore, OverlongError
-from tersely.text.approximate import ApproximateCounter
 from tests.sdk.fakes import FakeScorer
+from tests.sdk.memory_oracles import (
+    check_context,
+    check_prefix,
+    check_references,
+    check_roles,
+    count_tokens,
+)
 
-COMPRESSOR = Compressor(FakeScorer(), token_counter=lru_cache(50_000)(ApproximateCounter().count))
-"""The built-in counter, with a memory, because every check counts the same messages again."""
+COMPRESSOR = Compressor(FakeScorer(), token_counter=count_tokens)
 WORDS = [
     "lamp",
     "tower",
@@ -51,6 +54,10 @@ class Seen:
     parallel: int = 0
     images: int = 0
     shortened: int = 0
+    references: int = 0
+    lowered: int = 0
+    given: list[str] = field(default_factory=list[str])
+    """The texts of all messages that came in."""
     overlong: bool = False
     tokens: int = 0
     limit: int = 0
@@ -59,9 +66,18 @@ class Seen:
 def run_case(number: int) -> Seen:
     r = random.Random(number)
     limit = r.choice([512, 600, 1000, 3000])
-    first = [{"role": "user", "content": _text(r, 30) or "x"}]
+    seen = Seen(limit=limit)
+    # Now and then more than half of the limit, and several messages.
+    first: list[Any] = [
+        {"role": "user", "content": _content(r, r.choice([30] * 8 + [400, 1500]), seen) or "x"}
+        for _ in range(r.choice([1] * 9 + [4]))
+    ]
+    is_long = (
+        sum(count_tokens(get_text(m)) + 2000 * isinstance(m["content"], list) for m in first) > limit // 4
+    )
     if r.random() < 0.7:
         first.insert(0, {"role": "system", "content": _text(r, 20)})
+    seen.given += [get_text(m) for m in first]
     store = MemoryStore(":memory:") if r.random() < 0.3 else None
     settings: dict[str, Any] = {
         "limit": limit,
@@ -75,7 +91,6 @@ def run_case(number: int) -> Seen:
     memory = AgentMemory(first, **settings)
     model = ScriptedChat(lambda _: _answer(r))
     pins: dict[str, str] = {}
-    seen = Seen(limit=limit)
     sent: list[Any] = []
     for turn in range(r.randint(1, 30)):
         if r.random() < 0.1 and len(pins) < 3:
@@ -89,6 +104,8 @@ def run_case(number: int) -> Seen:
         if store and r.random() < 0.2:
             memory = _reopened(memory, settings)
             seen.reopened += 1
+            if r.random() < 0.1:
+                memory = _lowered(r, memory, settings, seen)
         resets = memory.transcript.resets
         try:
             if r.random() < 0.05:
@@ -99,15 +116,19 @@ def run_case(number: int) -> Seen:
             seen.overlong = True
             break
         check_context(messages, memory)
-        assert messages[: len(first)] == first, "the first prompt changed"
+        seen.references += check_references(messages, memory, seen.given)
+        _check_first(first, messages, memory, is_long or seen.lowered > 0)
         if memory.transcript.resets == resets:
-            assert messages[: len(sent)] == sent, "bytes before the last reset changed"
+            check_prefix(sent, messages)
         else:
             seen.resets += 1
-            notes = [m["content"] for m in messages if "These notes stand for" in str(m["content"])]
-            assert len(notes) == 1
+        if memory.transcript.resets:
+            check_roles(messages)
+            assert str(messages).count("They are a record of work") <= 1
+        if memory.transcript.resets != resets:
+            texts = [get_text(m) for m in messages]
             for key, text in pins.items():
-                assert f"Pinned, {key}:\n{text}\n" in notes[0], "a pin was lost"
+                assert any(f"Pinned, {key}:\n{text}\n" in t for t in texts), "a pin was lost"
         sent = messages
         seen.tokens = max(seen.tokens, memory.transcript.tokens)
     _check_trajectory(memory)
@@ -121,20 +142,28 @@ def _reopened(memory: AgentMemory, settings: dict[str, Any]) -> AgentMemory:
     return other
 
 
-def check_context(messages: Sequence[Any], memory: AgentMemory) -> None:
-    """No call without its results, no result without its call, and nothing beyond the limit."""
-    waiting: list[str] = []
-    for message in messages:
-        if message["role"] == "tool":
-            assert message["tool_call_id"] in waiting, "a result without its call"
-            waiting.remove(message["tool_call_id"])
-        else:
-            assert not waiting, "a call without its result"
-            waiting = get_call_ids(message)
-    assert not waiting, "a call without its result"
-    used = measure_tokens(messages, COMPRESSOR.count_tokens)
-    assert used == memory.transcript.tokens
-    assert used < memory.journal.settings.limit, f"{used} tokens of {memory.journal.settings.limit}"
+def _lowered(r: random.Random, memory: AgentMemory, settings: dict[str, Any], seen: Seen) -> AgentMemory:
+    """The memory, opened with a lower limit, where its pins leave room for that."""
+    limit = r.choice([512, 600, 1000])
+    if limit >= settings["limit"]:
+        return memory
+    lower = {**settings, "limit": limit, "summary_tokens": None}
+    with suppress(InvalidInputError):
+        memory = AgentMemory(**lower)
+        settings |= lower
+        seen.lowered += 1
+    return memory
+
+
+def _check_first(first: list[Any], messages: list[Any], memory: AgentMemory, is_long: bool) -> None:
+    """The first prompt is what it was, or what is too long of it is shortened."""
+    assert [m for m in first if m["role"] != "user"] == messages[: len(first)][: first[0]["role"] == "system"]
+    if is_long:
+        return
+    if not memory.transcript.resets:
+        assert messages[: len(first)] == first, "the first prompt changed"
+    shown = "\n".join(get_text(m) for m in messages)
+    assert all(get_text(m) in shown for m in first if m["role"] == "user"), "the task changed"
 
 
 def _check_trajectory(memory: AgentMemory) -> None:
@@ -150,21 +179,26 @@ def _check_trajectory(memory: AgentMemory) -> None:
 def _act(r: random.Random, memory: AgentMemory, turn: int, seen: Seen) -> None:
     kind = r.random()
     if kind < 0.15:
-        memory.append({"role": "user", "content": _content(r, 40, seen)})
+        message = {"role": "user", "content": _content(r, r.choice([40] * 9 + [1500]), seen)}
+        seen.given.append(get_text(message))
+        memory.append(message)
     elif kind < 0.18:
         memory.append({"role": "developer", "content": _text(r, 3)})
     elif kind < 0.25:
-        memory.append({"role": "assistant", "content": _text(r, 60)})
+        seen.given.append(text := _text(r, 60))
+        memory.append({"role": "assistant", "content": text})
     else:
         ids = [f"t{turn}-{i}" for i in range(r.choice([1, 1, 1, 2, 3, 5]))]
         seen.parallel += len(ids) > 1
         calls = [{"id": i, "type": "function", "function": _function(r)} for i in ids]
-        memory.append(
-            {"role": "assistant", "content": r.choice([None, "", _text(r, 10)]), "tool_calls": calls}
-        )
+        message = {"role": "assistant", "content": r.choice([None, "", _text(r, 10)]), "tool_calls": calls}
+        seen.given.append(get_text(message))
+        memory.append(message)
         for i in r.sample(ids, len(ids)):
             content = _content(r, r.choice([5, 5, 5, 40, 40, 40, 400, 1500]), seen)
-            memory.append({"role": "tool", "tool_call_id": i, "content": content})
+            message = {"role": "tool", "tool_call_id": i, "content": content}
+            seen.given.append(get_text(message))
+            memory.append(message)
         last = memory.transcript.messages if not memory.transcript.is_full else []
         seen.shortened += "id of the original" in str(last[-len(ids) :])
 
@@ -179,7 +213,8 @@ def _content(r: random.Random, words: int, seen: Seen) -> Any:
         return text
     seen.images += 1
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-    return r.sample([{"type": "text", "text": text}, image], r.choice([1, 2]))
+    parts = [{"type": "text", "text": text}, *[image] * r.choice([1, 1, 1, 5])]
+    return r.sample(parts, r.randint(1, len(parts)))
 
 
 def _text(r: random.Random, words: int) -> str:

@@ -63,14 +63,6 @@ def test_another_first_prompt_is_another_session(tmp_path: Path) -> None:
         AgentMemory(limit=600, store=store, session="new")
 
 
-def test_a_session_cannot_be_opened_with_a_limit_that_it_exceeds(tmp_path: Path) -> None:
-    store = MemoryStore(tmp_path / "agent.db")
-    memory = make_memory(3000, store=store)
-    memory.append(call(0), result(0, facts(0, 40)))
-    with pytest.raises(InvalidInputError, match="with a higher limit"):
-        AgentMemory(limit=600, store=store)
-
-
 def test_two_writers_of_one_session_conflict(tmp_path: Path) -> None:
     one = make_memory(store=MemoryStore(tmp_path / "agent.db"))
     other = make_memory(store=MemoryStore(tmp_path / "agent.db"))

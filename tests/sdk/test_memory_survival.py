@@ -6,10 +6,11 @@ import pytest
 
 from tersely import InvalidInputError
 from tersely.chat.messages import with_text
-from tersely.memory import AgentMemory
+from tersely.memory import AgentMemory, MemoryStore
 from tests.sdk.conversations import (
     COMPRESSOR,
     FIRST,
+    TASK,
     call,
     facts,
     fill,
@@ -17,7 +18,7 @@ from tests.sdk.conversations import (
     nearly_fill,
     result,
 )
-from tests.sdk.memory_fuzz import check_context
+from tests.sdk.memory_oracles import check_context
 
 
 def test_pins_survive_every_reset_word_for_word() -> None:
@@ -29,20 +30,35 @@ def test_pins_survive_every_reset_word_for_word() -> None:
     for _ in range(3):
         number = fill(memory, number)
         memory.prepare(None)
-        note = memory.transcript.messages[2]["content"]
+        note = memory.transcript.messages[1]["content"]
         assert "Pinned, to do:\n- [ ] ask the archive\n- [x] read the map\n" in note
         assert "at most 3 searches" not in note
 
 
-def test_pins_and_first_prompt_may_not_exceed_half_of_the_limit() -> None:
+def test_pins_and_system_messages_may_not_exceed_half_of_the_limit() -> None:
     memory = make_memory()
-    with pytest.raises(InvalidInputError, match="Raise the limit, or pin less"):
+    with pytest.raises(InvalidInputError, match=r"Raise the limit to \d+, or pin less"):
         memory.pin("novel", "word " * 400)
-    with pytest.raises(InvalidInputError, match="Raise the limit, or pin less"):
+    with pytest.raises(InvalidInputError, match="or pin less"):
         memory.append({"role": "system", "content": "rule " * 400})
-    with pytest.raises(InvalidInputError, match="Raise the limit, or pin less"):
-        AgentMemory([{"role": "user", "content": "word " * 400}], limit=600)
+    first = [{"role": "system", "content": "word " * 400}]
+    with pytest.raises(InvalidInputError, match="or pin less") as refused:
+        AgentMemory(first, limit=600)
+    least = int(str(refused.value).split("Raise the limit to ")[1].split(",")[0])
+    assert AgentMemory(first, limit=least).prepare(None) == first
     assert memory.transcript.messages == FIRST
+
+
+def test_a_pin_can_always_be_taken_away() -> None:
+    store = MemoryStore(":memory:")
+    memory = make_memory(1200, store=store)
+    memory.pin("plan", "word " * 230)
+    memory.pin("rule", "word " * 230)
+    with pytest.raises(InvalidInputError, match="or pin less"):
+        make_memory(600, store=store)
+    other = make_memory(960, store=store)
+    other.pin("plan", None)
+    assert list(other.transcript.pins) == ["rule"]
 
 
 def test_later_user_messages_survive_or_leave_their_identifiers() -> None:
@@ -55,15 +71,16 @@ def test_later_user_messages_survive_or_leave_their_identifiers() -> None:
     fill(memory)
     memory.prepare(None)
     texts = [m["content"] for m in memory.transcript.messages]
-    assert "tokens left out; id of the original" in texts[2]
-    assert texts[3:5] == ["Only towers above 30 m count.", "The archive is closed today."]
-    assert "Identifiers that the user gave: /data/coast.csv" in texts[5]
+    reference = texts[1].split("\n\n")[1]
+    assert "tokens left out; id of the original" in reference
+    assert texts[1] == f"{TASK['content']}\n\n{reference}\n\nOnly towers above 30 m count."
+    assert texts[2] == "The archive is closed today."
+    assert "Identifiers that the user gave: /data/coast.csv" in texts[3]
     number = fill(memory, 100)
     memory.prepare(None)
-    texts = [m["content"] for m in memory.transcript.messages]
-    assert "tokens left out; id of the original" in texts[2]
-    assert texts[3:5] == ["Only towers above 30 m count.", "The archive is closed today."]
-    assert "/data/coast.csv" in texts[5], "identifiers outlive every reset"
+    again = [m["content"] for m in memory.transcript.messages]
+    assert again[:3] == texts[:3]
+    assert "/data/coast.csv" in again[3], "identifiers outlive every reset"
     assert number > 100
 
 
@@ -74,16 +91,14 @@ def test_the_current_request_survives_a_reset_even_if_it_is_long() -> None:
     memory.append({"role": "user", "content": request})
     fill(memory)
     memory.reset("Looked up some parcels.")
-    (kept,) = [
-        m["content"] for m in memory.transcript.messages if "id of the original: " in str(m["content"])
-    ]
+    kept = memory.transcript.messages[1]["content"].split("\n\n")[1]
     key = kept.split("id of the original: ")[1].split("]")[0]
     assert memory.original(key) == request
     assert "Lighthouse 7-" in kept
     assert "112-3456789-1234567" in str(memory.transcript.messages)
     fill(memory, 50)
     memory.reset("Looked up more.")
-    assert kept in [m["content"] for m in memory.transcript.messages], "a second reset keeps it as it is"
+    assert kept in memory.transcript.messages[1]["content"], "a second reset keeps it as it is"
 
 
 @pytest.mark.parametrize("role", ["system", "user"])
@@ -94,8 +109,8 @@ def test_a_held_message_of_system_or_user_survives_a_reset_without_replay(role: 
     message = {"role": role, "content": "Never delete anything without asking. " * 9}
     memory.append(message)
     assert memory.transcript.is_full
-    memory.prepare(None)
-    assert message in memory.transcript.messages
+    assert message["content"] in str(memory.prepare(None))
+    assert message in memory.transcript.conversation
 
 
 def test_identifiers_of_a_held_message_survive() -> None:
@@ -128,9 +143,9 @@ def test_a_step_larger_than_the_limit_is_shortened_behind_the_reset() -> None:
     assert memory.transcript.is_full
     messages = memory.prepare(None)
     assert memory.transcript.tokens < 600
-    assert [m.get("tool_call_id") for m in messages[4:]] == ["c1", "c0", "c2"]
-    assert messages[5]["content"] == "Short."
-    key = messages[4]["content"].split("id of the original: ")[1][:12]
+    assert [m.get("tool_call_id") for m in messages[3:]] == ["c1", "c0", "c2"]
+    assert messages[4]["content"] == "Short."
+    key = messages[3]["content"].split("id of the original: ")[1][:12]
     assert memory.original(key) == facts(1, 90)
 
 
@@ -138,7 +153,7 @@ def test_calls_too_long_for_the_limit_become_one_reference() -> None:
     memory = make_memory()
     memory.append(call(0, arguments='{"text": "' + "word " * 900 + '"}'), result(0, "Done."))
     messages = memory.prepare(None)
-    assert "tokens left out; id of the original: " in messages[-1]["content"]
+    assert "tokens left out, 2 messages; id of the original: " in messages[-1]["content"]
     assert messages[-1]["role"] == "user"
     key = messages[-1]["content"].split("original: ")[1][:12]
     assert "word word" in (memory.original(key) or "")

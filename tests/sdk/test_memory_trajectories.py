@@ -27,7 +27,7 @@ def test_a_trajectory_marks_what_the_policy_wrote() -> None:
     # The step that was held back was an answer to another context, so that it is not trained on here.
     assert list(second.mask) == [False, False, True]
     assert second.steps == (number, number, number + 1)
-    assert list(second.prompt) == memory.transcript.messages[:3]
+    assert list(second.prompt) == memory.transcript.messages[:2]
     assert memory.transcript.ending == "finished"
 
 

@@ -52,7 +52,8 @@ def replay(events: Sequence[Any]) -> list[Transcript]:
 def test_a_log_of_events_becomes_this_transcript() -> None:
     last = replay(LOG)[-1]
     final = {"role": "assistant", "content": "The first."}
-    assert last.messages == [*FIRST, NOTES, call(1), result(1, "Two."), final]
+    task = {"role": "user", "content": f"{FIRST[1]['content']}\n\n{NOTES['content']}"}
+    assert last.messages == [FIRST[0], task, call(1), result(1, "Two."), final]
     assert last.conversation == [*FIRST, call(1), result(1, "Two."), final]
     assert (last.steps, last.resets, last.events, last.ending) == (3, 1, len(LOG), "finished")
     assert (last.notes, last.identifiers, dict(last.pins)) == ("Two towers.", ("AB-12345",), {})

@@ -19,7 +19,7 @@ exit codes:
   0    done
   1    an unexpected error, or the output could not be written
   2    bad usage or bad input
-  3    the model, or something it needs, is missing or damaged
+  3    a model, a session file, or something they need, is missing or damaged
   4    the model failed on a request; exact matches filled the limit, or without one all was passed through
   5    the agent has no answer
   130  interrupted from the keyboard
@@ -100,6 +100,9 @@ def parser() -> argparse.ArgumentParser:
     _add_color(inspect)
 
     doctor = _add(commands, "doctor", "check this installation with one timed compression")
+    stored = "check the sessions in the store FILE instead"
+    doctor.add_argument("--session", metavar="FILE", help=stored)
+    doctor.add_argument("--save", metavar="NEW", help="write what can be read of them to NEW, a new store")
     doctor.add_argument("--json", action="store_true", help="print one JSON line")
     _add_model(doctor)
     _add_color(doctor)

@@ -146,6 +146,10 @@ def _inspect(args: argparse.Namespace) -> int:
 def _doctor(args: argparse.Namespace) -> int:
     from tersely.cli import reports
 
+    if args.session is not None:
+        return _print_report(args, reports.doctor_session(args.session, args.save))
+    if args.save is not None:
+        raise InvalidInputError("--save needs --session, the file whose sessions are to be saved.")
     return _print_report(args, reports.doctor(args.model, args.threads))
 
 

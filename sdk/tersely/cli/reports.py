@@ -15,6 +15,7 @@ from tersely.cli.arguments import DEMO_QUERY
 from tersely.cli.documents import demo_documents
 from tersely.compressor import Compressor
 from tersely.errors import ArtifactError, MissingDependencyError, OfflineError
+from tersely.memory.salvage import check_store, save_sessions
 from tersely.runtime.artifacts import Artifact, load_artifact
 from tersely.runtime.workers import usable_cores
 from tersely.selector.layout import check_layout_version
@@ -85,6 +86,38 @@ def _load(model: str | None) -> Artifact:
     artifact = load_artifact(model, verify=True)
     check_layout_version(artifact)
     return artifact
+
+
+def doctor_session(path: str, save: str | None) -> Report:
+    """What can be read of each session in a store. With `save`, it is written to that file, a new store.
+
+    Raises:
+        StoreError: nothing can be read, or the new file cannot be written.
+        InvalidInputError: the new file exists already.
+    """
+    sessions = check_store(path)
+    rows: dict[str, Any] = {}
+    for name, check in sessions.items():
+        count = len(check.events) + len(check.missing_events)
+        lost = ", ".join(map(str, check.missing_events[:10])) + ", ..." * (len(check.missing_events) > 10)
+        rows[name] = {
+            "events": f"{len(check.events)} of {count} intact" + (f"; lost: {lost}" if lost else ""),
+            "originals": f"{len(check.originals)} intact, {check.missing_originals} lost",
+            "can be saved": f"{len(check.rebuild())} events",
+        }
+    facts: dict[str, Any] = {"file": path, "sessions": rows}
+    if save is not None:
+        facts["saved"] = {
+            "file": save,
+            **{name: f"{n} events" for name, n in save_sessions(sessions, save).items()},
+        }
+    damaged = [name for name, check in sessions.items() if not check.is_whole]
+    problem = None
+    if damaged:
+        remedy = f"What is left is in {save}." if save else "Save what is left with --save NEW."
+        problem = f"{path} is damaged in the sessions {', '.join(map(repr, damaged))}. {remedy}"
+    facts["result"] = problem or "all is well"
+    return Report("", facts, problem)
 
 
 def _version(package: str) -> str:

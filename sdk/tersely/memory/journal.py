@@ -3,19 +3,20 @@ counts."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast, get_args
+from typing import Literal, cast, get_args
 
-from tersely.chat.messages import Json, check_message
+from tersely.chat.messages import Json, check_message, measure_tokens
 from tersely.chat.protocol import Message, remove_thoughts
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
-from tersely.memory.events import KINDS, Ending, Event
-from tersely.memory.reset import Resetter
+from tersely.memory.events import KINDS, Ending, Event, FirstEvent, MessageEvent
+from tersely.memory.reset import OPENED_SHARE, Resetter
 from tersely.memory.settings import MemorySettings
-from tersely.memory.shortening import Originals, Shortener
-from tersely.memory.store import EventStore, StoreError
+from tersely.memory.shortening import Originals, Shortener, Shown
+from tersely.memory.store import EventStore, StoreError, original_id
 from tersely.memory.transcript import Transcript, with_pin
 from tersely.text.approximate import ApproximateCounter
 from tersely.text.redaction import redact_all
@@ -44,15 +45,19 @@ class Journal:
     def open(self, first: Sequence[Message] | None) -> Transcript:
         """The session's transcript; where there is none yet, a new one that begins with `first`.
 
+        A first prompt that is too long has the user's messages shortened. A session whose context reaches the
+        limit, because it had a higher one, opens as full: the next reset shortens it.
+
         Raises InvalidInputError for a first prompt that cannot be used, for one that is not the session's,
-        and for a session that does not fit the limit; StoreError for one that cannot be read.
+        and for system messages and pins that leave no room; StoreError for a session that cannot be read.
         """
         events = self.store.events(self.session) if self.store is not None else []
         given = None if first is None else [check_message(m) for m in first]
         if events:
             transcript = self._replayed(events)
-            self._check_opened(transcript, given)
-            return transcript
+            self._check_opened(transcript, given, events[0])
+            shown = transcript.tokens - measure_tokens(transcript.open_step, self.resetter.count)
+            return replace(transcript, is_over=shown >= self.settings.limit)
         if not given:
             raise InvalidInputError(
                 f"There is no session {self.session!r} to go on with, and no first prompt. Pass `first`."
@@ -60,7 +65,12 @@ class Journal:
         if any(m["role"] not in ("system", "developer", "user") for m in given):
             raise InvalidInputError("The first prompt holds system, developer and user messages only.")
         self.resetter.check_pinned(given, {})
-        return self._write(Transcript(), {"kind": "first", "messages": given})
+        shown, originals = self.resetter.fit_first([Shown(m) for m in given])
+        event: FirstEvent = {"kind": "first", "messages": [s.message for s in shown]}
+        if event["messages"] != given:
+            event["given"] = _checksum(given)
+            event["originals"] = [s.key for s in shown]
+        return self._write(Transcript(), event, originals)
 
     def append(self, transcript: Transcript, message: Message) -> Transcript:
         """Raises InvalidInputError for a message that cannot stand here."""
@@ -75,7 +85,10 @@ class Journal:
             query = transcript.query_of_call(checked["tool_call_id"])
             checked, originals = self.resetter.shortener.shorten(checked, over, query)
         is_full = self.resetter.fills(transcript, checked)
-        return self._write(transcript, {"kind": "message", "message": checked, "full": is_full}, originals)
+        event: MessageEvent = {"kind": "message", "message": checked, "full": is_full}
+        if originals:
+            event["original"] = originals[0][0]
+        return self._write(transcript, event, originals)
 
     def pin(self, transcript: Transcript, key: str, text: str | None) -> Transcript:
         """Raises InvalidInputError where the pin is no text, or where there is no room for it."""
@@ -83,7 +96,8 @@ class Journal:
         if given is not None and not isinstance(given, str):
             raise InvalidInputError(f"The pin {key!r} is a {type(given).__name__}. Pass text, or None.")
         pins = with_pin(transcript.pins, key, text)
-        self.resetter.check_pinned(_pinned_messages(transcript), pins)
+        if text is not None:
+            self.resetter.check_pinned(_pinned_messages(transcript), pins)
         return self._write(transcript, {"kind": "pin", "key": key, "text": text})
 
     def finish(self, transcript: Transcript, ending: Ending = "finished") -> Transcript:
@@ -106,7 +120,7 @@ class Journal:
         """Reset the context to `summary`, which the policy wrote. Raises InvalidInputError while tool calls
         are unanswered."""
         transcript.check_answered("Append them first.")
-        return self._write(transcript, *self.resetter.reset(transcript, summary, "policy"))
+        return self._reset(transcript, summary, "policy")
 
     def reset_with_reply(self, transcript: Transcript, text: str) -> Transcript:
         """Reset with the model's reply to the summary request, or, where it is empty, with sentences of the
@@ -114,14 +128,19 @@ class Journal:
         summary = remove_thoughts(text)
         if summary:
             return self.reset(transcript, summary)
-        extract = self.resetter.extract(transcript)
-        return self._write(transcript, *self.resetter.reset(transcript, extract, "extractive"))
+        return self._reset(transcript, self.resetter.extract(transcript), "extractive")
 
     def original(self, transcript: Transcript, key: str) -> str | None:
         """The text that was shortened under this id; None for an id that is not known."""
         if key in transcript.originals or self.store is None:
             return transcript.originals.get(key)
         return self.store.original(self.session, key)
+
+    def _reset(self, transcript: Transcript, summary: str, by: Literal["policy", "extractive"]) -> Transcript:
+        def original(key: str) -> str | None:
+            return self.original(transcript, key)
+
+        return self._write(transcript, *self.resetter.reset(transcript, summary, by, original))
 
     def _write(self, transcript: Transcript, event: Event, originals: Originals | None = None) -> Transcript:
         texts = originals or []
@@ -152,14 +171,11 @@ class Journal:
             ) from error
         return transcript
 
-    def _check_opened(self, transcript: Transcript, given: list[Json] | None) -> None:
-        self.resetter.check_pinned(_pinned_messages(transcript), transcript.pins)
-        if transcript.tokens >= self.settings.limit:
-            raise InvalidInputError(
-                f"The session {self.session!r} holds {transcript.tokens} tokens. Open it with a higher limit."
-            )
-        first = list(transcript.first)
-        if given is not None and given != first and redact_all(given) != first:
+    def _check_opened(self, transcript: Transcript, given: list[Json] | None, begin: Json) -> None:
+        self.resetter.check_pinned(_pinned_messages(transcript), transcript.pins, OPENED_SHARE)
+        if given is None or _checksum(given) == begin.get("given"):
+            return
+        if begin["messages"] not in (given, redact_all(given)):
             raise InvalidInputError(
                 f"The session {self.session!r} began with another first prompt. Use another session, or "
                 "leave `first` out to go on with it."
@@ -176,6 +192,10 @@ def make_journal(
     needed, and the bundled estimate."""
     count = ApproximateCounter().count if compressor is None else compressor.count_tokens
     return Journal(Resetter(settings, count, Shortener(compressor, count)), store, session)
+
+
+def _checksum(messages: Sequence[Json]) -> str:
+    return original_id(json.dumps(messages, sort_keys=True))
 
 
 def _pinned_messages(transcript: Transcript) -> list[Json]:

@@ -120,7 +120,8 @@ class AgentMemory:
         summary.
 
         A model that fails or says nothing is replaced by the most relevant sentences of the transcript; so is
-        None. `tools` are sent along, unused, because without them the prompt would begin differently.
+        None. The model is not asked where notes would stand for nothing. `tools` are sent along, unused,
+        because without them the prompt would begin differently.
 
         Raises OverlongError where no further summary is allowed, and InvalidInputError while tool calls are
         unanswered.
@@ -128,8 +129,10 @@ class AgentMemory:
         if self._transcript.is_full:
             resets, request = self._transcript.resets, self.summary_request()
             options = self.journal.resetter.summary_options(tools)
+            is_needed = self.journal.resetter.takes_out(self._transcript)
             try:
-                text = "" if model is None else complete_safely(model, request, **options).text
+                reply = complete_safely(model, request, **options) if model and is_needed else None
+                text = "" if reply is None else reply.text
             except ChatError:
                 text = ""
             self._reset_once(text, resets)
@@ -144,8 +147,10 @@ class AgentMemory:
 
             resets, request = self._transcript.resets, self.summary_request()
             options = self.journal.resetter.summary_options(tools)
+            is_needed = self.journal.resetter.takes_out(self._transcript)
             try:
-                text = "" if model is None else (await acomplete_safely(model, request, **options)).text
+                reply = await acomplete_safely(model, request, **options) if model and is_needed else None
+                text = "" if reply is None else reply.text
             except ChatError:
                 text = ""
             await asyncio.to_thread(self._reset_once, text, resets)

@@ -2,22 +2,72 @@
 
 from __future__ import annotations
 
+import json
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from typing import Any, NamedTuple, cast
 
 from tersely.chat.messages import Json, get_text, measure_tokens, with_text
 from tersely.compressor import Compressor
+from tersely.memory.quotes import Quote, read_quotes, render_quotes
 from tersely.memory.store import original_id
 from tersely.text.sentences import split_units
 
 SHORTEST = 24
 """Tokens; a text that would have less room is replaced by a reference to its original."""
+REFERENCE = 40
+"""Tokens that a message with nothing but such a reference takes at most."""
+
+_HEAD = re.compile(
+    r"\[(?P<kind>shortened from )?(?P<tokens>\d+) tokens(?: left out)?"
+    r"(?: by exact matches, because the model failed)?"
+    r"(?P<parts>, without \d+ parts? of other kinds)?(?P<messages>, \d+ messages?)?"
+    r"; id of the original: (?P<key>[0-9a-f]{12})\]\n?"
+)
+"""The line above a shortened text, or instead of it."""
 
 _DEGRADED = " by exact matches, because the model failed"
 
 Originals = list[tuple[str, str]]
 """(id, text) of what was shortened."""
+
+
+class Shown(NamedTuple):
+    """A message as the context shows it."""
+
+    message: Json
+    key: str | None = None
+    """Id of what the message was first shortened from; None for one that came so."""
+    source: Json | str | None = None
+    """The message before it was shortened; the JSON lines of several, where this one refers to them; None for
+    one that came so."""
+
+    @property
+    def head(self) -> re.Match[str] | None:
+        """The line about the original, where the message has one."""
+        match = _HEAD.match(get_text(self.message)) if self.key else None
+        return match if match and match["key"] == self.key else None
+
+    @property
+    def lines(self) -> str:
+        """What the message stands for, as JSON lines."""
+        source = self.source or self.message
+        return source if isinstance(source, str) else json.dumps(source, ensure_ascii=False)
+
+
+def find_source(message: Json, key: str | None, original: str | None) -> Shown:
+    """The message with what it was before it was shortened: `original` is what its id leads to."""
+    shown = Shown(message, key)
+    if original is None:
+        return shown
+    head = shown.head
+    if head and head["messages"]:
+        return Shown(message, key, original)
+    if head and head["parts"]:
+        return Shown(message, key, {**message, "content": json.loads(original)})
+    return Shown(message, key, with_text(message, original))
 
 
 class Shortener:
@@ -37,8 +87,29 @@ class Shortener:
         With very little room the text is only a reference to the original, which may exceed it. A message
         that would not become shorter stays as it is.
         """
-        (short,), originals = self.shorten_texts([get_text(message)], room, query)
-        return (message if short == get_text(message) else with_text(message, short)), originals
+        shown, originals = self.shorten_again(Shown(message), room, query)
+        return shown.message, originals
+
+    def shorten_again(self, shown: Shown, room: int, query: str) -> tuple[Shown, Originals]:
+        """`shorten` for a message that may have been shortened before: its id stays that of the first
+        original."""
+        text = get_text(shown.message)
+        now = self._count(text)
+        if now <= room:
+            return shown, []
+        key = shown.key or original_id(text)
+        before, body, without = now, text, ""
+        if own := shown.head:
+            before, body = int(own["tokens"]), text[own.end() :]
+            without = own["parts"] or own["messages"] or ""
+        head = f"[shortened from {before} tokens{without}; id of the original: {key}]\n"
+        left = room - self._count(head)
+        kept = self.fit(body, left, query) if left >= SHORTEST else ""
+        short = head + kept if kept else f"[{before} tokens left out{without}; id of the original: {key}]"
+        if self._count(short) >= now:
+            return shown, []
+        changed = Shown(with_text(shown.message, short), key, shown.source or shown.message)
+        return changed, [] if shown.key else [(key, text)]
 
     def shorten_texts(self, texts: Sequence[str], room: int, query: str) -> tuple[list[str], Originals]:
         """The texts of one message in at most `room` tokens together, and their original: all of them.
@@ -77,33 +148,122 @@ class Shortener:
 
     def fit(self, text: str, room: int, query: str) -> str:
         """The sentences of `text` that the query needs most, in at most `room` tokens."""
-        return text if self._count(text) <= room else self.extract(query, [text], room)
+        if self._count(text) <= room:
+            return text
+        short = self._compressor.compress(query, [text], budget=max(1, room)).text
+        return short or self._first_sentences(text, room)
 
-    def extract(self, query: str, texts: Sequence[str], room: int) -> str:
-        """The sentences of all texts that the query needs most, in at most `room` tokens."""
-        short = self._compressor.compress(query, texts, budget=max(1, room)).text
-        return short if short else self._first_sentences(join_texts(texts), room)
+    def extract(self, query: str, quotes: Sequence[Quote], room: int) -> str:
+        """The sentences of all quotes that the query needs most, each quoted as what it is, in at most `room`
+        tokens."""
+        given = [quote for quote in quotes if quote.text.strip()]
+        if not given:
+            return ""
+        texts = [quote.text for quote in given]
+        kept: list[tuple[float, Quote]] = []
+        budget = room
+        for _ in range(2):  # the second time with room for the words around the quotes
+            result = self._compressor.compress(query, texts, budget=max(1, budget))
+            kept = [(d.relevance, Quote(given[d.source].source, d.text)) for d in result.documents]
+            used = self._count(render_quotes([quote for _, quote in kept]))
+            if used <= room:
+                break
+            budget = room - (used - self._count(result.text))
+        kept = [(relevance, quote) for relevance, quote in kept if quote.text.strip()]
+        return self._best(kept or [(0.0, quote) for quote in given], room)
 
-    def fit_step(self, step: Sequence[Json], room: int, query: str) -> tuple[list[Json], Originals]:
+    def fit_notes(self, notes: str, room: int) -> str:
+        """Extractive notes in at most `room` tokens: the first quotes of them."""
+        return self._best([(0.0, quote) for quote in read_quotes(notes)], room) if room else ""
+
+    def fit_step(self, step: Sequence[Shown], room: int, query: str) -> tuple[list[Shown], Originals]:
         """The messages of a step in at most `room` tokens: its longest texts are shortened to one length.
 
-        Tool calls stay as they are. Where they alone are too long, one message refers to the whole step.
+        Parts that are no text are left out where the messages do not fit with them. Tool calls stay as they
+        are. Where they alone are too long, one message refers to the whole step.
         """
-        if measure_tokens(step, self._count) <= room:
+        if self._size(step) <= room:
             return list(step), []
-        bare = measure_tokens([with_text(m, "") for m in step], self._count)
-        costs = sorted(self._count(get_text(m)) for m in step)
-        for share in _shares(costs, room - bare):
-            done = [self.shorten(m, share, query) for m in step]
-            messages = [m for m, _ in done]
-            if measure_tokens(messages, self._count) <= room:
-                return messages, [o for _, own in done for o in own]
-        text = "\n".join(f"{m['role']}: {m}" for m in step)
-        key = original_id(text)
-        before = measure_tokens(step, self._count)
-        return [{"role": "user", "content": f"[{before} tokens left out; id of the original: {key}]"}], [
-            (key, text)
-        ]
+        bare = [self._without_parts(shown) for shown in step]
+        attempts: list[tuple[Sequence[Shown], Originals]] = [(step, [])]
+        if any(originals for _, originals in bare):
+            attempts.append(([shown for shown, _ in bare], [o for _, own in bare for o in own]))
+        for shown, originals in attempts:
+            if self._size(shown) <= room:
+                return list(shown), originals
+            others = measure_tokens([with_text(s.message, "") for s in shown], self._count)
+            costs = sorted(self._count(get_text(s.message)) for s in shown)
+            for share in _shares(costs, room - others):
+                done = [self.shorten_again(s, share, query) for s in shown]
+                if self._size([s for s, _ in done]) <= room:
+                    return [s for s, _ in done], [*originals, *(o for _, own in done for o in own)]
+        reference, original = self._reference(step)
+        return [reference], [original]
+
+    def fit_newest(self, messages: Sequence[Shown], room: int, query: str) -> tuple[list[Shown], Originals]:
+        """`fit_step`, where each message stands for itself: if not all can be shown, the newest are, and one
+        message refers to those before them."""
+        count = len(messages)
+        while True:
+            older, originals = messages[:-count], Originals()
+            references: list[Shown] = []
+            if older:
+                reference, original = self._reference(older)
+                references, originals = [reference], [original]
+            shown, more = self.fit_step(messages[-count:], room - self._size(references), query)
+            if len(shown) == count or count == 1:
+                return [*references, *shown], [*originals, *more]
+            count //= 2
+
+    def _without_parts(self, shown: Shown) -> tuple[Shown, Originals]:
+        """The message without its parts that are no text, which the original has; the text itself stays."""
+        source = shown.source or shown.message
+        content: Any = None if isinstance(source, str) else source.get("content")
+        parts = cast("list[Json]", content) if isinstance(content, list) else []
+        others = sum(part["type"] != "text" for part in parts)
+        own = shown.head
+        if not others or (own and own["parts"]):
+            return shown, []
+        whole = json.dumps(parts, ensure_ascii=False)
+        key, text, before = original_id(whole), get_text(shown.message), self._size([shown])
+        body = text[own.end() :] if own else text
+        without = f", without {others} part{'s' * (others > 1)} of other kinds"
+        head = f"[shortened from {before} tokens{without}; id of the original: {key}]\n"
+        changed = {**shown.message, "content": head + body}
+        return Shown(changed, key, shown.source or shown.message), [(key, whole)]
+
+    def _reference(self, messages: Sequence[Shown]) -> tuple[Shown, tuple[str, str]]:
+        """One message of the user that refers to all of `messages`, and their original."""
+        text = "\n".join(shown.lines for shown in messages)
+        key, count = original_id(text), len(text.split("\n"))
+        several = f", {count} message{'s' * (count > 1)}"
+        content = f"[{self._size(messages)} tokens left out{several}; id of the original: {key}]"
+        return Shown({"role": "user", "content": content}, key), (key, text)
+
+    def _best(self, quotes: Sequence[tuple[float, Quote]], room: int) -> str:
+        """The most relevant quotes that fit, in their order; the beginning of the best where none does."""
+        ranked = sorted(range(len(quotes)), key=lambda place: -quotes[place][0])
+        left, chosen = room, list[int]()
+        for place in ranked:
+            cost = self._count(render_quotes([quotes[place][1]])) + 1
+            if cost <= left:
+                left -= cost
+                chosen.append(place)
+        while chosen:
+            notes = render_quotes([quotes[place][1] for place in sorted(chosen)])
+            if self._count(notes) <= room:
+                return notes
+            chosen.pop()  # counters need not add up
+        for place in ranked[:1]:
+            quote, size_ = quotes[place][1], room
+            while size_ := size_ // 2:
+                notes = render_quotes([Quote(quote.source, self._first_sentences(quote.text, size_))])
+                if notes and self._count(notes) <= room:
+                    return notes
+        return ""
+
+    def _size(self, messages: Sequence[Shown]) -> int:
+        return measure_tokens([shown.message for shown in messages], self._count)
 
     def _first_sentences(self, text: str, room: int) -> str:
         """The sentences from the beginning that fit; the beginning of the first, where it does not."""

@@ -11,14 +11,36 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 from tersely.chat.messages import Json
 from tersely.errors import TerselyError
-from tersely.runtime.database import BUSY_S, Database
+from tersely.runtime.database import BUSY_S, Database, Migration
 from tersely.text.redaction import redact, redact_all
 
-_MIGRATIONS = (
+
+def row_checksum(*values: object) -> str:
+    """Checksum of a row: it shows damage that SQLite does not see."""
+    return hashlib.sha256("\0".join(map(str, values)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _add_checksums(connection: sqlite3.Connection) -> None:
+    for table, place, text in (("events", "number", "event"), ("originals", "id", "text")):
+        rows = connection.execute(f"SELECT session, {place}, {text} FROM {table}").fetchall()
+        connection.executemany(
+            f"UPDATE {table} SET checksum = ? WHERE session = ? AND {place} = ?",
+            [(row_checksum(*row), row[0], row[1]) for row in rows],
+        )
+    rows = connection.execute(
+        "SELECT session, COUNT(*), (SELECT COUNT(*) FROM originals WHERE session = events.session) "
+        "FROM events GROUP BY session"
+    ).fetchall()
+    connection.executemany(
+        "INSERT INTO sessions VALUES (?, ?, ?, ?)", [(*row, row_checksum(*row)) for row in rows]
+    )
+
+
+_MIGRATIONS: Sequence[Migration] = (
     (
         """CREATE TABLE events (
             session TEXT NOT NULL,
@@ -32,6 +54,17 @@ _MIGRATIONS = (
             text TEXT NOT NULL,
             PRIMARY KEY (session, id)
         ) WITHOUT ROWID""",
+    ),
+    (
+        "ALTER TABLE events ADD COLUMN checksum TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE originals ADD COLUMN checksum TEXT NOT NULL DEFAULT ''",
+        """CREATE TABLE sessions (
+            session TEXT PRIMARY KEY,
+            events INTEGER NOT NULL,
+            originals INTEGER NOT NULL,
+            checksum TEXT NOT NULL
+        ) WITHOUT ROWID""",
+        _add_checksums,
     ),
 )
 
@@ -69,6 +102,9 @@ class MemoryStore:
     Safe to share between threads. A new file can be read by its owner alone. What looks like a key, a token
     or a password does not get into the file; `redact_secrets=False` writes everything as it is.
 
+    Every row has a checksum, so that damage to the file is an error and never another content. A file that
+    cannot be written is opened for reading; appending to it raises StoreError.
+
     Raises StoreError for a file that cannot be opened, is no database, or was made by a newer version.
     """
 
@@ -79,13 +115,20 @@ class MemoryStore:
 
     def events(self, session: str) -> list[Json]:
         """The events of a session, in order; none for one that is new."""
-        rows = self._database.rows("SELECT event FROM events WHERE session = ? ORDER BY number", (session,))
-        try:
-            return [json.loads(row[0]) for row in rows]
-        except ValueError as error:
-            raise StoreError(
-                f"{self.path} is damaged: an event of {session!r} is no JSON. Restore a copy."
-            ) from error
+        checksum = "checksum" if self._has_checksums else "NULL"
+        # Before the rows, because another process may be adding some.
+        written = self._counts(session)[0]
+        rows = self._rows(
+            session, f"SELECT number, event, {checksum} FROM events WHERE session = ? ORDER BY number"
+        )
+        events: list[Json] = []
+        for place, (number, event, checksum) in enumerate(rows):
+            if number != place:
+                raise self._damage(session, f"Event {place}")
+            events.append(self._checked(session, f"Event {number}", number, event, checksum))
+        if len(events) < written:
+            raise self._damage(session, f"An event after event {len(events) - 1}")
+        return events
 
     def append(
         self, session: str, number: int, events: Sequence[Json], originals: Sequence[tuple[str, str]] = ()
@@ -100,6 +143,7 @@ class MemoryStore:
         rows = [(session, number + i, json.dumps(e)) for i, e in enumerate(events)]
         # As JSON, because a text may hold what UTF-8 does not: lone surrogates.
         texts = [(key, session, json.dumps(text)) for key, text in originals]
+        counts = self._counts(session)
 
         with self._database.transaction() as connection:
             last = connection.execute(
@@ -110,13 +154,31 @@ class MemoryStore:
                     f"The session {session!r} in {self.path} has {last + 1} events and not {number}: another "
                     "process writes to it. Open the memory again to go on from there, or use another session."
                 )
-            connection.executemany("INSERT INTO events VALUES (?, ?, ?)", rows)
-            connection.executemany("INSERT OR IGNORE INTO originals VALUES (?, ?, ?)", texts)
+            connection.executemany(
+                "INSERT INTO events VALUES (?, ?, ?, ?)", [(*row, row_checksum(*row)) for row in rows]
+            )
+            before = connection.total_changes
+            connection.executemany(
+                "INSERT OR IGNORE INTO originals VALUES (?, ?, ?, ?)",
+                [(key, name, text, row_checksum(name, key, text)) for key, name, text in texts],
+            )
+            new = (session, number + len(rows), counts[1] + connection.total_changes - before)
+            connection.execute(
+                "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?)", (*new, row_checksum(*new))
+            )
 
     def original(self, session: str, key: str) -> str | None:
         """The text that was shortened under this id; None for an id that is not known."""
-        rows = self._database.rows("SELECT text FROM originals WHERE session = ? AND id = ?", (session, key))
-        return json.loads(rows[0][0]) if rows else None
+        checksum = "checksum" if self._has_checksums else "NULL"
+        rows = self._rows(
+            session, f"SELECT text, {checksum} FROM originals WHERE session = ? AND id = ?", key
+        )
+        if rows:
+            return self._checked(session, f"The original {key}", key, *rows[0])
+        written = self._counts(session)[1]
+        if self._rows(session, "SELECT COUNT(*) FROM originals WHERE session = ?")[0][0] < written:
+            raise self._damage(session, "An original")
+        return None
 
     def sessions(self) -> list[str]:
         """Names of all sessions."""
@@ -128,9 +190,47 @@ class MemoryStore:
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM events WHERE session = ?", (session,))
             connection.execute("DELETE FROM originals WHERE session = ?", (session,))
+            connection.execute("DELETE FROM sessions WHERE session = ?", (session,))
 
     def close(self) -> None:
         self._database.close()
+
+    @property
+    def _has_checksums(self) -> bool:
+        return self._database.version > 1
+
+    def _rows(self, session: str, statement: str, *values: str) -> list[Any]:
+        try:
+            return self._database.rows(statement, (session, *values))
+        except StoreError as error:
+            raise StoreError(f"The session {session!r} cannot be read. {error}") from error
+
+    def _counts(self, session: str) -> tuple[int, int]:
+        """Events and originals that were written of the session; in a file of the first version, none."""
+        if not self._has_checksums:
+            return 0, 0
+        rows = self._rows(session, "SELECT events, originals, checksum FROM sessions WHERE session = ?")
+        if not rows:
+            return 0, 0
+        events, originals, checksum = rows[0]
+        if checksum != row_checksum(session, events, originals):
+            raise self._damage(session, "The number of events")
+        return events, originals
+
+    def _checked(self, session: str, what: str, place: object, text: object, checksum: object) -> Any:
+        """The JSON value in a row, whose checksum is None in a file of the first version."""
+        if checksum is not None and checksum != row_checksum(session, place, text):
+            raise self._damage(session, what)
+        try:
+            return json.loads(cast("str", text))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise self._damage(session, what) from error
+
+    def _damage(self, session: str, what: str) -> StoreError:
+        return StoreError(
+            f"{self.path} is damaged: {what} of the session {session!r} is not what was written. Run "
+            f"`tersely doctor --session {self.path} --save NEW` to save what can be read, or restore a copy."
+        )
 
 
 def original_id(text: str) -> str:
@@ -140,12 +240,17 @@ def original_id(text: str) -> str:
 
 def _remedy(error: sqlite3.Error) -> str:
     message = str(error)
+    if "I/O" in message:
+        return "The file cannot be written, or the disk is full or failing. Check both."
     if "readonly" in message or "unable to open" in message:
         return "Check that the folder exists and that it and the file may be written."
     if "full" in message:
         return "Free some space; nothing of this append was written."
     if "locked" in message:
         return f"Another process has held the file for more than {BUSY_S:.0f} s; close it or try again."
-    if "not a database" in message or "malformed" in message or "corrupt" in message:
-        return "The file is damaged or no database; restore a copy or name another file."
+    if "not a database" in message or "malformed" in message or "corrupt" in message or "decode" in message:
+        return (
+            "The file is damaged or no database; save what can be read with `tersely doctor --session`, "
+            "restore a copy or name another file."
+        )
     return "Nothing of this append was written."

@@ -11,6 +11,7 @@ from tersely.chat.messages import Json, get_call_ids, get_text, measure_tokens
 from tersely.errors import InvalidInputError
 from tersely.memory.events import Ending, Event, MessageEvent, ResetEvent
 from tersely.memory.segments import Notes, Segment, Step, SubTrajectory
+from tersely.memory.store import original_id
 
 Count = Callable[[str], int]
 """Tokens of a text."""
@@ -27,7 +28,7 @@ class Transcript:
     """
 
     first: tuple[Json, ...] = ()
-    """The first prompt: system message, task, constraints."""
+    """The first prompt, as the context shows it: system message, task, constraints."""
     closed: tuple[Segment, ...] = ()
     """The segments that a reset ended."""
     segment: Segment = field(default_factory=Segment)
@@ -42,6 +43,10 @@ class Transcript:
     """Those that the last notes name, because the user's messages with them are gone."""
     originals: Mapping[str, str] = field(default_factory=dict[str, str])
     """Texts that were shortened, by id, unless a store keeps them."""
+    references: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Ids of first originals, by the ids of the shortened texts that the context shows."""
+    is_over: bool = False
+    """Whether the transcript was opened with a limit that its context reaches."""
     tokens: int = 0
     """Size of the context, with the open step and without the step that is held back."""
     steps: int = 0
@@ -53,7 +58,7 @@ class Transcript:
     @property
     def is_full(self) -> bool:
         """Whether the context has to be reset before the model may act again."""
-        return bool(self.held)
+        return bool(self.held) or (self.is_over and not self.open_step)
 
     @property
     def resets(self) -> int:
@@ -76,15 +81,15 @@ class Transcript:
     def messages(self) -> list[Json]:
         """The context, copied. Raises InvalidInputError while tool calls are unanswered."""
         self.check_answered("Append them, or call interrupt().")
-        return copy.deepcopy([*self.segment.base, *self.segment.written])
+        return copy.deepcopy(self.segment.shown)
 
     @property
     def conversation(self) -> list[Json]:
-        """`messages` without the notes."""
-        messages = self.messages
-        if self.resets:
-            del messages[len(self.segment.base) - 1]
-        return messages
+        """The messages of the context one by one, without the notes. Raises InvalidInputError while tool
+        calls are unanswered."""
+        self.check_answered("Append them, or call interrupt().")
+        base = self.segment.base[:-1] if self.resets else self.segment.base
+        return copy.deepcopy([*base, *self.segment.written])
 
     @property
     def survivors(self) -> tuple[Json, ...]:
@@ -123,6 +128,18 @@ class Transcript:
         is_last = bool(self.held) and self.ending is not None
         yield self.segment.sub_trajectory([Step(self.steps, self.held)] if is_last else [])
 
+    def original_key(self, message: Json) -> str | None:
+        """The id of what a message of the context was first shortened from; None for one that came so."""
+        return self.references.get(original_id(get_text(message)))
+
+    def tokens_with(self, message: Json, count: Count) -> int:
+        """Size of the context with a further message."""
+        segment = self.segment
+        if message["role"] == "user" and segment.follows_reset and not self.open_step:
+            added = replace(segment, steps=(*segment.steps, Step(self.steps, (message,))))
+            return self.tokens + measure_tokens(added.shown, count) - measure_tokens(segment.shown, count)
+        return self.tokens + measure_tokens([message], count)
+
     def apply(self, event: Event, count: Count, originals: Sequence[tuple[str, str]] = ()) -> Transcript:
         """The transcript after `event`, measured with `count`; `originals` are those to keep here, as
         (id, text)."""
@@ -134,7 +151,9 @@ class Transcript:
         match event["kind"]:
             case "first":
                 first = tuple(event["messages"])
-                return replace(self, first=first, segment=Segment(first), tokens=measure_tokens(first, count))
+                references = _references(first, event.get("originals", ()))
+                segment, tokens = Segment(first), measure_tokens(first, count)
+                return replace(self, first=first, segment=segment, references=references, tokens=tokens)
             case "message":
                 return self._with_message(event, count)
             case "pin":
@@ -151,35 +170,43 @@ class Transcript:
         after = replace(
             self,
             open_step=(*self.open_step, message),
-            tokens=self.tokens + measure_tokens([message], count),
+            references={**self.references, **_references([message], [event.get("original")])},
+            tokens=self.tokens_with(message, count),
             steps=self.steps + (message["role"] == "assistant"),
         )
         if after.unanswered:
             return after
         messages = after.open_step
         if event["full"]:
-            return replace(
-                after,
-                open_step=(),
-                held=messages,
-                tokens=after.tokens - measure_tokens(messages, count),
-            )
+            before = self.tokens - measure_tokens(self.open_step, count)
+            return replace(after, open_step=(), held=messages, tokens=before)
         steps = (*self.segment.steps, Step(after.steps, messages))
         return replace(after, open_step=(), segment=replace(self.segment, steps=steps))
 
     def _reset(self, event: ResetEvent, count: Count) -> Transcript:
         notes = Notes(event["request"], event["answer"], event["by"] == "policy")
         base, replayed = tuple(event["base"]), tuple(event["replayed"])
+        steps = (Step(self.steps, replayed, is_carried=True),) if replayed else ()
+        segment = Segment(base, steps, follows_reset=True)
         return replace(
             self,
+            first=tuple(event.get("first", self.first)),
             closed=(*self.closed, replace(self.segment, notes=notes)),
-            segment=Segment(base, (Step(self.steps, replayed, is_carried=True),) if replayed else ()),
+            segment=segment,
             held=(),
+            references=_references([*base, *replayed], event.get("originals", ())),
+            is_over=False,
             identifiers=tuple(event["identifiers"]),
-            tokens=measure_tokens([*base, *replayed], count),
+            tokens=measure_tokens(segment.shown, count),
         )
 
 
 def with_pin(pins: Mapping[str, str], key: str, text: str | None) -> dict[str, str]:
     """The pins with `text` under the key, or without the key where `text` is None."""
     return {k: v for k, v in {**pins, key: text}.items() if v is not None}
+
+
+def _references(messages: Sequence[Json], keys: Sequence[str | None]) -> dict[str, str]:
+    """The ids of first originals, by the ids of the texts that stand for them."""
+    pairs = zip(messages, keys, strict=False)
+    return {original_id(get_text(message)): key for message, key in pairs if key is not None}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tersely.errors import TerselyError
@@ -17,8 +19,22 @@ BUSY_S = 10.0
 """Seconds to wait while another connection writes."""
 
 
+Migration = Sequence[str | Callable[[sqlite3.Connection], None]]
+"""Statements, and functions that change the file through a connection."""
+_CANNOT_WRITE = {
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PERM,
+}
+
+
 class Database:
     """The database in the file at `path`, which is created if it is missing.
+
+    Opening a file of the newest version writes nothing. A file that cannot be written, because it is
+    read-only or the disk is full, is opened for reading; then every transaction raises the error.
 
     Args:
         migrations: for each version of the schema, the statements that lead to it from the one before. A
@@ -30,7 +46,7 @@ class Database:
     def __init__(
         self,
         path: str | Path,
-        migrations: Sequence[Sequence[str]],
+        migrations: Sequence[Migration],
         error: type[TerselyError],
         remedy: Callable[[sqlite3.Error], str],
     ) -> None:
@@ -38,18 +54,66 @@ class Database:
         self._error, self._remedy = error, remedy
         self._lock = threading.RLock()
         _create_private(path)
+        self._copy: TemporaryDirectory[str] | None = None
+        self._why_read_only: sqlite3.Error | None = None
         with self._translate_errors():
-            self.connection = sqlite3.connect(
-                path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
-            )
+            self.connection = self._connect(path)
         try:
             with self._translate_errors():
-                self._enable_write_ahead()
-                self.connection.execute("PRAGMA synchronous = FULL")
-            self._migrate(migrations)
+                self._open(migrations)
+            self.version: int = self._read_version(len(migrations))
+            """Version of the file's schema: the newest, except in a file that is open for reading only."""
         except BaseException:
-            self.connection.close()
+            self.close()
             raise
+
+    def _connect(self, path: str | Path, *, uri: bool = False) -> sqlite3.Connection:
+        return sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False, uri=uri)
+
+    def _open(self, migrations: Sequence[Migration]) -> None:
+        try:
+            if self._read_version(len(migrations)) < len(migrations) or self._mode() not in ("wal", "memory"):
+                self._enable_write_ahead()
+                self._migrate(migrations)
+            self.connection.execute("PRAGMA synchronous = FULL")
+        except sqlite3.OperationalError as error:
+            primary = error.sqlite_errorcode & 0xFF
+            if primary not in _CANNOT_WRITE or not self._has_content():
+                raise
+            self._why_read_only = error
+            self._open_for_reading()
+
+    def _open_for_reading(self) -> None:
+        """Raises the last error where no way leads to the file's content."""
+        path = Path(self.path).absolute()
+        log = path.with_name(f"{path.name}-wal")
+        uris = [f"{path.as_uri()}?mode=ro"]
+        with contextlib.suppress(OSError):
+            if not log.is_file() or not log.stat().st_size:
+                uris.append(f"{path.as_uri()}?immutable=1")  # needs no file beside it
+            else:
+                uris.append(f"{path.as_uri()}?mode=rw")  # with locks of its own, and no file for them
+                self._copy = TemporaryDirectory()
+                for file in (path, log):
+                    shutil.copy(file, self._copy.name)
+                uris.append(f"{Path(self._copy.name, path.name).as_uri()}?mode=rw")
+        for number, uri in enumerate(uris, 1):
+            self.connection.close()
+            try:
+                self.connection = self._connect(uri, uri=True)
+                if "mode=rw" in uri:
+                    self.connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+                self.connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+                return
+            except sqlite3.Error:
+                if number == len(uris):
+                    raise
+
+    def _has_content(self) -> bool:
+        path = Path(self.path)
+        with contextlib.suppress(OSError):
+            return path.is_file() and path.stat().st_size > 0
+        return False
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
         """All rows that a query returns."""
@@ -59,6 +123,8 @@ class Database:
     @contextlib.contextmanager
     def transaction(self) -> Generator[sqlite3.Connection]:
         """Write everything inside the `with` block, or nothing if it raises."""
+        if why := self._why_read_only:
+            raise self._error(f"{self.path} is open for reading only: {why}. {self._remedy(why)}")
         with self._lock, self._translate_errors():
             self.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -72,6 +138,21 @@ class Database:
     def close(self) -> None:
         with self._lock:
             self.connection.close()
+            if self._copy is not None:
+                self._copy.cleanup()
+
+    def _mode(self) -> str:
+        return self.connection.execute("PRAGMA journal_mode").fetchone()[0]
+
+    def _read_version(self, newest: int) -> int:
+        version = self.connection.execute("PRAGMA user_version").fetchone()[0]
+        if version < 0:
+            raise self._error(f"{self.path} is damaged: it has version {version}. Restore a copy.")
+        if version > newest:
+            raise self._error(
+                f"{self.path} has version {version}, and this tersely knows {newest}. Update tersely."
+            )
+        return version
 
     def _enable_write_ahead(self) -> None:
         # SQLite does not wait for the lock when two processes open a new file at once.
@@ -85,18 +166,22 @@ class Database:
                     raise
                 time.sleep(0.01)
 
-    def _migrate(self, migrations: Sequence[Sequence[str]]) -> None:
+    def _migrate(self, migrations: Sequence[Migration]) -> None:
         newest = len(migrations)
-        with self.transaction() as connection:
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version > newest:
-                raise self._error(
-                    f"{self.path} has version {version}, and this tersely knows {newest}. Update tersely."
-                )
-            for statements in migrations[version:]:
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            for statements in migrations[self._read_version(newest) :]:
                 for statement in statements:
-                    connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {newest}")
+                    if isinstance(statement, str):
+                        self.connection.execute(statement)
+                    else:
+                        statement(self.connection)
+            self.connection.execute(f"PRAGMA user_version = {newest}")
+            self.connection.execute("COMMIT")
+        except BaseException:
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+            raise
 
     @contextlib.contextmanager
     def _translate_errors(self) -> Generator[None]:
@@ -104,6 +189,9 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise self._error(f"{self.path}: {error}. {self._remedy(error)}") from error
+        except (UnicodeDecodeError, OverflowError) as error:  # SQLite itself does not look at values
+            damage = sqlite3.DatabaseError("the file is malformed, it holds a value that cannot be read")
+            raise self._error(f"{self.path}: {damage}. {self._remedy(damage)}") from error
 
 
 def _create_private(path: str | Path) -> None:
