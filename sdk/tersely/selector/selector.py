@@ -33,7 +33,7 @@ from tersely.selector.features import (
 )
 from tersely.selector.fusion import Fusion, sigmoid
 from tersely.selector.layout import EncodedDocument, Ids, Layout, Window
-from tersely.selector.matching import Floats, weighted_share
+from tersely.selector.matching import Floats
 from tersely.selector.protocol import DocumentScores, ScoredInput
 
 MAX_TOKENS = 16_384
@@ -157,7 +157,7 @@ class Selector:
         windows = self.layout.windows(query_ids, encoded)
         unread: list[Window] = []
         if sum(len(w.input_ids) for w in windows) > self.max_tokens:
-            coverage = weighted_share(matches.presence, matches.weights)
+            coverage = matches.presence.share(matches.weights)
             windows, unread = _divide(windows, coverage, offsets, self.max_tokens)
         return _merge(matches, encoded, offsets, self.encoder.encode(windows), unread)
 
