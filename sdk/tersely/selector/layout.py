@@ -58,6 +58,9 @@ class LayoutConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, int]) -> LayoutConfig:
+        """Raises TypeError or ValueError for anything that `to_dict` did not make."""
+        if any(type(value) is not int or value < 0 for value in values.values()):
+            raise ValueError("the layout holds something else than whole numbers of 0 or more")
         return cls(**values)
 
 
@@ -96,13 +99,9 @@ class Layout:
     def load(cls, artifact: Artifact) -> Layout:
         """The layout of a model. Raises ArtifactError for another layout version or an unusable tokenizer."""
         check_layout_version(artifact)
-        try:
+        with artifact.usable():
             tokenizer = Tokenizer.from_file(str(artifact.tokenizer_path))
             return cls(tokenizer, LayoutConfig.from_dict(artifact.config["layout"]))
-        except Exception as error:  # tokenizers raises bare Exception
-            raise ArtifactError(
-                f"{artifact.path} cannot be used ({error}): export or download it again"
-            ) from error
 
     def tokenize(self, texts: Sequence[str]) -> list[Ids]:
         """Ids of each text, without special tokens."""

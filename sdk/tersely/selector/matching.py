@@ -69,11 +69,11 @@ class Presence:
 
     def share(self, weights: Floats) -> Floats:
         """`weigh` as a share of all weight; 0 where there is no weight."""
-        return _divide(self.weigh(weights), weights)
+        return self.weigh(weights) / _total(weights)
 
     def share_with(self, other: Presence, row: Integers, weights: Floats) -> Floats:
         """`weigh_with` as a share of all weight; 0 where there is no weight."""
-        return _divide(self.weigh_with(other, row, weights), weights)
+        return self.weigh_with(other, row, weights) / _total(weights)
 
     def group(self, group: Integers, count: int) -> Presence:
         """What each of `count` groups of rows holds. `group` is the group of each row."""
@@ -128,12 +128,12 @@ def unique_ids(ids: Sequence[int]) -> Integers:
 
 def weighted_share(held: NDArray[np.bool_], weights: Floats) -> float:
     """Share of the weight of the terms that are held, both of shape (terms,); 0 where there is no weight."""
-    return float(_divide(held @ weights, weights))
+    return float(held @ weights) / _total(weights)
 
 
-def _divide(values: Floats, weights: Floats) -> Floats:
-    total = float(weights.sum())
-    return values / total if total > 0 else np.zeros_like(values)
+def _total(weights: Floats) -> float:
+    """The sum of weights of 0 or more; 1 where it is 0, so that a share of nothing is 0."""
+    return float(weights.sum()) or 1.0
 
 
 def find_numbers(text: str) -> list[str]:
@@ -179,7 +179,8 @@ class PhraseFinder:
                 self._shorter[following] = self._step(self._shorter[state], character)
                 queue.append(following)
         # No phrase goes beyond a run of characters that stand in phrases.
-        self._runs = re.compile(f"[{''.join(map(re.escape, sorted(set().union(*phrases))))}]+")
+        characters = sorted({character for phrase in phrases for character in phrase})
+        self._runs = re.compile(f"[{''.join(map(re.escape, characters))}]+")
 
     def count(self, text: str) -> int:
         """How many of the phrases occur in `text`."""

@@ -16,7 +16,6 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import Artifact
 from tersely.selector.calibration import Calibration, read_calibration
 from tersely.selector.encoder import Encoder, WindowLogits, merge_logits
@@ -34,6 +33,7 @@ from tersely.selector.features import (
 from tersely.selector.fusion import Fusion, sigmoid
 from tersely.selector.layout import EncodedDocument, Ids, Layout, Window
 from tersely.selector.matching import Floats
+from tersely.selector.proof import check_parts
 from tersely.selector.protocol import DocumentScores, ScoredInput
 
 MAX_TOKENS = 16_384
@@ -107,18 +107,16 @@ class Selector:
 
     @classmethod
     def load(cls, artifact: Artifact, threads: int | None = None) -> Selector:
-        """Raises ArtifactError if the artifact lacks a part or a part is unusable."""
+        """Raises ArtifactError if the artifact lacks a part, or a part fails on a small built-in request."""
         layout = Layout.load(artifact)
-        try:
-            fusion = Fusion.load(artifact.path / "fusion.json")
-            idf = np.load(artifact.path / "lexical.npz")["idf"].astype(np.float32)
+        with artifact.usable():
+            fusion = Fusion.load(artifact.file("fusion.json"))
+            with np.load(artifact.file("lexical.npz")) as lexical:
+                idf = lexical["idf"].astype(np.float32)
             threshold = float(artifact.config["threshold"])
-            calibration = read_calibration(artifact.path)
-        except Exception as error:  # a damaged file may raise anything
-            raise ArtifactError(
-                f"{artifact.path} cannot be used ({error}): export or download it again"
-            ) from error
-        encoder = Encoder.load(artifact, layout.config, threads)
+            calibration = read_calibration(artifact)
+            encoder = Encoder.load(artifact, layout.config, threads)
+            check_parts(layout, encoder, fusion, idf, threshold)
         return cls(encoder, layout, fusion, idf, threshold, calibration)
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
