@@ -15,8 +15,9 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path, PureWindowsPath
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 from tersely.errors import ArtifactError, MissingDependencyError, TerselyError
 from tersely.runtime.offline import check_hub
@@ -277,7 +278,7 @@ def _check_file(path: Path, expected: dict[str, Any], *, verify: bool) -> None:
         raise ArtifactError(f"{path} was changed or damaged: its checksum is not the listed one. {_REMEDY}")
 
 
-def _open_file(path: Path) -> BinaryIO:
+def _open_file(path: Path) -> BufferedReader:
     """Open a regular file. Raises ArtifactError for a pipe or a device, which may never end."""
     # Without the flag, opening a pipe waits for somebody to write to it.
     stream = open(  # noqa: SIM115 - the caller closes it
@@ -296,5 +297,5 @@ def _check_config(folder: Path, config: dict[str, Any], kind: str) -> None:
         )
 
 
-def _sha256(stream: BinaryIO) -> str:
+def _sha256(stream: BufferedReader) -> str:
     return hashlib.file_digest(stream, "sha256").hexdigest()

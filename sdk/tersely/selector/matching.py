@@ -55,7 +55,7 @@ class Presence:
         """The weight of the terms that each row holds, shape (rows,). `weights` has shape (terms,)."""
         if self._is_small:
             return self.dense() @ weights
-        return np.bincount(self.rows, weights[self.columns], minlength=self.shape[0])
+        return self._sum(weights[self.columns])
 
     def weigh_with(self, other: Presence, row: Integers, weights: Floats) -> Floats:
         """The same, where row i also holds the terms that `other` has in its row `row[i]`."""
@@ -65,7 +65,11 @@ class Presence:
             row[self.rows] * self.shape[1] + self.columns, other.rows * self.shape[1] + other.columns
         )
         own = np.where(in_other, 0.0, weights[self.columns])
-        return other.weigh(weights)[row] + np.bincount(self.rows, own, minlength=self.shape[0])
+        return other.weigh(weights)[row] + self._sum(own)
+
+    def _sum(self, values: Floats) -> Floats:
+        """The sum of each row's values, of which there is one for each pair."""
+        return np.bincount(self.rows, values, minlength=self.shape[0]).astype(np.float64, copy=False)
 
     def share(self, weights: Floats) -> Floats:
         """`weigh` as a share of all weight; 0 where there is no weight."""
