@@ -12,7 +12,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
@@ -75,7 +75,7 @@ class Artifact:
         return self.path / name
 
     @contextmanager
-    def usable(self) -> Iterator[None]:
+    def usable(self) -> Generator[None]:
         """Raise ArtifactError for whatever goes wrong while the model is loaded."""
         try:
             yield
@@ -211,14 +211,15 @@ def _read_json(path: Path) -> dict[str, Any]:
         raise ArtifactError(f"{path} is nested too deeply. {_REMEDY}") from error
     if not isinstance(value, dict):
         raise ArtifactError(f"{path} does not hold a JSON object. {_REMEDY}")
-    if _is_deep(value):
+    values = cast("dict[str, Any]", value)
+    if _is_deep(values):
         raise ArtifactError(f"{path} is nested too deeply. {_REMEDY}")
-    return cast("dict[str, Any]", value)
+    return values
 
 
-def _is_deep(value: object) -> bool:
-    """Whether a JSON value has more than `_DEEPEST_JSON` levels."""
-    level = [value]
+def _is_deep(values: dict[str, Any]) -> bool:
+    """Whether a JSON object has more than `_DEEPEST_JSON` levels."""
+    level: list[object] = [values]
     for _ in range(_DEEPEST_JSON):
         inner: list[object] = []
         for item in level:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tersely.runtime.artifacts import Artifact
+from tersely.runtime.cancellation import current_cancellation
 from tersely.selector.calibration import Calibration, read_calibration
 from tersely.selector.encoder import Encoder, WindowLogits, merge_logits
 from tersely.selector.features import (
@@ -202,6 +203,7 @@ class Selector:
 
     def _tokenise(self, query: str, documents: Sequence[ScoredInput]) -> tuple[Ids, list[Ids], list[Ids]]:
         """Token ids of the query, of each title, and of each sentence."""
+        current_cancellation().check()
         texts = [query, *(d.title or "" for d in documents)]
         texts += [d.text[u.start : u.end] for d in documents for u in d.units]
         ids = self.layout.tokenize(texts)
