@@ -22,6 +22,7 @@ from tersely.runtime.workers import Workers, allowed_threads
 from tersely.selector.layout import POOLED_NAME, Layout, Window, collate
 
 PROJECTION = "embedding.npz"
+_PROOF = "The bridge was built in 1861."
 
 
 class Pooler:
@@ -65,13 +66,15 @@ class SentenceEmbedder:
 
     def __init__(self, model: str | Path | None = None, *, threads: int | None = None) -> None:
         artifact = load_artifact(model)
-        path = artifact.path / PROJECTION
-        if not path.is_file():
+        if not artifact.lists(PROJECTION):
             raise ArtifactError(f"{artifact.path} has no {PROJECTION}. Export the model again.")
         self._pooler = Pooler(artifact, threads)
-        with np.load(path) as stored:
-            self._projection: NDArray[np.float32] = stored["projection"].astype(np.float32)
-        self.dimension = int(self._projection.shape[1])
+        with artifact.usable():
+            with np.load(artifact.file(PROJECTION)) as stored:
+                self._projection: NDArray[np.float32] = stored["projection"].astype(np.float32)
+            self.dimension = int(self._projection.shape[1])
+            if not np.isfinite(self._pooler([_PROOF]) @ self._projection).all():
+                raise ValueError(f"{PROJECTION} or the graph gives vectors that are not numbers")
         self.name = f"{artifact.name}-{_hash_files(artifact, PROJECTION, 'tokenizer.json')}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from tersely import Compressor, Document
+from tersely.runtime.artifacts import load_artifact
 from tersely.runtime.session import EncoderSession
 from tersely.selector.calibration import read_calibration
 from tersely.selector.fusion import Fusion
@@ -174,7 +175,7 @@ def test_one_and_two_threads_agree(session: EncoderSession, windows: list[Window
 
 
 def test_the_bundled_calibration_promises_a_recall_of_up_to_99_percent() -> None:
-    calibration = read_calibration(MODEL)
+    calibration = read_calibration(load_artifact(MODEL))
     assert calibration is not None
     assert sum(calibration.questions.values()) == len(calibration.scores) >= 500
     assert calibration.highest_recall > 0.99

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -56,6 +57,21 @@ def test_files_outside_the_manifest_are_ignored(folder: Path) -> None:
     assert load_artifact(folder).name == "tiny"
 
 
+def test_a_graph_that_the_manifest_does_not_list_is_not_loaded(folder: Path) -> None:
+    fingerprint = load_artifact(folder).fingerprint
+    (folder / "onnx" / "model_quantized.onnx").write_bytes(b"another")
+    artifact = load_artifact(folder)
+    assert (artifact.fingerprint, artifact.model_path.name) == (fingerprint, "model.onnx")
+
+
+def test_a_file_that_the_manifest_does_not_list_has_no_path(folder: Path) -> None:
+    (folder / "calibration.json").write_text("{}", encoding="utf-8")
+    artifact = load_artifact(folder)
+    assert not artifact.lists("calibration.json")
+    with pytest.raises(ArtifactError, match=r"does not list calibration\.json"):
+        artifact.file("calibration.json")
+
+
 def flip_a_bit(root: Path) -> None:
     path = root / GRAPH
     data = bytearray(path.read_bytes())
@@ -93,6 +109,93 @@ def test_the_error_names_the_damage_and_its_remedy(
     damage(folder)
     with pytest.raises(ArtifactError, match=message):
         load_artifact(folder)
+
+
+def replace_entry(name: str, entry: object) -> Callable[[Path], None]:
+    def damage(root: Path) -> None:
+        manifest = json.loads((root / MANIFEST).read_text(encoding="utf-8"))
+        manifest["files"][name] = entry
+        (root / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+
+    return damage
+
+
+def replace_file(name: str, make: Callable[[Path], object]) -> Callable[[Path], None]:
+    def damage(root: Path) -> None:
+        (root / name).unlink()
+        make(root / name)
+
+    return damage
+
+
+ENTRY = {"sha256": "0" * 64, "size": 1}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders on this platform")
+@pytest.mark.parametrize("verify", [True, False])
+@pytest.mark.parametrize("name", [MANIFEST, "config.json", GRAPH])
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_a_pipe_or_an_endless_file_is_refused_at_once(
+    folder: Path, name: str, make: Callable[[Path], object], verify: bool
+) -> None:
+    replace_file(name, make)(folder)
+    with pytest.raises(ArtifactError, match="not a regular file"):
+        load_artifact(folder, verify=verify)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        write_text(MANIFEST, "[" * 100_000),
+        write_text(MANIFEST, f'{{"format": 1, "files": {{}}, "x": {"[" * 500}{"]" * 500}}}'),
+        write_text(MANIFEST, f'{{"format": {"1" * 10_000}}}'),
+        write_text(MANIFEST, " " * (2**24 + 1)),
+        lambda root: write_text("config.json", f'{{"kind": {"[" * 50_000}')(root) or write_manifest(root),
+        *(
+            replace_entry(name, ENTRY)
+            for name in (
+                "nul\0",
+                "",
+                ".",
+                "..",
+                "a/../../b",
+                "/etc/passwd",
+                "..\\up",
+                "C:x",
+                "\udcff",
+                "a" * 300,
+            )
+        ),
+        *(
+            replace_entry(GRAPH, entry)
+            for entry in (
+                None,
+                [],
+                {},
+                {**ENTRY, "size": "1"},
+                {**ENTRY, "size": True},
+                {**ENTRY, "size": 1.0},
+                {**ENTRY, "size": 10**30},
+                {**ENTRY, "sha256": None},
+                {**ENTRY, "more": [[]]},
+            )
+        ),
+        replace_file(GRAPH, Path.mkdir),
+        replace_file(GRAPH, lambda path: path.symlink_to(path)),
+    ],
+)
+def test_every_odd_folder_is_refused_with_the_same_error(
+    folder: Path, damage: Callable[[Path], object]
+) -> None:
+    damage(folder)
+    with pytest.raises(ArtifactError):
+        load_artifact(folder)
+
+
+@pytest.mark.parametrize("name", ["nul\0", "a" * 5_000, "~nobody-of-this-name/model", "\udcff"])
+def test_every_odd_path_is_refused_with_the_same_error(name: str) -> None:
+    with pytest.raises(ArtifactError):
+        load_artifact(name)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -153,3 +155,26 @@ def test_a_batch_on_a_pipe_answers_before_the_input_ends() -> None:
             assert json.loads(process.stdout.readline())["query"] == QUERY
         process.stdin.close()
         assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("question", ["Où est la clé de l'été ?", "鍵はどこですか"])
+def test_a_question_has_the_same_scores_in_every_locale(question: str, tmp_path: Path) -> None:
+    note = tmp_path / "note.txt"
+    note.write_text(
+        "La clé est sous le pot. L'été est chaud. 鍵は鉢の下です。Le chat dort.", encoding="utf-8"
+    )
+    plain = {k: v for k, v in os.environ.items() if not k.startswith(("LC_", "LANG", "PYTHONUTF8"))}
+    outputs = [
+        subprocess.run(
+            [*COMMAND, "compress", "--query", question.encode(), "--json", note],
+            env={**plain, **locale, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for locale in (
+            {"LC_ALL": "C.UTF-8"},
+            {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        )
+    ]
+    first, second = ({**json.loads(output), "timings": {}} for output in outputs)
+    assert first == second

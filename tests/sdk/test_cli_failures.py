@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,10 +109,17 @@ def test_a_model_that_is_missing_or_damaged_exits_with_3(
 
 @pytest.fixture
 def failing_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError("the graph fell over")
+    """An encoder that runs once, while the model is loaded, and then fails."""
+    run = EncoderSession.run
+    loaded: list[EncoderSession] = []
 
-    monkeypatch.setattr(EncoderSession, "run", fail)
+    def run_once(session: EncoderSession, *arguments: Any) -> Any:
+        if session in loaded:
+            raise RuntimeError("the graph fell over")
+        loaded.append(session)
+        return run(session, *arguments)
+
+    monkeypatch.setattr(EncoderSession, "run", run_once)
 
 
 @pytest.mark.usefixtures("failing_encoder")

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tersely import ArtifactError, Compressor, Document, InvalidInputError
-from tersely.runtime.artifacts import load_artifact, write_manifest
+from tersely.runtime.artifacts import Artifact, load_artifact, write_manifest
 from tersely.selector.calibration import (
+    FILE,
     Calibration,
     Case,
     Measured,
@@ -85,9 +86,9 @@ def test_the_promise_holds_for_questions_of_the_same_kind(recall: float) -> None
 
 
 def test_a_calibration_survives_its_file(tmp_path: Path) -> None:
-    assert read_calibration(tmp_path) is None
     write_calibration(tmp_path, Calibration((0.25, 0.125), {"mine": 2}))
-    calibration = read_calibration(tmp_path)
+    assert read_calibration(Artifact(tmp_path, {}, {"files": {}})) is None
+    calibration = read_calibration(Artifact(tmp_path, {}, {"files": {FILE: {}}}))
     assert calibration == Calibration((0.125, 0.25), {"mine": 2})
     assert calibration.scores == (0.125, 0.25)
     assert Calibration.from_dict(json.loads(json.dumps(calibration.to_dict()))) == calibration

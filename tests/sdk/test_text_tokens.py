@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import NoReturn
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from tokenizers import Tokenizer
 from tersely.errors import InvalidInputError, MissingDependencyError
 from tersely.text import tokens
 from tersely.text.approximate import ApproximateCounter
-from tersely.text.tokens import TokenCounter, replace_surrogates, resolve_counter
+from tersely.text.tokens import TokenCounter, count_tokens, replace_surrogates, resolve_counter
 from tests.sdk.inputs import text as random_text
 
 TOKENIZER = Path(__file__).parents[2] / "models" / "tersely-mini" / "tokenizer.json"
@@ -327,3 +328,8 @@ def test_a_tokenizer_file_counts_any_string(text: str) -> None:
     assert counter.count(text) == counter.count(replace_surrogates(text))
     assert len(replace_surrogates(text)) == len(text)
     assert counter.count(text) <= 4 * len(text)
+
+
+def test_a_function_may_count_with_numpy() -> None:
+    counter = resolve_counter(lambda text: np.int64(len(text)))
+    assert (type(count_tokens(counter, "four")), count_tokens(counter, "four")) == (int, 4)

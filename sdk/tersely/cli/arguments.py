@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import textwrap
 from typing import Any, NoReturn
 
@@ -42,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
 
     compress = _add(commands, "compress", "compress documents for a question")
     questions = compress.add_mutually_exclusive_group(required=True)
-    questions.add_argument("-q", "--query", help="the question")
+    questions.add_argument("-q", "--query", type=_decode, help="the question")
     batch = 'JSON lines {"query", "documents", "id"} from FILE or -; JSON lines out, in the same order'
     questions.add_argument("--batch", metavar="FILE", help=batch)
     files = "text, Markdown, or JSON lines of documents; - or nothing for standard input"
@@ -52,12 +53,12 @@ def parser() -> argparse.ArgumentParser:
     _add_compression(compress)
 
     demo = _add(commands, "demo", "compress sample documents that ship with the package")
-    demo.add_argument("-q", "--query", default=DEMO_QUERY, help="a question of your own")
+    demo.add_argument("-q", "--query", type=_decode, default=DEMO_QUERY, help="a question of your own")
     _add_compression(demo)
 
     agent = _add(commands, "agent", "answer a question with a chat model that searches a folder")
     agent.add_argument("--docs", required=True, metavar="FOLDER", help="text and Markdown files to search")
-    agent.add_argument("-q", "--query", required=True, help="the question")
+    agent.add_argument("-q", "--query", type=_decode, required=True, help="the question")
     agent.add_argument(
         "--base-url", metavar="URL", help="OpenAI-compatible server (default: $OPENAI_BASE_URL)"
     )
@@ -112,6 +113,19 @@ def parser() -> argparse.ArgumentParser:
 def compression_options(args: argparse.Namespace) -> CompressionOptions:
     """The options of a compression. Raises InvalidInputError for one that cannot be used."""
     return CompressionOptions(**{option.name: getattr(args, option.name) for option in OPTION_FIELDS})
+
+
+def _decode(argument: str) -> str:
+    """The text of an argument that the locale cannot decode, such as C without Python's UTF-8 mode.
+
+    Python then puts a lone surrogate in the place of every byte. Other arguments stay as they are.
+    """
+    if not any("\udc80" <= character <= "\udcff" for character in argument):
+        return argument
+    try:
+        return os.fsencode(argument).decode("utf-8")
+    except UnicodeError:
+        return argument
 
 
 def _add(commands: Any, name: str, text: str) -> argparse.ArgumentParser:

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from io import BufferedReader
+from pathlib import Path, PureWindowsPath
 from typing import Any, cast
 
-from tersely.errors import ArtifactError, MissingDependencyError
+from tersely.errors import ArtifactError, MissingDependencyError, TerselyError
 from tersely.runtime.offline import check_hub
 
 MANIFEST = "manifest.json"
@@ -24,6 +29,9 @@ BUNDLED = "tersely-mini"
 _PACKAGE = Path(__file__).resolve().parent.parent
 _GRAPHS = ("onnx/model_quantized.onnx", "onnx/model.onnx")
 _REMEDY = "Reinstall tersely, or fetch or export the model again."
+_LARGEST_JSON = 2**24
+"""Bytes of the largest manifest or configuration that is read."""
+_DEEPEST_JSON = 64
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
@@ -48,19 +56,44 @@ class Artifact:
 
     @property
     def tokenizer_path(self) -> Path:
-        return self.path / "tokenizer.json"
+        return self.file("tokenizer.json")
 
     @property
     def model_path(self) -> Path:
-        """The quantized graph if there is one, else the full one."""
-        quantized, full = (self.path / graph for graph in _GRAPHS)
-        return quantized if quantized.is_file() else full
+        """The quantized graph if the manifest lists one, else the full one."""
+        quantized, full = _GRAPHS
+        return self.file(quantized if self.lists(quantized) else full)
+
+    def lists(self, name: str) -> bool:
+        """Whether the manifest lists a file."""
+        return name in self.manifest["files"]
+
+    def file(self, name: str) -> Path:
+        """The path of a listed file. Raises ArtifactError for any other: nobody has checked it."""
+        if not self.lists(name):
+            raise ArtifactError(f"{self.path / MANIFEST} does not list {name}. {_REMEDY}")
+        return self.path / name
+
+    @contextmanager
+    def usable(self) -> Generator[None]:
+        """Raise ArtifactError for whatever goes wrong while the model is loaded."""
+        try:
+            yield
+        except TerselyError:
+            raise
+        except BaseException as error:
+            # A panic in Rust is no `Exception`. Everything else that is none is the caller stopping us.
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                raise
+            raise ArtifactError(
+                f"{self.path} cannot be used ({error or type(error).__name__}): export or download it again"
+            ) from error
 
 
 def load_artifact(
     name_or_path: str | Path | None = None, *, kind: str = "selector", verify: bool = True
 ) -> Artifact:
-    """Find and check a model folder.
+    """Find and check a model folder. Files that the manifest does not list are never loaded.
 
     Args:
         name_or_path: None for the bundled model, a folder, or a hub name "owner/name". A folder wins
@@ -99,23 +132,29 @@ def write_manifest(folder: str | Path, **facts: Any) -> Path:
     if reserved:
         raise ArtifactError(f"The manifest writes {sorted(reserved)} itself. Rename these facts.")
     paths = sorted(path for path in root.rglob("*") if path.is_file() and path != root / MANIFEST)
-    files = {
-        path.relative_to(root).as_posix(): {"sha256": _sha256(path), "size": path.stat().st_size}
-        for path in paths
-    }
+    files = {path.relative_to(root).as_posix(): _make_entry(path) for path in paths}
     manifest = {"format": MANIFEST_FORMAT, "files": files, **facts}
     target = root / MANIFEST
     target.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return target
 
 
+def _make_entry(path: Path) -> dict[str, Any]:
+    with path.open("rb") as stream:
+        return {"sha256": _sha256(stream), "size": os.fstat(stream.fileno()).st_size}
+
+
 def _find_folder(name_or_path: str | Path | None) -> Path:
     if name_or_path is None:
         return _find_bundled()
-    folder = Path(name_or_path).expanduser()
-    if folder.is_dir():
-        return folder
-    if folder.exists():
+    try:
+        folder = Path(name_or_path).expanduser()
+        if folder.is_dir():
+            return folder
+        is_file = folder.exists()
+    except (OSError, ValueError, RuntimeError) as error:  # too long, NUL bytes, no home folder
+        raise ArtifactError(f"{str(name_or_path)!r} is not the path of a folder ({error}).") from error
+    if is_file:
         raise ArtifactError(f"{folder} is a file. Name the model's folder instead.")
     if isinstance(name_or_path, str) and _HUB_NAME.fullmatch(name_or_path):
         return _download(name_or_path)
@@ -154,7 +193,11 @@ def _download(name: str) -> Path:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        value: object = json.loads(path.read_text(encoding="utf-8"))
+        with _open_file(path) as stream:
+            raw = stream.read(_LARGEST_JSON + 1)
+        if len(raw) > _LARGEST_JSON:
+            raise ArtifactError(f"{path} is larger than {_LARGEST_JSON} bytes. {_REMEDY}")
+        value: object = json.loads(raw.decode("utf-8"))
     except FileNotFoundError as error:
         raise ArtifactError(
             f"{path.parent} has no {path.name}, so it is not a model exported by tersely. "
@@ -164,9 +207,28 @@ def _read_json(path: Path) -> dict[str, Any]:
         raise ArtifactError(f"{path} cannot be read ({error.strerror}). Check its permissions.") from error
     except ValueError as error:  # bytes that are not UTF-8, or bad JSON
         raise ArtifactError(f"{path} is not valid JSON ({error}). {_REMEDY}") from error
+    except RecursionError as error:
+        raise ArtifactError(f"{path} is nested too deeply. {_REMEDY}") from error
     if not isinstance(value, dict):
         raise ArtifactError(f"{path} does not hold a JSON object. {_REMEDY}")
-    return cast("dict[str, Any]", value)
+    values = cast("dict[str, Any]", value)
+    if _is_deep(values):
+        raise ArtifactError(f"{path} is nested too deeply. {_REMEDY}")
+    return values
+
+
+def _is_deep(values: dict[str, Any]) -> bool:
+    """Whether a JSON object has more than `_DEEPEST_JSON` levels."""
+    level: list[object] = [values]
+    for _ in range(_DEEPEST_JSON):
+        inner: list[object] = []
+        for item in level:
+            if isinstance(item, dict):
+                inner += cast("dict[str, object]", item).values()
+            elif isinstance(item, list):
+                inner += cast("list[object]", item)
+        level = inner
+    return bool(level)
 
 
 def _check_files(folder: Path, manifest: dict[str, Any], *, verify: bool) -> None:
@@ -182,24 +244,51 @@ def _check_files(folder: Path, manifest: dict[str, Any], *, verify: bool) -> Non
     if not any(graph in listed for graph in _GRAPHS):
         raise ArtifactError(f"{folder / MANIFEST} lists neither of {list(_GRAPHS)}. {_REMEDY}")
     for name, expected in listed.items():
-        parts = PurePosixPath(name).parts
-        if not parts or parts[0] == "/" or ".." in parts or not isinstance(expected, dict):
+        if not _is_inside(name) or not _is_entry(expected):
             raise ArtifactError(f"{folder / MANIFEST} has a bad entry {name!r}. {_REMEDY}")
-        _check_file(folder / name, cast("dict[str, Any]", expected), verify=verify)
+        _check_file(folder / name, expected, verify=verify)
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a listed name can only be that of a file inside the folder, on every system."""
+    path = PureWindowsPath(name)
+    return bool(path.parts) and not path.anchor and ".." not in path.parts and name.isprintable()
+
+
+def _is_entry(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    entry = cast("dict[str, object]", value)
+    flat = all(isinstance(item, str | int) for item in entry.values())
+    return flat and isinstance(entry.get("sha256"), str) and type(entry.get("size")) is int
 
 
 def _check_file(path: Path, expected: dict[str, Any], *, verify: bool) -> None:
+    listed = cast("int", expected["size"])
     try:
-        size = path.stat().st_size
-        digest = _sha256(path) if verify else expected.get("sha256")
+        with _open_file(path) as stream:
+            size = os.fstat(stream.fileno()).st_size
+            if size != listed:
+                raise ArtifactError(f"{path} has {size} bytes, not {listed} as listed. {_REMEDY}")
+            digest = _sha256(stream) if verify else expected["sha256"]
     except FileNotFoundError as error:
         raise ArtifactError(f"{path} is missing although the manifest lists it. {_REMEDY}") from error
     except OSError as error:
         raise ArtifactError(f"{path} cannot be read ({error.strerror}). Check its permissions.") from error
-    if size != expected.get("size"):
-        raise ArtifactError(f"{path} has {size} bytes, not {expected.get('size')} as listed. {_REMEDY}")
-    if digest != expected.get("sha256"):
+    if digest != expected["sha256"]:
         raise ArtifactError(f"{path} was changed or damaged: its checksum is not the listed one. {_REMEDY}")
+
+
+def _open_file(path: Path) -> BufferedReader:
+    """Open a regular file. Raises ArtifactError for a pipe or a device, which may never end."""
+    # Without the flag, opening a pipe waits for somebody to write to it.
+    stream = open(  # noqa: SIM115 - the caller closes it
+        path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+    )
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise ArtifactError(f"{path} is not a regular file. {_REMEDY}")
+    return stream
 
 
 def _check_config(folder: Path, config: dict[str, Any], kind: str) -> None:
@@ -209,6 +298,5 @@ def _check_config(folder: Path, config: dict[str, Any], kind: str) -> None:
         )
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def _sha256(stream: BufferedReader) -> str:
+    return hashlib.file_digest(stream, "sha256").hexdigest()

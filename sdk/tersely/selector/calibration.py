@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tersely.metrics import contains_answer
+from tersely.runtime.artifacts import Artifact
 from tersely.selector.protocol import ScoredInput, Scorer
 from tersely.text.sentences import split_units
 from tersely.types import Document
@@ -62,13 +63,12 @@ class Calibration:
         return cls(tuple(map(float, values["scores"])), dict(values["questions"]))
 
 
-def read_calibration(artifact: Path) -> Calibration | None:
-    """The calibration in a model folder; None if there is none. Raises ValueError for a damaged file."""
-    path = artifact / FILE
-    if not path.is_file():
+def read_calibration(artifact: Artifact) -> Calibration | None:
+    """The calibration of a model; None if its manifest lists none. Raises ValueError for a damaged file."""
+    if not artifact.lists(FILE):
         return None
     try:
-        return Calibration.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        return Calibration.from_dict(json.loads(artifact.file(FILE).read_text(encoding="utf-8")))
     except (KeyError, TypeError) as error:
         raise ValueError(f"{FILE} lacks {error}") from error
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tersely.runtime.artifacts import Artifact
+from tersely.runtime.cancellation import current_cancellation
 from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import Workers, allowed_threads
 from tersely.selector.features import Logits
@@ -59,9 +60,12 @@ class Encoder:
         return cls(session, Workers(1 if long else count), layout.pad_id)
 
     def encode(self, windows: Sequence[Window]) -> list[WindowLogits]:
-        """The logits of each window, in order."""
+        """The logits of each window, in order. Raises WorkCancelledError once the request is cancelled."""
+        # Here, because the workers do not have the context of this thread.
+        cancellation = current_cancellation()
 
         def run(rows: list[int]) -> list[WindowLogits]:
+            cancellation.check()
             chosen = [windows[i] for i in rows]
             keep, relevance = self.session.run(collate(chosen, self.pad_id), OUTPUT_NAMES)
             return [

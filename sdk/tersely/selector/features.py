@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from tersely.selector.matching import (
     Floats,
+    Presence,
     TermIndex,
-    any_per_document,
     find_names,
     find_numbers,
     phrase_share,
@@ -107,8 +107,8 @@ class Matches:
     """The query's unique token ids."""
     weights: Floats = field(init=False)
     """(terms,)"""
-    presence: NDArray[np.bool_] = field(init=False)
-    """(sentences, terms)"""
+    presence: Presence = field(init=False)
+    """Of the terms in the sentences."""
     exact: Floats = field(init=False)
     """(sentences, len(EXACT_FEATURES))"""
 
@@ -125,15 +125,15 @@ class Matches:
 
     def _exact(self) -> Floats:
         titles = TermIndex(self.title_ids, self.idf).presence(self.terms)
-        in_document = any_per_document(self.presence, self.document, self.documents) | titles
-        rare = self.weights * (in_document.sum(0) <= max(1, self.documents // 5))
+        in_document = self.presence.group(self.document, self.documents).union(titles)
+        rare = self.weights * (in_document.count_rows() <= max(1, self.documents // 5))
         lowered = [t.lower() for t in self.texts]
         position = _position(self.document)
         columns = [
-            weighted_share(self.presence, self.weights),
-            weighted_share(self.presence | titles[self.document], self.weights),
-            weighted_share(in_document, self.weights)[self.document],
-            weighted_share(self.presence, rare),
+            self.presence.share(self.weights),
+            self.presence.share_with(titles, self.document, self.weights),
+            in_document.share(self.weights)[self.document],
+            self.presence.share(rare),
             phrase_share(find_numbers(self.query), lowered),
             phrase_share(find_names(self.query), lowered),
             _title_share(self.title_ids, self.terms, self.idf)[self.document],
@@ -170,8 +170,8 @@ def query_features(m: Matches, logits: Logits, first: Floats) -> Floats:
             np.log1p(len(m.query_ids)),
             len(find_names(m.query)),
             np.sqrt(m.weights.sum()),
-            weighted_share(m.presence[best] | title, m.weights),
-            weighted_share(m.presence[m.document == home].any(0) | title, m.weights),
+            weighted_share(m.presence.any_of(np.arange(len(first)) == best) | title, m.weights),
+            weighted_share(m.presence.any_of(m.document == home) | title, m.weights),
             first[best],
             lead[1],
             lead[2],
@@ -248,7 +248,7 @@ def _trust(first: Floats, best: int, bridge: int) -> float:
 def _new_term_weights(m: Matches, terms: NDArray[np.int64]) -> Floats:
     """(sentences,) weight of those of `terms` that a sentence holds and the query does not."""
     novel = np.setdiff1d(terms, m.terms)
-    return m.index.presence(novel) @ m.index.weights(novel)
+    return m.index.presence(novel).weigh(m.index.weights(novel))
 
 
 def reread_features(m: Matches, logits: Logits, hops: Sequence[Logits]) -> Floats:
@@ -274,12 +274,14 @@ def _title_share(
     titles: Sequence[Sequence[int]], terms: NDArray[np.int64], idf: NDArray[np.float32]
 ) -> Floats:
     """(documents,) weighted share of each title's own terms that occur among `terms`."""
+    is_term = np.zeros(len(idf), dtype=np.bool_)
+    is_term[terms] = True
     out = np.zeros(len(titles))
     for i, title in enumerate(titles):
         own = unique_ids(title)
         if len(own):
             weights = idf[own].astype(np.float64) ** 2
-            out[i] = weighted_share(np.isin(own, terms), weights)
+            out[i] = weighted_share(is_term[own], weights)
     return out
 
 

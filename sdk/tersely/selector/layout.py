@@ -30,6 +30,9 @@ OUTPUT_NAMES = ("keep_logits", "relevance_logits")
 POOLED_NAME = "pooled_states"
 """A graph's third output, for sentence embeddings. Scoring does not need it."""
 
+TEXTS_AT_ONCE = 4096
+"""Texts that the tokenizer gets at a time. What it returns takes 20 times the RAM of the ids."""
+
 Ids = list[int]
 
 
@@ -55,6 +58,9 @@ class LayoutConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, int]) -> LayoutConfig:
+        """Raises TypeError or ValueError for anything that `to_dict` did not make."""
+        if any(type(value) is not int or value < 0 for value in values.values()):
+            raise ValueError("the layout holds something else than whole numbers of 0 or more")
         return cls(**values)
 
 
@@ -93,20 +99,17 @@ class Layout:
     def load(cls, artifact: Artifact) -> Layout:
         """The layout of a model. Raises ArtifactError for another layout version or an unusable tokenizer."""
         check_layout_version(artifact)
-        try:
+        with artifact.usable():
             tokenizer = Tokenizer.from_file(str(artifact.tokenizer_path))
             return cls(tokenizer, LayoutConfig.from_dict(artifact.config["layout"]))
-        except Exception as error:  # tokenizers raises bare Exception
-            raise ArtifactError(
-                f"{artifact.path} cannot be used ({error}): export or download it again"
-            ) from error
 
     def tokenize(self, texts: Sequence[str]) -> list[Ids]:
         """Ids of each text, without special tokens."""
-        encodings = self.tokenizer.encode_batch(
-            [replace_surrogates(t) for t in texts], add_special_tokens=False
-        )
-        return [e.ids for e in encodings]
+        ids: list[Ids] = []
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            batch = [replace_surrogates(t) for t in texts[start : start + TEXTS_AT_ONCE]]
+            ids += [e.ids for e in self.tokenizer.encode_batch(batch, add_special_tokens=False)]
+        return ids
 
     def windows(
         self, query: Sequence[int], documents: Sequence[EncodedDocument], *, evidence: Ids | None = None
@@ -154,16 +157,16 @@ class _Builder:
             self._new_window()
         self._open_document(index, document.title)
         for number, sentence in enumerate(document.sentences):
-            rest = sentence
+            start = 0
             while True:
                 room = self._room()
-                if len(rest) > room and self._has_sentence():
+                if len(sentence) - start > room and self._has_sentence():
                     self._new_window()
                     self._open_document(index, document.title)
                     continue
-                self._append_sentence(index, number, rest[:room])
-                rest = rest[room:]
-                if not rest:
+                self._append_sentence(index, number, sentence[start : start + room])
+                start += room
+                if start >= len(sentence):
                     break
 
     def finish(self) -> list[Window]:

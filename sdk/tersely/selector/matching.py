@@ -8,17 +8,95 @@ function words vanish. Time is linear in the number of tokens.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+DENSE = 2**22
+"""Most entries of a matrix of texts and terms: 4 MB, and 32 MB while it is multiplied."""
+
+FEW_PHRASES = 32
+"""Up to so many phrases, looking for one after the other is faster than a `PhraseFinder`."""
 
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _NAME = re.compile(
     r"(?<!^)(?<![.!?]\s)\b[A-Z][\w'’.-]+(?:\s+(?:(?:of|the|and|de|von|van)\s+)?[A-Z][\w'’.-]+)*"
 )
+
+
+class Presence:
+    """Which texts (rows) hold which terms (columns), as pairs: RAM is linear in the tokens of the texts.
+
+    Up to DENSE entries a sum is the product of a matrix and a vector, above them a sum over the pairs. The
+    two differ in the last bits.
+    """
+
+    def __init__(self, rows: Integers, columns: Integers, shape: tuple[int, int]) -> None:
+        keys = np.unique(rows * shape[1] + columns)
+        self.rows, self.columns = np.divmod(keys, max(1, shape[1]))
+        self.shape = shape
+
+    @property
+    def _is_small(self) -> bool:
+        return self.shape[0] * self.shape[1] <= DENSE
+
+    def dense(self) -> NDArray[np.bool_]:
+        """(rows, terms)"""
+        out = np.zeros(self.shape, dtype=np.bool_)
+        out[self.rows, self.columns] = True
+        return out
+
+    def weigh(self, weights: Floats) -> Floats:
+        """The weight of the terms that each row holds, shape (rows,). `weights` has shape (terms,)."""
+        if self._is_small:
+            return self.dense() @ weights
+        return self._sum(weights[self.columns])
+
+    def weigh_with(self, other: Presence, row: Integers, weights: Floats) -> Floats:
+        """The same, where row i also holds the terms that `other` has in its row `row[i]`."""
+        if self._is_small and other._is_small:
+            return (self.dense() | other.dense()[row]) @ weights
+        in_other = np.isin(
+            row[self.rows] * self.shape[1] + self.columns, other.rows * self.shape[1] + other.columns
+        )
+        own = np.where(in_other, 0.0, weights[self.columns])
+        return other.weigh(weights)[row] + self._sum(own)
+
+    def _sum(self, values: Floats) -> Floats:
+        """The sum of each row's values, of which there is one for each pair."""
+        return np.bincount(self.rows, values, minlength=self.shape[0]).astype(np.float64, copy=False)
+
+    def share(self, weights: Floats) -> Floats:
+        """`weigh` as a share of all weight; 0 where there is no weight."""
+        return self.weigh(weights) / _total(weights)
+
+    def share_with(self, other: Presence, row: Integers, weights: Floats) -> Floats:
+        """`weigh_with` as a share of all weight; 0 where there is no weight."""
+        return self.weigh_with(other, row, weights) / _total(weights)
+
+    def group(self, group: Integers, count: int) -> Presence:
+        """What each of `count` groups of rows holds. `group` is the group of each row."""
+        return Presence(group[self.rows], self.columns, (count, self.shape[1]))
+
+    def union(self, other: Presence) -> Presence:
+        """What either holds. Both have the same shape."""
+        rows = np.concatenate([self.rows, other.rows])
+        return Presence(rows, np.concatenate([self.columns, other.columns]), self.shape)
+
+    def count_rows(self) -> Integers:
+        """The number of rows that hold each term, shape (terms,)."""
+        return np.bincount(self.columns, minlength=self.shape[1])
+
+    def any_of(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Whether any of the chosen rows holds each term, shape (terms,). `chosen` has shape (rows,)."""
+        out = np.zeros(self.shape[1], dtype=np.bool_)
+        out[self.columns[chosen[self.rows]]] = True
+        return out
 
 
 class TermIndex:
@@ -31,44 +109,35 @@ class TermIndex:
         self.owner = np.repeat(np.arange(self.size), lengths)
         self.ids = np.fromiter((t for s in sentences for t in s), dtype=np.int64, count=int(lengths.sum()))
 
-    def weights(self, terms: NDArray[np.int64]) -> Floats:
+    def weights(self, terms: Integers) -> Floats:
         """(terms,)"""
         return self.idf[terms].astype(np.float64) ** 2
 
-    def presence(self, terms: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(sentences, terms): whether a sentence holds a term. `terms` are unique ids."""
+    def presence(self, terms: Integers) -> Presence:
+        """Which sentence holds which term. `terms` are unique ids."""
         column = np.full(len(self.idf), -1, dtype=np.int64)
         column[terms] = np.arange(len(terms))
         columns = column[self.ids]
         is_term = columns >= 0
-        out = np.zeros((self.size, len(terms)), dtype=np.bool_)
-        out[self.owner[is_term], columns[is_term]] = True
-        return out
+        return Presence(self.owner[is_term], columns[is_term], (self.size, len(terms)))
 
-    def coverage(self, terms: NDArray[np.int64]) -> Floats:
+    def coverage(self, terms: Integers) -> Floats:
         """Share of the terms' weight that each sentence holds, shape (sentences,)."""
-        return weighted_share(self.presence(terms), self.weights(terms))
+        return self.presence(terms).share(self.weights(terms))
 
 
-def unique_ids(ids: Sequence[int]) -> NDArray[np.int64]:
+def unique_ids(ids: Sequence[int]) -> Integers:
     return np.unique(np.asarray(ids, dtype=np.int64))
 
 
-def weighted_share(presence: NDArray[np.bool_], weights: Floats) -> Floats:
-    """Weighted share of True along the last axis; 0 where there is no weight."""
-    total = float(weights.sum())
-    if total <= 0:
-        return np.zeros(presence.shape[:-1])
-    return presence @ weights / total
+def weighted_share(held: NDArray[np.bool_], weights: Floats) -> float:
+    """Share of the weight of the terms that are held, both of shape (terms,); 0 where there is no weight."""
+    return float(held @ weights) / _total(weights)
 
 
-def any_per_document(
-    presence: NDArray[np.bool_], document: NDArray[np.int64], documents: int
-) -> NDArray[np.bool_]:
-    """(documents, terms): whether any sentence of the document holds the term."""
-    out = np.zeros((documents, presence.shape[1]), dtype=np.bool_)
-    np.logical_or.at(out, document, presence)
-    return out
+def _total(weights: Floats) -> float:
+    """The sum of weights of 0 or more; 1 where it is 0, so that a share of nothing is 0."""
+    return float(weights.sum()) or 1.0
 
 
 def find_numbers(text: str) -> list[str]:
@@ -85,4 +154,63 @@ def phrase_share(phrases: Sequence[str], texts: Sequence[str]) -> Floats:
     """Share of the phrases that occur in each (lower-cased) text; 0 without phrases."""
     if not phrases:
         return np.zeros(len(texts))
-    return np.array([sum(p in t for p in phrases) / len(phrases) for t in texts])
+    if len(phrases) <= FEW_PHRASES:
+        return np.array([sum(p in t for p in phrases) / len(phrases) for t in texts])
+    finder = PhraseFinder(phrases)
+    return np.array([finder.count(t) / len(phrases) for t in texts])
+
+
+class PhraseFinder:
+    """Finds any number of phrases in time linear in the text, by the automaton of Aho and Corasick (1975).
+
+    A state is the longest end of the text so far that begins a phrase.
+    """
+
+    def __init__(self, phrases: Sequence[str]) -> None:
+        self._next: list[dict[str, int]] = [{}]
+        ends: set[int] = set()
+        for phrase in phrases:
+            ends.add(self._insert(phrase))
+        self._shorter = [0] * len(self._next)
+        """The next shorter end that begins a phrase."""
+        self._phrase = [state if state in ends else 0 for state in range(len(self._next))]
+        """The longest phrase that the text ends with, as a state; 0 for none."""
+        queue = deque(self._next[0].values())
+        while queue:
+            state = queue.popleft()
+            self._phrase[state] = self._phrase[state] or self._phrase[self._shorter[state]]
+            for character, following in self._next[state].items():
+                self._shorter[following] = self._step(self._shorter[state], character)
+                queue.append(following)
+        # No phrase goes beyond a run of characters that stand in phrases.
+        characters = sorted({character for phrase in phrases for character in phrase})
+        self._runs = re.compile(f"[{''.join(map(re.escape, characters))}]+")
+
+    def count(self, text: str) -> int:
+        """How many of the phrases occur in `text`."""
+        found: set[int] = set()
+        for run in set(self._runs.findall(text)):
+            state = 0
+            for character in run:
+                state = self._step(state, character)
+                phrase = self._phrase[state]
+                while phrase and phrase not in found:
+                    found.add(phrase)
+                    phrase = self._phrase[self._shorter[phrase]]
+        return len(found)
+
+    def _insert(self, phrase: str) -> int:
+        state = 0
+        for character in phrase:
+            following = self._next[state].get(character)
+            if following is None:
+                following = len(self._next)
+                self._next.append({})
+                self._next[state][character] = following
+            state = following
+        return state
+
+    def _step(self, state: int, character: str) -> int:
+        while state and character not in self._next[state]:
+            state = self._shorter[state]
+        return self._next[state].get(character, 0)

@@ -16,8 +16,8 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import Artifact
+from tersely.runtime.cancellation import current_cancellation
 from tersely.selector.calibration import Calibration, read_calibration
 from tersely.selector.encoder import Encoder, WindowLogits, merge_logits
 from tersely.selector.features import (
@@ -33,7 +33,8 @@ from tersely.selector.features import (
 )
 from tersely.selector.fusion import Fusion, sigmoid
 from tersely.selector.layout import EncodedDocument, Ids, Layout, Window
-from tersely.selector.matching import Floats, weighted_share
+from tersely.selector.matching import Floats
+from tersely.selector.proof import check_parts
 from tersely.selector.protocol import DocumentScores, ScoredInput
 
 MAX_TOKENS = 16_384
@@ -107,18 +108,16 @@ class Selector:
 
     @classmethod
     def load(cls, artifact: Artifact, threads: int | None = None) -> Selector:
-        """Raises ArtifactError if the artifact lacks a part or a part is unusable."""
+        """Raises ArtifactError if the artifact lacks a part, or a part fails on a small built-in request."""
         layout = Layout.load(artifact)
-        try:
-            fusion = Fusion.load(artifact.path / "fusion.json")
-            idf = np.load(artifact.path / "lexical.npz")["idf"].astype(np.float32)
+        with artifact.usable():
+            fusion = Fusion.load(artifact.file("fusion.json"))
+            with np.load(artifact.file("lexical.npz")) as lexical:
+                idf = lexical["idf"].astype(np.float32)
             threshold = float(artifact.config["threshold"])
-            calibration = read_calibration(artifact.path)
-        except Exception as error:  # a damaged file may raise anything
-            raise ArtifactError(
-                f"{artifact.path} cannot be used ({error}): export or download it again"
-            ) from error
-        encoder = Encoder.load(artifact, layout.config, threads)
+            calibration = read_calibration(artifact)
+            encoder = Encoder.load(artifact, layout.config, threads)
+            check_parts(layout, encoder, fusion, idf, threshold)
         return cls(encoder, layout, fusion, idf, threshold, calibration)
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
@@ -157,7 +156,7 @@ class Selector:
         windows = self.layout.windows(query_ids, encoded)
         unread: list[Window] = []
         if sum(len(w.input_ids) for w in windows) > self.max_tokens:
-            coverage = weighted_share(matches.presence, matches.weights)
+            coverage = matches.presence.share(matches.weights)
             windows, unread = _divide(windows, coverage, offsets, self.max_tokens)
         return _merge(matches, encoded, offsets, self.encoder.encode(windows), unread)
 
@@ -204,6 +203,7 @@ class Selector:
 
     def _tokenise(self, query: str, documents: Sequence[ScoredInput]) -> tuple[Ids, list[Ids], list[Ids]]:
         """Token ids of the query, of each title, and of each sentence."""
+        current_cancellation().check()
         texts = [query, *(d.title or "" for d in documents)]
         texts += [d.text[u.start : u.end] for d in documents for u in d.units]
         ids = self.layout.tokenize(texts)

@@ -62,10 +62,13 @@ def count_tokens(counter: TokenCounter, text: str) -> int:
     """Tokens of `text`. Raises InvalidInputError unless the counter returns a whole number, 0 or more."""
     if not text:
         return 0
-    count: object = counter.count(replace_surrogates(text))
+    return _check_number(counter.count(replace_surrogates(text)))
+
+
+def _check_number(count: object) -> int:
     if isinstance(count, bool) or not isinstance(count, Integral) or count < 0:
         raise InvalidInputError(
-            f"token_counter returned {count!r}. It has to return a whole number of tokens."
+            f"token_counter returned {count!r}. It must return a whole number of tokens, 0 or more."
         )
     return int(count)
 
@@ -154,12 +157,7 @@ class _FunctionCounter:
         self._function = function
 
     def count(self, text: str) -> int:
-        number = self._function(text)
-        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-            raise InvalidInputError(
-                f"token_counter returned {number!r}. It must return a whole number of tokens, 0 or more."
-            )
-        return number
+        return _check_number(self._function(text))
 
 
 def _load_tiktoken_counter(name: str) -> TokenCounter:

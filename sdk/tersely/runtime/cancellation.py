@@ -1,0 +1,51 @@
+"""Stop the work of a request that nobody waits for any more.
+
+Python cannot stop a thread. So whoever starts the work leaves a `Cancellation` in its context, and the work
+looks at it between two steps.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+
+class WorkCancelledError(BaseException):
+    """The request was cancelled. Not an `Exception`, because it is no failure that a model could cause."""
+
+
+class Cancellation:
+    """Tells the threads that work on a request to stop. They raise `WorkCancelledError`."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def cancel(self) -> None:
+        self._event.set()
+
+    def check(self) -> None:
+        """Raises WorkCancelledError after `cancel`."""
+        if self._event.is_set():
+            raise WorkCancelledError
+
+
+_NEVER = Cancellation()
+_current: ContextVar[Cancellation] = ContextVar("tersely_cancellation", default=_NEVER)
+
+
+def current_cancellation() -> Cancellation:
+    """That of the request which this thread works on."""
+    return _current.get()
+
+
+@contextmanager
+def cancellable() -> Generator[Cancellation]:
+    """A new cancellation for all work that starts inside the block, with a copy of its context."""
+    cancellation = Cancellation()
+    token = _current.set(cancellation)
+    try:
+        yield cancellation
+    finally:
+        _current.reset(token)
