@@ -47,7 +47,7 @@ def test_a_new_experience_replaces_a_similar_one(bank: ExperienceBank) -> None:
     newer = bank.add(make_experience("Check two sources!", problem="When was the bridge opened?"))
     assert newer.origin.replaces == CHECK.id
     assert {e.id for e in bank.experiences()} == {QUIZ.id, newer.id}
-    assert bank.history() == {CHECK.id: f"replaced by {newer.id}"}
+    assert bank.removed() == {CHECK.id: f"replaced by {newer.id}"}
     assert len(bank) == 2
     assert bank.recall("Check two sources", "When was the bridge opened?")[0].experience == newer
     with pytest.raises(KeyError):
@@ -101,7 +101,7 @@ def test_experiences_that_never_helped_are_forgotten_after_enough_uses(bank: Exp
     assert bank.forget() == [QUIZ.id]
     kept = bank.get(CHECK.id)
     assert (kept.uses, kept.wins) == (3, 1)
-    assert bank.history() == {QUIZ.id: "forgotten"}
+    assert bank.removed() == {QUIZ.id: "forgotten"}
     assert [r.experience.id for r in bank.recall("quick jazz")] == [CHECK.id]
 
 
@@ -158,7 +158,8 @@ def test_a_bank_of_another_embedder_is_embedded_again_once(bank: ExperienceBank)
         dimension = 5
 
         def embed(self, texts: Sequence[str]) -> Vectors:
-            return super().embed(texts)[:, [0, 4, 8, 14, 20]]
+            rows = super().embed(texts)[:, [0, 4, 8, 14, 20]]
+            return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
     first, second = Vowels(), Vowels()
     assert len(ExperienceBank(bank.path, first)) == 2
@@ -225,7 +226,7 @@ def test_bad_entries_and_files_are_refused(tmp_path: Path) -> None:
 
 def test_an_import_restores_similar_and_unusual_experiences(bank: ExperienceBank, tmp_path: Path) -> None:
     similar = [make_experience("Check two sources"), make_experience("Check two sources!")]
-    bank._add(similar, merge=False)
+    bank._add(similar, None, False)
     unusual = replace(QUIZ, content="First line\u2028second \ud800 line")
     bank.add(unusual)
     assert bank.export_jsonl(tmp_path / "out.jsonl") == 3

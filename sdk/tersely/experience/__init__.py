@@ -10,7 +10,7 @@ prompt = format_experiences(bank.recall("find the year a tower was built", probl
 from tersely.experience.bank import ExperienceBank
 from tersely.experience.extraction import Attempt, condense, extract, format_experiences
 from tersely.experience.index import ExactIndex, FaissIndex, Index
-from tersely.experience.types import Embedder, Experience, ExperienceError, Origin, Recalled
+from tersely.experience.types import Embedder, Experience, ExperienceError, Origin, Recalled, Record
 
 __all__ = [
     "Attempt",
@@ -23,6 +23,7 @@ __all__ = [
     "Index",
     "Origin",
     "Recalled",
+    "Record",
     "condense",
     "extract",
     "format_experiences",

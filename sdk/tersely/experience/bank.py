@@ -1,12 +1,14 @@
 """Lessons that outlive the run in which they were learned (Evolving, section 3.4 and appendix B).
 
 One SQLite file holds the entries with their vectors (`storage`). An index in memory finds them (`index`).
-What is replaced, forgotten or revoked stays in the file with the reason, but is not recalled again.
+What is replaced stays in the file, and comes back when what replaced it is forgotten or revoked.
+What is forgotten or revoked stays with the reason and is never recalled again.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -17,9 +19,14 @@ from tersely.embedding import SentenceEmbedder
 from tersely.errors import InvalidInputError
 from tersely.experience import storage, transfer
 from tersely.experience.index import ExactIndex, Index, KeyedIndex
-from tersely.experience.types import TEXTS, Embedder, Experience, Recalled, Vectors
+from tersely.experience.merging import MARGIN, Entry, choose_replaced
+from tersely.experience.rows import DamagedError
+from tersely.experience.types import TEXTS, Embedder, Experience, Recalled, Record, Vectors, embed_checked
+from tersely.experience.undo import undo_replacements
 from tersely.inputs import check_count, check_query
 from tersely.text.redaction import redact
+
+logger = logging.getLogger("tersely")
 
 ALPHA = 0.5
 """Weight of the query against the problem (table 3)."""
@@ -71,6 +78,7 @@ class ExperienceBank:
         self._vectors_version: str | None = None
         """Version of the vectors that the index holds."""
         self._index = KeyedIndex(index(self._embedder.dimension))
+        self._damaged: dict[str, str] = {}
         self._database = storage.open_database(path)
         self._refresh()
 
@@ -80,25 +88,30 @@ class ExperienceBank:
             self._refresh()
             return len(self._index)
 
-    def add(self, experience: Experience) -> Experience:
-        """Add an experience. It replaces the most similar one if that is above the merge threshold.
+    def add(self, experience: Experience, *, over_success: bool = False) -> Experience:
+        """Add an experience. It replaces the most similar one above the merge threshold. `revoke` undoes it.
+
+        Args:
+            experience: a lesson.
+            over_success: whether a failure may replace a success. Otherwise both are kept.
 
         Returns:
             The experience as it is stored, with the id of what it replaces.
 
         Raises:
             InvalidInputError: the id is known, also if it was revoked, or the run was revoked.
+            ExperienceError: the embedder gives no vectors of length 1.
         """
-        return self.add_all([experience])[0]
+        return self.add_all([experience], over_success=over_success)[0]
 
-    def add_all(self, experiences: Sequence[Experience]) -> list[Experience]:
+    def add_all(self, experiences: Sequence[Experience], *, over_success: bool = False) -> list[Experience]:
         """`add` for each experience, in order. Adds all of them or none."""
         revoked = {e.origin.run for e in experiences} & storage.read_revoked_runs(self._database)
         if revoked:
             raise InvalidInputError(
                 f"The run {revoked.pop()!r} has been revoked. Leave its experiences out; none can be added."
             )
-        return self._add(experiences, merge=True)
+        return self._add(experiences, self._merge_threshold, over_success)
 
     def recall(
         self, query: str, problem: str | None = None, *, k: int = K, alpha: float = ALPHA
@@ -119,14 +132,24 @@ class ExperienceBank:
         k = check_count(k, "k", "experiences")
         if not 0 <= alpha <= 1:
             raise InvalidInputError(f"alpha is {alpha}. Pass a weight from 0 to 1.")
-        vectors = self._embedder.embed([query] if problem is None else [query, problem])
+        vectors = embed_checked(self._embedder, [query] if problem is None else [query, problem])
         with self._lock:
             self._refresh()
-            recalled: list[Recalled] = []
-            for key, score in self._index.search(vectors[0], vectors[-1], alpha, k):
-                with contextlib.suppress(KeyError):  # another process has taken it out since
-                    recalled.append(Recalled(storage.read_experience(self._database, key), score))
-            return recalled
+            while True:
+                recalled: list[Recalled] = []
+                unreadable: list[str] = []
+                for key, score in self._index.search(vectors[0], vectors[-1], alpha, k):
+                    try:
+                        recalled.append(Recalled(storage.read_experience(self._database, key), score))
+                    except KeyError:  # another process has taken it out since
+                        unreadable.append(key)
+                    except DamagedError as error:
+                        self._report_damage({**self._damaged, key: str(error)})
+                        unreadable.append(key)
+                if not unreadable:
+                    return recalled
+                for key in unreadable:
+                    self._index.remove(key)
 
     def get(self, key: str) -> Experience:
         """The experience with this id. Raises KeyError if there is none or it was taken out."""
@@ -167,9 +190,32 @@ class ExperienceBank:
         """All experiences that can be recalled, oldest first."""
         return storage.read_experiences(self._database)
 
-    def history(self) -> dict[str, str]:
-        """Ids of experiences that were taken out, and why: "replaced by <id>", "forgotten" or "revoked"."""
-        return storage.read_history(self._database)
+    def removed(self) -> dict[str, str]:
+        """Ids of what was taken out, and why: "replaced by <id>", "forgotten" or "revoked"."""
+        return storage.read_removed(self._database)
+
+    def history(self, key: str) -> list[Record]:
+        """The experience with this id and those that it replaced, directly or not, newest first.
+
+        Raises KeyError if the bank never had one with this id, or cannot read it.
+        """
+        records: dict[str, Record] = {}
+        at: str | None = key
+        while at is not None and at not in records:
+            record = storage.read_record(self._database, at)
+            if record is None:
+                break
+            records[at] = record
+            at = record.experience.origin.replaces
+        if not records:
+            raise KeyError(key)
+        return list(records.values())
+
+    def damaged(self) -> dict[str, str]:
+        """Ids of experiences whose row in the file is damaged, and what is wrong. They are not recalled."""
+        with self._lock:
+            self._refresh()
+            return dict(self._damaged)
 
     def export_jsonl(self, path: str | Path) -> int:
         """Write the experiences that can be recalled, one JSON object per line. Returns their number."""
@@ -189,13 +235,15 @@ class ExperienceBank:
         known = storage.read_ids(self._database)
         revoked = storage.read_revoked_runs(self._database)
         new = [e for e in experiences if e.id not in known and e.origin.run not in revoked]
-        return len(self._add(new, merge=False))
+        return len(self._add(new, None, False))
 
     def close(self) -> None:
         """Close the file. The bank cannot be used afterwards."""
         self._database.close()
 
-    def _add(self, experiences: Sequence[Experience], *, merge: bool) -> list[Experience]:
+    def _add(
+        self, experiences: Sequence[Experience], threshold: float | None, over_success: bool
+    ) -> list[Experience]:
         if not experiences:
             return []
         experiences = [self._redact(e) for e in experiences]
@@ -204,7 +252,7 @@ class ExperienceBank:
             try:
                 with self._change() as connection:
                     return [
-                        self._insert(connection, *row, merge=merge)
+                        self._insert(connection, *row, threshold, over_success)
                         for row in zip(experiences, own, problems, strict=True)
                     ]
             except BaseException:
@@ -222,27 +270,57 @@ class ExperienceBank:
         experience: Experience,
         own: Vectors,
         problem: Vectors,
-        *,
-        merge: bool,
+        threshold: float | None,
+        over_success: bool,
     ) -> Experience:
-        nearest = self._index.find_nearest(own) if merge else None
-        if nearest is not None and nearest[1] > self._merge_threshold:
-            old = nearest[0]
-            experience = replace(experience, origin=replace(experience.origin, replaces=old))
-            storage.take_out(connection, f"replaced by {experience.id}", "id = ?", (old,))
-            self._index.replace(old, experience.id, own, problem)
-        else:
+        entry = Entry(0, experience.id, experience.success, own, threshold, over_success)
+        old = choose_replaced(entry, self._find_similar(own, threshold)) if threshold is not None else None
+        if threshold is not None:
+            replaces = None if old is None else old.key
+            experience = replace(experience, origin=replace(experience.origin, replaces=replaces))
+        storage.insert_experience(connection, experience, own, problem, threshold, over_success)
+        if old is None:
             self._index.add([experience.id], own[None], problem[None])
-        storage.insert_experience(connection, experience, own, problem)
+        else:
+            storage.set_replacement(connection, old.key, experience.id)
+            self._index.replace(old.key, experience.id, own, problem)
         return experience
+
+    def _find_similar(self, own: Vectors, threshold: float) -> list[Entry]:
+        """All entries in the index that may be above the threshold."""
+        count = 8
+        while True:
+            matches = self._index.search(own, own, 1.0, count)
+            if len(matches) < count or matches[-1][1] <= threshold - MARGIN:
+                break
+            count *= 2
+        entries: list[Entry] = []
+        for key, score in matches:
+            if score > threshold - MARGIN:
+                with contextlib.suppress(DamagedError):
+                    entries.append(storage.read_entry(self._database, key, self._embedder.dimension))
+        return entries
 
     def _take_out(self, reason: str, condition: str, values: tuple[object, ...]) -> list[str]:
         with self._lock:
             with self._change() as connection:
-                keys = storage.take_out(connection, reason, condition, values)
-            for key in keys:
-                self._index.remove(key)
+                keys = storage.find_kept(connection, condition, values)
+                is_index_current = undo_replacements(
+                    self._database, connection, set(keys), self._embedder.dimension
+                )
+                is_index_current &= self._damaged.keys().isdisjoint(keys)
+                storage.take_out(connection, reason, keys)
+            if is_index_current:
+                for key in keys:
+                    self._index.remove(key)
+            else:
+                self._data_version = None  # the next call makes the index again
             return keys
+
+    def _report_damage(self, damaged: dict[str, str]) -> None:
+        for key in damaged.keys() - self._damaged.keys():
+            logger.warning("%s: experience %s is left out: %s.", self.path, key, damaged[key])
+        self._damaged = damaged
 
     def _refresh(self) -> None:
         """Make the index again if another connection has changed the vectors."""
@@ -255,7 +333,8 @@ class ExperienceBank:
             return
         storage.complete_vectors(self._database, self._embedder)
         self._vectors_version = storage.read_vectors_version(self._database)
-        keys, own, problems = storage.read_vectors(self._database)
+        keys, own, problems, damaged = storage.read_vectors(self._database, self._embedder.dimension)
+        self._report_damage(damaged)
         index = KeyedIndex(self._make_index(self._embedder.dimension))
         if keys:
             index.add(keys, own, problems)

@@ -1,22 +1,39 @@
 """The SQLite file of an experience bank: its schema, and every statement that reads or writes it.
 
-An entry that is replaced, forgotten or revoked stays in the file with the reason, but without vectors.
+An entry that is replaced stays with its vectors, since it can come back. One that is forgotten or revoked
+stays with the reason, but without vectors.
 Functions that take a `Database` read. Functions that take a connection write inside a transaction.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
 from tersely.errors import InvalidInputError
-from tersely.experience.types import Embedder, Experience, ExperienceError, Vectors
+from tersely.experience.merging import Entry
+from tersely.experience.rows import (
+    DamagedError,
+    compute_checksum,
+    pack_vectors,
+    parse_entry,
+    unpack_vectors,
+)
+from tersely.experience.types import (
+    Embedder,
+    Experience,
+    ExperienceError,
+    Record,
+    Vectors,
+    embed_checked,
+)
 from tersely.runtime.database import Database
 
 _MIGRATIONS = (
@@ -36,6 +53,18 @@ _MIGRATIONS = (
         "CREATE INDEX by_model ON experiences (model)",
         "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     ),
+    (
+        "ALTER TABLE experiences ADD COLUMN threshold REAL",
+        "ALTER TABLE experiences ADD COLUMN over_success INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE experiences ADD COLUMN replaced_by TEXT",
+        "ALTER TABLE experiences ADD COLUMN changed TEXT",
+        "ALTER TABLE experiences ADD COLUMN checksum INTEGER",
+        """UPDATE experiences SET replaced_by = substr(gone, 13), gone = NULL
+            WHERE gone LIKE 'replaced by %'""",
+        """UPDATE experiences SET threshold = 0.9, over_success = 1
+            WHERE id IN (SELECT replaced_by FROM experiences)""",
+        "CREATE INDEX by_replacement ON experiences (replaced_by)",
+    ),
 )
 
 _EMBEDDER = "embedder"
@@ -44,7 +73,10 @@ _VECTORS_VERSION = "contents"
 """Fact: a random value that changes whenever a vector does."""
 _REVOKED = "revoked run "
 """Start of the name of the fact that a run is revoked."""
-_FLOAT = np.dtype("<f4")
+_VISIBLE = "gone IS NULL AND replaced_by IS NULL"
+"""Condition: an entry can be recalled."""
+_ENTRY = "id, CAST(entry AS BLOB), uses, wins, checksum, vectors"
+"""The columns that `parse_entry` reads."""
 
 
 def open_database(path: str | Path) -> Database:
@@ -55,22 +87,66 @@ def open_database(path: str | Path) -> Database:
 
 
 def read_experience(database: Database, key: str) -> Experience:
-    """The entry with this id. Raises KeyError if there is none or it is gone."""
-    rows = database.rows("SELECT entry, uses, wins FROM experiences WHERE id = ? AND gone IS NULL", (key,))
+    """The entry with this id. Raises KeyError if it is unknown or cannot be recalled."""
+    rows = database.rows(f"SELECT {_ENTRY} FROM experiences WHERE id = ? AND {_VISIBLE}", (key,))
     if not rows:
         raise KeyError(key)
-    return _parse(*rows[0])
+    return parse_entry(*rows[0])
 
 
 def read_experiences(database: Database) -> list[Experience]:
-    """All entries that are not gone, oldest first."""
-    rows = database.rows("SELECT entry, uses, wins FROM experiences WHERE gone IS NULL ORDER BY number")
-    return [_parse(*row) for row in rows]
+    """All entries that can be recalled, oldest first."""
+    rows = database.rows(f"SELECT {_ENTRY} FROM experiences WHERE {_VISIBLE} ORDER BY number")
+    experiences: list[Experience] = []
+    for row in rows:
+        with contextlib.suppress(DamagedError):
+            experiences.append(parse_entry(*row))
+    return experiences
 
 
-def read_history(database: Database) -> dict[str, str]:
-    """Ids of the entries that are gone, and why."""
-    return dict(database.rows("SELECT id, gone FROM experiences WHERE gone IS NOT NULL"))
+def read_record(database: Database, key: str) -> Record | None:
+    """The entry with this id, whatever its status; None if there is none or it is damaged."""
+    statement = f"SELECT {_ENTRY}, gone, replaced_by, changed FROM experiences WHERE id = ?"
+    for *entry, gone, replaced_by, changed in database.rows(statement, (key,)):
+        with contextlib.suppress(DamagedError):
+            status = gone or ("replaced" if replaced_by else "current")
+            return Record(parse_entry(*entry), status, replaced_by, changed)
+    return None
+
+
+def read_removed(database: Database) -> dict[str, str]:
+    """Ids of the entries that cannot be recalled, and why."""
+    statement = "SELECT id, coalesce(gone, 'replaced by ' || replaced_by) FROM experiences"
+    return dict(database.rows(f"{statement} WHERE NOT ({_VISIBLE})"))
+
+
+def read_kept(database: Database, dimension: int) -> tuple[list[Entry], dict[str, str]]:
+    """The entries that are neither forgotten nor revoked, oldest first, and what each replaces."""
+    rows = database.rows(
+        f"""SELECT number, {_ENTRY}, threshold, over_success, replaced_by
+        FROM experiences WHERE gone IS NULL ORDER BY number"""
+    )
+    entries: list[Entry] = []
+    replaced: dict[str, str] = {}
+    for number, key, entry, uses, wins, checksum, vectors, threshold, over_success, replaced_by in rows:
+        try:
+            success = parse_entry(key, entry, uses, wins, checksum, vectors).success
+            own = unpack_vectors(vectors, dimension)[0]
+        except DamagedError:
+            success, own = False, np.zeros(dimension, np.float32)
+        entries.append(Entry(number, key, success, own, threshold, bool(over_success)))
+        if replaced_by is not None:
+            replaced[replaced_by] = key
+    return entries, replaced
+
+
+def read_entry(database: Database, key: str, dimension: int) -> Entry:
+    """What merging reads of an entry. Raises DamagedError."""
+    row = database.rows(
+        f"SELECT number, {_ENTRY}, threshold, over_success FROM experiences WHERE id = ?", (key,)
+    )[0]
+    experience = parse_entry(*row[1:7])
+    return Entry(row[0], key, experience.success, unpack_vectors(row[6], dimension)[0], row[7], bool(row[8]))
 
 
 def read_ids(database: Database) -> set[str]:
@@ -84,18 +160,26 @@ def read_revoked_runs(database: Database) -> set[str]:
     return {name.removeprefix(_REVOKED) for (name,) in rows}
 
 
-def read_vectors(database: Database) -> tuple[list[str], Vectors, Vectors]:
-    """Ids of the entries that are not gone, oldest first, and their vectors and those of their problems.
+def read_vectors(database: Database, dimension: int) -> tuple[list[str], Vectors, Vectors, dict[str, str]]:
+    """Ids of the sound entries that can be recalled, oldest first, their vectors and those of their problems.
 
-    Both arrays have the shape (entries, dimension).
+    Both arrays have the shape (entries, dimension). The last value gives ids of damaged entries, and why.
     """
-    rows = database.rows("SELECT id, vectors FROM experiences WHERE gone IS NULL ORDER BY number")
-    if not rows:
-        empty = np.zeros((0, 0), np.float32)
-        return [], empty, empty
-    both = np.frombuffer(b"".join(vectors for _, vectors in rows), dtype=_FLOAT).reshape(len(rows), -1)
-    half = both.shape[1] // 2
-    return [key for key, _ in rows], both[:, :half], both[:, half:]
+    rows = database.rows(f"SELECT {_ENTRY} FROM experiences WHERE {_VISIBLE} ORDER BY number")
+    keys: list[str] = []
+    vectors: list[tuple[Vectors, Vectors]] = []
+    damaged: dict[str, str] = {}
+    for row in rows:
+        try:
+            parse_entry(*row)
+            vectors.append(unpack_vectors(row[5], dimension))
+            keys.append(row[0])
+        except DamagedError as error:
+            damaged[row[0]] = str(error)
+    if not keys:
+        empty = np.zeros((0, dimension), np.float32)
+        return [], empty, empty, damaged
+    return keys, np.stack([v[0] for v in vectors]), np.stack([v[1] for v in vectors]), damaged
 
 
 def read_data_version(database: Database) -> int:
@@ -116,20 +200,31 @@ def renew_vectors_version(connection: sqlite3.Connection) -> str:
 
 
 def insert_experience(
-    connection: sqlite3.Connection, experience: Experience, own: Vectors, problem: Vectors
+    connection: sqlite3.Connection,
+    experience: Experience,
+    own: Vectors,
+    problem: Vectors,
+    threshold: float | None,
+    over_success: bool,
 ) -> None:
     """Write an entry with its two vectors. Raises InvalidInputError if its id is known."""
+    entry, vectors = json.dumps(experience.to_dict()), pack_vectors(own, problem)
     try:
         connection.execute(
-            "INSERT INTO experiences (id, entry, run, model, uses, wins, vectors) VALUES (?,?,?,?,?,?,?)",
+            """INSERT INTO experiences
+            (id, entry, run, model, uses, wins, vectors, threshold, over_success, checksum)
+            VALUES (?,?,?,?,?,?,?,?,?,?)""",
             (
                 experience.id,
-                json.dumps(experience.to_dict()),
+                entry,
                 experience.origin.run,
                 experience.origin.model,
                 experience.uses,
                 experience.wins,
-                _pack(own, problem),
+                vectors,
+                threshold,
+                over_success,
+                compute_checksum(entry.encode(), vectors),
             ),
         )
     except sqlite3.IntegrityError as error:
@@ -138,15 +233,40 @@ def insert_experience(
         ) from error
 
 
-def take_out(
-    connection: sqlite3.Connection, reason: str, condition: str, values: tuple[object, ...]
-) -> list[str]:
-    """Take out the entries for which an SQL condition holds. Returns their ids."""
+def set_replacement(connection: sqlite3.Connection, key: str, by: str | None) -> None:
+    """Record that an entry is replaced, or with None that it is current again."""
+    connection.execute("UPDATE experiences SET replaced_by = ?, changed = ? WHERE id = ?", (by, now(), key))
+
+
+def set_replaces(connection: sqlite3.Connection, key: str, replaces: str | None) -> None:
+    """Write into an entry what it replaces."""
+    (entry, vectors) = connection.execute(
+        "SELECT CAST(entry AS BLOB), vectors FROM experiences WHERE id = ?", (key,)
+    ).fetchone()
+    with contextlib.suppress(ValueError, KeyError, TypeError):  # a damaged entry stays as it is
+        values = json.loads(entry)
+        values["origin"]["replaces"] = replaces
+        text = json.dumps(values)
+        connection.execute(
+            "UPDATE experiences SET entry = ?, checksum = ? WHERE id = ?",
+            (text, compute_checksum(text.encode(), vectors), key),
+        )
+
+
+def find_kept(connection: sqlite3.Connection, condition: str, values: tuple[object, ...]) -> list[str]:
+    """Ids of the entries, replaced ones too, for which an SQL condition holds."""
     rows = connection.execute(
-        f"UPDATE experiences SET gone = ?, vectors = NULL WHERE gone IS NULL AND {condition} RETURNING id",
-        (reason, *values),
-    ).fetchall()
-    return [key for (key,) in rows]
+        f"SELECT id FROM experiences WHERE gone IS NULL AND {condition} ORDER BY number", values
+    )
+    return [key for (key,) in rows.fetchall()]
+
+
+def take_out(connection: sqlite3.Connection, reason: str, keys: Sequence[str]) -> None:
+    """Take out entries for good."""
+    connection.executemany(
+        "UPDATE experiences SET gone = ?, changed = ?, vectors = NULL, checksum = NULL WHERE id = ?",
+        [(reason, now(), key) for key in keys],
+    )
 
 
 def count_use(connection: sqlite3.Connection, keys: Iterable[str], success: bool) -> None:
@@ -165,40 +285,44 @@ def revoke_run(connection: sqlite3.Connection, run: str) -> None:
 def complete_vectors(database: Database, embedder: Embedder) -> None:
     """Make the vectors that are missing, or all of them if another embedder made them."""
     name = f"{embedder.name} {embedder.dimension}"
-    size = 2 * embedder.dimension * _FLOAT.itemsize
     is_current = _read_fact(database, _EMBEDDER) == name
-    condition = f"AND (vectors IS NULL OR length(vectors) != {size})" if is_current else ""
-    rows = database.rows(f"SELECT id, entry FROM experiences WHERE gone IS NULL {condition}")
-    if not rows and is_current:
+    condition = "AND vectors IS NULL" if is_current else ""
+    rows = database.rows(f"SELECT {_ENTRY} FROM experiences WHERE gone IS NULL {condition}")
+    sound: list[tuple[str, bytes, Experience]] = []
+    for row in rows:
+        with contextlib.suppress(DamagedError):
+            sound.append((row[0], row[1], parse_entry(*row)))
+    if not sound and is_current:
         return
-    changes: list[tuple[bytes, str]] = []
-    if rows:
-        experiences = [Experience.from_dict(json.loads(entry)) for _, entry in rows]
-        own, problems = embed_experiences(embedder, experiences)
-        changes = [
-            (_pack(vector, problem), key)
-            for vector, problem, (key, _) in zip(own, problems, rows, strict=True)
-        ]
+    changes: list[tuple[bytes, int, str]] = []
+    if sound:
+        own, problems = embed_experiences(embedder, [experience for _, _, experience in sound])
+        for (key, entry, _), vector, problem in zip(sound, own, problems, strict=True):
+            packed = pack_vectors(vector, problem)
+            changes.append((packed, compute_checksum(entry, packed), key))
     with database.transaction() as connection:
-        connection.executemany("UPDATE experiences SET vectors = ? WHERE id = ?", changes)
+        connection.executemany(
+            "UPDATE experiences SET vectors = ?, checksum = ? WHERE id = ? AND gone IS NULL", changes
+        )
         connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (_EMBEDDER, name))
         renew_vectors_version(connection)
 
 
 def embed_experiences(embedder: Embedder, experiences: Sequence[Experience]) -> tuple[Vectors, Vectors]:
-    """The vectors of entries and those of their problems, each of shape (entries, dimension)."""
-    vectors = embedder.embed([*(e.key_text for e in experiences), *(e.problem for e in experiences)])
+    """The vectors of entries and those of their problems, each of shape (entries, dimension).
+
+    Raises ExperienceError if the embedder gives no vectors of length 1.
+    """
+    texts = [*(e.key_text for e in experiences), *(e.problem for e in experiences)]
+    vectors = embed_checked(embedder, texts)
     return vectors[: len(experiences)], vectors[len(experiences) :]
+
+
+def now() -> str:
+    """The time, ISO 8601, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _read_fact(database: Database, name: str) -> str | None:
     rows = database.rows("SELECT value FROM facts WHERE name = ?", (name,))
     return rows[0][0] if rows else None
-
-
-def _pack(own: Vectors, problem: Vectors) -> bytes:
-    return np.concatenate([own, problem]).astype(_FLOAT).tobytes()
-
-
-def _parse(entry: str, uses: int, wins: int) -> Experience:
-    return replace(Experience.from_dict(json.loads(entry)), uses=uses, wins=wins)

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from tersely.errors import InvalidInputError, TerselyError
 
 Vectors = NDArray[np.float32]
 
+LENGTH_TOLERANCE = 0.01
+"""Most that the length of a vector may differ from 1; float16 rounds."""
 TEXTS = ("title", "description", "content", "problem")
 
 
@@ -71,6 +73,8 @@ class Experience:
             value: object = getattr(self, name)
             if not isinstance(value, str) or not value.strip():
                 raise InvalidInputError(f"An experience has the {name} {value!r}. Pass some text.")
+        if not isinstance(self.success, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInputError(f"An experience has the success {self.success!r}. Pass True or False.")
         if not 0 <= self.wins <= self.uses:
             raise InvalidInputError(
                 f"An experience has {self.wins} wins in {self.uses} uses. Wins cannot exceed uses."
@@ -102,3 +106,39 @@ class Recalled:
     experience: Experience
     score: float
     """alpha * similarity to the query + (1 - alpha) * similarity of the problems, at most 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An experience in the history of a bank. Its origin says who made it, when, and what it replaced."""
+
+    experience: Experience
+    status: Literal["current", "replaced", "forgotten", "revoked"]
+    replaced_by: str | None
+    """Id of the experience that replaced it; kept if it was forgotten or revoked afterwards."""
+    changed: str | None
+    """When it got this status: ISO 8601, in UTC; None if unknown or if it has been current ever since."""
+
+
+def embed_checked(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """The vectors of texts. Raises ExperienceError that names the embedder if they are no such vectors."""
+    given: object = embedder.embed(texts)
+    try:
+        vectors = np.asarray(given)
+    except ValueError as error:
+        raise _refuse(embedder, "rows of different lengths") from error
+    if vectors.shape != (len(texts), embedder.dimension):
+        raise _refuse(embedder, f"the shape {vectors.shape}, not {(len(texts), embedder.dimension)}")
+    if not np.issubdtype(vectors.dtype, np.floating):
+        raise _refuse(embedder, f"numbers of the type {vectors.dtype}, not floats")
+    if not np.isfinite(vectors).all():
+        raise _refuse(embedder, "numbers that are not finite")
+    vectors = vectors.astype(np.float32)
+    lengths = np.linalg.norm(vectors, axis=1)
+    if (np.abs(lengths - 1) > LENGTH_TOLERANCE).any():
+        raise _refuse(embedder, f"a vector of length {lengths[np.argmax(np.abs(lengths - 1))]:.3g}, not 1")
+    return vectors
+
+
+def _refuse(embedder: Embedder, problem: str) -> ExperienceError:
+    return ExperienceError(f"The embedder {embedder.name!r} gave {problem}. Correct the embedder.")
