@@ -20,7 +20,7 @@ from tersely.options import CompressionArguments, CompressionOptions
 from tersely.packing.choose import choose
 from tersely.packing.prepare import prepare
 from tersely.packing.receipt import Facts, explain, keep_everything
-from tersely.runtime.cancellation import cancellable
+from tersely.runtime.cancellation import run_cancellable
 from tersely.runtime.workers import Workers, allowed_threads
 from tersely.scoring import ScoringError, score, score_by_matches
 from tersely.selector.loading import load_scorer, promised_threshold
@@ -162,18 +162,8 @@ class Compressor:
     async def acompress(
         self, query: str, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
     ) -> Compression:
-        """`compress` on a worker thread, so that the event loop stays free.
-
-        Where the task is cancelled, the bundled model stops before the next batch of windows.
-        """
-        import asyncio  # it takes half of the time of `import tersely`; whoever awaits has it already
-
-        with cancellable() as cancellation:
-            try:
-                return await asyncio.to_thread(self.compress, query, docs, **options)
-            except asyncio.CancelledError:
-                cancellation.cancel()
-                raise
+        """`compress` on a worker thread. If the task is cancelled, the bundled model stops soon after."""
+        return await run_cancellable(self.compress, query, docs, **options)
 
     def compress_messages(
         self,
@@ -185,8 +175,8 @@ class Compressor:
     ) -> CompressedMessages:
         """A chat transcript with shorter tool results. All other messages, roles, ids and calls stay.
 
-        A shortened result begins with "[shortened]". If the model fails, everything comes back, even over
-        the limit, and the receipt says "failed_open".
+        A shortened result begins with "[shortened]". If the model fails, the status of the receipt says what
+        came of it, as with `compress`.
 
         Args:
             messages: in OpenAI's format.

@@ -1,8 +1,7 @@
 """Lessons that outlive the run in which they were learned (Evolving, section 3.4 and appendix B).
 
-One SQLite file holds the entries with their vectors (`storage`). An index in memory finds them (`index`).
-What is replaced stays in the file, and comes back when what replaced it is forgotten or revoked.
-What is forgotten or revoked stays with the reason and is never recalled again.
+One SQLite file holds the entries with their vectors (`storage`); an index in memory finds them (`index`).
+What is replaced, forgotten or revoked stays there. A replaced lesson comes back when its successor goes.
 """
 
 from __future__ import annotations
@@ -28,10 +27,8 @@ from tersely.text.redaction import redact
 
 logger = logging.getLogger("tersely")
 
-ALPHA = 0.5
-"""Weight of the query against the problem (table 3)."""
-K = 5
-"""Experiences that are recalled (table 3)."""
+ALPHA, K = 0.5, 5
+"""Weight of the query against the problem, and experiences that are recalled (table 3)."""
 MERGE_THRESHOLD = 0.90
 """Similarity above which a new experience replaces the most similar one (equation 9, table 3)."""
 FORGET_AFTER = 3
@@ -39,10 +36,9 @@ FORGET_AFTER = 3
 
 
 class ExperienceBank:
-    """A bank of lessons in the file at `path`. Safe to share between threads.
+    """A bank of lessons in the file at `path`. Safe to share between threads and processes.
 
-    Changes that other processes make are visible at the next call. Many members: lessons are added, recalled,
-    judged, taken out, listed and exchanged as files.
+    Many members: lessons are added, recalled, judged, taken out, listed and exchanged as files.
 
     Args:
         path: the file, created if it is missing; ":memory:" for a bank that ends with the process.

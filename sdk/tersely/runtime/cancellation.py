@@ -7,9 +7,13 @@ looks at it between two steps.
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import ParamSpec, TypeVar
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 class WorkCancelledError(BaseException):
@@ -49,3 +53,17 @@ def cancellable() -> Generator[Cancellation]:
         yield cancellation
     finally:
         _current.reset(token)
+
+
+async def run_cancellable(
+    work: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+) -> Result:
+    """The result of `work` on a worker thread. If the task is cancelled, so is the work."""
+    import asyncio  # it takes half of the time of `import tersely`; whoever awaits has it already
+
+    with cancellable() as cancellation:
+        try:
+            return await asyncio.to_thread(work, *args, **kwargs)
+        except asyncio.CancelledError:
+            cancellation.cancel()
+            raise
