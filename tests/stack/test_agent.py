@@ -69,9 +69,9 @@ def test_lessons_that_cannot_be_read_are_an_error(small_model: OpenAIChat) -> No
 
 @pytest.mark.slow
 def test_the_command_prints_what_the_agent_did(
-    small_model: OpenAIChat, folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    llama_server: str, folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    url, trace = str(small_model._settings["base_url"]), str(tmp_path / "trace.jsonl")
+    url, trace = llama_server, str(tmp_path / "trace.jsonl")
     command = ["agent", "--docs", str(folder), "-q", "Who holds the spare key?", "--base-url", url]
     bank = tmp_path / "lessons.db"
     command += ["--chat-model", "smollm2", "--max-turns", "1", "--experience", str(bank)]
@@ -99,5 +99,5 @@ def test_a_memory_stays_below_its_limit_with_a_real_model(small_model: OpenAICha
         messages = memory.prepare(small_model)
         assert memory.transcript.tokens < 512
         number += 1
-    assert messages[0]["content"] == "Remember which towers are of granite."
+    assert messages[0]["content"].startswith("Remember which towers are of granite.")
     assert "<notes>" in str(messages)

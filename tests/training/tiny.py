@@ -80,7 +80,7 @@ def make_config(base: Path) -> SelectorConfig:
     return SelectorConfig(
         name="tiny",
         base_model=str(base),
-        max_length=96,
+        max_length=128,
         docs_per_window=3 if "modernbert" in base.name else 1,
         query_length=16,
         data=DATA,
