@@ -30,7 +30,7 @@ CONTENT: Leaflets repeat old mistakes. Look the year up in the archive as well."
 
 
 @pytest.fixture
-def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with the files that the pages name."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes").mkdir()

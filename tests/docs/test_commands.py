@@ -47,10 +47,10 @@ def without_scores(output: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in RUN}))
-def test_commands_run(name: str, workplace: Path) -> None:
+def test_commands_run(name: str, working_folder: Path) -> None:
     for command in commands(name, "tersely"):
         if not command.startswith(NOT_RUN):
-            done = run(command, workplace)
+            done = run(command, working_folder)
             assert (done.returncode, done.stderr) == (0, ""), command
 
 
@@ -61,17 +61,17 @@ def test_commands_have_known_options(name: str, command: str) -> None:
         arguments.parser().parse_args(words)
 
 
-def test_a_batch_keeps_the_question(workplace: Path) -> None:
+def test_a_batch_keeps_the_question(working_folder: Path) -> None:
     (command,) = [c for _, c in RUN if "--batch" in c and ">" in c]
-    assert run(command, workplace).returncode == 0
-    compressed = json.loads((workplace / "compressed.jsonl").read_text(encoding="utf-8"))
+    assert run(command, working_folder).returncode == 0
+    compressed = json.loads((working_folder / "compressed.jsonl").read_text(encoding="utf-8"))
     assert compressed["query"] == "Who holds the spare key?"
 
 
-def test_the_demo_prints_what_the_readme_shows(workplace: Path) -> None:
+def test_the_demo_prints_what_the_readme_shows(working_folder: Path) -> None:
     shown = without_scores(blocks("README.md", "text")[0]) - {"", "..."}
     assert len(shown) >= 6
-    assert shown <= without_scores(run("tersely demo", workplace).stdout)
+    assert shown <= without_scores(run("tersely demo", working_folder).stdout)
 
 
 @cache
@@ -94,14 +94,14 @@ def test_programs_have_the_options_that_the_pages_name(command: str) -> None:
         assert missing == []
 
 
-def test_the_configuration_for_mcp_starts_the_server(workplace: Path) -> None:
+def test_the_configuration_for_mcp_starts_the_server(working_folder: Path) -> None:
     mcp = pytest.importorskip("mcp")
     (block,) = [block for name in pages_with("json") for block in blocks(name, "json")]
     configured = json.loads(block)["mcpServers"]["tersely"]
     server = mcp.StdioServerParameters(
         command=str(Path(sys.executable).parent / configured["command"]),
         args=configured["args"],
-        cwd=workplace,
+        cwd=working_folder,
         env=dict(os.environ),
     )
 

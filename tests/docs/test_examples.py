@@ -11,7 +11,7 @@ from tests.docs.pages import blocks, pages_with, read_page, run_examples
 
 
 @pytest.mark.parametrize("name", pages_with("python"))
-def test_examples_give_what_they_show(name: str, workplace: Path, chat_url: str) -> None:
+def test_examples_give_what_they_show(name: str, working_folder: Path, chat_url: str) -> None:
     compared = run_examples(name, {SERVER: chat_url})
     assert compared == sum(block.count("# -> ") for block in blocks(name, "python"))
 

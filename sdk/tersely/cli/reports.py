@@ -78,7 +78,7 @@ def doctor(model: str | None, threads: int | None) -> Report:
         facts["compression"], problem = _time_compression(model, threads)
     except (ArtifactError, OfflineError, MissingDependencyError) as error:
         problem = str(error)
-    facts["verdict"] = problem or "all is well"
+    facts["result"] = problem or "all is well"
     return Report("", facts, problem)
 
 
