@@ -38,10 +38,7 @@ class Choice:
 
     def by_document(self, documents: int) -> list[list[int]]:
         """Positions of the kept units, per document, ascending."""
-        kept: list[list[int]] = [[] for _ in range(documents)]
-        for doc, unit in sorted(self.kept):
-            kept[doc].append(unit)
-        return kept
+        return _group_by_document(self.kept, documents)
 
 
 def choose(
@@ -156,7 +153,13 @@ def _duplicates(candidates: Sequence[Candidate], kept: frozenset[Place]) -> froz
 
 
 def _text(prepared: Prepared, places: frozenset[Place], sequence: Sequence[int]) -> str:
-    kept: list[list[int]] = [[] for _ in prepared.documents]
-    for doc, unit in sorted(places):
-        kept[doc].append(unit)
+    kept = _group_by_document(places, len(prepared.documents))
     return render_documents(prepared.documents, prepared.units, kept, sequence).text
+
+
+def _group_by_document(places: frozenset[Place], documents: int) -> list[list[int]]:
+    """Positions of the units at `places`, per document, ascending."""
+    grouped: list[list[int]] = [[] for _ in range(documents)]
+    for doc, unit in sorted(places):
+        grouped[doc].append(unit)
+    return grouped

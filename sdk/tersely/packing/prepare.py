@@ -129,5 +129,7 @@ def _cut_large(
             out += [replace(unit, unit=p, cost=c) for p, c in zip(pieces, costs, strict=True)]
         else:
             out.append(replace(unit, cost=cost))
+    if len(out) == len(units):
+        return tuple(out)
     siblings = Counter(unit.parent for unit in out)
     return tuple(replace(unit, is_piece=siblings[unit.parent] > 1) for unit in out)
