@@ -1,0 +1,6 @@
+"""Reinforcement learning for agents that search, compress and learn (RECON, ZipRL, SUPO, Evolving).
+
+trajectory.py    what a rollout leaves: token ids, log-probabilities, masks, rewards
+episode.py       what a rollout runs: a context to continue, a step with what the policy wrote
+rollout.py       runs many episodes at once with one policy, and records their trajectories
+"""

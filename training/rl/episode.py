@@ -1,0 +1,62 @@
+"""What a rollout runs. An environment makes tasks; a task starts episodes; an episode reads what the policy
+wrote and gives the next context."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from training.rl.trajectory import Outcome
+
+
+class Episode(Protocol):
+    """One rollout under way.
+
+    while episode.outcome is None:
+        episode.step(policy.generate(episode.context()))
+    """
+
+    outcome: Outcome | None
+    """None while the episode goes on."""
+    reward: float
+    """Of the episode so far."""
+    facts: Mapping[str, Any]
+    """What to report beside the reward, as values that JSON can hold."""
+
+    def context(self) -> Sequence[int]:
+        """Token ids for the policy to continue. It belongs to the same segment as the turn before where it
+        begins with that turn's context and reply; else a new segment begins."""
+        ...
+
+    def step(self, reply: Sequence[int]) -> float | None:
+        """Read what the policy wrote, with the token that ended it. Returns the quality of its summary in
+        [0, 1], or None where the turn has none."""
+        ...
+
+
+class Task(Protocol):
+    """One question of an environment. Its episodes differ in what the policy writes, in nothing else."""
+
+    id: str
+
+    def start(self) -> Episode: ...
+
+
+class Environment(Protocol):
+    """Makes tasks. `difficulty` in [0, 1] goes from easy to hard."""
+
+    vocabulary: Sequence[str]
+    """The words that its contexts and replies are made of; token ids are positions in it."""
+    stop: int
+    """The token that ends a reply."""
+    max_reply: int
+    """Tokens of the longest reply."""
+
+    def sample(self, random: random.Random, difficulty: float) -> Task:
+        """A task, the same for the same state of `random`."""
+        ...
+
+    def demonstrate(self, task: Task, random: random.Random) -> Sequence[Sequence[int]]:
+        """The replies of a scripted expert, turn by turn. They solve the task: reward 1."""
+        ...

@@ -1,0 +1,116 @@
+"""What a rollout leaves: everything that an update of the policy needs, whatever engine makes it.
+
+A trajectory has one or more segments. A segment is one prompt and what follows it, as the exact token ids
+that the policy read and wrote. A new segment begins where the context is not the earlier one plus more
+tokens: after a reset (SUPO), or at every turn (ZipRL).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Self, get_args
+
+Outcome = Literal["answered", "malformed", "turns", "overlong", "environment", "server"]
+"""How an episode ended.
+
+answered     the policy gave an answer, right or wrong
+malformed    the policy wrote something that is no action
+turns        the policy used up its turns
+overlong     the policy used up its context, or its resets
+environment  a tool or the environment failed; the policy is not to blame
+server       the policy's server failed; the policy is not to blame
+"""
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One generation of the policy.
+
+    `start` and `end` are positions in the segment's tokens: what the policy wrote is tokens[start:end].
+    """
+
+    start: int
+    end: int
+    quality: float | None = None
+    """Q_com of the summary of this turn (ZipRL, equation 1), in [0, 1]; None for a turn without a summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One prompt and what follows it. `tokens` and `logprobs` have the same length.
+
+    Raises ValueError where lengths differ, or turns overlap or lie outside the tokens.
+    """
+
+    tokens: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    """Of each token under the policy that wrote it, in nats; 0.0 for tokens that the policy did not write."""
+    turns: tuple[Turn, ...]
+    """In order. What lies outside every turn was not written by the policy."""
+
+    def __post_init__(self) -> None:
+        if len(self.logprobs) != len(self.tokens):
+            raise ValueError(
+                f"A segment has {len(self.tokens)} tokens and {len(self.logprobs)} log-probabilities."
+            )
+        position = 0
+        for turn in self.turns:
+            if not position <= turn.start < turn.end <= len(self.tokens):
+                raise ValueError(
+                    f"The turn {turn} does not fit into {len(self.tokens)} tokens from {position} on."
+                )
+            position = turn.end
+
+    @property
+    def mask(self) -> tuple[bool, ...]:
+        """Which tokens the policy wrote."""
+        mask = [False] * len(self.tokens)
+        for turn in self.turns:
+            mask[turn.start : turn.end] = [True] * (turn.end - turn.start)
+        return tuple(mask)
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """One rollout of one task."""
+
+    task: str
+    """Rollouts of the same task form a group."""
+    segments: tuple[Segment, ...]
+    reward: float
+    outcome: Outcome
+    policy_version: int = 0
+    """How many updates the policy had seen."""
+    bank_version: int | None = None
+    """Which published edition of the experience bank was read; None without a bank."""
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What the environment reports beside the reward, as values that JSON can hold."""
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """All turns of all segments, in order."""
+        return tuple(turn for segment in self.segments for turn in segment.turns)
+
+    @property
+    def resets(self) -> int:
+        return max(0, len(self.segments) - 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trajectory as values that JSON can hold."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """What `to_dict` gave. Raises ValueError for an outcome that has no name here."""
+        if values["outcome"] not in OUTCOMES:
+            raise ValueError(f"{values['outcome']!r} is no outcome. Use one of {', '.join(OUTCOMES)}.")
+        segments = tuple(
+            Segment(
+                tuple(row["tokens"]), tuple(row["logprobs"]), tuple(Turn(**turn) for turn in row["turns"])
+            )
+            for row in values["segments"]
+        )
+        return cls(**{**values, "segments": segments})
