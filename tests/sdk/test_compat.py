@@ -94,7 +94,7 @@ def test_an_empty_result_is_reported_as_in_llmlingua() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rank_method": "longllmlingua", "condition_compare": True}, "rank_method, condition_compare: "),
+        ({"keep_split": True, "context_segs": ["a"]}, "keep_split, context_segs: "),
         ({"force_tokens": ["\n", "?"]}, "force_tokens: this has no meaning in tersely"),
         ({"force_reserve_digit": True}, "force_reserve_digit"),
         ({"use_token_level_filter": False}, "use_token_level_filter"),
@@ -120,7 +120,7 @@ def test_arguments_without_a_meaning_are_refused(
 def test_default_values_of_llmlingua_are_accepted(lingua: PromptCompressor) -> None:
     plain = lingua.compress_prompt([MUSEUM], question=QUESTION, rate=0.4)
     same = lingua.compress_prompt(
-        [MUSEUM], question=QUESTION, rate=0.4, force_tokens=(), rank_method="llmlingua", iterative_size=200
+        [MUSEUM], question=QUESTION, rate=0.4, force_tokens=(), keep_split=False, high_priority_bonus=100
     )
     assert same["compressed_prompt"] == plain["compressed_prompt"]
 
@@ -238,13 +238,14 @@ def test_a_failing_model_prunes_nothing() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"question": ["a", "b"], "context": ["c", "d"]}, "not a list of texts"),
+        ({"question": ["a", "b"], "context": ["c", ["d"]]}, "not a list of texts"),
+        ({"question": ["a", "b"], "context": ["c", "d", "e"]}, "2 questions and 3 lists"),
         ({"question": ["a", "b"], "context": "c"}, "2 questions and 1 lists"),
         ({"question": ["a", "b"], "context": [["c"]]}, "2 questions and 1 lists"),
         ({"question": "a", "context": [["One.", "Two."]]}, "finds the sentences itself"),
         ({"question": " ", "context": "c"}, "query is empty"),
         ({"question": "a", "context": "c", "sentence_splitter": str.split}, "sentence_splitter"),
-        ({"question": "a", "context": "c", "batch_size": 8}, "batch_size"),
+        ({"question": "a", "context": "c", "strip_sentences": True}, "strip_sentences"),
         ({"question": "a", "context": "c", "nonsense": 8}, "no argument nonsense"),
         ({"question": "a", "context": "c", "title": "T", "first_line_as_title": True}, "Pass one"),
         ({"question": ["a", "b"], "context": [["c"], ["d"]], "title": ["T"]}, "1 titles"),

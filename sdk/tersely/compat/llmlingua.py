@@ -27,7 +27,6 @@ _INIT_DEFAULTS: MappingProxyType[str, Any] = MappingProxyType(
 )
 _CALL_DEFAULTS: MappingProxyType[str, Any] = MappingProxyType(
     {
-        "iterative_size": 200,
         "force_context_ids": None,
         "force_context_number": None,
         "use_sentence_level_filter": False,
@@ -38,12 +37,7 @@ _CALL_DEFAULTS: MappingProxyType[str, Any] = MappingProxyType(
         "keep_last_sentence": 0,
         "keep_sentence_number": 0,
         "high_priority_bonus": 100,
-        "context_budget": "+100",
-        "token_budget_ratio": 1.4,
-        "dynamic_context_compression_ratio": 0.0,
-        "condition_compare": False,
         "add_instruction": False,
-        "rank_method": "llmlingua",
         "context_segs": None,
         "context_segs_rate": None,
         "context_segs_compress": None,
@@ -60,6 +54,15 @@ _CALL_DEFAULTS: MappingProxyType[str, Any] = MappingProxyType(
         "strict_preserve_uncompressed": True,
     }
 )
+_OWN_STEPS = (
+    "condition_compare",
+    "context_budget",
+    "dynamic_context_compression_ratio",
+    "iterative_size",
+    "rank_method",
+    "token_budget_ratio",
+)
+"""Settings of steps that only LLMLingua has. They promise nothing about the result, so any value is taken."""
 _CONDITIONS = ("none", "before", "after", "before_condition", "after_condition")
 _ORDERS = {"original": "source", "sort": "rerank"}
 
@@ -115,18 +118,22 @@ class PromptCompressor:
             target_token: most tokens of the compressed context; takes precedence over `rate`.
             reorder_context: "original", or "sort" for the most relevant first.
             target_context: keep only this many documents, the most relevant.
-            others: LLMLingua's other arguments, with their default values.
+            others: LLMLingua's other arguments, with their default values. Settings of steps that only
+                LLMLingua has, such as `rank_method`, may have any value.
 
         Returns:
             "compressed_prompt", "compressed_prompt_list" (the text of each document of which something is
             kept), "origin_tokens" and "compressed_tokens" (of the whole prompt, by tersely's counter),
-            "ratio" (origin / compressed), "rate" (its inverse) and "saving" in LLMLingua's format, and
-            "compression" (tersely's result with the receipt).
+            "ratio" (origin / compressed), "rate" (its inverse) and "saving" in LLMLingua's format,
+            "compression" (tersely's result with the receipt), and "without_effect" (the names of settings
+            that were given and changed nothing).
 
         Raises:
             InvalidInputError: there is neither question nor instruction, or an argument has no meaning here.
         """
-        refuse("compress_prompt", others, _CALL_DEFAULTS)
+        without_effect = [name for name in others if name in _OWN_STEPS]
+        rest = {name: value for name, value in others.items() if name not in _OWN_STEPS}
+        refuse("compress_prompt", rest, _CALL_DEFAULTS)
         if condition_in_question not in _CONDITIONS:
             raise InvalidInputError(
                 f"condition_in_question is {condition_in_question!r}. Leave it out; tersely always uses the "
@@ -152,9 +159,17 @@ class PromptCompressor:
             max_docs=None if target_context == -1 else target_context,
             order="source" if reorder_context == "original" else "rerank",
         )
-        return self._build_result(compression, contexts, instruction, question, concate_question)
+        result = self._build_result(compression, contexts, instruction, question, concate_question)
+        return {**result, "without_effect": without_effect}
 
     __call__ = compress_prompt
+
+    def structured_compress_prompt(self, *_: Any, **__: Any) -> dict[str, Any]:
+        """LLMLingua's call for prompts with tags. Always raises InvalidInputError, which names the remedy."""
+        raise InvalidInputError(
+            "tersely reads no <llmlingua> tags. Pass the sections to compress_prompt as a list, and put what "
+            "must stay whole into the instruction."
+        )
 
     def _build_result(
         self,

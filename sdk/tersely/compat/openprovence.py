@@ -20,17 +20,24 @@ from tersely.types import Compression, Document, Span
 FIRST_SENTENCE = "first_sentence"
 _CALL_DEFAULTS: MappingProxyType[str, Any] = MappingProxyType(
     {
-        "batch_size": 32,
         "sentence_splitter": None,
-        "language": None,
         "use_best_reranker_score": True,
         "strip_sentences": False,
-        "preprocess_workers": None,
-        "preprocess_batch_size": None,
         "torch_dataloader_kwargs": None,
     }
 )
-_DISPLAY_OPTIONS = ("show_progress", "show_inference_progress", "debug_messages", "enable_warnings")
+_WITHOUT_EFFECT = (
+    "batch_size",
+    "debug_messages",
+    "enable_warnings",
+    "language",
+    "preprocess_batch_size",
+    "preprocess_workers",
+    "show_inference_progress",
+    "show_progress",
+)
+"""Arguments about speed, messages, and the language of a splitter; tersely's works for all. Any value is
+taken."""
 
 Titles = str | Sequence[str] | Sequence[Sequence[str]] | None
 Shaped = list[list[Any]] | list[Any] | Any
@@ -92,7 +99,7 @@ class OpenProvenceModel:
 
         Args:
             question: one, or several.
-            context: a text or a list of texts for one question; a list of texts for each of several.
+            context: a text or a list of texts for one question; for each of several, a text or a list.
             title: "first_sentence" or None for no title, a title for all texts, or lists shaped as `context`.
                 The model reads the title, but the result does not contain it.
             first_line_as_title: use the first line of every text as its title, and remove it from the text.
@@ -104,19 +111,19 @@ class OpenProvenceModel:
             respect_sentence_boundaries: accepted; tersely always keeps whole sentences.
             return_sentence_metrics: whether to return "sentence_probabilities".
             return_sentence_texts: whether to return "kept_sentences" and "removed_sentences".
-            others: OpenProvence's other arguments, with their default values. Its options for progress and
-                warnings are accepted and have no effect.
+            others: OpenProvence's other arguments, with their default values. Its options for speed,
+                language, progress and warnings may have any value and have no effect.
 
         Returns:
             "pruned_context", "reranking_score" (in [0, 1]; None if the model failed, so that the text is
-            whole), "compression_rate" (percent of characters removed) and "title": a value for a text, a list
-            for texts, a list of lists for several questions. "timing" contains "total_seconds".
+            whole), "compression_rate" (percent of characters removed) and "title", shaped as `context`: a
+            value for a text, a list for texts, a list of lists for lists. "timing" contains "total_seconds".
 
         Raises:
             InvalidInputError: questions and texts do not match, or an argument has no meaning here.
         """
         started = time.perf_counter()
-        refuse("process", {k: v for k, v in others.items() if k not in _DISPLAY_OPTIONS}, _CALL_DEFAULTS)
+        refuse("process", {k: v for k, v in others.items() if k not in _WITHOUT_EFFECT}, _CALL_DEFAULTS)
         has_titles = title is not None and title != FIRST_SENTENCE
         if has_titles and first_line_as_title:
             raise InvalidInputError("Both first_line_as_title and a title of yours are given. Pass one.")
@@ -171,7 +178,8 @@ def _group_texts(questions: Sequence[str], context: object) -> list[list[str]]:
         raise InvalidInputError(
             f"There are {len(questions)} questions and {len(groups)} lists of texts. Pass a list for each."
         )
-    return [check_texts(group, "A context") for group in groups]
+    pairs = len(questions) > 1 and all(isinstance(group, str) for group in groups)
+    return [[cast("str", group)] if pairs else check_texts(group, "A context") for group in groups]
 
 
 def _match_titles(title: Titles, groups: Sequence[Sequence[str]]) -> list[list[str | None]]:
@@ -244,5 +252,5 @@ def _reorder(row: Sequence[Pruned], top_k: int | None) -> list[Pruned]:
 
 def _shape(values: list[list[Any]], questions: int, context: object) -> Shaped:
     if questions > 1:
-        return values
+        return [row[0] for row in values] if isinstance(cast("Sequence[object]", context)[0], str) else values
     return values[0][0] if isinstance(context, str) else values[0]
