@@ -72,6 +72,8 @@ def _reply(prompt: str) -> str:
             "<think>...</think><summary_level>1</summary_level>"
             f"<summary>{summary}</summary>{FINISH if has_result else SEARCH}"
         )
+    if "<search>" in prompt:
+        return "<answer>Ada</answer>" if "</information>" in prompt else "<search>spare key</search>"
     if "EXPERIENCE 1:" in prompt:
         return LESSON
     if '"takeaways"' in prompt:

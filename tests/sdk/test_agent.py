@@ -45,14 +45,14 @@ def test_turns_are_limited(folder: Path) -> None:
 
 def test_a_failing_model_ends_the_episode(folder: Path) -> None:
     state = make_agent(folder, tagged(SEARCH), ChatError("small cannot be reached")).run(QUESTION)
-    assert (state.outcome, state.reason) == ("failed", "small cannot be reached")
+    assert (state.outcome, state.reason) == ("server", "small cannot be reached")
     assert [(t.tool, t.error) for t in state.trace] == [("search", None), (None, "small cannot be reached")]
 
 
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"strategy": "magic"}, "Pass one of 'summary', 'reset', 'transcript'"),
+        ({"strategy": "magic"}, "Pass one of 'summary', 'reset', 'transcript', 'recon'"),
         ({"memory": lambda first: AgentMemory(first, limit=600)}, "Pass strategy='reset'"),
         (
             {"memory": lambda first: AgentMemory(first, limit=600), "strategy": "transcript"},

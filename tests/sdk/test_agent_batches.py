@@ -87,7 +87,7 @@ def test_a_batch_gives_what_single_runs_give(folder: Path, strategy: Any) -> Non
     single = [timeless(agent.run(question)) for question in QUESTIONS]
     assert [timeless(state) for state in run_batch(agent, QUESTIONS)] == single
     outcomes = {state.outcome for state in single}
-    assert {"answered", "failed"} <= outcomes
+    assert {"answered", "server"} <= outcomes
     if strategy == "reset":
         assert max(state.transcript.resets for state in single) > 1
         assert "overlong" in outcomes or "turns" in outcomes

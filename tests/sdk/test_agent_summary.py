@@ -109,7 +109,7 @@ def test_an_error_of_a_tool_is_never_the_answer(folder: Path) -> None:
     assert "spare key of the lighthouse is with Ada" in state.answer
     broken = call_tag("search", query="spare key", topk="many")
     state = make_agent(folder, tagged(broken), *["Ada"] * 2).run(QUESTION)
-    assert (state.outcome, state.answer) == ("failed", "")
+    assert (state.outcome, state.answer) == ("malformed", "")
     assert state.reason is not None
     assert "nothing was found to answer from" in state.reason
 

@@ -93,7 +93,7 @@ def test_a_model_that_says_nothing_is_reminded_once(folder: Path, strategy: Any)
     assert (state.outcome, state.answer) == ("answered", "Ada has it.")
     agent = make_agent(folder, "", Reply("", finish="length"), strategy=strategy)
     state = agent.run(QUESTION)
-    assert (state.outcome, state.answer) == ("failed", "")
+    assert (state.outcome, state.answer) == ("malformed", "")
     assert state.reason == "scripted twice said nothing"
     paid = sum(measure_tokens(messages, COMPRESSOR.count_tokens) for messages, _ in requests_of(agent))
     assert state.trace[0].tokens_in == paid, "both calls are paid"

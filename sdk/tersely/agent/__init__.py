@@ -6,21 +6,29 @@ agent = Agent(model, search_tools(FolderIndex("notes")))
 agent.run("Who holds the spare key?").answer
 """
 
-from tersely.agent.episode import EpisodeState, Request
+from tersely.agent.episode import OUTCOMES, EpisodeState, Outcome, Request
 from tersely.agent.loop import Agent
+from tersely.agent.reading import Reading, SelectedSentences, WrittenSummary, read_passages, reading_tool
 from tersely.agent.retrieval import FolderIndex, Hit, Retriever
 from tersely.agent.tools import Tool, ToolError, search_tools
 from tersely.agent.trace import TurnTrace
 
 __all__ = [
+    "OUTCOMES",
     "Agent",
     "EpisodeState",
     "FolderIndex",
     "Hit",
+    "Outcome",
+    "Reading",
     "Request",
     "Retriever",
+    "SelectedSentences",
     "Tool",
     "ToolError",
     "TurnTrace",
+    "WrittenSummary",
+    "read_passages",
+    "reading_tool",
     "search_tools",
 ]

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 from tersely.agent.tools import Tool, ToolError
 from tersely.chat.protocol import ToolCall
 
 
-def run_tool(tool: Tool, arguments: Mapping[str, str]) -> tuple[str, str | None]:
-    """The tool's result and its error message, or None. A tool that breaks is data for the model, not the
-    end."""
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a tool gave."""
+
+    text: str
+    """For the model; an error too."""
+    error: str | None = None
+    is_broken: bool = False
+    """Whether the tool itself failed. Else an error is the model's: arguments that the tool cannot use."""
+
+
+def run_tool(tool: Tool, arguments: Mapping[str, str]) -> Result:
+    """Run the tool. One that breaks is data for the model, not the end."""
     try:
         tool.check(arguments)
         result = cast("object", tool.run(arguments))
         if not isinstance(result, str):
             raise TypeError(f"{tool.name} gave a {type(result).__name__} and not a text")
-        return result, None
+        return Result(result)
     except ToolError as error:
-        return f"[error: {error}]", str(error)
+        return Result(f"[error: {error}]", str(error))
     except Exception as error:  # noqa: BLE001 - tools are the user's, and the model may know another way
         message = f"{type(error).__name__}: {error}"
-        return f"[error: {message}]", message
+        return Result(f"[error: {message}]", message, is_broken=True)
 
 
 def with_ids(calls: Sequence[ToolCall], turn: int) -> tuple[ToolCall, ...]:

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from tersely.agent.tools import Tool
 from tersely.agent.trace import TurnTrace
@@ -14,7 +14,18 @@ from tersely.chat.metering import count_call
 from tersely.chat.protocol import ChatError, Message, Options, Reply
 from tersely.memory.transcript import Transcript
 
-Outcome = Literal["answered", "turns", "overlong", "failed"]
+Outcome = Literal["answered", "malformed", "turns", "overlong", "environment", "server"]
+"""How an episode ended.
+
+answered     the model gave an answer, right or wrong
+malformed    the model wrote something that is no action
+turns        the model used up its turns
+overlong     the model used up its context, or its resets
+environment  a tool broke; the model is not to blame
+server       the model's server gave no reply; the model is not to blame
+"""
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +61,8 @@ class EpisodeState:
     """The messages so far, with the strategies "reset" and "transcript"; else empty."""
     summary: str = ""
     """What the model wrote down last, with the strategy "summary"."""
+    response: str = ""
+    """What the model wrote so far and what was put between, with the strategy "recon"."""
     result: str = ""
     """What the last tool gave, with the strategy "summary"."""
     originals: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -59,8 +72,7 @@ class EpisodeState:
     cost: Cost = field(default_factory=Cost)
     trace: tuple[TurnTrace, ...] = ()
     outcome: Outcome | None = None
-    """None while the episode goes on. "turns": it took too many; "overlong": so did its transcript; "failed":
-    the model did not answer."""
+    """None while the episode goes on."""
     answer: str = ""
     explanation: str = ""
     confidence: str = ""
@@ -99,9 +111,13 @@ class EpisodeState:
         )
         return replace(self, trace=(*self.trace, row), retry=(), cost=Cost())
 
-    def fail(self, reason: str, outcome: Outcome = "failed") -> EpisodeState:
+    def fail(self, reason: str, outcome: Outcome) -> EpisodeState:
         """The end of an episode whose last turn came to nothing."""
-        return replace(self.with_turn(error=reason), outcome=outcome, reason=reason)
+        return self.with_turn(error=reason).end(reason, outcome)
+
+    def end(self, reason: str, outcome: Outcome) -> EpisodeState:
+        """The end of an episode without an answer, after its last turn."""
+        return replace(self, outcome=outcome, reason=reason)
 
     def finish(self, arguments: Mapping[str, str]) -> EpisodeState:
         """The end of an episode with an answer: the arguments of the tool `finish`."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 from tersely.agent.episode import EpisodeState, Request
-from tersely.agent.strategies import STRATEGIES, Setup, StrategyName
+from tersely.agent.strategies import MAX_TURNS, STRATEGIES, Setup, StrategyName
 from tersely.agent.tools import Tool, experience_tool, finish_tool, original_tool
 from tersely.agent.trace import write_turns
 from tersely.chat.protocol import ChatError, ChatModel, Message, Reply, complete_safely
@@ -40,11 +40,15 @@ class Agent:
             store; the newest transcript is in the state.
         experience: lessons that the model may recall.
         strategy: what the model gets to see of earlier turns: its own "summary" of them, a transcript that is
-            summarised and "reset" where it would not fit, or the whole "transcript".
-        max_turns: turns after which an episode ends without an answer (20 in ZipRL's training).
+            summarised and "reset" where it would not fit, the whole "transcript", or with "recon" its one
+            growing response, into which what it searched for is put.
+        max_turns: turns after which an episode ends without an answer; None for the strategy's own number: 5
+            for "recon", else 20 (both from the papers' training).
         result_tokens: a tool result of more tokens is compressed for the question; the model may open the
             original. A memory of the caller's has `compress_over` for it.
         compressor: compresses and counts tokens; None for the bundled model.
+        strict: for training. Every turn is what the model wrote: nothing corrects it, answers for it, or
+            shortens what it wrote. A reply that is no action, and a tool that breaks, end the episode.
         trace_file: where every turn is appended as one JSON line.
         redact_secrets: whether what looks like keys, tokens and passwords is kept out of the trace file.
     """
@@ -57,9 +61,10 @@ class Agent:
         memory: Callable[[list[Message]], AgentMemory] | None = None,
         experience: ExperienceBank | None = None,
         strategy: StrategyName = "summary",
-        max_turns: int = 20,
+        max_turns: int | None = None,
         result_tokens: int = 2000,
         compressor: Compressor | None = None,
+        strict: bool = False,
         trace_file: str | Path | None = None,
         redact_secrets: bool = True,
     ) -> None:
@@ -82,9 +87,10 @@ class Agent:
         if len(set(tool_names)) < len(tool_names):
             raise InvalidInputError(f"The tools are called {tool_names}. Each needs a name of its own.")
         self._experience = experience
-        self._max_turns = check_count(max_turns, "max_turns", "turns")
+        turns = MAX_TURNS[strategy] if max_turns is None else max_turns
+        self._max_turns = check_count(turns, "max_turns", "turns")
         self._result_tokens = check_count(result_tokens, "result_tokens", "tokens")
-        self._setup = Setup(self.compressor, model.name, self._result_tokens, memory)
+        self._setup = Setup(self.compressor, model.name, self._result_tokens, memory, strict)
         self._start = STRATEGIES[strategy]
         self._trace_file = None if trace_file is None else Path(trace_file)
         self._redact_secrets = redact_secrets

@@ -158,6 +158,7 @@ class LocalChat:
         own = {key: value for key, value in options.items() if value is not None}
         merged = {k: v for k, v in {**self._sampling, **own}.items() if v is not None}
         try:
+            merged.pop("continue_last", None)  # llama.cpp always goes on with an assistant's last message
             request = {"messages": [dict(message) for message in messages], **merged}
             self._engine.generate(request, self._adapter, handle)
         except (ValueError, TypeError) as error:

@@ -100,8 +100,13 @@ class OpenAIChat:
         merged: dict[str, Any] = {k: v for k, v in {**self._sampling, **own}.items() if v is not None}
         if "max_tokens" in merged:
             merged[self._limit] = merged.pop("max_tokens")
-        if "top_k" in merged:  # the protocol does not have it; vLLM, llama.cpp and Ollama do
-            merged["extra_body"] = {"top_k": merged.pop("top_k")}
+        extra: dict[str, Any] = {}  # what the protocol does not have, and vLLM and llama.cpp do
+        if "top_k" in merged:
+            extra["top_k"] = merged.pop("top_k")
+        if merged.pop("continue_last", False):
+            extra |= {"add_generation_prompt": False, "continue_final_message": True}
+        if extra:
+            merged["extra_body"] = extra
         if not merged.get("tools"):
             merged = {key: value for key, value in merged.items() if key not in ("tools", "tool_choice")}
         for key in {"stop", "tools"} & set(merged):

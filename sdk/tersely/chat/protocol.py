@@ -79,6 +79,9 @@ class Options(Sampling, total=False):
     tools: Sequence[Mapping[str, Any]] | None
     tool_choice: Literal["auto", "none", "required"] | None
     logprobs: bool | None
+    continue_last: bool | None
+    """Whether the last message, which is the assistant's, is to be gone on with. The servers of vLLM, SGLang
+    and llama.cpp can do that."""
 
 
 def remove_thoughts(text: str) -> str:

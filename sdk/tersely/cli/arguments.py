@@ -67,10 +67,14 @@ def parser() -> argparse.ArgumentParser:
     places.add_argument("--local", nargs="?", const="", metavar="GGUF", help=local)
     chat = "name of the model on the server (default: the first that the server lists)"
     agent.add_argument("--chat-model", metavar="NAME", help=chat)
-    strategy = "what the model sees of earlier turns: its summary, a transcript that resets, or all"
-    choices = ("summary", "reset", "transcript")
+    strategy = (
+        "what the model sees of earlier turns: its summary, a transcript that resets, all, or its response"
+    )
+    choices = ("summary", "reset", "transcript", "recon")
     agent.add_argument("--strategy", choices=choices, default="summary", help=strategy)
-    agent.add_argument("--max-turns", type=int, default=20, metavar="N", help="give up after N turns")
+    agent.add_argument(
+        "--max-turns", type=int, metavar="N", help="give up after N turns (default: 20; with recon 5)"
+    )
     lessons = "experience bank whose lessons the model may recall; made where it is missing"
     agent.add_argument("--experience", metavar="FILE", help=lessons)
     agent.add_argument("--trace", metavar="FILE", help="append every turn to FILE as JSON lines")

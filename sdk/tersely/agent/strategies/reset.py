@@ -14,6 +14,8 @@ from tersely.memory.memory import AgentMemory
 
 MEMORY_LIMIT = 8000
 """Tokens of the context, unless a memory is given."""
+STRICT_SUMMARIES = 7
+"""Resets (S) in strict mode, unless a memory is given. The notes on SUPO give no number."""
 
 
 def start(question: str, setup: Setup) -> EpisodeState:
@@ -22,7 +24,12 @@ def start(question: str, setup: Setup) -> EpisodeState:
     first = first_prompt(question)
     if setup.memory is None:
         memory = AgentMemory(
-            first, limit=MEMORY_LIMIT, compress_over=setup.result_tokens, compressor=setup.compressor
+            first,
+            limit=MEMORY_LIMIT,
+            max_summaries=STRICT_SUMMARIES if setup.strict else None,
+            compress_over=setup.result_tokens,
+            compressor=setup.compressor,
+            replay=not setup.strict,
         )
     else:
         memory = setup.memory(first)
@@ -48,6 +55,8 @@ class ResetStrategy:
 
     def step(self, state: EpisodeState, reply: Reply | ChatError, tools: Sequence[Tool]) -> EpisodeState:
         """The next turn, or, in a full context, the reset with the reply as its notes."""
+        if state.transcript.is_full and self.turns.setup.strict:
+            return self._reset_strictly(state, reply)
         if state.transcript.is_full:
             text = "" if isinstance(reply, ChatError) else reply.text
             transcript = self.turns.journal.reset_with_reply(state.transcript, text)
@@ -57,6 +66,18 @@ class ResetStrategy:
         if is_turn and after.outcome is None and after.transcript.ending == "overlong":
             return replace(after, outcome="overlong", reason="the memory allows no further step")
         return after
+
+    def _reset_strictly(self, state: EpisodeState, reply: Reply | ChatError) -> EpisodeState:
+        """The reset with the reply as it is: one that would have to be shortened ends the episode."""
+        if isinstance(reply, ChatError):
+            return state.fail(str(reply), "server")
+        journal, summary = self.turns.journal, reply.text.strip()
+        if not summary:
+            return state.fail(f"{self.turns.setup.model_name} wrote no notes", "malformed")
+        tokens, most = journal.resetter.count(summary), journal.settings.summary_limit
+        if tokens > most:
+            return state.fail(f"the notes have {tokens} tokens, and {most} are allowed", "overlong")
+        return replace(state, transcript=journal.reset(state.transcript, summary))
 
     def settle(self, state: EpisodeState) -> EpisodeState:
         """The state; overlong, where the context is full and may not be reset again."""

@@ -21,6 +21,8 @@ class Setup:
     """Tokens of a tool result above which it is compressed."""
     memory: Callable[[list[Message]], AgentMemory] | None = None
     """Makes the memory that an episode starts from, for the strategy "reset"."""
+    strict: bool = False
+    """Whether a turn is what the model wrote, or the end; see `Agent`."""
 
     @property
     def shortener(self) -> Shortener:

@@ -36,19 +36,22 @@ class SummaryStrategy:
 
     def step(self, state: EpisodeState, reply: Reply | ChatError, tools: Sequence[Tool]) -> EpisodeState:
         """The turn that the reply describes. A reply that cannot be read is corrected once; after that a
-        fallback takes the turn."""
+        fallback takes the turn. In strict mode it ends the episode."""
         if isinstance(reply, ChatError):
-            return state.fail(str(reply))
+            return state.fail(str(reply), "server")
         source = _join(state.summary, state.result)
         try:
             turn = parse_turn(reply.text, tools, needs_summary=bool(source))
         except MalformedError as error:
+            if self.setup.strict:
+                return state.fail(str(error), "malformed")
             if state.retry:
                 return self._fall_back(state, reply.text, str(error), tools)
             return replace(state, retry=_correction(reply.text, error))
         score = quality(turn.summary, source, state.question, turn.level).total if source else None
         facts = {"level": turn.level.number, "quality": score, "retried": bool(state.retry)}
-        after = replace(state, summary=self._bound(turn.summary, state.question), reason=None)
+        summary = turn.summary if self.setup.strict else self._bound(turn.summary, state.question)
+        after = replace(state, summary=summary, reason=None)
         return self._act(after, turn.call, **facts)
 
     def settle(self, state: EpisodeState) -> EpisodeState:
@@ -88,7 +91,7 @@ class SummaryStrategy:
                 call = self._answer_from(summary or source, state.question, tools[-1])
             else:
                 reason = f"{after.reason}, and nothing was found to answer from"
-                return replace(after.with_turn(**facts), outcome="failed", reason=reason)
+                return after.with_turn(**facts).end(reason, "malformed")
         return self._act(after, call, **facts)
 
     def _summarise(self, source: str, question: str) -> tuple[str, Level, float | None]:
@@ -109,14 +112,16 @@ class SummaryStrategy:
 
     def _act(self, state: EpisodeState, call: Call, **facts: Any) -> EpisodeState:
         """Run the tool. The turn's summary stands in the state."""
-        result, error = run_tool(call.tool, call.arguments)
-        tokens = self.setup.compressor.count_tokens(result)
+        result = run_tool(call.tool, call.arguments)
+        tokens = self.setup.compressor.count_tokens(result.text)
         facts |= {"summary": state.summary, "result_tokens": tokens}
-        state = state.with_turn(call.tool.name, call.arguments, error, **facts)
-        if call.tool.name == "finish" and error is None:
+        state = state.with_turn(call.tool.name, call.arguments, result.error, **facts)
+        if result.is_broken and self.setup.strict:
+            return state.end(f"the tool {call.tool.name} broke: {result.error}", "environment")
+        if call.tool.name == "finish" and result.error is None:
             return state.finish(call.arguments)
         query = f"{' '.join(call.arguments.values())} {state.question}"
-        message = {"role": "tool", "content": result}
+        message = {"role": "tool", "content": result.text}
         short, originals = self.setup.shortener.shorten(message, self.setup.result_tokens, query)
         return replace(state, result=short["content"], originals={**state.originals, **dict(originals)})
 

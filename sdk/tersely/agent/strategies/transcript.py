@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tersely.agent.calls import read_call, run_tool, with_ids
+from tersely.agent.calls import Result, read_call, run_tool, with_ids
 from tersely.agent.episode import EpisodeState, Request
 from tersely.agent.strategies.setup import Setup
 from tersely.agent.tools import Tool
@@ -49,16 +49,18 @@ class TranscriptStrategy:
         return Request(messages, {"tools": schemas, "tool_choice": "auto"})
 
     def step(self, state: EpisodeState, reply: Reply | ChatError, tools: Sequence[Tool]) -> EpisodeState:
-        """The answer, or the calls of the reply and their results. An empty reply gets one reminder."""
+        """The answer, or the calls of the reply and their results. An empty reply gets one reminder, but not
+        in strict mode."""
         if isinstance(reply, ChatError):
-            return state.fail(str(reply))
+            return state.fail(str(reply), "server")
         if reply.tool_calls:
             return self._call_tools(state, reply, tools)
         answer = remove_thoughts(reply.text)
         if answer:
             return self._answer(state, reply.text, answer)
-        if state.retry:
-            return state.fail(f"{self.setup.model_name} twice said nothing")
+        if state.retry or self.setup.strict:
+            often = " twice" if state.retry else ""
+            return state.fail(f"{self.setup.model_name}{often} said nothing", "malformed")
         return replace(state, retry=(REMINDER,))
 
     def settle(self, state: EpisodeState) -> EpisodeState:
@@ -87,13 +89,15 @@ class TranscriptStrategy:
         final: Mapping[str, str] | None = None
         for call in calls:
             tool, arguments, complaint = read_call(call, tools)
-            result, error = (complaint, complaint) if tool is None else run_tool(tool, arguments)
-            if call.name == "finish" and error is None:
+            result = Result(complaint, complaint) if tool is None else run_tool(tool, arguments)
+            if call.name == "finish" and result.error is None:
                 final = arguments
-            message = {"role": "tool", "tool_call_id": call.id, "content": result}
+            message = {"role": "tool", "tool_call_id": call.id, "content": result.text}
             state = replace(state, transcript=self.journal.append(state.transcript, message))
-            tokens = self.setup.compressor.count_tokens(result)
-            state = state.with_turn(call.name, arguments, error, turn=turn, result_tokens=tokens)
+            tokens = self.setup.compressor.count_tokens(result.text)
+            state = state.with_turn(call.name, arguments, result.error, turn=turn, result_tokens=tokens)
+            if result.is_broken and self.setup.strict:
+                return state.end(f"the tool {call.name} broke: {result.error}", "environment")
         if final is None:
             return state
         return replace(state, transcript=self.journal.finish(state.transcript)).finish(final)

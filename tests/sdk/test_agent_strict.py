@@ -1,0 +1,182 @@
+"""Strict mode: a turn is what the model wrote, or the end of the episode, with a name for each end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tersely.agent import OUTCOMES, Agent, FolderIndex, Tool, search_tools
+from tersely.agent.strategies import StrategyName
+from tersely.chat import ChatError, Reply, ScriptedChat
+from tersely.chat.protocol import remove_thoughts
+from tersely.memory import AgentMemory
+from tests.sdk.agents import (
+    COMPRESSOR,
+    FINISH,
+    FOUND,
+    QUESTION,
+    SEARCH,
+    call_tag,
+    make_agent,
+    requests_of,
+    tagged,
+    tool_calls,
+)
+
+
+def break_down(_: Mapping[str, str]) -> str:
+    raise OSError("the disk is gone")
+
+
+BROKEN = Tool("search", "is out of order", {"query": "what to look for"}, break_down)
+FULL = tool_calls(("open_page", {"docid": "long.md"}))
+
+
+def make_long(folder: Path) -> None:
+    (folder / "long.md").write_text(" ".join(f"Key number {i} is of brass." for i in range(300)))
+
+
+def small_memory(first: list[Any], **limits: Any) -> AgentMemory:
+    return AgentMemory(first, limit=600, replay=False, compressor=COMPRESSOR, **limits)
+
+
+def test_a_turn_that_cannot_be_read_is_not_corrected(folder: Path) -> None:
+    agent = make_agent(folder, tagged(SEARCH), "Ada has it.", strict=True)
+    state = agent.run(QUESTION)
+    assert (state.outcome, state.answer, state.turns) == ("malformed", "", 2)
+    assert len(requests_of(agent)) == 2, "one generation to a turn"
+
+
+def test_a_long_summary_stays_as_it_is(folder: Path) -> None:
+    long = "The spare key of the lighthouse is with Ada. " * 200
+    agent = make_agent(folder, tagged(SEARCH), tagged(SEARCH, long, 5), tagged(FINISH, FOUND), strict=True)
+    agent.run(QUESTION)
+    assert long.strip() in requests_of(agent)[2][0][1]["content"]
+
+
+@pytest.mark.parametrize("strategy", ["transcript", "reset"])
+def test_silence_is_not_reminded(folder: Path, strategy: StrategyName) -> None:
+    agent = make_agent(folder, "<think>Hm.</think>", strategy=strategy, strict=True)
+    state = agent.run(QUESTION)
+    assert (state.outcome, state.reason) == ("malformed", "scripted said nothing")
+    assert len(requests_of(agent)) == 1
+
+
+@pytest.mark.parametrize(
+    ("strategy", "reply"),
+    [
+        ("summary", tagged(SEARCH)),
+        ("transcript", tool_calls(("search", {"query": "key"}))),
+        ("reset", tool_calls(("search", {"query": "key"}))),
+        ("recon", "<search>key</search>"),
+    ],
+)
+def test_a_broken_tool_and_a_broken_server_are_not_the_models_fault(strategy: Any, reply: Any) -> None:
+    def run(*script: Any, **options: Any) -> Any:
+        agent = Agent(ScriptedChat(script), [BROKEN], strategy=strategy, compressor=COMPRESSOR, **options)
+        return agent.run(QUESTION)
+
+    broken = run(reply, strict=True)
+    assert (broken.outcome, broken.reason) == (
+        "environment",
+        "the tool search broke: OSError: the disk is gone",
+    )
+    assert broken.trace[-1].error == "OSError: the disk is gone"
+    assert run(reply, ChatError("it is down"), strict=True).outcome == "environment"
+    for strict in (False, True):
+        state = run(ChatError("it is down"), strict=strict)
+        assert (state.outcome, state.reason) == ("server", "it is down")
+    assert run(reply, ChatError("it is down")).outcome == "server", "users may try another way"
+
+
+def test_wrong_arguments_are_the_models_own_and_go_on(folder: Path) -> None:
+    wrong = tool_calls(("search", {"query": "key", "topk": "many"}))
+    script = [wrong, tool_calls(("finish", {"answer": "Ada"}))]
+    state = make_agent(folder, *script, strategy="transcript", strict=True).run(QUESTION)
+    assert (state.outcome, state.trace[0].error) == ("answered", "topk is a whole number")
+
+
+def test_a_reset_drops_the_pair_that_did_not_fit(folder: Path) -> None:
+    """SUPO: the next state is the first prompt and the summary, word for word."""
+    make_long(folder)
+    notes = "  Looked at keys. <think>None</think> is the spare one."
+    agent = make_agent(
+        folder,
+        FULL,
+        notes,
+        tool_calls(("finish", {"answer": "Ada"})),
+        strategy="reset",
+        memory=small_memory,
+        strict=True,
+    )
+    state = agent.run(QUESTION)
+    assert (state.outcome, state.transcript.resets) == ("answered", 1)
+    last = requests_of(agent)[-1][0]
+    assert [m["role"] for m in last] == ["system", "user"]
+    assert notes.strip() in last[1]["content"]
+    assert last[1]["content"].startswith(QUESTION)
+
+
+def test_the_episodes_own_memory_is_supos(folder: Path) -> None:
+    (folder / "long.md").write_text("Key number one is of brass. " * 3000)
+    agent = make_agent(
+        folder, *[FULL, "Nothing yet."] * 30, strategy="reset", strict=True, result_tokens=10**6, max_turns=99
+    )
+    state = agent.run(QUESTION)
+    assert (state.outcome, state.transcript.resets) == ("overlong", 7)
+    assert len(requests_of(agent)) == 15, "each pair is dropped, so eight do not fit and seven are summarised"
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [("", "malformed"), ("too many words " * 80, "overlong"), (ChatError("it is down"), "server")],
+)
+def test_notes_that_cannot_stay_as_they_are_end_the_episode(folder: Path, reply: Any, outcome: str) -> None:
+    make_long(folder)
+    agent = make_agent(folder, FULL, reply, strategy="reset", memory=small_memory, strict=True)
+    state = agent.run(QUESTION)
+    assert (state.outcome, state.transcript.resets) == (outcome, 0)
+    assert state.reason
+
+
+_PIECES = st.sampled_from(
+    [
+        *("<think>a</think>", "<summary_level>1</summary_level>", "<summary>b</summary>", SEARCH, FINISH),
+        *("<search>key</search>", "<answer>Ada</answer>", "<search>", "</answer>", "text", "\n"),
+        *(tagged(SEARCH, FOUND), tagged(FINISH, FOUND), tagged(call_tag("fly"))),
+    ]
+)
+_REPLIES = st.one_of(
+    st.lists(_PIECES, max_size=5).map(lambda pieces: Reply("".join(pieces))),
+    st.just(tool_calls(("search", {"query": "key"}))),
+    st.just(tool_calls(("search", "{"), ("finish", {}))),
+    st.just(ChatError("it is down")),
+)
+
+
+@given(
+    strategy=st.sampled_from(["summary", "transcript", "reset", "recon"]),
+    script=st.lists(_REPLIES, min_size=1),
+)
+def test_each_turn_asks_once_and_every_end_has_a_name(
+    tmp_path_factory: pytest.TempPathFactory, strategy: StrategyName, script: list[Any]
+) -> None:
+    folder = tmp_path_factory.getbasetemp() / "strict"
+    folder.mkdir(exist_ok=True)
+    (folder / "keys.md").write_text("The spare key is with Ada.")
+    model, tools = ScriptedChat(iter([*script, *[""] * 5])), search_tools(FolderIndex(folder))
+    agent = Agent(model, tools, strategy=strategy, max_turns=4, compressor=COMPRESSOR, strict=True)
+    state = agent.run(QUESTION)
+    assert state.outcome in OUTCOMES
+    assert len(model.requests) == state.turns <= 4
+    said = [text for reply in script if isinstance(reply, Reply) for text in _readings(reply)]
+    assert not state.answer or any(state.answer in text for text in said), "nobody answers for the model"
+
+
+def _readings(reply: Reply) -> tuple[str, str]:
+    return reply.text, remove_thoughts(reply.text)
