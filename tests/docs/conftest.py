@@ -26,7 +26,8 @@ FEWEST = 19
 LESSON = """EXPERIENCE 1:
 TITLE: Compare two sources
 DESCRIPTION: When a question asks for a year.
-CONTENT: Leaflets repeat old mistakes. Look the year up in the archive as well."""
+CONTENT: Leaflets repeat old mistakes. Look the year up in the archive as well.
+OUTCOME: success"""
 
 
 @pytest.fixture

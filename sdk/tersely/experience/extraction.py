@@ -33,11 +33,17 @@ TRIES = 2
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _FIELDS = ("TITLE", "DESCRIPTION", "CONTENT")
 _HEAD = re.compile(r"^[ \t]*\**EXPERIENCE\s+\d+\s*:?\**[ \t]*$", re.MULTILINE | re.IGNORECASE)
-_FIELD = re.compile(rf"^[ \t]*\**({'|'.join(_FIELDS)})\**[ \t]*:\**[ \t]*", re.MULTILINE)
 
-_OUTCOMES = {True: "seen in a success", False: "seen in failures only"}
+_ASK_OUTCOME = (
+    "OUTCOME: success if the lesson comes from what a successful attempt did, failure if it comes from what "
+    "went wrong in another one"
+)
+_OUTCOME = re.compile(r"\W*(success|failure)\b", re.IGNORECASE)
+_OUTCOMES = {True: "from a success", False: "from a failure"}
 
 T = TypeVar("T")
+Lesson = tuple[str, str, str, bool | None]
+"""Title, description, content, and whether it comes from a success; None where the model was not asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,9 @@ class Attempt:
 
 def condense(model: ChatModel, problem: str, attempt: Attempt) -> dict[str, Any]:
     """Condense an attempt to {"plan", "steps", "takeaways"} (equation 7).
+
+    The model is asked for steps with "intent", "tool", "query_strategy", "url_selection_strategy",
+    "extraction_focus", "observation" and "key_information_extracted"; whatever keys it gives stay.
 
     If an attempt is longer than `LOG_TOKENS`, the bundled model selects the sentences that the problem needs,
     and the chat model reads those.
@@ -82,6 +91,9 @@ def extract(
 ) -> list[Experience]:
     """Extract one to five experiences from successful and failed attempts at a problem (equation 8).
 
+    If some attempts succeeded and others failed, the model says for each experience which of the two it comes
+    from. Otherwise the outcome of all attempts is that of the experiences.
+
     Args:
         model: compares the attempts and writes the experiences.
         problem: what was attempted.
@@ -101,13 +113,18 @@ def extract(
         parts.append(f"ATTEMPT {number} ({'SUCCESS' if attempt.success else 'FAILURE'}):\n{condensed}")
         if expected is not None and not attempt.success:
             parts.append(f"EXPECTED: {expected}")
-    prompt = load_prompt("experience_group").render(problem=problem, attempts="\n\n".join(parts))
-    lessons = _ask(model, prompt, _parse_lessons)
-    success = any(a.success for a in attempts)
+    outcomes = {attempt.success for attempt in attempts}
+    is_mixed = len(outcomes) > 1
+    prompt = load_prompt("experience_group").render(
+        problem=problem, attempts="\n\n".join(parts), outcome=f"\n{_ASK_OUTCOME}" if is_mixed else ""
+    )
+    lessons = _ask(model, prompt, lambda text: _parse_lessons(text, is_mixed))
     origin = Origin(run=run, model=model.name)
     return [
-        Experience(title, description, content, problem, success, origin)
-        for title, description, content in lessons
+        Experience(
+            title, description, content, problem, True in outcomes if success is None else success, origin
+        )
+        for title, description, content, success in lessons
     ]
 
 
@@ -163,19 +180,26 @@ def _parse_condensed(text: str) -> dict[str, Any]:
     return {name: condensed[name] for name in ("plan", "steps", "takeaways")}
 
 
-def _parse_lessons(text: str) -> list[tuple[str, str, str]]:
-    """Title, description and content of each lesson. Raises ValueError with the problem, for the model."""
+def _parse_lessons(text: str, is_mixed: bool) -> list[Lesson]:
+    """The lessons of an answer. Raises ValueError with the problem, for the model."""
     blocks = _HEAD.split(text)[1:]
     if not blocks:
         raise ValueError('there is no line "EXPERIENCE 1:"')
     if len(blocks) > MOST_EXPERIENCES:
         raise ValueError(f"there are {len(blocks)} experiences, and {MOST_EXPERIENCES} are the most")
-    return [_parse_lesson(block, number) for number, block in enumerate(blocks, 1)]
+    return [_parse_lesson(block, number, is_mixed) for number, block in enumerate(blocks, 1)]
 
 
-def _parse_lesson(block: str, number: int) -> tuple[str, str, str]:
-    parts = _FIELD.split(block)
+def _parse_lesson(block: str, number: int, is_mixed: bool) -> Lesson:
+    fields = [*_FIELDS, "OUTCOME"] if is_mixed else _FIELDS
+    parts = re.split(rf"^[ \t]*\**({'|'.join(fields)})\**[ \t]*:\**[ \t]*", block, flags=re.MULTILINE)
     names, values = parts[1::2], [v.strip() for v in parts[2::2]]
-    if tuple(names) != _FIELDS or not all(values):
-        raise ValueError(f"experience {number} lacks one of {', '.join(_FIELDS)}, or their order is another")
-    return values[0], values[1], values[2]
+    if names != list(fields) or not all(values):
+        raise ValueError(f"experience {number} lacks one of {', '.join(fields)}, or their order is another")
+    title, description, content, *outcome = values
+    if not outcome:
+        return title, description, content, None
+    word = _OUTCOME.match(outcome[0])
+    if word is None:
+        raise ValueError(f"the OUTCOME of experience {number} is neither success nor failure")
+    return title, description, content, word[1].lower() == "success"

@@ -60,7 +60,7 @@ class Experience:
     problem: str
     """The problem that was being solved."""
     success: bool
-    """Whether any of the attempts behind it succeeded."""
+    """Whether it comes from what succeeded; False for a lesson of what went wrong."""
     origin: Origin = field(default_factory=Origin)
     uses: int = 0
     """How often its use was recorded."""
