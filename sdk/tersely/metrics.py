@@ -50,10 +50,22 @@ def contains_answer(text: str, answers: Sequence[str]) -> bool:
     return any(_occurs(normalize_answer(answer), haystack) for answer in answers)
 
 
+def contains_string(text: str, answers: Sequence[str]) -> bool:
+    """Whether a normalised answer is a substring of the normalised text, inside a word too.
+
+    The plain rule of EFFCOMP, for its Acc (section 2) and its labels (section 3.1): "1998" contains "9".
+    "yes", "no", "noanswer" and empty answers never count.
+    """
+    haystack = normalize_answer(text)
+    needles = {normalize_answer(answer) for answer in answers} - WITHOUT_ANSWER_STRING
+    return any(needle in haystack for needle in needles)
+
+
 def is_correct(prediction: str, answers: Sequence[str]) -> bool:
-    """Acc of EFFCOMP: whether the prediction contains an answer, or equals a "yes", "no" or "noanswer"."""
+    """Acc of EFFCOMP (section 2): whether the prediction contains an answer as a string, or equals a "yes",
+    "no" or "noanswer"."""
     exact = [a for a in answers if normalize_answer(a) in WITHOUT_ANSWER_STRING - {""}]
-    return contains_answer(prediction, answers) or bool(exact and exact_match(prediction, exact))
+    return contains_string(prediction, answers) or bool(exact and exact_match(prediction, exact))
 
 
 def count_covered(wanted: Range, kept: Sequence[Range]) -> int:

@@ -63,6 +63,26 @@ def test_an_answer_is_contained_as_whole_words(text: str, answers: list[str], co
     assert metrics.contains_answer(text, answers) is contained
 
 
+@pytest.mark.parametrize(
+    ("prediction", "answers", "correct"),
+    [
+        ("It opened in 1998.", ["9"], True),  # a string is enough, also a short one inside a word
+        ("a cathedral", ["cat"], True),
+        ("The Red Fox!", ["red fox"], True),
+        ("red", ["red fox"], False),
+        ("Yes.", ["yes"], True),
+        ("Yes, they are.", ["yes"], False),  # these three must be the whole answer
+        ("nothing", ["no"], False),
+        ("no", ["no", "none at all"], True),
+        ("anything", ["the"], False),  # nothing is left of it
+        ("", ["noanswer"], False),
+        ("NoAnswer", ["noanswer"], True),
+    ],
+)
+def test_acc_is_that_of_effcomp(prediction: str, answers: list[str], correct: bool) -> None:
+    assert metrics.is_correct(prediction, answers) is correct
+
+
 def test_coverage_counts_code_points() -> None:
     assert metrics.count_covered((10, 20), [(0, 12), (15, 17), (30, 40)]) == 4
     assert metrics.count_covered((10, 20), []) == 0
