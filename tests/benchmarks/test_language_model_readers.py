@@ -30,7 +30,7 @@ FACTS = [
 
 @pytest.fixture(scope="module")
 def small() -> Reader:
-    return CausalReader(SMALL)
+    return CausalReader(SMALL, "examples")
 
 
 def test_a_language_model_answers_from_the_context(small: Reader) -> None:
@@ -83,6 +83,6 @@ def test_a_language_model_answers_behind_a_server(small: Reader) -> None:
 
     with serving() as serve:
         server = serve(answer_with(respond))
-        answers = ServerReader(server.url, "smollm2").answer(FACTS[:2])
+        answers = ServerReader(server.url, "smollm2", "examples").answer(FACTS[:2])
     assert is_correct(answers[0] or "", ["Paris"])
     assert is_correct(answers[1] or "", ["1871"])

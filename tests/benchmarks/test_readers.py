@@ -70,6 +70,17 @@ def test_the_answer_is_the_take_first_line() -> None:
     assert take_first_line("  ") == ""
 
 
+def test_the_template_of_effcomp_is_that_of_its_appendix() -> None:
+    asked = Prompt("Who founded {Orvelle}?", "Ada Penrose did.").render("effcomp")
+    assert asked.splitlines() == [
+        "You are an expert in Question Answering. Your job is to answer questions in 1 to 5 words based on "
+        "the given context.",
+        "Question: Who founded {Orvelle}?",
+        "Context: Ada Penrose did.",
+        "Answer:",
+    ]
+
+
 @pytest.fixture
 def serve() -> Iterator[Serve]:
     with serving() as start:
@@ -89,19 +100,31 @@ def test_a_server_gets_all_prompts_at_once_and_answers_in_order(serve: Serve) ->
     assert "Question: q" in bodies[0]["messages"][-1]["content"]
 
 
+def test_a_server_is_asked_with_the_template_of_effcomp_in_one_message(serve: Serve) -> None:
+    server = serve(answer_with(lambda _: (200, "Ada Penrose")))
+    asked, shown = (open_reader(f"openai:{server.url}#policy", t) for t in ("effcomp", "examples"))
+    prompt = Prompt("Who founded Orvelle?", "Ada Penrose did.")
+    assert asked.answer([prompt]) == ["Ada Penrose"]
+    ((body, _),) = server.requests
+    assert body["messages"] == [{"role": "user", "content": prompt.render("effcomp")}]
+    assert asked.name != shown.name  # their answers are cached apart
+
+
 def test_a_failing_server_is_tried_again_and_then_gives_no_answer(
     serve: Serve,
 ) -> None:
     codes = iter([503, 200])
     flaky = serve(answer_with(lambda _: (next(codes), "fine")))
-    assert ServerReader(flaky.url, "m", retries=1).answer([Prompt("q", "c")]) == ["fine"]
+    assert ServerReader(flaky.url, "m", "examples", retries=1).answer([Prompt("q", "c")]) == ["fine"]
     down = serve(answer_with(lambda _: (503, "")))
-    assert ServerReader(down.url, "m", retries=1).answer([Prompt("q", "c")]) == [None]
+    assert ServerReader(down.url, "m", "examples", retries=1).answer([Prompt("q", "c")]) == [None]
     assert len(down.requests) == 2
-    assert ServerReader("http://127.0.0.1:9/v1", "m", retries=0).answer([Prompt("q", "c")]) == [None]
+    assert ServerReader("http://127.0.0.1:9/v1", "m", "examples", retries=0).answer([Prompt("q", "c")]) == [
+        None
+    ]
     for body in (b"<html>busy</html>", b'{"choices": [', b'"no"', b'{"error": "busy"}', b'{"choices": []}'):
         server = serve(lambda _, body=body: (200, body))
-        assert ServerReader(server.url, "m", retries=0).answer([Prompt("q", "c")]) == [None]
+        assert ServerReader(server.url, "m", "examples", retries=0).answer([Prompt("q", "c")]) == [None]
 
 
 def test_the_span_reader_of_this_repository_answers() -> None:

@@ -3,6 +3,9 @@
 #
 #   training/runs/phase2_vllm.sh RUN RUN2 [MODEL]
 #
+# The reader is asked as in EFFCOMP's appendix B.4 and writes at most 10 tokens, greedily. The paper loads it with
+# nf4 weights and cuts prompts at 2,048 tokens; here it has its own precision and reads whole prompts.
+#
 # RUN is a finished Phase I run, RUN2 a new folder; MODEL is what `vllm serve` takes. Needs vLLM, which brings a
 # torch of its own, in the environment VLLM (a folder; by default the one that is active).
 set -euo pipefail

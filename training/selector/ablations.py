@@ -17,7 +17,7 @@ from typing import get_args
 from benchmarks.shared.readers import CachedReader, Reader, open_reader
 from training.run import Run
 from training.selector.bandit import Phase2Config, load_phase2_config
-from training.selector.phase2 import train_phase2
+from training.selector.phase2 import add_prompt_option, train_phase2
 from training.selector.questions import Questions, draw_questions, load_questions
 from training.selector_model.batching import WindowBuilder
 from training.selector_model.groups import Part, read_groups
@@ -57,6 +57,7 @@ def main() -> None:
     parser.add_argument("--config", type=Path, required=True)
     parser.add_argument("--start-from", type=Path, required=True, help="run folder of Phase I")
     parser.add_argument("--reader", required=True, help="as for training.selector.phase2")
+    add_prompt_option(parser)
     parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--validation", type=int, default=300)
     parser.add_argument("--epochs", type=int, default=2)
@@ -64,7 +65,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     config = replace(load_phase2_config(args.config), epochs=args.epochs)
-    reader = CachedReader(open_reader(args.reader))
+    reader = CachedReader(open_reader(args.reader, args.prompt))
     file = args.out / "questions.json"
     if not file.exists():
         drawn = draw_few(config, args.start_from, reader, train=args.questions, validation=args.validation)

@@ -16,7 +16,7 @@ from typing import Any, get_args
 import torch
 from transformers import AutoTokenizer
 
-from benchmarks.shared.readers import CachedReader, Reader, open_reader
+from benchmarks.shared.readers import CachedReader, Reader, Template, open_reader
 from training.checkpoint import resume, save_checkpoint
 from training.optimisation import keep_freed_memory
 from training.run import Run, read_runs
@@ -115,6 +115,17 @@ def _describe(config: Phase2Config, run: Run, reader: Reader, questions: int) ->
     }
 
 
+def add_prompt_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--prompt`, which every program with a reader takes."""
+    parser.add_argument(
+        "--prompt",
+        choices=get_args(Template),
+        default="effcomp",
+        help="how a language model is asked: as in EFFCOMP's appendix B.4, or with worked examples, which a "
+        "small model needs",
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.selector.phase2", description=__doc__)
     parser.add_argument("--config", type=Path, required=True)
@@ -122,9 +133,10 @@ def main() -> None:
     parser.add_argument(
         "--reader", required=True, help="extractive:FOLDER, causal:FOLDER or openai:URL#MODEL"
     )
+    add_prompt_option(parser)
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
-    reader = CachedReader(open_reader(args.reader))
+    reader = CachedReader(open_reader(args.reader, args.prompt))
     train_phase2(load_phase2_config(args.config), args.start_from, reader, args.out)
 
 

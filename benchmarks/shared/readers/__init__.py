@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.shared.readers.cached import CachedReader
-from benchmarks.shared.readers.protocol import Prompt, Reader
+from benchmarks.shared.readers.protocol import Prompt, Reader, Template
 from tersely.errors import InvalidInputError
 
-__all__ = ["CachedReader", "Prompt", "Reader", "open_reader"]
+__all__ = ["CachedReader", "Prompt", "Reader", "Template", "open_reader"]
 
 
-def open_reader(spec: str) -> Reader:
-    """The reader that `spec` names.
+def open_reader(spec: str, template: Template = "examples") -> Reader:
+    """The reader that `spec` names. `template` is how it is asked, where it is a language model.
 
     `extractive:FOLDER`, `causal:FOLDER` (or a .gguf file, or a package with one) or `openai:URL#MODEL`.
     Raises InvalidInputError for anything else.
@@ -25,12 +25,12 @@ def open_reader(spec: str) -> Reader:
     if kind == "causal" and source:
         from benchmarks.shared.readers.causal import CausalReader
 
-        return CausalReader(source)
+        return CausalReader(source, template)
     url, _, model = source.partition("#")
     if kind == "openai" and url and model:
         from benchmarks.shared.readers.server import ServerReader
 
-        return ServerReader(url, model)
+        return ServerReader(url, model, template)
     raise InvalidInputError(
         f"no reader is called {spec!r}: use extractive:FOLDER, causal:FOLDER or openai:URL#MODEL"
     )

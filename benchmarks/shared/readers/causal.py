@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.shared.cache import digest
 from benchmarks.shared.precision import bf16_is_fast
-from benchmarks.shared.readers.protocol import NEW_TOKENS, Prompt, hash_prompt, take_first_line
+from benchmarks.shared.readers.protocol import NEW_TOKENS, Prompt, Template, hash_prompt, take_first_line
 from tersely.errors import InvalidInputError
 
 BATCH_TOKENS = 4096
@@ -29,10 +29,11 @@ class CausalReader:
     Prompts longer than the model's positions lose the end of their context.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, template: Template) -> None:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
+        self._template: Template = template
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
         dtype = torch.bfloat16 if bf16_is_fast(self._device) else torch.float32
         path = _locate(source)
@@ -50,12 +51,12 @@ class CausalReader:
         self._model: Any = model.to(self._device).eval()
         self._longest = int(model.config.max_position_embeddings) - NEW_TOKENS
         self._prefix = self._find_prefix()
-        """The ids with which every prompt begins: the instruction and the worked examples."""
+        """The ids with which every prompt begins: the instruction, and the worked examples."""
         self._prefix_cache: Any = None
         """The model's keys and values of the prefix, after the first call."""
         weights = digest(*map(_checksum, _list_files(path))).hex()[:6]
         precision = str(dtype).rpartition(".")[2]
-        self.name = f"causal-{path.name}-{weights}-{precision}-{hash_prompt()}"
+        self.name = f"causal-{path.name}-{weights}-{precision}-{hash_prompt(template)}"
 
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
         """One answer for each prompt, in order; a failure raises and is never None."""
@@ -74,13 +75,13 @@ class CausalReader:
         return answers
 
     def _find_prefix(self) -> list[int]:
-        rows = [self.tokenizer(Prompt("q", c).render())["input_ids"] for c in ("", "a", "1")]
+        rows = [self._tokenize(Prompt(text, text)) for text in ("", "a", "1")]
         common = takewhile(lambda ids: len(set(ids)) == 1, zip(*rows, strict=False))
         return [ids[0] for ids in common]
 
     def _encode(self, prompt: Prompt) -> list[int]:
         """Token ids of a prompt. A context that is too long loses its end."""
-        ids = self.tokenizer(prompt.render())["input_ids"]
+        ids = self._tokenize(prompt)
         if len(ids) <= self._longest:
             return ids
         context = self.tokenizer(prompt.context, add_special_tokens=False, return_offsets_mapping=True)
@@ -89,7 +90,10 @@ class CausalReader:
             raise InvalidInputError(f"the question alone is longer than {self.name} can read")
         end = context["offset_mapping"][room][0]
         cut = Prompt(prompt.question, prompt.context[:end])
-        return self.tokenizer(cut.render())["input_ids"][: self._longest]
+        return self._tokenize(cut)[: self._longest]
+
+    def _tokenize(self, prompt: Prompt) -> list[int]:
+        return self.tokenizer(prompt.render(self._template))["input_ids"]
 
     def _generate(self, ids: list[list[int]]) -> list[str]:
         """What the model writes after each prompt. The common prefix is computed once for all calls."""

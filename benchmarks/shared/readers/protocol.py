@@ -5,12 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from benchmarks.shared.cache import digest
 
+Template = Literal["effcomp", "examples"]
+"""How a language model is asked.
+
+effcomp   EFFCOMP's template (appendix B.4), word for word: for a model of the paper's size
+examples  two worked examples first: a small model repeats the question without them (training/LOG.md)
+"""
+
+EFFCOMP = (
+    "You are an expert in Question Answering. Your job is to answer questions in 1 to 5 words based on the "
+    "given context.\nQuestion: {question}\nContext: {context}\nAnswer:"
+)
+
 INSTRUCTION = "Answer the question in one to five words, from the context alone."
-"""EFFCOMP (appendix B.4) asks for an answer of this length, in other words."""
 
 EXAMPLES = (
     (
@@ -26,8 +37,7 @@ EXAMPLES = (
         "118 kilometres",
     ),
 )
-"""Contexts, questions and answers that come first. Without them a small model repeats the question
-(training/LOG.md)."""
+"""Contexts, questions and answers that come first in the template "examples"."""
 
 NEW_TOKENS = 10
 """Tokens of an answer that a language model may write, greedily (EFFCOMP, appendix B.5)."""
@@ -40,16 +50,20 @@ class Prompt:
     question: str
     context: str
 
-    def render(self) -> str:
+    def render(self, template: Template) -> str:
         """The prompt for a language model that continues a text."""
+        if template == "effcomp":
+            return EFFCOMP.format(question=self.question, context=self.context)
         shown = [
             f"{_format_question(context, question)}\nAnswer: {answer}"
             for context, question, answer in EXAMPLES
         ]
         return "\n\n".join([INSTRUCTION, *shown, f"{_format_question(self.context, self.question)}\nAnswer:"])
 
-    def messages(self) -> list[dict[str, str]]:
-        """The prompt for a chat model."""
+    def messages(self, template: Template) -> list[dict[str, str]]:
+        """The prompt for a chat model. EFFCOMP's template is one message of the user."""
+        if template == "effcomp":
+            return [{"role": "user", "content": self.render(template)}]
         turns: list[tuple[str, str]] = []
         for context, question, answer in EXAMPLES:
             turns += [("user", _format_question(context, question)), ("assistant", answer)]
@@ -62,10 +76,11 @@ def _format_question(context: str, question: str) -> str:
     return f"Context: {context}\nQuestion: {question}"
 
 
-def hash_prompt() -> str:
+def hash_prompt(template: Template) -> str:
     """A hash that changes with a language model's prompt and with the length of its answers."""
     prompt = Prompt("q", "c")
-    return digest(prompt.render(), json.dumps(prompt.messages()), str(NEW_TOKENS)).hex()[:6]
+    rendered = prompt.render(template), json.dumps(prompt.messages(template))
+    return digest(*rendered, str(NEW_TOKENS)).hex()[:6]
 
 
 class Reader(Protocol):

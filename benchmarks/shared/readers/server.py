@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from benchmarks.shared.cache import digest
-from benchmarks.shared.readers.protocol import NEW_TOKENS, Prompt, hash_prompt, take_first_line
+from benchmarks.shared.readers.protocol import NEW_TOKENS, Prompt, Template, hash_prompt, take_first_line
 from tersely.chat import ChatError, OpenAIChat
 
 CONCURRENT = 64
@@ -23,8 +23,15 @@ class ServerReader:
     """
 
     def __init__(
-        self, base_url: str, model: str, *, timeout_s: float = TIMEOUT_S, retries: int = RETRIES
+        self,
+        base_url: str,
+        model: str,
+        template: Template,
+        *,
+        timeout_s: float = TIMEOUT_S,
+        retries: int = RETRIES,
     ) -> None:
+        self._template: Template = template
         self._chat = OpenAIChat(
             model,
             base_url=base_url,
@@ -33,7 +40,7 @@ class ServerReader:
             temperature=0.0,
             max_tokens=NEW_TOKENS,
         )
-        self.name = f"server-{model}-{digest(base_url).hex()[:6]}-{hash_prompt()}"
+        self.name = f"server-{model}-{digest(base_url).hex()[:6]}-{hash_prompt(template)}"
 
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
         """One answer for each prompt, in order; None where the server failed after all retries."""
@@ -45,7 +52,8 @@ class ServerReader:
         async def answer(prompt: Prompt) -> str | None:
             async with gate:
                 try:
-                    return take_first_line((await self._chat.acomplete(prompt.messages())).text)
+                    reply = await self._chat.acomplete(prompt.messages(self._template))
+                    return take_first_line(reply.text)
                 except ChatError:
                     return None
 
