@@ -22,6 +22,21 @@ def test_each_selector_configuration_parses_and_names_known_sets(path: Path) -> 
     assert set(config.data.repeats) <= set(config.data.questions)
 
 
+def test_the_modernbert_recipe_is_that_of_the_paper() -> None:
+    c = load_config(FOLDER / "selector_modernbert.toml")
+    assert (c.base_model, c.head) == ("answerdotai/ModernBERT-base", "sen")  # sections 3 and 4.1
+    assert (c.data.labels, c.data.documents) == ("string", 30)  # section 3.1
+    assert (c.data.longest, c.max_length) == (5120, 5120)  # section 3.1, appendix B.3
+    assert c.docs_per_window >= 30  # all documents of a question in one input
+    assert (c.train.learning_rate, c.train.epochs, c.train.weight_decay) == (2e-5, 2, 0.01)  # B.2
+    assert c.train.batch_questions == 4  # B.2
+    assert c.train.batch_tokens >= 4 * 5120  # which no batch of four exceeds
+    assert (c.train.keep_weight, c.train.rank_weight, c.train.relevance_weight) == (1, 0, 0)  # one loss
+    assert c.train.best == "loss"  # B.2
+    assert (c.data.unanswerable, c.data.untitled, c.data.evidence, c.data.composed) == (0, 0, 0, 0)
+    assert not c.data.repeats
+
+
 def test_the_defaults_of_phase2_are_the_values_of_the_paper() -> None:
     c = load_phase2_config(FOLDER / "phase2_modernbert.toml")
     assert (c.alpha, c.group, c.epsilon, c.entropy_weight, c.epochs) == (0.95, 8, 0.2, 0.1, 3)
@@ -49,6 +64,16 @@ def test_an_unknown_key_is_named(tmp_path: Path, key: str) -> None:
     path.write_text(text.replace(f"\n{right} =", f"\n{key} =", 1))
     with pytest.raises(ValueError, match=f"unknown key '{key}'"):
         load_config(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"), [('head = "sen"', "head"), ('labels = "string"', "labels"), ('best = "loss"', "best")]
+)
+def test_a_choice_that_does_not_exist_is_named(tmp_path: Path, line: str, wrong: str) -> None:
+    text = (FOLDER / "selector_modernbert.toml").read_text(encoding="utf-8")
+    (tmp_path / "bad.toml").write_text(text.replace(line, f'{wrong} = "other"'))
+    with pytest.raises(ValueError, match=f"{wrong} is 'other', not one of"):
+        load_config(tmp_path / "bad.toml")
 
 
 def test_a_missing_section_is_named(tmp_path: Path) -> None:

@@ -84,15 +84,17 @@ def _dequantised(values: dict[str, NDArray[Any]], name: str) -> NDArray[np.float
 
 
 def _find_scale(producers: dict[str, Any], values: dict[str, NDArray[Any]], output: str) -> float:
-    """The number that a head multiplies its cosine by: logit = head + factor * cosine."""
+    """The number that a head multiplies its cosine by: logit = head + factor * cosine. 0 for a head without
+    a cosine."""
     products = [producers[name] for name in producers[output].input if name in producers]
-    return next(
+    factors = (
         float(values[name])
         for node in products
         if node.op_type == "Mul"
         for name in node.input
-        if name in values
+        if name in values and not values[name].ndim
     )
+    return next(factors, 0.0)
 
 
 def main() -> None:

@@ -61,18 +61,23 @@ def train(config: SelectorConfig, run: Run, *, start_from: Path | None = None) -
     layout = Layout(Tokenizer.from_str(tokenizer.backend_tokenizer.to_str()), layout_config)
     groups, heldout = (read_groups(run.folder, part) for part in ("train", "heldout"))
     random.Random(config.seed).shuffle(heldout)
-    orders = [draw_order(groups, config.data, config.seed, e) for e in range(config.train.epochs)]
+    data = config.data
+    builder, validation = (WindowBuilder(layout, rows, data.labels) for rows in (groups, heldout))
+    taught = [i for i, group in enumerate(groups) if builder.teaches(group, data.longest)]
+    if not taught:
+        raise ValueError("no question is left to train on: look at labels and longest in [data]")
+    orders = [draw_order(groups, taught, data, config.seed, e) for e in range(config.train.epochs)]
     model.to(accelerator.device)
-    trainer = Trainer(accelerator, model, config, WindowBuilder(layout, groups), orders, run)
-    validation = WindowBuilder(layout, heldout)
+    trainer = Trainer(accelerator, model, config, builder, orders, run)
     save_weights = partial(save_trained, model, tokenizer, layout_config)
     trainer.resume()
     while trainer.epoch < len(orders) and not trainer.is_over:
         trainer.train_epoch()
         if accelerator.is_main_process:
-            metrics = validate(model, validation, PART_TOKENS[device])
-            score = compute_selection_score(metrics)
-            run.record_validation(score, save_weights, epoch=trainer.epoch + 1, validation=metrics)
+            done = validate(model, validation, PART_TOKENS[device], data.longest)
+            score = compute_selection_score(done, config.train.best)
+            facts = {"validation": done.metrics, "loss": done.loss}
+            run.record_validation(score, save_weights, epoch=trainer.epoch + 1, **facts)
         accelerator.wait_for_everyone()
         trainer.start_next_epoch()
     file = run.final / "validation.json"
@@ -141,6 +146,7 @@ class Trainer:
             epoch=self.epoch,
             start=self.place,
             max_tokens=c.batch_tokens,
+            max_groups=c.batch_questions,
         )
         for chunk in _split_by_process(batches, self.accelerator.num_processes):
             share = self._compute_share(total)

@@ -3,41 +3,62 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from tersely.selector.layout import Window, batches
 from training.run import show_progress
+from training.selector.losses import balanced_bce
 from training.selector_model.batching import Item, WindowBuilder, make_batch
+from training.selector_model.config import Choice
 from training.selector_model.groups import Group
 from training.selector_model.model import SelectorModel, compute_logits
 from training.selector_model.scores import GroupScores, Metrics, summarise
 
 
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What a model does with held-out groups."""
+
+    metrics: Metrics
+    """Of all groups, their sentences ranked by the keep logit alone."""
+    loss: float
+    """Balanced cross-entropy, mean over the groups that Phase I could learn from; nan where there is none."""
+
+
 @torch.no_grad()
-def validate(model: SelectorModel, builder: WindowBuilder, part_tokens: int) -> Metrics:
-    """Metrics of all groups of `builder`, their sentences ranked by the keep logit alone."""
+def validate(
+    model: SelectorModel, builder: WindowBuilder, part_tokens: int, longest: int | None = None
+) -> Validation:
+    """Score all groups of `builder`. Groups of more than `longest` tokens do not count in the loss."""
     model.eval()
     device = next(model.parameters()).device
-    groups = show_progress("validation", builder.groups, unit="q")
-    scored = [score_group(model, builder, group, part_tokens, device) for group in groups]
+    scored: list[GroupScores] = []
+    losses: list[float] = []
+    for group in show_progress("validation", builder.groups, unit="q"):
+        item = builder.build(group)
+        batch = make_batch([item], builder.layout.config.pad_id, part_tokens)
+        keep, _ = compute_logits(model, batch, device)
+        scored.append(_gather(group, item, keep, part_tokens))
+        if builder.teaches(group, longest):
+            losses.append(float(balanced_bce(keep.cpu(), batch.keep_labels)))
     model.train()
-    return summarise(scored)
+    return Validation(summarise(scored), sum(losses) / len(losses) if losses else math.nan)
 
 
-def compute_selection_score(metrics: Metrics) -> float:
-    """What the best epoch is chosen by: the mean over all sets of the labelled sentences kept at a tenth of
-    the text."""
+def compute_selection_score(validation: Validation, choice: Choice) -> float:
+    """What the best epoch is chosen by, higher for better: the mean over all sets of the labelled sentences
+    kept at a tenth of the text, or the negative loss."""
+    if choice == "loss":
+        return -validation.loss
+    metrics = validation.metrics
     return sum(row["support@0.1"] for row in metrics.values()) / len(metrics)
 
 
-def score_group(
-    model: SelectorModel, builder: WindowBuilder, group: Group, part_tokens: int, device: torch.device
-) -> GroupScores:
+def _gather(group: Group, item: Item, keep: Tensor, part_tokens: int) -> GroupScores:
     """The keep logits of a group; a sentence in several windows gets its highest."""
-    item = builder.build(group)
-    batch = make_batch([item], builder.layout.config.pad_id, part_tokens)
-    keep, _ = compute_logits(model, batch, device)
     places = [place for window in _sort_windows(item, part_tokens) for place in window.sentences]
     scores = [[-math.inf] * len(d.units) for d in group.documents]
     for (document, sentence), logit in zip(places, keep.tolist(), strict=True):

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from tersely.selector.layout import EncodedDocument, Ids, Layout, Window, batches, collate
 from training.selector_model.composed import Mentions
-from training.selector_model.config import DataConfig
-from training.selector_model.groups import MULTI_HOP, Group
+from training.selector_model.config import DataConfig, Labels
+from training.selector_model.groups import MULTI_HOP, Group, has_answer_string, list_labels
 
 PART_TOKENS = {"cpu": 2048, "cuda": 32768}
 """Most tokens of one forward pass on a device, padding included."""
@@ -32,9 +32,10 @@ class Item:
 class WindowBuilder:
     """Builds the windows of groups; the texts are tokenised once, the augmentation is drawn each time."""
 
-    def __init__(self, layout: Layout, groups: Sequence[Group]) -> None:
+    def __init__(self, layout: Layout, groups: Sequence[Group], labels: Labels = "support") -> None:
         self.layout = layout
         self.groups = groups
+        self.labels: Labels = labels
         self._ids: dict[str, Ids] = {}
         self._mentions = Mentions(groups)
 
@@ -43,6 +44,12 @@ class WindowBuilder:
         if text not in self._ids:
             self._ids[text] = self.layout.tokenize([text])[0]
         return self._ids[text]
+
+    def teaches(self, group: Group, longest: int | None) -> bool:
+        """Whether Phase I uses a group of which at most `longest` tokens are read (EFFCOMP section 3.1)."""
+        if self.labels == "string" and not has_answer_string(group):
+            return False
+        return longest is None or sum(len(w.input_ids) for w in self.build(group).windows) <= longest
 
     def augment(self, group: Group, config: DataConfig, rng: random.Random) -> Item:
         """Windows and labels of a group, augmented at the rates of `config`."""
@@ -74,7 +81,11 @@ class WindowBuilder:
             )
             for d in group.documents
         ]
-        return documents, [list(d.labels) for d in group.documents], [d.gold for d in group.documents]
+        labels = list_labels(group, self.labels)
+        gold = (
+            [d.gold for d in group.documents] if self.labels == "support" else [int(1 in y) for y in labels]
+        )
+        return documents, labels, gold
 
     def _take_evidence(
         self, documents: list[EncodedDocument], labels: list[list[int]], gold: list[int], rng: random.Random
@@ -150,9 +161,11 @@ def _make_mask(counts: Sequence[int]) -> Tensor:
     return torch.arange(max(counts))[None, :] < torch.tensor(counts)[:, None]
 
 
-def draw_order(groups: Sequence[Group], config: DataConfig, seed: int, epoch: int) -> list[int]:
-    """Group indices of one pass, repeats included, shuffled by seed and epoch."""
-    order = [i for i, g in enumerate(groups) for _ in range(config.repeats.get(g.source, 1))]
+def draw_order(
+    groups: Sequence[Group], taught: Sequence[int], config: DataConfig, seed: int, epoch: int
+) -> list[int]:
+    """The indices `taught` of one pass, repeats included, shuffled by seed and epoch."""
+    order = [i for i in taught for _ in range(config.repeats.get(groups[i].source, 1))]
     random.Random(f"{seed}-{epoch}").shuffle(order)
     return order
 
@@ -166,9 +179,10 @@ def batch_groups(
     epoch: int,
     start: int,
     max_tokens: int,
+    max_groups: int | None = None,
 ) -> Iterator[tuple[list[Item], int]]:
-    """Whole groups of `order` from `start`, at most `max_tokens` tokens a batch, and the place where the next
-    batch starts. A larger group makes a batch of its own.
+    """Whole groups of `order` from `start`, at most `max_tokens` tokens and `max_groups` groups a batch, and
+    the place where the next batch starts. A larger group makes a batch of its own.
 
     The augmentation of a group depends on seed, epoch and place alone, so that a pass can be resumed at any
     batch.
@@ -180,7 +194,7 @@ def batch_groups(
         size = sum(len(w.input_ids) for w in item.windows)
         if not size:
             continue
-        if batch and tokens + size > max_tokens:
+        if batch and (tokens + size > max_tokens or len(batch) == max_groups):
             yield batch, place
             batch, tokens = [], 0
         batch.append(item)

@@ -6,9 +6,21 @@ import dataclasses
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from benchmarks.shared.tasks.negatives import Neighbours
+
+Labels = Literal["support", "string"]
+"""What makes a sentence positive in Phase I: a span of it that supports the answer, or the answer as a string
+(EFFCOMP section 3.1)."""
+
+Head = Literal["pooled", "sen"]
+"""What the keep logit is computed from: the state at `[SEN]`, the sentence's mean and its likeness to the
+question, or the state at `[SEN]` alone (EFFCOMP section 3.1)."""
+
+Choice = Literal["support", "loss"]
+"""What the best epoch is chosen by: labelled sentences kept at a tenth of the text, or the validation loss
+(EFFCOMP appendix B.2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +34,13 @@ class DataConfig:
     on."""
     repeats: dict[str, int] = field(default_factory=dict[str, int])
     """Times each question of a set is trained on in one pass; 1 for a set that is not listed."""
+    labels: Labels = "support"
+    """With "string", questions that are answered by "yes", "no" or "noanswer" teach nothing in Phase I."""
+    documents: int | None = None
+    """Documents of each question, filled up with its nearest passages; None for `negatives`, and for
+    multi-hop sets as they come."""
+    longest: int | None = None
+    """Most tokens of a question that Phase I trains on, all its windows together; None for no limit."""
     negatives: int = 2
     """Hard negatives for each gold passage, in sets with one passage a question."""
     heldout_negatives: int = 19
@@ -43,7 +62,9 @@ class TrainConfig:
     """Passes over the training groups."""
     learning_rate: float
     batch_tokens: int
-    """Tokens per optimiser step and process, padding included."""
+    """Most tokens of an optimiser step and process, padding included."""
+    batch_questions: int | None = None
+    """Most questions of one; None for as many as the tokens allow."""
     weight_decay: float = 0.01
     warmup: float = 0.06
     """Share of the steps over which the learning rate rises linearly; then it falls linearly to zero."""
@@ -54,6 +75,7 @@ class TrainConfig:
     """Weight of the listwise loss over all sentences of a question."""
     relevance_weight: float = 0.5
     """Weight of the document-relevance loss."""
+    best: Choice = "support"
     checkpoint_steps: int = 200
 
 
@@ -66,6 +88,7 @@ class SelectorConfig:
     max_length: int
     data: DataConfig
     train: TrainConfig
+    head: Head = "pooled"
     docs_per_window: int = 1
     query_length: int = 64
     sen_token: str = "[unused1]"
@@ -83,13 +106,25 @@ def load_config(path: Path) -> SelectorConfig:
             (TrainConfig, values["train"]),
         ):
             check_keys(kind, part)
-        return SelectorConfig(
-            **{**values, "data": DataConfig(**values["data"]), "train": TrainConfig(**values["train"])}
-        )
+        data, train = DataConfig(**values["data"]), TrainConfig(**values["train"])
+        config = SelectorConfig(**{**values, "data": data, "train": train})
+        for key, value, kind in (
+            ("labels", data.labels, Labels),
+            ("best", train.best, Choice),
+            ("head", config.head, Head),
+        ):
+            check_choice(key, value, kind)
     except KeyError as error:
         raise ValueError(f"{path}: the section [{error.args[0]}] is missing") from error
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
+    return config
+
+
+def check_choice(key: str, value: object, kind: Any) -> None:
+    """Raises ValueError where `value` is not one of the literals of `kind`."""
+    if value not in get_args(kind):
+        raise ValueError(f"{key} is {value!r}, not one of {get_args(kind)}")
 
 
 def check_keys(kind: Any, values: dict[str, Any]) -> None:

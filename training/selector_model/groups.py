@@ -1,7 +1,8 @@
 """Groups of a selector's run: a question, its documents, and a label for each sentence.
 
-Labels follow EFFCOMP Phase I (1 where the sentence holds the answer), improved by supporting-sentence labels
-where a set has them. A group is kept whole in a batch, so that sentences of different documents compete.
+The labels mark the sentences that support the answer: what retention is measured by. Phase I learns them, or
+the sentences that contain the answer as a string (`Labels`). A group is kept whole in a batch, so that
+sentences of different documents compete.
 Rows and hard negatives are read as the benchmarks read them, but never from their split. A run keeps its
 groups in its own folder; the runs that follow it read them from there.
 """
@@ -16,12 +17,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from benchmarks.shared.tasks.negatives import Neighbours, Passage, PassagePool
+from benchmarks.shared.tasks.negatives import Passage, PassagePool
 from benchmarks.shared.tasks.rows import locate, read_rows
-from tersely.metrics import Range
+from tersely.metrics import WITHOUT_ANSWER_STRING, Range, contains_string, normalize_answer
 from tersely.text.sentences import split_units
 from training.run import write_text
-from training.selector_model.config import DataConfig
+from training.selector_model.config import DataConfig, Labels
 
 Part = Literal["train", "heldout"]
 """Groups to train on, and those kept for validation, for the fusion layer and for calibration."""
@@ -94,7 +95,7 @@ def prepare_groups(data: Path, run_folder: Path, config: DataConfig, seed: int) 
             ("heldout", held, config.heldout_negatives),
             ("train", rest, config.negatives),
         ):
-            documents = _choose_documents(name, chosen, questions, negatives, config.neighbours, rng)
+            documents = _choose_documents(name, chosen, questions, negatives, config, rng)
             parts[part] += [_make_group(name, q, d, rng) for q, d in zip(chosen, documents, strict=True)]
     for part, groups in parts.items():
         write_groups(run_folder, part, groups)
@@ -122,6 +123,19 @@ def has_groups(run_folder: Path) -> bool:
 
 def _locate_groups(run_folder: Path, part: Part) -> Path:
     return run_folder / "prepared" / f"{part}.jsonl"
+
+
+def list_labels(group: Group, labels: Labels) -> list[list[int]]:
+    """For each document of a group, 1 or 0 for each of its sentences."""
+    if labels == "support":
+        return [list(d.labels) for d in group.documents]
+    return [[int(contains_string(d.text[a:b], group.answers)) for a, b in d.units] for d in group.documents]
+
+
+def has_answer_string(group: Group) -> bool:
+    """Whether an answer is more than "yes", "no" or "noanswer", which no sentence contains (EFFCOMP appendix
+    B.3)."""
+    return any(normalize_answer(answer) not in WITHOUT_ANSWER_STRING for answer in group.answers)
 
 
 def label_document(document: LabelledDocument) -> GroupDocument:
@@ -175,22 +189,24 @@ def _choose_documents(
     questions: Sequence[Question],
     pool_questions: Sequence[Question],
     negatives: int,
-    neighbours: Neighbours,
+    config: DataConfig,
     rng: random.Random,
 ) -> Iterator[Sequence[LabelledDocument]]:
-    """The documents of each question: its own, its sections, or its passage among hard negatives."""
-    if name in MULTI_HOP:
+    """The documents of each question: its own, its sections, or what supports it among hard negatives."""
+    if name in MULTI_HOP and config.documents is None:
         yield from (q.documents for q in questions)
     elif any(len(d.text) > LONG_DOCUMENT for q in pool_questions[:5] for d in q.documents):
         yield from (_sample_sections(q.documents[0], rng) for q in questions)
     else:
         passages = {d.text: Passage(d.title, d.text) for q in pool_questions for d in q.documents}
-        pool = PassagePool(list(passages.values()), [q.text for q in questions], neighbours)
+        pool = PassagePool(list(passages.values()), [q.text for q in questions], config.neighbours)
         for number, question in enumerate(questions):
-            own = {d.text for d in question.documents}
-            chosen = pool.negatives(number, question.answers, own, negatives)
+            own = [d for d in question.documents if d.support or name in MULTI_HOP]
+            count = negatives if config.documents is None else max(0, config.documents - len(own))
+            texts = {d.text for d in question.documents}
+            chosen = pool.negatives(number, question.answers, texts, count)
             nearest = [LabelledDocument(pool.passages[i].title, pool.passages[i].text, ()) for i in chosen]
-            yield [d for d in question.documents if d.support] + nearest
+            yield [*own, *nearest]
 
 
 def _sample_sections(document: LabelledDocument, rng: random.Random) -> list[LabelledDocument]:

@@ -3,7 +3,7 @@
 EFFCOMP (section 3.1) computes the keep logit from the hidden state at `[SEN]` alone. Here the head also sees
 the sentence's mean-pooled vector and its product with the question's, and adds their scaled cosine. A
 sentence encoder such as MiniLM therefore ranks like plain embeddings before the first step, and training
-improves on that instead of forgetting it.
+improves on that instead of forgetting it. With the head "sen" the keep logit is the paper's.
 """
 
 from __future__ import annotations
@@ -18,24 +18,26 @@ from transformers import AutoModel, AutoTokenizer
 
 from tersely.selector.layout import LayoutConfig
 from training.selector_model.batching import Batch
-from training.selector_model.config import SelectorConfig
+from training.selector_model.config import Head, SelectorConfig
 
 
 class SelectorModel(nn.Module):
     """Inputs as built by `tersely.selector.layout.collate`; outputs keep (B, S) and relevance (B, D)
     logits."""
 
-    def __init__(self, encoder: Any, doc_id: int) -> None:
+    def __init__(self, encoder: Any, doc_id: int, head: Head = "pooled") -> None:
         super().__init__()
         self.encoder = encoder
         self.doc_id = doc_id
         width = int(encoder.config.hidden_size)
-        self.keep = nn.Linear(3 * width, 1)
+        self.head: Head = head
+        self.keep = nn.Linear(width if head == "sen" else 3 * width, 1)
         self.relevance = nn.Linear(2 * width, 1)
         self.scale = nn.Parameter(torch.tensor([8.0, 8.0]))
-        for head in (self.keep, self.relevance):
-            nn.init.zeros_(head.weight)
-            nn.init.constant_(head.bias, -4.0)
+        # The paper's head has torch's own initial weights; zeros leave the ranking to the cosine.
+        for layer in [self.relevance] if head == "sen" else [self.keep, self.relevance]:
+            nn.init.zeros_(layer.weight)
+            nn.init.constant_(layer.bias, -4.0)
 
     def forward(
         self,
@@ -63,8 +65,11 @@ class SelectorModel(nn.Module):
         body = _compute_means(document, doc_positions.shape[1], hidden)
         at_sentence = _gather(hidden, sentence_positions)
         at_document = _gather(hidden, doc_positions)
-        keep = self.keep(torch.cat([at_sentence, sentences, sentences * query], dim=-1)).squeeze(-1)
-        keep = keep + self.scale[0] * nn.functional.cosine_similarity(sentences, query, dim=-1)
+        if self.head == "sen":
+            keep = self.keep(at_sentence).squeeze(-1)
+        else:
+            keep = self.keep(torch.cat([at_sentence, sentences, sentences * query], dim=-1)).squeeze(-1)
+            keep = keep + self.scale[0] * nn.functional.cosine_similarity(sentences, query, dim=-1)
         relevance = self.relevance(torch.cat([at_document, at_document * query], dim=-1)).squeeze(-1)
         relevance = relevance + self.scale[1] * nn.functional.cosine_similarity(body, query, dim=-1)
         return keep, relevance
@@ -136,7 +141,7 @@ def build_selector(config: SelectorConfig) -> tuple[SelectorModel, Any, LayoutCo
         docs_per_window=config.docs_per_window,
         query_length=config.query_length,
     )
-    return SelectorModel(encoder, layout.doc_id), tokenizer, layout
+    return SelectorModel(encoder, layout.doc_id, config.head), tokenizer, layout
 
 
 def _choose_marker_ids(tokenizer: Any, encoder: Any, config: SelectorConfig) -> tuple[int, int]:

@@ -28,8 +28,10 @@ def load_trained(folder: Path) -> tuple[SelectorModel, LayoutConfig]:
     """The model, in evaluation mode on the CPU, and its layout."""
     encoder = AutoModel.from_config(AutoConfig.from_pretrained(folder), attn_implementation="eager")
     layout = _read_layout_config(folder)
-    model = SelectorModel(encoder, layout.doc_id)
-    model.load_state_dict(load_weights(folder))
+    weights = load_weights(folder)
+    is_wide = weights["keep.weight"].shape[1] > encoder.config.hidden_size
+    model = SelectorModel(encoder, layout.doc_id, "pooled" if is_wide else "sen")
+    model.load_state_dict(weights)
     return model.eval(), layout
 
 
