@@ -18,7 +18,7 @@ from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, check_count, check_query, read_documents
 from tersely.options import CompressionArguments, CompressionOptions
 from tersely.packing.choose import choose
-from tersely.packing.prepare import prepare
+from tersely.packing.prepare import open_structure, prepare
 from tersely.packing.receipt import Facts, explain, keep_everything
 from tersely.runtime.cancellation import run_cancellable
 from tersely.runtime.workers import Workers, allowed_threads
@@ -135,6 +135,7 @@ class Compressor:
             return keep_everything(source, facts, "bypassed", "there is no text in the documents")
         if source.fits(options):
             return keep_everything(source, facts, "unchanged", "the documents fit into the limit")
+        source = open_structure(source, options, self.count_tokens)
         try:
             scored = score(self._scorer, self._reranker, query, source, options, self.count_tokens)
         except ScoringError as error:

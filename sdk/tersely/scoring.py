@@ -139,11 +139,18 @@ def _score(
         # A document behind the best is dropped whatever its units score, so it is not read.
         with_text = [doc for doc in to_read if units[doc]]
         to_read = sorted(sorted(with_text, key=lambda doc: -relevance[doc])[: options.max_docs])
-    inputs = [ScoredInput(documents[doc].title, documents[doc].text, units[doc]) for doc in to_read]
+    from tersely.packing.structure import Structure  # numpy, which `import tersely` need not wait for
+
+    structure = Structure.match(query, prepared)
+    read = [structure.choose_units(doc, units[doc]) for doc in to_read]
+    inputs = [
+        ScoredInput(documents[doc].title, documents[doc].text, [units[doc][position] for position in own])
+        for doc, own in zip(to_read, read, strict=True)
+    ]
     given = _complete(scorer.score(query, inputs), inputs)
     scores = [DocumentScores.unscored(len(own)) for own in units]
-    for doc, own in zip(to_read, given, strict=True):
-        scores[doc] = own
+    for doc, positions, own in zip(to_read, read, given, strict=True):
+        scores[doc] = structure.merge(doc, positions, own, len(units[doc]))
     if relevance is not None:
         scores = [replace(own, relevance=r) for own, r in zip(scores, relevance, strict=True)]
     if not all(math.isfinite(x) for s in scores for x in (s.relevance, *s.scores, *(s.packing_scores or ()))):

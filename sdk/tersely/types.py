@@ -77,7 +77,8 @@ class Citation:
 class Mark:
     """`text[text_start:text_end]` of a compression says that `docs[doc].text[start:end]` was left out there.
 
-    A mark stands where a block was cut, and between fragments that could be read as one statement.
+    A mark stands where a block was cut, and between fragments that could be read as one statement. In a list
+    it counts what was left out.
     """
 
     text_start: int

@@ -10,7 +10,7 @@ from itertools import pairwise
 from tersely import Compression, Document
 from tersely.packing.cutting import LONGEST_SENTENCE
 from tersely.text.sentences import split_units
-from tersely.types import Citation
+from tersely.types import Citation, Mark
 
 FULL = ("unchanged", "bypassed", "failed_open")
 
@@ -75,22 +75,28 @@ def _check_gap(
     marks = [m for m in result.marks if start <= m.text_start < m.text_end <= end]
     if before is not None and after is not None and before.doc == after.doc:
         assert before.end < after.start, "pieces are out of order"
-        allowed = ("\n[…]\n", "\n…\n", "…") if marks else ("", " ", "\n", "\r", "\r\n")
-        assert gap in allowed, f"unexpected separator {gap!r}"
+        if marks:
+            assert not _without(marks, result.text, start, end).strip(), f"more than marks: {gap!r}"
+        else:
+            assert gap in ("", " ", "\n", "\r", "\r\n"), f"unexpected separator {gap!r}"
         assert len(gap) <= after.start - before.end, "a separator is longer than what it replaces"
         return
-    lead = trail = ""
-    for mark in marks:
-        if before is not None and mark.doc == before.doc:
-            trail = result.text[start : mark.text_end]
-            assert trail in ("\n[…]", "\n…", "…")
-        else:
-            lead = result.text[mark.text_start : end]
-            assert lead in ("[…]\n", "…\n", "…")
+    own = [m for m in marks if before is not None and m.doc == before.doc]
     title = None if after is None else docs[after.doc].title
     head = f"{title}\n" if title and title.strip() else ""
     blank = "\n\n" if before is not None and after is not None else ""
-    assert gap == trail + blank + head + lead
+    middle = own[-1].text_end if own else start
+    trail, rest = result.text[start:middle], result.text[middle:end]
+    assert not _without(own, result.text, start, middle).strip(), f"more than marks: {trail!r}"
+    assert rest.startswith(blank + head)
+    lead = _without(marks[len(own) :], result.text, middle + len(blank + head), end)
+    assert not lead.strip(), f"more than marks: {lead!r}"
+
+
+def _without(marks: Sequence[Mark], text: str, start: int, end: int) -> str:
+    """`text[start:end]` without marks."""
+    edges = [start, *(edge for mark in marks for edge in (mark.text_start, mark.text_end)), end]
+    return "".join(text[left:right] for left, right in zip(edges[::2], edges[1::2], strict=True))
 
 
 def _visible(text: str) -> int:

@@ -13,13 +13,15 @@ from itertools import groupby
 from tersely.levels import Level
 from tersely.options import CompressionOptions
 from tersely.packing.fill import Candidate, Place, fill_level, fit, priority, sort_by_priority
-from tersely.packing.prepare import Prepared, Scored
+from tersely.packing.omissions import keep_short_runs
+from tersely.packing.prepare import CHARACTERS_PER_TOKEN, Prepared, Scored
 from tersely.packing.redundancy import Words, comparable_words
 from tersely.packing.render import render_document, render_documents
+from tersely.packing.units import PreparedUnit
 from tersely.selector.protocol import DocumentScores
 
-CHARACTERS_PER_TOKEN = 4
-"""About as many as in English prose, where code points stand in for tokens."""
+MARK_TOKENS = 8
+"""Tokens of a mark, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +75,14 @@ def choose(
         sort_by_priority(candidates),
         prepared.title_costs,
         prepared.limit,
-        lambda places: count(_text(prepared, places, sequence)),
+        lambda places: count(_text(prepared, _complete(prepared, places), sequence)),
         scale=costs / max(1, prepared.tokens_before),
     )
+    kept = _complete(prepared, kept)
     return Choice(
         kept=kept,
         sequence=sequence,
-        candidates=frozenset((c.doc, c.unit) for c in candidates),
+        candidates=frozenset(place for candidate in candidates for place in candidate.places),
         duplicates=_duplicates(candidates, kept),
         threshold=threshold,
     )
@@ -97,21 +100,43 @@ def _sequence(
 def _candidates(
     prepared: Prepared, scores: Sequence[DocumentScores], sequence: Sequence[int], length_price: float
 ) -> list[Candidate]:
-    """Every unit of the documents in `sequence`, with its priority."""
+    """Every unit of the documents in `sequence` that says something by itself, with its priority."""
     cost_of_a_token = 1 if prepared.costs_in_tokens else CHARACTERS_PER_TOKEN
     return [
         Candidate(
             doc,
             position,
             priority(packing_score, unit.cost / cost_of_a_token, length_price),
-            unit.cost,
+            unit.cost + (MARK_TOKENS * cost_of_a_token if _is_marked(unit) else 0),
             _words(prepared, doc, position),
+            _needs(prepared.units[doc], unit),
         )
         for doc in sequence
         for position, (unit, packing_score) in enumerate(
             zip(prepared.units[doc], scores[doc].packing_scores or (), strict=True)
         )
+        if unit.link is None or not unit.link.is_frame
     ]
+
+
+def _is_marked(unit: PreparedUnit) -> bool:
+    """Whether a mark is likely beside the unit, if it is kept."""
+    return unit.link is not None and unit.link.series is not None
+
+
+def _needs(units: Sequence[PreparedUnit], unit: PreparedUnit) -> tuple[tuple[int, int], ...]:
+    needs = () if unit.link is None else unit.link.needs
+    return tuple((position, units[position].cost) for position in needs)
+
+
+def _complete(prepared: Prepared, places: frozenset[Place]) -> frozenset[Place]:
+    """The places, and what is shorter than the mark that would stand for it."""
+    grouped = _group_by_document(places, len(prepared.documents))
+    return frozenset(
+        (doc, position)
+        for doc, (units, kept) in enumerate(zip(prepared.units, grouped, strict=True))
+        for position in keep_short_runs(units, kept)
+    )
 
 
 def _words(prepared: Prepared, doc: int, position: int) -> Words | None:
@@ -133,15 +158,23 @@ def _fill_level(
     text, units = prepared.documents[doc].text, prepared.units[doc]
 
     def measure(places: frozenset[Place]) -> int:
-        return len(render_document(text, units, sorted(unit for _, unit in places)).text)
+        return len(render_document(text, units, keep_short_runs(units, [u for _, u in sorted(places)])).text)
 
-    ranked = sort_by_priority(
-        [Candidate(0, c.unit, c.priority, units[c.unit].end - units[c.unit].start) for c in candidates]
-    )
+    ranked = sort_by_priority([_in_code_points(candidate, units) for candidate in candidates])
     above = [c for c in ranked if threshold is None or scores[c.unit] >= threshold]
     below = [c for c in ranked if threshold is not None and scores[c.unit] < threshold]
     kept = fill_level(above, below, level.characters, measure)
     return [candidate for candidate in candidates if (0, candidate.unit) in kept]
+
+
+def _in_code_points(candidate: Candidate, units: Sequence[PreparedUnit]) -> Candidate:
+    """The candidate as one of document 0, with costs in code points."""
+
+    def length(position: int) -> int:
+        return units[position].end - units[position].start
+
+    needs = tuple((position, length(position)) for position, _ in candidate.needs)
+    return Candidate(0, candidate.unit, candidate.priority, length(candidate.unit), needs=needs)
 
 
 def _duplicates(candidates: Sequence[Candidate], kept: frozenset[Place]) -> frozenset[Place]:

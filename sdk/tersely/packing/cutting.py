@@ -16,7 +16,7 @@ LONGEST_SENTENCE = 1000
 SMALLEST_PIECE = 8
 """Tokens. With less room a unit is dropped, because shreds of it would mislead."""
 
-_PIECE = 240
+PIECE = 240
 """Code points in a piece, where the seams allow it."""
 _MARGIN = 0.8
 """Share of the room that a piece may fill by estimate. Tokens are not spread evenly over a unit."""
@@ -35,7 +35,7 @@ def cut(text: str, unit: Unit, cost: int, room: int) -> list[Unit]:
         room: tokens that a piece may have. A single code point may still exceed it.
     """
     size = unit.end - unit.start
-    target = max(1, min(_PIECE, int(size * room * _MARGIN / cost)))
+    target = max(1, min(PIECE, int(size * room * _MARGIN / cost)))
     pieces: list[Unit] = []
     start = end = -1
     for left, right in _atoms(text, unit, target):

@@ -35,6 +35,13 @@ class Candidate:
     """Of the unit alone, in tokens or code points."""
     words: tuple[str, ...] | None = None
     """What it says, to find repetitions; None for structure, in which every sign counts."""
+    needs: tuple[tuple[int, int], ...] = ()
+    """(position, cost) of the units of its document without which it must not be kept."""
+
+    @property
+    def places(self) -> set[Place]:
+        """Its own place, and those of what it needs."""
+        return {(self.doc, self.unit), *((self.doc, position) for position, _ in self.needs)}
 
 
 def priority(score: float, tokens: float, length_price: float) -> float:
@@ -52,22 +59,23 @@ def pack(
 ) -> tuple[frozenset[Place], int]:
     """Take candidates in the order given while they fit into `room`. The first of a document pays its title.
 
-    A candidate whose words a taken unit already has is skipped. Returns the places taken and the sum of their
-    costs.
+    A candidate also pays for what it needs, unless that is taken. One whose words a taken unit already has is
+    skipped. Returns the places taken and the sum of their costs.
     """
     taken: set[Place] = set()
     titled: set[int] = set()
     seen: set[tuple[str, ...]] = set()
     used = 0
     for candidate in ranked:
-        if candidate.words in seen:
+        if candidate.words in seen or (candidate.doc, candidate.unit) in taken:
             continue
         cost = candidate.cost
         if candidate.doc not in titled:
             cost += title_costs[candidate.doc]
+        cost += sum(need for position, need in candidate.needs if (candidate.doc, position) not in taken)
         if used + cost <= room:
             used += cost
-            taken.add((candidate.doc, candidate.unit))
+            taken |= candidate.places
             titled.add(candidate.doc)
             if candidate.words:
                 seen.add(candidate.words)
@@ -93,6 +101,7 @@ def fit(
     """
     low, high = 0.0, math.inf
     room = limit * scale
+    everything = len({place for candidate in ranked for place in candidate.places})
     best: frozenset[Place] = frozenset()
     overfull: frozenset[Place] = frozenset()
     for _ in range(_TRIES):
@@ -106,7 +115,7 @@ def fit(
         scale = used / size if used and size else scale
         if size <= limit:
             best, low = places, room
-            if len(places) == len(ranked) or limit - size <= limit // _SLACK:
+            if len(places) == everything or limit - size <= limit // _SLACK:
                 break
             room += (limit - size) * scale
         else:
@@ -137,7 +146,7 @@ def fill_level(
     for candidate in below:
         if measure(places) >= low:
             break
-        more = places | {(candidate.doc, candidate.unit)}
+        more = places | candidate.places
         if measure(more) <= high:
             places = more
     return places
@@ -149,7 +158,7 @@ def _shrink(
     """The longest prefix of `ranked`, by halving, that fits: for counters that behave oddly."""
     size = len(ranked) // 2
     while size:
-        places = frozenset((c.doc, c.unit) for c in ranked[:size])
+        places = frozenset(place for candidate in ranked[:size] for place in candidate.places)
         if measure(places) <= limit:
             return places
         size //= 2

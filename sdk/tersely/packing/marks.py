@@ -3,6 +3,7 @@
 A mark stands where a block was cut: between two pieces of it, before its first piece and after its last, if
 something is missing there. Between units it stands where the first one has no end of its own, such as the
 line `Name: ...` of a record, so that the line `Built: ...` of another record does not seem to belong to it.
+The marks that count what is left out of a list are in `omissions`.
 """
 
 from __future__ import annotations
@@ -45,11 +46,15 @@ def mark_behind(units: Sequence[PreparedUnit], last: int) -> str:
 
 def _is_cut_before(units: Sequence[PreparedUnit], position: int) -> bool:
     """Whether the unit is a piece, and not the first one of its parent."""
+    if units[position].link is not None:  # its omissions are counted
+        return False
     return position > 0 and units[position - 1].parent == units[position].parent
 
 
 def _is_cut_behind(units: Sequence[PreparedUnit], position: int) -> bool:
     """Whether the unit is a piece, and not the last one of its parent."""
+    if units[position].link is not None:
+        return False
     return position + 1 < len(units) and units[position + 1].parent == units[position].parent
 
 

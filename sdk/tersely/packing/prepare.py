@@ -1,6 +1,7 @@
 """The first step of a compression: documents become units that know their cost and where they come from.
 
 prepare          split every document into units
+open_structure   open blocks that are too large to be kept whole, and link what belongs together
 cut_to_levels    cut units that alone are longer than their document's level of detail allows
 cut_to_limit     cut units that alone exceed the limit, and count the tokens of all
 """
@@ -10,17 +11,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
-from tersely.levels import Level
+from tersely.levels import LEVELS, Level
 from tersely.options import CompressionOptions
-from tersely.packing.cutting import can_cut, cut
+from tersely.packing.cutting import PIECE, can_cut, cut
 from tersely.packing.render import render_documents, title_line
 from tersely.packing.units import PreparedUnit
+from tersely.records import arrange
 from tersely.selector.protocol import DocumentScores
 from tersely.text.sentences import Unit, split_units
 from tersely.types import Document
+
+LARGEST_BLOCK = 1200
+"""Code points up to which a block stays whole, if it fits into the limit."""
+SMALLEST_RECORD = 40
+"""Code points of a record that is not opened further, however small the limit is."""
+CHARACTERS_PER_TOKEN = 4
+"""About as many as in English prose, where code points stand in for tokens."""
+MARK = "[… {count} more]"
+"""The words of a mark."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +102,40 @@ def prepare(
     )
 
 
+def open_structure(prepared: Prepared, options: CompressionOptions, count: Callable[[str], int]) -> Prepared:
+    """Open blocks that are too large to be kept whole into their records, and link what belongs together.
+
+    Structure of up to `LARGEST_BLOCK` code points stays whole where it fits into the limit.
+    """
+    largest = LARGEST_BLOCK if options.level is None else LEVELS[0].characters[1]
+    room = prepared.limit if options.is_limited else None
+    size = PIECE if room is None else max(SMALLEST_RECORD, min(PIECE, 2 * room))
+
+    def is_large(text: str, unit: Unit) -> bool:
+        if not unit.atomic:
+            return False
+        return unit.end - unit.start > largest or (
+            room is not None and unit.end - unit.start > room and count(text[unit.start : unit.end]) > room
+        )
+
+    units = tuple(
+        _arrange(document.text, own, partial(is_large, document.text), size)
+        for document, own in zip(prepared.documents, prepared.units, strict=True)
+    )
+    return replace(prepared, units=units)
+
+
+def _arrange(
+    text: str, units: Sequence[PreparedUnit], is_large: Callable[[Unit], bool], size: int
+) -> tuple[PreparedUnit, ...]:
+    arranged = arrange(text, [unit.unit for unit in units], is_large, size, MARK)
+    siblings = Counter(parent for _, parent, _ in arranged)
+    return tuple(
+        PreparedUnit(unit, parent, siblings[parent] > 1, unit.end - unit.start, link)
+        for unit, parent, link in arranged
+    )
+
+
 def cut_to_levels(prepared: Prepared, levels: Sequence[Level]) -> Prepared:
     """Cut units that alone are longer than their document's level allows; `prepared` itself if there is none.
 
@@ -121,9 +166,12 @@ def _cut_large(
 ) -> tuple[PreparedUnit, ...]:
     """The units with their cost by `measure`. Those above `room` become pieces, where they may be cut."""
     out: list[PreparedUnit] = []
+    moved: list[int] = []
+    """Where each unit is in `out`."""
     for unit in units:
+        moved.append(len(out))
         cost = measure(text[unit.start : unit.end])
-        if cost > room and can_cut(unit.unit, room):
+        if cost > room and unit.link is None and can_cut(unit.unit, room):
             pieces = cut(text, unit.unit, cost, room)
             costs = [measure(text[piece.start : piece.end]) for piece in pieces]
             out += [replace(unit, unit=p, cost=c) for p, c in zip(pieces, costs, strict=True)]
@@ -132,4 +180,7 @@ def _cut_large(
     if len(out) == len(units):
         return tuple(out)
     siblings = Counter(unit.parent for unit in out)
-    return tuple(replace(unit, is_piece=siblings[unit.parent] > 1) for unit in out)
+    return tuple(
+        replace(unit, is_piece=siblings[unit.parent] > 1, link=unit.link and unit.link.move(moved))
+        for unit in out
+    )

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from tersely.packing.marks import mark_before, mark_behind, mark_between
+from tersely.packing.omissions import Omission, find_omissions
 from tersely.packing.units import PreparedUnit
 from tersely.text.sentences import Unit
 from tersely.types import Citation, Document, Mark
@@ -65,26 +66,56 @@ def render_documents(
 def render_document(text: str, units: Sequence[PreparedUnit], kept: Sequence[int]) -> RenderedDocument:
     """The kept units of one document. `kept` holds ascending positions in `units`, which are sorted."""
     builder = _Builder(text)
+    omissions = find_omissions(units, kept)
+    done = 0  # omissions that are marked
     for index, position in enumerate(kept):
-        start, end = units[position].start, units[position].end
-        if index == 0:
-            start = _line_start(text, start)
+        unit = units[position]
+        before = units[kept[index - 1]].end if index else None
+        marked: list[Omission] = []
+        while done < len(omissions) and omissions[done].last < position:
+            marked.append(omissions[done])
+            done += 1
+        if before is not None and kept[index - 1] == position - 1:
+            builder.extend_source(unit.end)
+            continue
+        start = _line_start(text, unit.start)
+        if marked:
+            _mark_omissions(builder, text, units, before, marked, start)
+        elif before is None:
             builder.add_mark(mark_before(units, position), 0, start)
-            builder.add_source(start, end)
-        elif kept[index - 1] == position - 1:
-            builder.extend_source(end)
+        elif mark := mark_between(text, units, kept[index - 1], position):
+            builder.add_mark(mark, before, start)
         else:
-            before = units[kept[index - 1]].end
-            start = _line_start(text, start)
-            mark = mark_between(text, units, kept[index - 1], position)
-            if mark:
-                builder.add_mark(mark, before, start)
-            else:
-                builder.add_separator(_separator(text, before, start))
-            builder.add_source(start, end)
-    if kept:
+            builder.add_separator(_separator(text, before, start))
+        builder.add_source(start, unit.end)
+    if done < len(omissions):
+        _mark_omissions(builder, text, units, units[kept[-1]].end, omissions[done:], None)
+    elif kept:
         builder.add_mark(mark_behind(units, kept[-1]), units[kept[-1]].end, len(text))
     return builder.finish()
+
+
+def _mark_omissions(
+    builder: _Builder,
+    text: str,
+    units: Sequence[PreparedUnit],
+    before: int | None,
+    omissions: Sequence[Omission],
+    after: int | None,
+) -> None:
+    """Add marks, with their separators, between the source up to `before` and that from `after` on.
+
+    None: the document begins or ends there.
+    """
+    for first, last, mark in omissions:
+        start, end = _line_start(text, units[first].start), units[last].end
+        if before is not None:
+            builder.add_separator(_separator(text, before, start))
+        indent = text[start : units[first].start]
+        builder.add_mark(indent + mark, start, end)
+        before = end
+    if after is not None and before is not None:
+        builder.add_separator(_separator(text, before, after))
 
 
 def render_ranges(text: str, ranges: Sequence[Range], kept: Sequence[int]) -> RenderedDocument:
@@ -170,10 +201,11 @@ def _line_start(text: str, start: int) -> int:
 
 
 def _separator(text: str, end: int, start: int) -> str:
-    """The separator in place of the dropped `text[end:start]`."""
+    """The separator in place of `text[end:start]`: all of it if it is blank."""
+    if not (gap := text[end:start]) or gap.isspace():
+        return gap
     if text[start - 1] in "\r\n":
         return text[start - 2 : start] if text[start - 2 : start] == "\r\n" else text[start - 1]
-    gap = text[end:start]
     if "\n" in gap or "\r" in gap:
         return "\n"
     return " " if gap[:1].isspace() or gap[-1:].isspace() else ""

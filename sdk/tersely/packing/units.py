@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tersely.records import Link
 from tersely.text.sentences import Unit
 
 
@@ -17,6 +18,8 @@ class PreparedUnit:
     is_piece: bool
     cost: int
     """Tokens, counted alone, where `Prepared.costs_in_tokens`; else code points."""
+    link: Link | None = None
+    """How it hangs together with others of its document, where it is part of a structure."""
 
     @property
     def start(self) -> int:

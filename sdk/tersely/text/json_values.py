@@ -6,7 +6,7 @@ import json
 
 from tersely.text.lines import Lines
 
-_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, strict=False)
 
 
 class JsonValues:

@@ -1,0 +1,127 @@
+"""What structure is made of: a tree of nodes, which becomes a flat list of parts.
+
+A container has a head, children and a tail, as in `{"results": [`, the records, `]}`. Its children are one
+series. Head and tail come along with every child that is kept, so that what is kept is well formed and says
+where it belongs. Where children are left out, a mark counts them, in a form in which the block still parses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+DEEPEST = 40
+"""Containers inside each other that are opened. What lies deeper is one part."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """Siblings, some of which may be left out, and how a mark for those is written."""
+
+    form: str
+    """The words of a mark, with "{count}" for the number of siblings that it stands for."""
+    before: str = ""
+    """What stands in front of the words, so that the block still parses: a quotation mark, a comment sign."""
+    after: str = ""
+    comma: str = ""
+    """What stands between a mark and the sibling behind it."""
+    is_numbered: bool = False
+    """Whether the marks must differ from each other, as the keys of an object must."""
+
+    def mark(self, count: int, number: int, *, is_last: bool) -> str:
+        """The mark for `count` siblings, the `number`-th of the series; `is_last`: no sibling follows."""
+        words = self.form.replace("{count}", f"{count:,}")
+        if self.is_numbered and number > 1:
+            words += f" ({number})"
+        return f"{self.before}{words}{self.after}{'' if is_last else self.comma}"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """How a part hangs together with others of its document."""
+
+    series: Series | None
+    """The siblings that it, or the container whose head or tail it is, belongs to; None for the only one."""
+    items: int
+    """Siblings that it stands for: 1 for most, 0 for a tail, more for small values that are kept together."""
+    needs: tuple[int, ...]
+    """Positions of the parts without which it would mislead, ascending."""
+    is_frame: bool
+    """Whether it is a head or a tail, which says nothing without what is inside."""
+
+    def move(self, positions: Sequence[int]) -> Link:
+        """The link after every unit of the document has moved to `positions[its old position]`."""
+        return replace(self, needs=tuple(positions[need] for need in self.needs))
+
+
+@dataclass(slots=True)
+class Node:
+    """A range of a text: a leaf, or a container with the children in it. Offsets are code points."""
+
+    start: int
+    end: int
+    children: list[Node] = field(default_factory=list["Node"])
+    series: Series | None = None
+    """Of its children."""
+    items: int = 1
+    is_anchor: bool = False
+    """Whether its siblings need it, as the members of a record need its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """`text[start:end]`, without surrounding whitespace, kept or dropped as one."""
+
+    start: int
+    end: int
+    link: Link
+
+
+def flatten(text: str, root: Node, series: Series | None, first: int) -> list[Part]:
+    """The parts of a tree, in source order. They hold every non-blank code point of it exactly once.
+
+    `series` is that of the root, and `first` the position that the first part will have in its document.
+    """
+    parts: list[Part] = []
+    _add(text, root, series, first, parts)
+    return parts
+
+
+def _add(text: str, node: Node, series: Series | None, first: int, parts: list[Part]) -> None:
+    """Append the parts of `node`, a member of `series`."""
+    if not node.children:
+        if span := strip(text, node.start, node.end):
+            parts.append(Part(*span, Link(series, node.items, (), is_frame=False)))
+        return
+    begin = len(parts)
+    needs: list[int] = []
+    if head := strip(text, node.start, node.children[0].start):
+        needs.append(first + begin)
+        parts.append(Part(*head, Link(series, node.items, (), is_frame=True)))
+    for child in node.children:
+        at = len(parts)
+        _add(text, child, node.series, first, parts)
+        if child.is_anchor and len(parts) == at + 1:
+            needs.append(first + at)
+    if tail := strip(text, node.children[-1].end, node.end):
+        needs.append(first + len(parts))
+        parts.append(Part(*tail, Link(series, 0, (), is_frame=True)))
+    for at in range(begin, len(parts)):
+        parts[at] = _with_needs(parts[at], first + at, needs)
+
+
+def _with_needs(part: Part, position: int, needs: Sequence[int]) -> Part:
+    """The part, which stands at `position`, with more needs."""
+    link = part.link
+    together = tuple(sorted({*link.needs, *needs} - {position}))
+    return replace(part, link=replace(link, needs=together))
+
+
+def strip(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The range without the whitespace around it; None if nothing is left."""
+    inner = text[start:end]
+    body = inner.strip()
+    if not body:
+        return None
+    start += len(inner) - len(inner.lstrip())
+    return start, start + len(body)
