@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.statistics import Estimate
+from benchmarks.shared.statistics import Estimate
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -24,11 +24,11 @@ from mcp import Client
 
 from benchmarks.adapters.report import DOCUMENTS, RATE, WORDS, AdapterRow, AdaptersRun, render
 from benchmarks.arguments import add_out, add_seed, make_parser
-from benchmarks.environment import name_model, read_environment
 from benchmarks.latency.texts import QUERY, write_documents
 from benchmarks.progress import Progress
 from benchmarks.results import publish
-from benchmarks.statistics import bootstrap
+from benchmarks.shared.environment import name_model, read_environment
+from benchmarks.shared.statistics import bootstrap
 from tersely import Compressor
 from tersely.compat import PromptCompressor
 from tersely.runtime.artifacts import load_artifact

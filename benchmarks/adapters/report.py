@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.environment import Environment
 from benchmarks.markdown import format_table
+from benchmarks.shared.environment import Environment
 
 DOCUMENTS, WORDS, RATE = 10, 120, 0.25
 """The smaller request of the latency benchmark."""

@@ -15,7 +15,6 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from benchmarks.arguments import add_model, add_out, add_threads, make_parser
-from benchmarks.environment import name_model, read_environment
 from benchmarks.latency import probes
 from benchmarks.latency.encoders import MAX_LENGTH, SHAPES, ReferenceEncoder, Shape
 from benchmarks.latency.probes import Job
@@ -24,6 +23,7 @@ from benchmarks.latency.rows import LatencyRun, Timing, TimingRow
 from benchmarks.latency.texts import QUERY, write_documents
 from benchmarks.progress import Progress
 from benchmarks.results import publish
+from benchmarks.shared.environment import name_model, read_environment
 from tersely import Compressor
 from tersely.runtime.artifacts import Artifact, load_artifact
 from tersely.runtime.workers import usable_cores

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.environment import Environment, read_environment
 from benchmarks.records import write_record
+from benchmarks.shared.environment import Environment, read_environment
 from tersely.chat import LocalChat, Message
 
 SENTENCE = "The harbour master wrote the tide tables by hand. "

@@ -18,12 +18,12 @@ import numpy as np
 import psutil
 
 from benchmarks.arguments import add_out, make_parser
-from benchmarks.environment import name_model, read_environment
 from benchmarks.latency.report import render_throughput
 from benchmarks.latency.rows import RamRow, ThroughputRow, ThroughputRun
 from benchmarks.latency.texts import QUERY, write_documents
 from benchmarks.progress import Progress
 from benchmarks.results import publish
+from benchmarks.shared.environment import name_model, read_environment
 from tersely import Compression, Compressor
 from tersely.runtime.artifacts import load_artifact
 from tersely.runtime.workers import usable_cores

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.arguments import add_data, add_out, add_seed, make_parser
-from benchmarks.environment import read_environment
 from benchmarks.memory.comparison import compare, list_memories, list_memories_with_model
 from benchmarks.memory.report import render
 from benchmarks.memory.rows import MemoryRun, SetRow
 from benchmarks.memory.stress import run_long_task
 from benchmarks.memory.transcripts import read_transcripts
 from benchmarks.results import publish
+from benchmarks.shared.environment import read_environment
 from benchmarks.shared.tasks.rows import find_data_folder
 from tersely import Compressor
 from tersely.chat import OpenAIChat

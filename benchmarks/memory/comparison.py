@@ -12,7 +12,7 @@ from benchmarks.memory.replay import Account, replay, sum_prices
 from benchmarks.memory.rows import Lead, MemoryRow, SetRow
 from benchmarks.memory.transcripts import Transcript
 from benchmarks.progress import Progress
-from benchmarks.statistics import Estimate, Floats, bootstrap, bootstrap_difference
+from benchmarks.shared.statistics import Estimate, Floats, bootstrap, bootstrap_difference
 from tersely import Compressor
 from tersely.chat import ChatModel
 from tersely.chat.messages import measure_tokens

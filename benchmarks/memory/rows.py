@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.environment import Environment
-from benchmarks.statistics import Estimate
+from benchmarks.shared.environment import Environment
+from benchmarks.shared.statistics import Estimate
 
 
 @dataclass(frozen=True, slots=True)

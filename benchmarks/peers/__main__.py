@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.arguments import add_data, add_out, add_seed, add_threads, make_parser
-from benchmarks.environment import name_model, read_environment
 from benchmarks.peers.catalogue import BY_NAME
 from benchmarks.peers.plots import draw
 from benchmarks.peers.process import Output
@@ -24,6 +23,7 @@ from benchmarks.peers.systems import Count, Outputs, compare_at_sizes, measure_s
 from benchmarks.progress import Progress
 from benchmarks.quality.answers import score_answers
 from benchmarks.results import publish
+from benchmarks.shared.environment import name_model, read_environment
 from benchmarks.shared.readers import CachedReader, Reader, open_reader
 from benchmarks.shared.tasks import Example, load_findable
 from tersely.metrics import contains_answer

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.environment import read_processor
 from benchmarks.peers.install import find_python
 from benchmarks.records import parse_record
 from benchmarks.shared import cache
+from benchmarks.shared.environment import read_processor
 from tersely.errors import MissingDependencyError, TerselyError
 
 FOLDER = Path(__file__).parent

@@ -9,8 +9,8 @@ import numpy as np
 from benchmarks.markdown import format_lead, format_percent, format_table
 from benchmarks.peers.catalogue import BY_NAME
 from benchmarks.peers.rows import OURS, UNCOMPRESSED, PeerCell, PeersRun
+from benchmarks.shared.statistics import bootstrap_mean, bootstrap_mean_difference, estimate_share
 from benchmarks.shared.tasks import TASKS
-from benchmarks.statistics import bootstrap_mean, bootstrap_mean_difference, estimate_share
 
 MEGABYTE = 1_000_000
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from benchmarks.environment import Environment
 from benchmarks.peers.catalogue import BY_NAME
+from benchmarks.shared.environment import Environment
 
 OURS = "tersely"
 ALL = "all documents"

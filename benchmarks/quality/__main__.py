@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.arguments import add_data, add_model, add_seed, add_threads, make_parser
-from benchmarks.environment import name_model, read_environment
 from benchmarks.progress import Progress
 from benchmarks.quality.controls import (
     CONTROLS,
@@ -28,6 +27,7 @@ from benchmarks.quality.runner import SLIM, run_task
 from benchmarks.quality.slim import require_slim
 from benchmarks.records import read_record, write_record
 from benchmarks.results import baseline_path, fill_section
+from benchmarks.shared.environment import name_model, read_environment
 from benchmarks.shared.tasks import TASKS, Example, Split
 from benchmarks.shared.tasks.negatives import Neighbours
 from tersely.errors import TerselyError

@@ -23,13 +23,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.arguments import add_data, add_out, add_seed, add_threads, make_parser
-from benchmarks.environment import Environment, name_model, read_environment
 from benchmarks.markdown import format_lead, format_table
 from benchmarks.progress import Progress
 from benchmarks.quality.rows import QuestionRow, QuestionRows, kept_and_total, score_question
 from benchmarks.results import publish
+from benchmarks.shared.environment import Environment, name_model, read_environment
+from benchmarks.shared.statistics import Estimate, bootstrap, bootstrap_difference
 from benchmarks.shared.tasks import TASKS, Example, KeptSpan, load
-from benchmarks.statistics import Estimate, bootstrap, bootstrap_difference
 from tersely.levels import choose_level
 from tersely.packing.fill import Candidate, Place, pack, priority, sort_by_priority
 from tersely.runtime.artifacts import load_artifact

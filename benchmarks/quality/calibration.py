@@ -17,13 +17,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.arguments import add_data, add_model, add_out, add_seed, add_threads, make_parser
-from benchmarks.environment import Environment, name_model, read_environment
 from benchmarks.markdown import format_percent, format_table
 from benchmarks.progress import Progress
 from benchmarks.quality.controls import CachedScorer
 from benchmarks.results import publish
+from benchmarks.shared.environment import Environment, name_model, read_environment
+from benchmarks.shared.statistics import estimate_share
 from benchmarks.shared.tasks import Example, load, score_kept
-from benchmarks.statistics import estimate_share
 from tersely import Compressor
 from tersely.errors import TerselyError
 from tersely.metrics import contains_answer

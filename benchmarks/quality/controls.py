@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.shared.minilm import embed_cached
 from benchmarks.shared.passages import join_title
-from benchmarks.statistics import Floats
+from benchmarks.shared.statistics import Floats
 from tersely.selector import DocumentScores, ScoredInput, Scorer
 from tersely.text.bm25 import BM25
 

@@ -17,16 +17,16 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.arguments import add_data, add_out, add_seed, add_threads, make_parser
-from benchmarks.environment import Environment, name_model, read_environment
 from benchmarks.markdown import format_table
 from benchmarks.progress import Progress
 from benchmarks.quality.answers import score_answers
 from benchmarks.quality.controls import OURS, CachedScorer, make_scorers
 from benchmarks.quality.rows import OWN
 from benchmarks.results import publish
+from benchmarks.shared.environment import Environment, name_model, read_environment
 from benchmarks.shared.readers import CachedReader, Reader, open_reader
+from benchmarks.shared.statistics import bootstrap_mean, bootstrap_mean_difference
 from benchmarks.shared.tasks import TASKS, Example, load_findable
-from benchmarks.statistics import bootstrap_mean, bootstrap_mean_difference
 from tersely import Compressor
 from tersely.runtime.artifacts import load_artifact
 from tersely.selector import Scorer

@@ -21,8 +21,8 @@ from benchmarks.quality.rows import (
     Unanswerable,
     kept_and_total,
 )
+from benchmarks.shared.statistics import Estimate, bootstrap, bootstrap_difference, estimate_share
 from benchmarks.shared.tasks import Example
-from benchmarks.statistics import Estimate, bootstrap, bootstrap_difference, estimate_share
 
 TITLES = {OURS: "**tersely**", **{control.name: control.title for control in CONTROLS}}
 METRICS: dict[Metric, str] = {"answers": "Answers kept, %", "support": "Supporting sentences kept, %"}

@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from benchmarks.environment import Environment
+from benchmarks.shared.environment import Environment
+from benchmarks.shared.statistics import Estimate, Floats, Standing
 from benchmarks.shared.tasks import Example, KeptSpan, score_kept
-from benchmarks.statistics import Estimate, Floats, Standing
 
 RATES = (0.05, 0.1, 0.25, 0.5)
 OWN = "own"

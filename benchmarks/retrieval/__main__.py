@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.arguments import add_data, add_model, add_out, add_seed, make_parser
-from benchmarks.environment import read_environment
 from benchmarks.results import publish
 from benchmarks.retrieval.bank import time_bank
 from benchmarks.retrieval.report import render
 from benchmarks.retrieval.rows import RetrievalRow, RetrievalRun, RetrievalTask
+from benchmarks.shared.environment import read_environment
 from benchmarks.shared.minilm import embed_cached, load_minilm
 from benchmarks.shared.passages import find_ranks, join_title
 from benchmarks.shared.tasks import Example, load

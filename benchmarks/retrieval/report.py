@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.markdown import format_percent, format_table
 from benchmarks.retrieval.rows import BankRow, RetrievalRow, RetrievalRun
-from benchmarks.statistics import bootstrap_mean
+from benchmarks.shared.statistics import bootstrap_mean
 
 
 def render(run: RetrievalRun) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.environment import Environment
+from benchmarks.shared.environment import Environment
 
 
 @dataclass(frozen=True, slots=True)

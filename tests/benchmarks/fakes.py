@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.environment import Environment
 from benchmarks.quality.controls import HeadScorer
+from benchmarks.shared.environment import Environment
 from benchmarks.shared.readers import Prompt
 from tersely.selector import DocumentScores, ScoredInput
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import SECTIONS, render_baseline
-from benchmarks.environment import read_processor
 from benchmarks.results import BASELINES, RESULTS, fill_section
+from benchmarks.shared.environment import read_processor
 
 
 @pytest.mark.parametrize("section", SECTIONS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.statistics import Estimate, bootstrap, bootstrap_difference, estimate_share
+from benchmarks.shared.statistics import Estimate, bootstrap, bootstrap_difference, estimate_share
 
 
 def test_wilson_intervals_at_known_points() -> None:
