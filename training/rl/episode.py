@@ -4,7 +4,7 @@ wrote and gives the next context."""
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from training.rl.trajectory import Outcome
@@ -23,6 +23,8 @@ class Episode(Protocol):
     """Of the episode so far."""
     facts: Mapping[str, Any]
     """What to report beside the reward, as values that JSON can hold."""
+    dropped_turn: bool
+    """The last turn was taken back: the next context leaves it out, and it belongs to no segment (SUPO)."""
 
     def context(self) -> Sequence[int]:
         """Token ids for the policy to continue. It belongs to the same segment as the turn before where it
@@ -52,11 +54,17 @@ class Environment(Protocol):
     """The token that ends a reply."""
     max_reply: int
     """Tokens of the longest reply."""
+    positions: int
+    """Tokens of the longest context with its reply."""
 
     def sample(self, random: random.Random, difficulty: float) -> Task:
         """A task, the same for the same state of `random`."""
         ...
 
-    def demonstrate(self, task: Task, random: random.Random) -> Sequence[Sequence[int]]:
-        """The replies of a scripted expert, turn by turn. They solve the task: reward 1."""
+    def demonstrate(
+        self, episode: Episode, random: random.Random, *, flawed: bool = False
+    ) -> Iterator[Sequence[int]]:
+        """The replies of a scripted expert, each to be stepped before the next is asked for; they earn the
+        reward 1. With `flawed`, it makes the mistakes that the environment's settings name, so that a policy
+        which has learned from it has something left to learn."""
         ...

@@ -1,0 +1,5 @@
+"""Small synthetic tasks, each with a scripted expert, an exact reward and a difficulty dial.
+
+words.py        words to token ids and back
+registers.py    SUPO: read cells one by one, keep a running total, summarise when the context is full
+"""

@@ -1,0 +1,135 @@
+"""Advantages and weights against values that were worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.training.rl.examples import make_segment, make_trajectory
+from training.rl.algorithms import grpo, hrr, supo
+from training.rl.losses import surrogate_loss
+from training.rl.targets import Target, standardise
+
+HALF = 1 / math.sqrt(2)
+"""The standardised rewards 1 and 0 are +HALF and -HALF: mean 1/2, sample deviation sqrt(1/2)."""
+
+
+def values_of_turns(target: Target, values: tuple[float, ...]) -> list[float]:
+    return [values[turn.start] for turn in target.segment.turns]
+
+
+def test_rewards_are_standardised_by_the_deviation_of_the_sample() -> None:
+    assert standardise([1.0, 0.0]) == pytest.approx([HALF, -HALF])
+    # Mean 1/4, sample variance (9 + 1 + 1 + 1) / 16 / 3 = 1/4. The population's would be 3/16.
+    assert standardise([1.0, 0.0, 0.0, 0.0]) == pytest.approx([1.5, -0.5, -0.5, -0.5])
+    assert standardise([1.0, 1.0]) == [0.0, 0.0]
+    assert standardise([1.0]) == [0.0]
+
+
+def test_grpo_takes_the_mean_over_a_rollout_and_then_over_rollouts() -> None:
+    short, long = grpo.make_targets(
+        [make_trajectory(1.0, make_segment(2)), make_trajectory(0.0, make_segment(3, 1))]
+    )
+    assert short.advantages == pytest.approx((0.0, HALF, HALF, 0.0))
+    assert short.weights == pytest.approx((0.0, 1 / 4, 1 / 4, 0.0))
+    assert values_of_turns(long, long.advantages) == pytest.approx([-HALF, -HALF])
+    assert values_of_turns(long, long.weights) == pytest.approx([1 / 8, 1 / 8])
+
+
+def test_groups_are_standardised_apart() -> None:
+    targets = grpo.make_targets(
+        [make_trajectory(r, task=task) for task, r in [("a", 1), ("b", 1), ("a", 0), ("b", 1)]]
+    )
+    advantages = {(t.segment, t.advantages[1]) for t in targets}
+    assert sorted(value for _, value in advantages) == pytest.approx([-HALF, 0.0, HALF])
+
+
+def test_hrr_moves_the_advantage_between_turns_by_their_quality() -> None:
+    good = make_trajectory(
+        1.0, make_segment(2, qualities=[0.9]), make_segment(1, qualities=[0.5]), make_segment(3)
+    )
+    targets = hrr.make_targets([good, make_trajectory(0.0)], w=0.2)
+    # Mean quality 0.7 over the two turns that have one; the third keeps GRPO's advantage.
+    advantages = [target.advantages[1] for target in targets]
+    assert advantages == pytest.approx([HALF + 0.04, HALF - 0.04, HALF, -HALF])
+
+
+def test_hrr_divides_by_the_tokens_of_all_turns_of_a_rollout() -> None:
+    rollout = make_trajectory(1.0, make_segment(2, qualities=[1.0]), make_segment(6, qualities=[0.0]))
+    weights = [target.weights[1] for target in hrr.make_targets([rollout, make_trajectory(0.0)])]
+    # Two rollouts: the first wrote 8 tokens in two segments, the second 2 in one.
+    # One row for each turn would give 1/2 and 1/6 of the first.
+    assert weights == pytest.approx([1 / 16, 1 / 16, 1 / 4])
+
+
+def test_hrr_gives_a_gradient_to_groups_whose_rewards_are_equal() -> None:
+    rollout = make_trajectory(0.0, make_segment(1, 1, qualities=[1.0, 0.0]))
+    (target, _) = hrr.make_targets([rollout, make_trajectory(0.0)], w=0.2)
+    assert values_of_turns(target, target.advantages) == pytest.approx([0.1, -0.1])
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.floats(0, 1)), min_size=1, max_size=8),
+    st.floats(0, 1),
+)
+def test_hrr_shaping_sums_to_zero_over_turns(turns: list[tuple[int, float]], w: float) -> None:
+    segments = [make_segment(length, qualities=[quality]) for length, quality in turns]
+    rollouts = [make_trajectory(1.0, *segments), make_trajectory(0.0)]
+    plain = [t.advantages[1] for t in hrr.make_targets(rollouts, w=0.0)]
+    shaped = [t.advantages[1] for t in hrr.make_targets(rollouts, w=w)]
+    assert plain == pytest.approx([t.advantages[1] for t in grpo.make_targets(rollouts)])
+    assert sum(shaped) == pytest.approx(sum(plain), abs=1e-9)
+
+
+def test_supo_shares_one_advantage_among_all_segments_of_a_rollout() -> None:
+    three = make_trajectory(1.0, make_segment(1), make_segment(2), make_segment(3))
+    targets = supo.make_targets([three, make_trajectory(0.0, make_segment(4))])
+    # Over rollouts: +HALF and -HALF. Over the four segments, three of them right, it would be +0.5 and -1.5.
+    assert [t.advantages[1] for t in targets] == pytest.approx([HALF, HALF, HALF, -HALF])
+    # The mean over all 10 tokens.
+    assert {t.weights[1] for t in targets} == {0.1}
+
+
+@pytest.mark.parametrize("outcome", ["turns", "overlong"])
+def test_supo_leaves_overlong_rollouts_out_of_loss_and_statistics(outcome: Any) -> None:
+    rollouts = [
+        make_trajectory(1.0, make_segment(2)),
+        make_trajectory(0.0, make_segment(2)),
+        make_trajectory(0.0, make_segment(6), outcome=outcome),
+    ]
+    masked = supo.make_targets(rollouts)
+    assert [t.advantages[1] for t in masked] == pytest.approx([HALF, -HALF])
+    assert {t.weights[1] for t in masked} == {1 / 4}
+    unmasked = supo.make_targets(rollouts, mask_overlong=False)
+    # Mean 1/3, sample deviation sqrt(1/3).
+    assert [t.advantages[1] for t in unmasked] == pytest.approx(
+        [2 / math.sqrt(3), -1 / math.sqrt(3), -1 / math.sqrt(3)]
+    )
+    assert {t.weights[1] for t in unmasked} == {1 / 10}
+
+
+def test_supo_does_not_mask_a_wrong_or_malformed_answer() -> None:
+    rollouts = [make_trajectory(1.0), make_trajectory(0.0, outcome="malformed")]
+    assert len(supo.make_targets(rollouts)) == 2
+
+
+def test_the_surrogate_is_clipped_on_the_side_that_would_gain() -> None:
+    old = torch.zeros(4)
+    new = torch.log(torch.tensor([1.5, 0.5, 1.5, 0.5]))
+    advantages = torch.tensor([1.0, 1.0, -1.0, -1.0])
+    weights = torch.tensor([0.25] * 4)
+    # min(1.5, 1.2) + min(0.5, 0.8) + min(-1.5, -1.2) + min(-0.5, -0.8) = 1.2 + 0.5 - 1.5 - 0.8
+    assert surrogate_loss(new, old, advantages, weights).item() == pytest.approx(0.6 / 4)
+
+
+def test_the_kl_to_the_reference_is_estimated_without_bias_and_never_negative() -> None:
+    new, reference = torch.tensor([math.log(0.5)]), torch.tensor([math.log(0.25)])
+    one = torch.ones(1)
+    # d = log(0.5): exp(d) - d - 1 = 0.5 + 0.6931 - 1
+    loss = surrogate_loss(new, new, one * 0, one, reference=reference, beta=2.0)
+    assert loss.item() == pytest.approx(2 * (0.5 + math.log(2) - 1))

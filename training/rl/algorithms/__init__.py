@@ -1,0 +1,6 @@
+"""One file for each algorithm: trajectories in, targets out.
+
+grpo.py    the group-relative advantage, one for the whole rollout
+hrr.py     ZipRL: the advantage of each turn, reshaped by the quality of its summary
+supo.py    SUPO: one advantage for all sub-trajectories, and the overlong mask
+"""

@@ -1,0 +1,37 @@
+"""SUPO: a rollout that summarises and resets is a list of ordinary prompt-and-response pairs, which share one
+advantage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from training.rl.targets import Target, count_written, group_by_task, spread_over_turns, standardise
+from training.rl.trajectory import Trajectory
+
+OVERLONG = ("turns", "overlong")
+"""A rollout that used up H turns or S summaries without an answer."""
+
+
+def make_targets(trajectories: Sequence[Trajectory], mask_overlong: bool = True) -> list[Target]:
+    """The group-relative advantage, computed once for each rollout and shared by all of its sub-trajectories,
+    summaries included (SUPO, theorem 3.2). Weights are 1 / M for the M tokens of all targets: the mean over
+    tokens.
+
+    With `mask_overlong`, rollouts without an answer (`OVERLONG`) give no target. They do not enter the mean
+    and deviation of their group either; the paper leaves that open. If they entered with reward 0, every
+    answer, a guess included, would look better than going on.
+    """
+    rows: list[tuple[Trajectory, float]] = []
+    for group in group_by_task(trajectories).values():
+        kept = [t for t in group if not (mask_overlong and t.outcome in OVERLONG)]
+        rows += zip(kept, standardise([trajectory.reward for trajectory in kept]), strict=True)
+    weight = 1 / max(1, sum(count_written(trajectory) for trajectory, _ in rows))
+    return [
+        Target(
+            segment,
+            spread_over_turns(segment, [advantage] * len(segment.turns)),
+            spread_over_turns(segment, [weight] * len(segment.turns)),
+        )
+        for trajectory, advantage in rows
+        for segment in trajectory.segments
+    ]

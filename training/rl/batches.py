@@ -1,0 +1,72 @@
+"""Padded batches of targets, and the log-probabilities that a policy gives to their tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
+
+from training.rl.targets import Target
+from training.rl.tiny import TinyPolicy
+
+MAX_TOKENS = 4096
+"""Of one batch, padding included: more does not make a small model faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows of tokens, and for each token that the policy wrote, in one line: where it stands and what is
+    known of it."""
+
+    tokens: Tensor
+    """(rows, length), padded on the right."""
+    rows: Tensor
+    """(written,)"""
+    columns: Tensor
+    """(written,), never 0: the first token of a segment belongs to its prompt."""
+    old_logprobs: Tensor
+    advantages: Tensor
+    weights: Tensor
+
+    def logprobs(self, policy: TinyPolicy) -> Tensor:
+        """(written,) log-probabilities of the tokens under `policy`."""
+        states = policy.states(self.tokens)[self.rows, self.columns - 1]
+        logits = functional.linear(states, policy.tokens.weight)
+        return -functional.cross_entropy(logits, self.tokens[self.rows, self.columns], reduction="none")
+
+
+def make_batches(targets: Sequence[Target]) -> Iterator[Batch]:
+    """Batches of targets of like length, that hold each target once. Targets whose advantages are all zero
+    are left out: they move nothing."""
+    moving = [target for target in targets if any(target.advantages)]
+    rows: list[Target] = []
+    for target in sorted(moving, key=lambda target: len(target.segment.tokens)):
+        if rows and (len(rows) + 1) * len(target.segment.tokens) > MAX_TOKENS:
+            yield _pad(rows)
+            rows = []
+        rows.append(target)
+    if rows:
+        yield _pad(rows)
+
+
+def _pad(targets: Sequence[Target]) -> Batch:
+    tokens = pad_sequence([torch.tensor(t.segment.tokens) for t in targets], batch_first=True)
+    mask = pad_sequence([torch.tensor(t.segment.mask) for t in targets], batch_first=True)
+    rows, columns = mask.nonzero(as_tuple=True)
+
+    def gather(values: Sequence[Sequence[float]]) -> Tensor:
+        padded = pad_sequence([torch.tensor(row, dtype=torch.float32) for row in values], batch_first=True)
+        return padded[rows, columns]
+
+    return Batch(
+        tokens,
+        rows,
+        columns,
+        gather([t.segment.logprobs for t in targets]),
+        gather([t.advantages for t in targets]),
+        gather([t.weights for t in targets]),
+    )

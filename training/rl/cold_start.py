@@ -1,0 +1,85 @@
+"""The cold start: supervised training on what a scripted expert wrote.
+
+The loss covers the tokens that the expert wrote and no others: neither prompts nor what the environment
+answered. A trajectory is cut into segments as a rollout is, so that after a reset the policy learns from the
+context that it will see (ZipRL, appendix A, cuts into turns; the paper does not say whether observations are
+masked).
+"""
+
+from __future__ import annotations
+
+import random
+
+import torch
+
+from training.optimisation import set_learning_rate, triangle
+from training.rl.batches import make_batches
+from training.rl.episode import Environment, Task
+from training.rl.rollout import Generation, Recorder
+from training.rl.targets import Target, spread_over_turns
+from training.rl.tiny import TinyPolicy
+from training.rl.trajectory import Segment
+from training.run import show_progress
+
+
+def record_demonstration(
+    environment: Environment, task: Task, draw: random.Random, *, flawed: bool = False
+) -> tuple[tuple[Segment, ...], float]:
+    """The segments of the expert's rollout, with log-probabilities 0, and its reward."""
+    episode, recorder = task.start(), Recorder()
+    context = episode.context()
+    for reply in environment.demonstrate(episode, draw, flawed=flawed):
+        recorder.read(context)
+        quality = episode.step(reply)
+        recorder.write(Generation(reply, [0.0] * len(reply)), quality)
+        if episode.dropped_turn:
+            recorder.drop_turn()
+        if episode.outcome is not None:
+            break
+        context = episode.context()
+    return recorder.finish(), episode.reward
+
+
+def imitate(
+    policy: TinyPolicy,
+    environment: Environment,
+    draw: random.Random,
+    *,
+    steps: int,
+    tasks: int = 32,
+    learning_rate: float = 2e-3,
+    visible: bool = False,
+) -> float:
+    """Train `policy` for `steps` steps of `tasks` flawed demonstrations of every difficulty; the last loss in
+    nats a token."""
+    optimizer = torch.optim.AdamW(policy.parameters(), lr=learning_rate, weight_decay=0.01)
+    loss = 0.0
+    for step in show_progress("cold start", range(steps), visible=visible):
+        segments: list[Segment] = []
+        for _ in range(tasks):
+            task = environment.sample(draw, draw.random())
+            segments += record_demonstration(environment, task, draw, flawed=True)[0]
+        set_learning_rate(optimizer, learning_rate * triangle((step + 0.5) / steps, 0.1))
+        loss = fit(policy, segments, optimizer)
+    return loss
+
+
+def fit(policy: TinyPolicy, segments: list[Segment], optimizer: torch.optim.Optimizer) -> float:
+    """One step of cross-entropy on what was written in `segments`; the loss in nats a token."""
+    written = sum(turn.end - turn.start for segment in segments for turn in segment.turns)
+    loss = 0.0
+    for batch in make_batches([_make_target(segment, 1 / written) for segment in segments]):
+        part = -(batch.weights * batch.logprobs(policy)).sum()
+        part.backward()
+        loss += part.item()
+    torch.nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad()
+    return loss
+
+
+def _make_target(segment: Segment, weight: float) -> Target:
+    turns = len(segment.turns)
+    return Target(
+        segment, spread_over_turns(segment, [1.0] * turns), spread_over_turns(segment, [weight] * turns)
+    )

@@ -1,0 +1,193 @@
+"""The whole training of a tiny policy, in one process: cold start, rollouts, targets, update, evaluation.
+
+    run = Run(folder)
+    policy = train(settings, run)
+
+Everything random comes from the seed and is saved with the checkpoint: a run that was killed and started
+again ends with the same weights as one that was not."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import torch
+
+from training.checkpoint import remove_checkpoint, resume, save_checkpoint, save_whole
+from training.rl.batches import Batch, make_batches
+from training.rl.cold_start import imitate
+from training.rl.episode import Environment, Task
+from training.rl.losses import surrogate_loss
+from training.rl.rollout import run_episodes
+from training.rl.settings import Settings, Updates
+from training.rl.targets import Target
+from training.rl.tiny import Sampler, TinyPolicy
+from training.rl.trajectory import OUTCOMES, Trajectory
+from training.run import Run, show_progress
+
+CHECKPOINT_EVERY = 10
+"""Updates between two checkpoints."""
+
+
+def train(
+    settings: Settings, run: Run, *, cold_start: Path | None = None, visible: bool = False
+) -> TinyPolicy:
+    """Train a policy and give it back; where `run` has finished before, read it.
+
+    Args:
+        cold_start: weights to start from (`write_cold_start`), made where the file does not exist; None for
+            a file in the run's folder.
+
+    The run's history has a line for each update (`kind` "update") and each evaluation (`kind` "evaluation");
+    its `final` folder gets the weights.
+    """
+    environment = settings.make_environment()
+    policy = make_policy(settings, environment)
+    final = run.final / "policy.pt"
+    if final.exists():
+        policy.load_state_dict(torch.load(final, weights_only=True))
+        return policy
+    start = cold_start or run.folder / "cold_start.pt"
+    if not start.exists():
+        start.parent.mkdir(parents=True, exist_ok=True)
+        write_cold_start(settings, start, visible=visible)
+    policy.load_state_dict(torch.load(start, weights_only=True))
+    _update(settings, environment, policy, run, visible)
+    run.final.mkdir(exist_ok=True)
+    save_whole(policy.state_dict(), final)
+    remove_checkpoint(run)
+    return policy
+
+
+def make_policy(settings: Settings, environment: Environment) -> TinyPolicy:
+    """A policy with the random weights of the seed."""
+    torch.manual_seed(settings.seed)
+    return TinyPolicy(len(environment.vocabulary), environment.positions, settings.policy)
+
+
+def write_cold_start(settings: Settings, file: Path, *, visible: bool = False) -> None:
+    """Train a policy on demonstrations and write its weights."""
+    environment = settings.make_environment()
+    policy = make_policy(settings, environment)
+    cold = settings.cold_start
+    imitate(
+        policy,
+        environment,
+        random.Random(f"cold start {settings.seed}"),
+        steps=cold.steps,
+        tasks=cold.tasks,
+        learning_rate=cold.learning_rate,
+        visible=visible,
+    )
+    save_whole(policy.state_dict(), file)
+
+
+def _update(
+    settings: Settings, environment: Environment, policy: TinyPolicy, run: Run, visible: bool
+) -> None:
+    plan = settings.updates
+    make_targets = settings.make_algorithm()
+    optimizer = torch.optim.AdamW(policy.parameters(), lr=plan.learning_rate, weight_decay=0.0)
+    reference = copy.deepcopy(policy).requires_grad_(False) if plan.beta else None
+    draw = random.Random(f"tasks {settings.seed}")
+    sampling = torch.Generator().manual_seed(settings.seed)
+    parts = {"policy": policy, "optimizer": optimizer, "tasks": draw, "sampling": sampling}
+    done = (resume(run, parts) or {"updates": 0})["updates"]
+    for update in show_progress(
+        "updates", range(done, plan.count), total=plan.count, done=done, visible=visible
+    ):
+        if update % plan.evaluate_every == 0:
+            _evaluate(settings, environment, policy, run, update)
+        if update % CHECKPOINT_EVERY == 0:
+            save_checkpoint(run, parts, {"updates": update})
+        tasks = [environment.sample(draw, draw.random()) for _ in range(plan.tasks)]
+        trajectories = roll_out(policy, environment, tasks * plan.group, sampling, version=update)
+        learn(policy, make_targets(trajectories), optimizer, plan, reference)
+        run.record(kind="update", update=update + 1, **describe(trajectories))
+    _evaluate(settings, environment, policy, run, plan.count)
+
+
+def roll_out(
+    policy: TinyPolicy,
+    environment: Environment,
+    tasks: Sequence[Task],
+    sampling: torch.Generator | None,
+    version: int = 0,
+) -> list[Trajectory]:
+    """One trajectory for each task; without `sampling`, the most probable words."""
+    sampler = Sampler(
+        policy,
+        slots=len(tasks),
+        stop=environment.stop,
+        max_reply=environment.max_reply,
+        random=sampling,
+    )
+    return run_episodes(sampler, tasks, policy_version=version)
+
+
+def learn(
+    policy: TinyPolicy,
+    targets: Sequence[Target],
+    optimizer: torch.optim.Optimizer,
+    plan: Updates,
+    reference: TinyPolicy | None = None,
+) -> None:
+    """`plan.epochs` steps on all targets. Without a target that moves anything, nothing happens."""
+    batches = list(make_batches(targets))
+    for _ in range(plan.epochs if batches else 0):
+        for batch in batches:
+            _loss(policy, batch, plan, reference).backward()
+        torch.nn.utils.clip_grad_norm_(policy.parameters(), plan.max_norm)
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def _loss(policy: TinyPolicy, batch: Batch, plan: Updates, reference: TinyPolicy | None) -> torch.Tensor:
+    return surrogate_loss(
+        batch.logprobs(policy),
+        batch.old_logprobs,
+        batch.advantages,
+        batch.weights,
+        clip=plan.clip,
+        reference=batch.logprobs(reference) if reference else None,
+        beta=plan.beta,
+    )
+
+
+def _evaluate(
+    settings: Settings, environment: Environment, policy: TinyPolicy, run: Run, update: int
+) -> None:
+    """Record how the policy, sampled, does on tasks that are the same at every evaluation."""
+    trajectories = roll_out(
+        policy,
+        environment,
+        make_evaluation_tasks(environment, settings.seed, settings.updates.evaluation_tasks),
+        torch.Generator().manual_seed(settings.seed),
+        version=update,
+    )
+    run.record(kind="evaluation", update=update, **describe(trajectories))
+
+
+def make_evaluation_tasks(environment: Environment, seed: int, count: int) -> list[Task]:
+    """Tasks over the whole range of difficulty, that no training of this seed draws."""
+    draw = random.Random(f"evaluation {seed}")
+    return [environment.sample(draw, (index + 0.5) / count) for index in range(count)]
+
+
+def describe(trajectories: Sequence[Trajectory]) -> dict[str, Any]:
+    """The figures of a set of rollouts, each a mean over rollouts.
+
+    `length` counts turns. `summarised` is the share that wrote a summary, `success_summarised` the reward of
+    those (None without any): SUPO's summarisation rate and conditional success rate."""
+    summarised = [t.reward for t in trajectories if t.resets]
+    return {
+        "reward": fmean(t.reward for t in trajectories),
+        "length": fmean(len(t.turns) for t in trajectories),
+        "summarised": len(summarised) / len(trajectories),
+        "success_summarised": fmean(summarised) if summarised else None,
+        **{name: fmean(t.outcome == name for t in trajectories) for name in OUTCOMES},
+    }

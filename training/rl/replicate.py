@@ -1,0 +1,103 @@
+"""`python -m training.rl.replicate CLAIM ...` (or `all`): run what is missing, print and write the verdicts.
+
+Each run takes one core. Runs that are done are not run again; one that was interrupted goes on. The measured
+rows go to `training/rl/replications/results/`, and `training/REPLICATIONS.md` is written from them."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+import torch
+
+from training.rl.replications import supo
+from training.rl.replications.claim import Claim, Row
+from training.rl.replications.results import Results, read_results, render_claim, verdicts, write_results
+from training.run import show_progress, write_text
+
+CLAIMS: Mapping[str, Claim] = {
+    claim.name: claim for claim in (supo.OVERLONG_MASK, supo.WINDOW, supo.MORE_RESETS)
+}
+DOCUMENT = Path(__file__).parents[1] / "REPLICATIONS.md"
+
+_INTRODUCTION = """# Replications
+
+Claims of the papers, tried at a size that two cores can run. Every claim stands here with the difference
+that was predicted before its first run. It is **replicated** where the 95 % interval of the difference
+(bootstrap over seeds) lies above zero and the difference reaches the predicted margin, **reversed** where
+the interval lies below zero, and **null** otherwise. The policies are tiny, so a replication speaks for the
+mechanism, never for the papers' magnitudes. `initial_reward` is the success before reinforcement learning.
+
+This page is written by `python -m training.rl.replicate`.
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.rl.replicate", description=__doc__)
+    parser.add_argument(
+        "claims", nargs="+", choices=[*CLAIMS, "all"], metavar="CLAIM", help=f"{', '.join(CLAIMS)}, all"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs/replications"), help="folder for unfinished runs"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="runs at once, a core each")
+    parser.add_argument("--seeds", type=int, help="fewer seeds than the claim asks for")
+    args = parser.parse_args()
+    claims = list(CLAIMS.values()) if "all" in args.claims else [CLAIMS[name] for name in args.claims]
+    torch.set_num_threads(1)
+    for claim in claims:
+        results = read_results(claim)
+        seeds = args.seeds or claim.seeds
+        runs = run_missing(claim, results, args.out, seeds=seeds, jobs=args.jobs)
+        for rows in show_progress(claim.name, runs, total=seeds, unit="seed"):
+            results.rows += rows
+            write_results(claim, results)
+        print(render_claim(claim, results))
+    write_text(DOCUMENT, render_document())
+
+
+def run_missing(claim: Claim, done: Results, out: Path, *, seeds: int, jobs: int = 1) -> Iterator[list[Row]]:
+    """Run the arms and seeds that have no row yet, a seed at a time, and give the rows of each. The arms of a
+    seed run one after the other, because they may share what they start from."""
+    missing = {
+        seed: arms
+        for seed in range(1, seeds + 1)
+        if (arms := [arm for arm in claim.arms if not done.has(arm, seed)])
+    }
+    if jobs == 1:
+        yield from (run_seed(claim, seed, arms, out) for seed, arms in missing.items())
+        return
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), torch.set_num_threads, (1,)) as pool:
+        runs = [pool.submit(_run_named, claim.name, seed, arms, out) for seed, arms in missing.items()]
+        yield from (run.result() for run in as_completed(runs))
+
+
+def run_seed(claim: Claim, seed: int, arms: list[str], out: Path) -> list[Row]:
+    """Run some arms of one seed in this process."""
+    rows: list[Row] = []
+    for arm in arms:
+        began = time.process_time()
+        folder = out / claim.name / f"seed-{seed}" / f"arm-{claim.arms.index(arm)}"
+        metrics = claim.run(arm, seed, folder)
+        rows.append(Row(arm, seed, metrics, time.process_time() - began))
+    return rows
+
+
+def render_document() -> str:
+    sections = [render_claim(claim, read_results(claim)) for claim in CLAIMS.values()]
+    summary = ["| claim | verdict |", "|---|---|"]
+    summary += [f"| [{name}](#{name}) | {verdict} |" for name, verdict in verdicts(CLAIMS).items()]
+    return "\n".join([_INTRODUCTION, "\n".join(summary), "", *sections])
+
+
+def _run_named(name: str, seed: int, arms: list[str], out: Path) -> list[Row]:
+    # A claim holds a function and cannot be sent to another process; its name can.
+    return run_seed(CLAIMS[name], seed, arms, out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""The measured rows of a claim: one JSON file each, from which `training/REPLICATIONS.md` is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from benchmarks.shared.environment import read_environment
+from training.rl.replications.claim import Claim, Row, compare, judge
+from training.run import write_text
+
+RESULTS = Path(__file__).with_name("results")
+
+
+@dataclass
+class Results:
+    """What the runs of one claim measured, and on what machine the last of them ran."""
+
+    rows: list[Row] = field(default_factory=list[Row])
+    machine: str = ""
+
+    def has(self, arm: str, seed: int) -> bool:
+        return any((row.arm, row.seed) == (arm, seed) for row in self.rows)
+
+
+def read_results(claim: Claim, folder: Path = RESULTS) -> Results:
+    """The results of a claim; empty where it was never run."""
+    file = folder / f"{claim.name}.json"
+    if not file.exists():
+        return Results()
+    values = json.loads(file.read_text(encoding="utf-8"))
+    return Results([Row(**row) for row in values["rows"]], values["machine"])
+
+
+def write_results(claim: Claim, results: Results, folder: Path = RESULTS) -> None:
+    """Write the results, rows in the order of seeds and arms, and the machine of this process."""
+    folder.mkdir(parents=True, exist_ok=True)
+    order = {arm: position for position, arm in enumerate(claim.arms)}
+    results.rows.sort(key=lambda row: (row.seed, order[row.arm]))
+    results.machine = read_environment().describe()
+    values = {"claim": claim.name, "machine": results.machine, "rows": [asdict(row) for row in results.rows]}
+    write_text(folder / f"{claim.name}.json", json.dumps(values, indent=1) + "\n")
+
+
+def render_claim(claim: Claim, results: Results) -> str:
+    """A section of Markdown: claim, prediction, figures, verdict."""
+    lines = [f"## {claim.name}", "", f"**Claim.** {claim.paper}", "", f"**Here.** {claim.setup}", ""]
+    for number, prediction in enumerate(claim.predictions):
+        difference = compare(prediction, results.rows)
+        verdict = judge(prediction, difference)
+        interval = (
+            f"{difference.value:+.3f} ({difference.low:+.3f} to {difference.high:+.3f})"
+            if difference
+            else "-"
+        )
+        lines += (
+            []
+            if number
+            else ["| predicted before the runs | difference, 95 % interval | verdict |", "|---|---|---|"]
+        )
+        lines.append(f"| {prediction.describe()} | {interval} | {verdict} |")
+    lines += ["", *_render_arms(claim, results.rows)]
+    if claim.remarks:
+        lines += ["", claim.remarks]
+    lines += ["", _render_origin(claim, results)]
+    return "\n".join(lines) + "\n"
+
+
+def _render_arms(claim: Claim, rows: Sequence[Row]) -> list[str]:
+    metrics = list(dict.fromkeys([claim.initial, *(p.metric for p in claim.predictions)]))
+    lines = [
+        "| arm | seeds | " + " | ".join(f"`{m}`" for m in metrics) + " |",
+        "|---" * (len(metrics) + 2) + "|",
+    ]
+    for arm in claim.arms:
+        own = [row for row in rows if row.arm == arm]
+        cells = [_render_values([row.metrics.get(metric) for row in own]) for metric in metrics]
+        lines.append(f"| {arm} | {len(own)} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def _render_values(values: Sequence[float | None]) -> str:
+    """Mean and sample deviation."""
+    numbers = [value for value in values if value is not None]
+    if not numbers:
+        return "-"
+    return f"{fmean(numbers):.3f}" + (f" ± {stdev(numbers):.3f}" if len(numbers) > 1 else "")
+
+
+def _render_origin(claim: Claim, results: Results) -> str:
+    minutes = sum(row.seconds for row in results.rows) / 60
+    return (
+        f"`python -m training.rl.replicate {claim.name}`: {len(results.rows)} runs, {minutes:.0f} minutes of"
+        f" one core together. {results.machine}"
+    )
+
+
+def verdicts(claims: Mapping[str, Claim], folder: Path = RESULTS) -> dict[str, Any]:
+    """The verdict on each claim's first prediction."""
+    return {
+        name: judge(claim.predictions[0], compare(claim.predictions[0], read_results(claim, folder).rows))
+        for name, claim in claims.items()
+    }

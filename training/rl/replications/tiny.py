@@ -1,0 +1,52 @@
+"""What the replications with a tiny policy share: cold starts that arms have in common, runs that are made
+once, and the figures of the end of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from training.rl.episode import Task
+from training.rl.loop import describe, roll_out, train
+from training.rl.replications.claim import Metrics
+from training.rl.settings import Settings
+from training.rl.tiny import TinyPolicy
+from training.run import Run
+
+
+def train_once(settings: Settings, folder: Path) -> tuple[TinyPolicy, Run]:
+    """Train in `folder`; where it was done before, read what was trained.
+
+    Runs in sibling folders whose seed, environment, policy and cold start are the same share a cold start.
+    """
+    run = Run(folder)
+    start = folder.parent / f"cold_start-{_digest(settings)}.pt"
+    return train(settings, run, cold_start=start), run
+
+
+def measure(settings: Settings, policy: TinyPolicy, tasks: Sequence[Task]) -> Metrics:
+    """What `loop.describe` tells of one sampled rollout of each task."""
+    environment = settings.make_environment()
+    trajectories = roll_out(policy, environment, tasks, torch.Generator().manual_seed(settings.seed))
+    return describe(trajectories)
+
+
+def read_initial(run: Run) -> Metrics:
+    """The evaluation before the first update, its names with "initial_" before them."""
+    first = next(entry for entry in run.history if entry["kind"] == "evaluation")
+    return {f"initial_{name}": value for name, value in first.items() if name not in ("kind", "update")}
+
+
+def _digest(settings: Settings) -> str:
+    parts = [
+        settings.seed,
+        dict(settings.environment),
+        asdict(settings.policy),
+        asdict(settings.cold_start),
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]

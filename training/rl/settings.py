@@ -1,0 +1,122 @@
+"""The settings of a run of the tiny policy: a TOML file with a table for each part.
+
+seed = 1
+[environment]
+name = "registers"       # any of ENVIRONMENTS; the other keys are its settings
+context = 56
+[policy]                 # tiny.TinyConfig
+[cold_start]             # ColdStart
+[algorithm]
+name = "supo"            # any of ALGORITHMS; the other keys are its settings
+[updates]                # Updates
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from training.rl.algorithms import grpo, hrr, supo
+from training.rl.environments.registers import Registers
+from training.rl.episode import Environment
+from training.rl.targets import Target
+from training.rl.tiny import TinyConfig
+from training.rl.trajectory import Trajectory
+
+T = TypeVar("T")
+Algorithm = Callable[[Sequence[Trajectory]], list[Target]]
+
+ENVIRONMENTS: Mapping[str, Callable[..., Any]] = {"registers": Registers}
+ALGORITHMS: Mapping[str, Callable[..., list[Target]]] = {
+    "grpo": grpo.make_targets,
+    "hrr": hrr.make_targets,
+    "supo": supo.make_targets,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ColdStart:
+    """Supervised training on flawed demonstrations (`cold_start.imitate`)."""
+
+    steps: int = 300
+    tasks: int = 32
+    learning_rate: float = 2e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Updates:
+    """The reinforcement learning."""
+
+    count: int = 80
+    tasks: int = 8
+    """Groups in each update."""
+    group: int = 8
+    """Rollouts of each task."""
+    epochs: int = 1
+    """How often the rollouts of an update are learned from."""
+    learning_rate: float = 1e-3
+    clip: float = 0.2
+    """Of the ratio of probabilities (PPO's epsilon)."""
+    beta: float = 0.0
+    """Of the KL to the policy of the cold start."""
+    max_norm: float = 1.0
+    """Of the gradient."""
+    evaluate_every: int = 10
+    evaluation_tasks: int = 100
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One run. Raises ValueError for names that do not exist."""
+
+    seed: int = 1
+    environment: Mapping[str, Any] = field(default_factory=lambda: {"name": "registers"})
+    policy: TinyConfig = field(default_factory=TinyConfig)
+    cold_start: ColdStart = field(default_factory=ColdStart)
+    algorithm: Mapping[str, Any] = field(default_factory=lambda: {"name": "supo"})
+    updates: Updates = field(default_factory=Updates)
+
+    def make_environment(self) -> Environment:
+        return cast(Environment, _make("environment", self.environment, ENVIRONMENTS)())
+
+    def make_algorithm(self) -> Algorithm:
+        return _make("algorithm", self.algorithm, ALGORITHMS)
+
+    def with_seed(self, seed: int) -> Settings:
+        return replace(self, seed=seed)
+
+
+def read_settings(file: Path) -> Settings:
+    """Raises ValueError that names the file, for a table, a key or a name that does not exist."""
+    try:
+        values = tomllib.loads(file.read_text(encoding="utf-8"))
+        parts = {"policy": TinyConfig, "cold_start": ColdStart, "updates": Updates}
+        _check_keys("the file", values, [f.name for f in fields(Settings)])
+        for name, kind in parts.items():
+            table = values.get(name, {})
+            _check_keys(f"[{name}]", table, [f.name for f in fields(kind)])
+            values[name] = kind(**table)
+        settings = Settings(**values)
+        settings.make_environment()
+        settings.make_algorithm()
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{file}: {error}") from error
+    return settings
+
+
+def _check_keys(where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
+    if unknown := sorted(set(table) - set(known)):
+        raise ValueError(f"{where} has {', '.join(unknown)}; it can hold {', '.join(known)}")
+
+
+def _make(kind: str, table: Mapping[str, Any], known: Mapping[str, Callable[..., T]]) -> Callable[..., T]:
+    """What the table names, with the table's other keys as settings."""
+    options = {key: tuple(v) if isinstance(v, list) else v for key, v in table.items() if key != "name"}
+    name = str(table.get("name"))
+    if name not in known:
+        raise ValueError(f"there is no {kind} {name!r}; use one of {', '.join(known)}")
+    return partial(known[name], **options)
