@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tersely.levels import LEVELS, choose_level_for
 from tersely.options import CompressionOptions
+from tersely.packing.choose import choose_documents
 from tersely.packing.prepare import Prepared, Scored, cut_to_levels, cut_to_limit
 from tersely.selector.protocol import DocumentScores, ScoredInput, Scorer
 
@@ -138,7 +139,7 @@ def _score(
     if relevance is not None and options.max_docs is not None:
         # A document behind the best is dropped whatever its units score, so it is not read.
         with_text = [doc for doc in to_read if units[doc]]
-        to_read = sorted(sorted(with_text, key=lambda doc: -relevance[doc])[: options.max_docs])
+        to_read = sorted(choose_documents(relevance, with_text, options.max_docs))
     from tersely.packing.structure import Structure  # numpy, which `import tersely` need not wait for
 
     structure = Structure.match(query, prepared)

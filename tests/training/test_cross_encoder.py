@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+from transformers import AutoTokenizer, BertForSequenceClassification
 
-from benchmarks.shared.export import export_graph, make_dimension
 from tersely import ArtifactError, Document
 from tersely.rerank import CrossEncoder
-from tests.training.tiny import SHAPE, save_tokenizer
+from tests.training.tiny import save_cross_encoder
 
 QUERY = "who founded the town"
 DOCS = [
@@ -21,28 +20,10 @@ DOCS = [
 ]
 
 
-class Classifier(torch.nn.Module):
-    def __init__(self, model: BertForSequenceClassification) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        return self.model(input_ids=input_ids, attention_mask=attention_mask).logits
-
-
 @pytest.fixture(scope="module", params=[1, 2])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    torch.manual_seed(5)
-    config = BertConfig(**SHAPE, num_labels=request.param, initializer_range=0.5)
-    config._attn_implementation = "eager"
-    model = BertForSequenceClassification(config).eval()
     out = tmp_path_factory.mktemp("cross")
-    model.save_pretrained(out)
-    save_tokenizer(out)
-    axes = {0: make_dimension("batch", 64), 1: make_dimension("length", 128, at_least=2)}
-    ids = torch.ones((2, 8), dtype=torch.int64)
-    inputs = {"input_ids": (ids, axes), "attention_mask": (ids.clone(), axes)}
-    export_graph(Classifier(model), inputs, ["logits"], out / "onnx" / "model.onnx")
+    save_cross_encoder(out, labels=request.param)
     return out
 
 

@@ -6,9 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import BertConfig, BertModel, ModernBertConfig, ModernBertModel, PreTrainedTokenizerFast
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    BertModel,
+    ModernBertConfig,
+    ModernBertModel,
+    PreTrainedTokenizerFast,
+)
 
+from benchmarks.shared.export import export_graph, make_dimension
 from benchmarks.shared.readers import Prompt
 from tersely.metrics import contains_answer
 from training.reader.train import ReaderConfig
@@ -76,6 +85,29 @@ def save_tokenizer(folder: Path) -> None:
     ).save_pretrained(folder)
 
 
+class _Classifier(torch.nn.Module):
+    def __init__(self, model: BertForSequenceClassification) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        return self.model(input_ids=input_ids, attention_mask=attention_mask).logits
+
+
+def save_cross_encoder(folder: Path, *, labels: int) -> None:
+    """A reranker of random weights with one or two logits, in transformers' format and as ONNX."""
+    torch.manual_seed(5)
+    config = BertConfig(**SHAPE, num_labels=labels, initializer_range=0.5)
+    config._attn_implementation = "eager"
+    model = BertForSequenceClassification(config).eval()
+    model.save_pretrained(folder)
+    save_tokenizer(folder)
+    axes = {0: make_dimension("batch", 64), 1: make_dimension("length", 128, at_least=2)}
+    ids = torch.ones((2, 8), dtype=torch.int64)
+    inputs = {"input_ids": (ids, axes), "attention_mask": (ids.clone(), axes)}
+    export_graph(_Classifier(model), inputs, ["logits"], folder / "onnx" / "model.onnx")
+
+
 def make_config(base: Path) -> SelectorConfig:
     return SelectorConfig(
         name="tiny",
@@ -113,6 +145,7 @@ class StringMatch:
     """A reader that answers with an answer of the question where the context holds one."""
 
     name = "string match"
+    trained_on: frozenset[str] = frozenset()
 
     def __init__(self, groups: Sequence[Group], fails_on: str = "") -> None:
         self.answers = {g.question: g.answers for g in groups}

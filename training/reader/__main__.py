@@ -1,8 +1,10 @@
 """`python -m training.reader --data DIR --selector RUN --out FOLDER`: the extractive reader of Phase II and
 of the benchmarks.
 
-Span prediction on all-MiniLM-L6-v2, with questions that the selector run RUN does not use. `--max-minutes`
-anneals the learning rate to that time. A training that was stopped goes on from its checkpoint in FOLDER/run.
+Span prediction on all-MiniLM-L6-v2, with questions on which Phase II of the selector run RUN is neither
+trained nor validated. FOLDER/questions.json lists them; Phase II refuses a reader that has seen its own.
+`--max-minutes` anneals the learning rate to that time. A training that was stopped goes on from its
+checkpoint in FOLDER/run.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import torch
 
 from benchmarks.shared.export import quantise
 from benchmarks.shared.readers import Prompt
-from benchmarks.shared.readers.extractive import CONFIG, GRAPH, TOKENIZER, ExtractiveReader
+from benchmarks.shared.readers.extractive import CONFIG, GRAPH, QUESTIONS, TOKENIZER, ExtractiveReader
 from benchmarks.shared.tasks.rows import find_data_folder
 from tersely.metrics import exact_match, token_f1
 from training.checkpoint import remove_checkpoint
@@ -46,6 +48,7 @@ def make_reader(
     identity = {"seed": config.seed, "sources": len(rest)}
     run = Run(out / "run", max_minutes=max_minutes, identity=identity)
     model, tokenizer, layout, facts = train(config, rest, rng, run)
+    (out / QUESTIONS).write_text(json.dumps(sorted(s.name for s in rest)), encoding="utf-8")
     (out / TOKENIZER).write_text(tokenizer.to_str(), encoding="utf-8")
     torch.save(model.state_dict(), out / "reader.pt")
     export_span(model, out / "model.onnx", layout.max_length)

@@ -32,7 +32,8 @@ neither the runtime nor the wheel holds it.
 
 {config["contexts"]:,} contexts of {config["sources"]:,} questions, in {config["minutes"]} minutes
 (`python -m training.reader`, seed {config["seed"]}). Questions that the selector is trained or validated on
-are left out, except the training questions of multi-hop sets.
+are left out; of multi-hop sets, half of the questions are kept for policies. `questions.json` lists those
+that were trained on, and Phase II refuses to be rewarded by this reader on one of them.
 
 {render_sources(SOURCES)}
 

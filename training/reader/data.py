@@ -2,8 +2,8 @@
 several.
 
 Questions that the selector is trained or validated on are left out, so that Phase II is not rewarded by a
-reader that has learned its answers by heart. Training questions of multi-hop sets are the exception: those
-sets are too small to share.
+reader that has learned its answers by heart. The multi-hop sets are too small for that: Phase I uses all of
+their questions, and half of them are for readers, the other half for Phase II.
 """
 
 from __future__ import annotations
@@ -19,7 +19,14 @@ from tersely.metrics import Range
 from tersely.packing.render import RenderedDocument, join_documents, render_ranges
 from tersely.text.sentences import split_units
 from tersely.types import Document
-from training.selector_model.groups import MULTI_HOP, LabelledDocument, Question, parse_question
+from training.selector_model.groups import (
+    MULTI_HOP,
+    LabelledDocument,
+    Question,
+    belongs_to_readers,
+    name_question,
+    parse_question,
+)
 
 SOURCES: tuple[str, ...] = ("squad_train44", "squadshifts_wiki", "qed_nq", "hotpotqa", "twowiki")
 NEGATIVES = 3
@@ -36,6 +43,7 @@ ANSWER_LOST = 0.15
 class Source:
     """A question, its documents, and the span of the answer in the first of them."""
 
+    name: str
     question: str
     documents: tuple[LabelledDocument, ...]
     answer: Range
@@ -46,13 +54,15 @@ def read_sources(
 ) -> list[Source]:
     """Questions of the sets `names`, shuffled, with hard negatives.
 
-    Those with an id in `heldout` are left out, and those with an id in `trained` except in multi-hop sets.
+    Those with an id in `heldout` are left out. So are those with an id in `trained`, and of multi-hop sets
+    the half that is for policies.
     """
     sources: list[Source] = []
     for name in names:
         questions = [parse_question(row) for row in read_rows(folder, "train", name)]
         if name in MULTI_HOP:
-            sources += [s for q in questions if q.id not in heldout and (s := _make_multi_hop_source(q))]
+            own = [q for q in questions if q.id not in heldout and belongs_to_readers(name, q.id)]
+            sources += [s for q in own if (s := _make_multi_hop_source(name, q))]
             continue
         passages = {d.text: Passage(d.title, d.text) for q in questions for d in q.documents}
         used = trained | heldout
@@ -66,16 +76,17 @@ def read_sources(
                 others = [
                     LabelledDocument(pool.passages[i].title, pool.passages[i].text, ()) for i in nearest
                 ]
-                sources.append(Source(q.text, (gold, *others), span))
+                sources.append(Source(name_question(name, q.id), q.text, (gold, *others), span))
     rng.shuffle(sources)
     return sources
 
 
-def _make_multi_hop_source(q: Question) -> Source | None:
+def _make_multi_hop_source(name: str, q: Question) -> Source | None:
     for gold in (d for d in q.documents if d.support):
         span = _find_answer(gold, q.answers)
         if span:
-            return Source(q.text, (gold, *(d for d in q.documents if d is not gold)), span)
+            others = (d for d in q.documents if d is not gold)
+            return Source(name_question(name, q.id), q.text, (gold, *others), span)
     return None
 
 

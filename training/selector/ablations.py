@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import get_args
 
 from benchmarks.shared.readers import CachedReader, Reader, open_reader
+from tersely.rerank import CrossEncoder
 from training.run import Run
 from training.selector.bandit import Phase2Config, load_phase2_config
-from training.selector.phase2 import add_prompt_option, train_phase2
+from training.selector.environment import DocumentStep
+from training.selector.phase2 import add_options, make_document_step, train_phase2
 from training.selector.questions import Questions, draw_questions, load_questions
 from training.selector_model.batching import WindowBuilder
 from training.selector_model.groups import Part, read_groups
@@ -35,13 +37,22 @@ def make_variants(config: Phase2Config) -> Iterator[tuple[str, Phase2Config]]:
         yield f"alpha-{alpha}", replace(config, alpha=alpha)
 
 
-def draw_few(config: Phase2Config, phase1: Path, reader: Reader, *, train: int, validation: int) -> Questions:
+def draw_few(
+    config: Phase2Config,
+    phase1: Path,
+    reader: Reader,
+    *,
+    train: int,
+    validation: int,
+    step: DocumentStep | None = None,
+) -> Questions:
     """Questions from a random part of all groups, as large as their share of a whole run's questions."""
     groups = {part: read_groups(phase1, part) for part in get_args(Part)}
     size = round(len(groups["train"]) * min(1.0, train / config.questions))
     groups["train"] = random.Random(config.seed).sample(groups["train"], size)
     builder = WindowBuilder(load_layout(phase1 / "final"), groups["train"])
-    return draw_questions(builder, groups, reader, train=train, validation=validation, seed=config.seed)
+    counts = {"train": train, "validation": validation}
+    return draw_questions(builder, groups, reader, **counts, seed=config.seed, step=step)
 
 
 def format_rows(name: str, run: Run) -> Iterator[str]:
@@ -54,21 +65,21 @@ def format_rows(name: str, run: Run) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.selector.ablations", description=__doc__)
-    parser.add_argument("--config", type=Path, required=True)
-    parser.add_argument("--start-from", type=Path, required=True, help="run folder of Phase I")
-    parser.add_argument("--reader", required=True, help="as for training.selector.phase2")
-    add_prompt_option(parser)
+    add_options(parser)
     parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--validation", type=int, default=300)
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--only", action="append", help="variants to train, all by default; repeatable")
-    parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     config = replace(load_phase2_config(args.config), epochs=args.epochs)
     reader = CachedReader(open_reader(args.reader, args.prompt))
+    reranker = CrossEncoder(args.reranker) if args.reranker else None
     file = args.out / "questions.json"
     if not file.exists():
-        drawn = draw_few(config, args.start_from, reader, train=args.questions, validation=args.validation)
+        step = make_document_step(config, reranker)
+        drawn = draw_few(
+            config, args.start_from, reader, train=args.questions, validation=args.validation, step=step
+        )
         args.out.mkdir(parents=True, exist_ok=True)
         drawn.save(file)
     questions = load_questions(file)
@@ -77,7 +88,7 @@ def main() -> None:
         if args.only and name not in args.only:
             continue
         out = args.out / name
-        train_phase2(variant, args.start_from, reader, out, questions=questions)
+        train_phase2(variant, args.start_from, reader, out, questions=questions, reranker=reranker)
         table += format_rows(name, Run(out))
     print("\n".join(table))
 

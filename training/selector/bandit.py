@@ -60,6 +60,8 @@ class Phase2Config:
     epochs: int = 3
     strategy: Strategy = "hybrid"
     """Both passes of an epoch, or one of them: the ablation of appendix D.8."""
+    max_docs: int | None = None
+    """Documents that step 1 leaves of those retrieved, best first (section 3); None for all, as they come."""
     trained_layers: int | None = None
     """Encoder layers that learn, from the top; all by default."""
     seed: int = 13
@@ -236,7 +238,7 @@ class Phase2:
         for observation, action, result in zip(observations, actions, feedback, strict=True):
             assert result is not None
             labels = torch.tensor([y for d in observation.group.documents for y in d.labels])
-            row = result, int(action[labels == 1].sum()), int((labels == 1).sum())
+            row = result, int(action[labels == 1].sum()), observation.supports
             table["all"].append(row)
             table[observation.group.source].append(row)
         return {

@@ -1,14 +1,15 @@
 """What Phase II acts on: questions with their sentences, and the reward that a reader gives for keeping some.
 
-An observation is one group of training data, all of its documents read as the runtime reads them. An action
-keeps sentences of it; the context is rendered as the compressor renders it, titles included.
+An observation is one group of training data: all of its documents, or those that EFFCOMP's step 1 leaves,
+read as the runtime reads them. An action keeps sentences of it; the context is rendered as the compressor
+renders it, titles included.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import torch
@@ -16,19 +17,22 @@ from torch import Tensor
 
 from benchmarks.shared.readers import Prompt, Reader
 from tersely.metrics import is_correct
+from tersely.packing.choose import choose_documents
 from tersely.packing.render import join_documents, render_ranges
+from tersely.rerank import Reranker
 from tersely.selector.layout import Window
 from tersely.types import Document
 from training.selector.policy import reward
 from training.selector_model.batching import WindowBuilder
-from training.selector_model.groups import Group
+from training.selector_model.groups import Group, GroupDocument
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One question. Sentences are numbered over all documents, in order."""
+    """One question. Sentences are numbered over its documents, in order."""
 
     group: Group
+    """With the documents that the policy reads, in the order in which it reads them."""
     windows: tuple[Window, ...]
     owner: Tensor
     """(markers,) number of the sentence behind each [SEN] of the windows, in their order."""
@@ -38,6 +42,10 @@ class Observation:
     """(sentences,) tokens."""
     titles: Tensor
     """(documents,) tokens."""
+    given: float
+    """Tokens of all documents, also of those that step 1 has left out."""
+    supports: int
+    """Labelled sentences of all documents."""
 
     @property
     def sentences(self) -> int:
@@ -66,11 +74,28 @@ class Observation:
         """tau of EFFCOMP: tokens kept over tokens given, with the titles of the documents that remain."""
         present = [float(action[a:b].any()) for a, b in pairwise(self.offsets)]
         kept = float((action * self.costs).sum() + (torch.tensor(present) * self.titles).sum())
-        return kept / float(self.costs.sum() + self.titles.sum())
+        return kept / self.given
 
 
-def make_observation(builder: WindowBuilder, group: Group) -> Observation:
-    """A group as it is, without augmentation."""
+class DocumentStep:
+    """Step 1 of EFFCOMP (section 3): of the retrieved documents the `count` most relevant, best first. It is
+    what `compress(max_docs=count, order="rerank")` does with the same reranker."""
+
+    def __init__(self, reranker: Reranker, count: int) -> None:
+        self.reranker, self.count = reranker, count
+
+    def rank(self, group: Group) -> list[int]:
+        """The numbers of the documents that are left."""
+        documents = [Document(d.text, d.title) for d in group.documents]
+        relevance = self.reranker.rank(group.question, documents)
+        return choose_documents(relevance, range(len(documents)), self.count)
+
+
+def make_observation(
+    builder: WindowBuilder, whole: Group, ranked: Sequence[int] | None = None
+) -> Observation:
+    """A group without augmentation: its documents as they come, or the `ranked` ones."""
+    group = whole if ranked is None else replace(whole, documents=[whole.documents[i] for i in ranked])
     item = builder.build(group)
     counts = [len(d.units) for d in group.documents]
     offsets = [0]
@@ -78,7 +103,11 @@ def make_observation(builder: WindowBuilder, group: Group) -> Observation:
         offsets.append(offsets[-1] + count)
     owner = [offsets[d] + s for w in item.windows for d, s in w.sentences]
     costs = [len(builder.tokenize(d.text[a:b])) for d in group.documents for a, b in d.units]
-    titles = [len(builder.tokenize(d.title)) if d.title else 0 for d in group.documents]
+    titles = [_count_title(builder, d) for d in group.documents]
+    given = sum(
+        _count_title(builder, d) + sum(len(builder.tokenize(d.text[a:b])) for a, b in d.units)
+        for d in whole.documents
+    )
     return Observation(
         group,
         tuple(item.windows),
@@ -86,7 +115,13 @@ def make_observation(builder: WindowBuilder, group: Group) -> Observation:
         tuple(offsets),
         torch.tensor(costs, dtype=torch.float32),
         torch.tensor(titles, dtype=torch.float32),
+        float(given),
+        sum(y for d in whole.documents for y in d.labels),
     )
+
+
+def _count_title(builder: WindowBuilder, document: GroupDocument) -> int:
+    return len(builder.tokenize(document.title)) if document.title else 0
 
 
 @dataclass(frozen=True, slots=True)

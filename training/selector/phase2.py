@@ -17,35 +17,45 @@ import torch
 from transformers import AutoTokenizer
 
 from benchmarks.shared.readers import CachedReader, Reader, Template, open_reader
+from tersely.rerank import CrossEncoder, Reranker
 from training.checkpoint import resume, save_checkpoint
 from training.optimisation import keep_freed_memory
 from training.run import Run, read_runs
 from training.selector.bandit import Phase2, Phase2Config, load_phase2_config
-from training.selector.environment import Observation, make_observation
-from training.selector.questions import Questions, draw_questions, find_groups, load_questions
+from training.selector.environment import DocumentStep, Observation, make_observation
+from training.selector.questions import Questions, check_unseen, draw_questions, find_groups, load_questions
 from training.selector_model.batching import WindowBuilder
 from training.selector_model.groups import Part, read_groups, write_groups
 from training.selector_model.trained import load_layout, load_trained, save_trained
 
 
 def train_phase2(
-    config: Phase2Config, phase1: Path, reader: Reader, out: Path, *, questions: Questions | None = None
+    config: Phase2Config,
+    phase1: Path,
+    reader: Reader,
+    out: Path,
+    *,
+    questions: Questions | None = None,
+    reranker: Reranker | None = None,
 ) -> dict[str, Any]:
     """Train from the weights of the run folder `phase1`; the best epoch by validation reward goes to
     `out/final`, and its entry in the history is returned.
 
     Epoch 0 is Phase I itself, so the result is never worse than that on the validation questions. Goes on
     from the checkpoint in `out` where there is one. `questions` are those of `phase1` to train and validate
-    on; they are drawn where the caller gives none.
+    on; they are drawn where the caller gives none. `reranker` chooses the `max_docs` documents of step 1.
+
+    Raises ValueError where the reader was trained on a question, or a part of step 1 is missing.
     """
     keep_freed_memory()
+    step = make_document_step(config, reranker)
     run = Run(out, identity={"reader": reader.name, "alpha": config.alpha, "seed": config.seed})
     run.origins = read_runs(phase1 / "final")
     torch.manual_seed(config.seed)
     model, layout_config = load_trained(phase1 / "final")
     tokenizer = AutoTokenizer.from_pretrained(phase1 / "final")
     save_weights = partial(save_trained, model, tokenizer, layout_config)
-    train, validation, left_out = _take_questions(config, phase1, reader, run, questions)
+    train, validation, left_out = _take_questions(config, phase1, reader, run, questions, step)
     trainer = Phase2(config, model, layout_config.pad_id, reader, train)
     position = resume(run, trainer.parts()) or {
         "epoch": 0,
@@ -68,8 +78,21 @@ def train_phase2(
     return run.best()
 
 
+def make_document_step(config: Phase2Config, reranker: Reranker | None) -> DocumentStep | None:
+    """Step 1 as the settings want it. Raises ValueError where a part of it is missing."""
+    if (reranker is None) != (config.max_docs is None):
+        missing = "a reranker: pass --reranker" if reranker is None else "max_docs in its settings"
+        raise ValueError(f"step 1 of Phase II needs {missing}")
+    return DocumentStep(reranker, config.max_docs) if reranker and config.max_docs else None
+
+
 def _take_questions(
-    config: Phase2Config, phase1: Path, reader: Reader, run: Run, questions: Questions | None
+    config: Phase2Config,
+    phase1: Path,
+    reader: Reader,
+    run: Run,
+    questions: Questions | None,
+    step: DocumentStep | None,
 ) -> tuple[list[Observation], list[Observation], dict[str, int]]:
     """Training observations, validation observations, and why other questions are not trained on.
 
@@ -84,7 +107,9 @@ def _take_questions(
     file = run.folder / "questions.json"
     if file.exists():
         questions = load_questions(file)
-    elif questions is None:
+    if questions:
+        check_unseen(reader, [*questions.train, *questions.heldout])
+    else:
         questions = draw_questions(
             builders["train"],
             groups,
@@ -92,10 +117,14 @@ def _take_questions(
             train=config.questions,
             validation=config.validation,
             seed=config.seed,
+            step=step,
         )
     questions.save(file)
     train, validation = (
-        [make_observation(builders[part], g) for g in find_groups(groups[part], names)]
+        [
+            make_observation(builders[part], g, questions.ranked.get(g.name))
+            for g in find_groups(groups[part], names)
+        ]
         for part, names in (("train", questions.train), ("heldout", questions.heldout))
     )
     return train, validation, questions.left_out
@@ -115,8 +144,15 @@ def _describe(config: Phase2Config, run: Run, reader: Reader, questions: int) ->
     }
 
 
-def add_prompt_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--prompt`, which every program with a reader takes."""
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what every program of Phase II takes."""
+    parser.add_argument("--config", type=Path, required=True)
+    parser.add_argument("--start-from", type=Path, required=True, help="run folder of Phase I")
+    parser.add_argument(
+        "--reader", required=True, help="extractive:FOLDER, causal:FOLDER or openai:URL#MODEL"
+    )
+    parser.add_argument("--reranker", type=Path, help="folder of an ONNX cross-encoder, for max_docs")
+    parser.add_argument("--out", type=Path, required=True)
     parser.add_argument(
         "--prompt",
         choices=get_args(Template),
@@ -128,16 +164,12 @@ def add_prompt_option(parser: argparse.ArgumentParser) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.selector.phase2", description=__doc__)
-    parser.add_argument("--config", type=Path, required=True)
-    parser.add_argument("--start-from", type=Path, required=True, help="run folder of Phase I")
-    parser.add_argument(
-        "--reader", required=True, help="extractive:FOLDER, causal:FOLDER or openai:URL#MODEL"
-    )
-    add_prompt_option(parser)
-    parser.add_argument("--out", type=Path, required=True)
+    add_options(parser)
     args = parser.parse_args()
     reader = CachedReader(open_reader(args.reader, args.prompt))
-    train_phase2(load_phase2_config(args.config), args.start_from, reader, args.out)
+    reranker = CrossEncoder(args.reranker) if args.reranker else None
+    config = load_phase2_config(args.config)
+    train_phase2(config, args.start_from, reader, args.out, reranker=reranker)
 
 
 if __name__ == "__main__":

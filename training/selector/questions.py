@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from benchmarks.shared.readers import Reader
 from tersely.metrics import contains_answer
 from training.run import show_progress, write_text
-from training.selector.environment import Observation, filter_answerable, make_observation
+from training.selector.environment import DocumentStep, filter_answerable, make_observation
 from training.selector_model.batching import WindowBuilder
-from training.selector_model.groups import MULTI_HOP, Group, Part
+from training.selector_model.groups import MULTI_HOP, Group, Part, belongs_to_readers
 
 CHUNK = 256
 """Most questions that the filter gives to the reader at once; at most twice the number to choose."""
@@ -28,6 +28,8 @@ class Questions:
     heldout: list[str]
     left_out: dict[str, int]
     """Questions that did not pass the filter, by reason."""
+    ranked: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    """Of each question the documents that step 1 leaves, best first; empty without that step."""
 
     def save(self, path: Path) -> None:
         write_text(path, json.dumps(asdict(self)))
@@ -46,46 +48,72 @@ def draw_questions(
     train: int,
     validation: int,
     seed: int,
+    step: DocumentStep | None = None,
 ) -> Questions:
     """Draw `train` questions that pass the filter, and `validation` held-out ones whose answer is in their
     documents.
 
-    Raises ValueError where no question passes the filter.
+    Raises ValueError where no question passes the filter, or the reader may have been trained on one.
     """
     rng = random.Random(seed)
-    chosen, left_out = _choose(builder, groups["train"], train, reader, rng)
+    findable = [g for g in groups["heldout"] if any(contains_answer(d.text, g.answers) for d in g.documents)]
+    usable = [g for g in groups["train"] if g.answers]
+    if reader.trained_on != frozenset():
+        usable = [g for g in usable if not belongs_to_readers(g.source, g.id)]
+    check_unseen(reader, [g.name for g in (*usable, *findable)])
+    chosen, left_out = _choose(builder, usable, train, reader, rng, step)
     if not chosen:
         raise ValueError(f"{reader.name} leaves no question to learn from: {dict(left_out)}")
-    findable = [g for g in groups["heldout"] if any(contains_answer(d.text, g.answers) for d in g.documents)]
     drawn = rng.sample(findable, min(validation, len(findable)))
-    return Questions([_get_name(o.group) for o in chosen], [_get_name(g) for g in drawn], dict(left_out))
+    names, heldout = [g.name for g, _ in chosen], [g.name for g in drawn]
+    ranked = {}
+    if step:
+        ranked = {g.name: r for g, r in chosen if r} | {g.name: step.rank(g) for g in drawn}
+    return Questions(names, heldout, dict(left_out), ranked)
+
+
+def check_unseen(reader: Reader, names: Iterable[str]) -> None:
+    """Raises ValueError where the reader was trained on one of these questions, or does not say on which it
+    was."""
+    if reader.trained_on is None:
+        raise ValueError(
+            f"{reader.name} does not list the questions that it was trained on, so it may know the policy's "
+            "by heart. Train one with `python -m training.reader --selector RUN`."
+        )
+    seen = sorted(reader.trained_on.intersection(names))
+    if seen:
+        raise ValueError(
+            f"{reader.name} was trained on {len(seen)} of the policy's questions, such as {seen[0]!r}. Train "
+            "it again with `python -m training.reader --selector RUN`, RUN being what Phase II starts from."
+        )
 
 
 def find_groups(groups: Sequence[Group], names: Sequence[str]) -> list[Group]:
     """The groups of these questions, in their order."""
-    by_name = {_get_name(g): g for g in groups}
+    by_name = {g.name: g for g in groups}
     return [by_name[name] for name in names]
 
 
 def _choose(
-    builder: WindowBuilder, groups: Sequence[Group], count: int, reader: Reader, rng: random.Random
-) -> tuple[list[Observation], Counter[str]]:
-    """The first `count` groups that pass the filter, multi-hop ones before others, else in random order."""
-    order = sorted(rng.sample(groups, len(groups)), key=lambda g: g.source not in MULTI_HOP)
-    usable = [g for g in order if g.answers]
-    chosen: list[Observation] = []
+    builder: WindowBuilder,
+    usable: Sequence[Group],
+    count: int,
+    reader: Reader,
+    rng: random.Random,
+    step: DocumentStep | None,
+) -> tuple[list[tuple[Group, list[int] | None]], Counter[str]]:
+    """The first `count` groups that pass the filter, multi-hop ones before others, else in random order; with
+    each the documents that step 1 leaves."""
+    order = sorted(rng.sample(usable, len(usable)), key=lambda g: g.source not in MULTI_HOP)
+    chosen: list[tuple[Group, list[int] | None]] = []
     left_out: Counter[str] = Counter()
     size = min(CHUNK, 2 * count)
-    for at in show_progress("filter", range(0, len(usable), size)):
+    for at in show_progress("filter", range(0, len(order), size)):
         if len(chosen) >= count:
             break
-        kept, reasons = filter_answerable(
-            reader, [make_observation(builder, g) for g in usable[at : at + size]]
-        )
-        chosen += kept
+        part = [(g, step.rank(g) if step else None) for g in order[at : at + size]]
+        kept, reasons = filter_answerable(reader, [make_observation(builder, g, r) for g, r in part])
+        passed = {o.group.name for o in kept}
+        chosen += [(g, r) for g, r in part if g.name in passed]
         left_out += reasons
     return chosen[:count], left_out
-
-
-def _get_name(group: Group) -> str:
-    return f"{group.source} {group.id}"

@@ -58,6 +58,11 @@ class Group:
     answers: list[str]
     documents: list[GroupDocument]
 
+    @property
+    def name(self) -> str:
+        """The question's, the same wherever it is used."""
+        return name_question(self.source, self.id)
+
 
 @dataclass(frozen=True, slots=True)
 class LabelledDocument:
@@ -123,6 +128,17 @@ def has_groups(run_folder: Path) -> bool:
 
 def _locate_groups(run_folder: Path, part: Part) -> Path:
     return run_folder / "prepared" / f"{part}.jsonl"
+
+
+def name_question(source: str, number: str) -> str:
+    """The name of a question: its set and its id there."""
+    return f"{source} {number}"
+
+
+def belongs_to_readers(source: str, number: str) -> bool:
+    """Whether a question of a multi-hop set may train readers. The other half is for policies, because a
+    reader that knows a question by heart rewards whatever is kept for it."""
+    return source in MULTI_HOP and hashlib.sha256(number.encode()).digest()[0] % 2 == 0
 
 
 def list_labels(group: Group, labels: Labels) -> list[list[int]]:

@@ -18,6 +18,10 @@ class CachedReader:
         self._reader = reader
         self.name = reader.name
 
+    @property
+    def trained_on(self) -> frozenset[str] | None:
+        return self._reader.trained_on
+
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
         """One answer for each prompt, from the cache or the reader; None where the reader failed."""
         keys = [cache.digest(self.name, p.question, p.context) for p in prompts]

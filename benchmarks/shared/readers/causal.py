@@ -29,6 +29,9 @@ class CausalReader:
     Prompts longer than the model's positions lose the end of their context.
     """
 
+    trained_on: frozenset[str] = frozenset()
+    """Nothing: this repository does not train it."""
+
     def __init__(self, source: str, template: Template) -> None:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig

@@ -22,6 +22,8 @@ from tersely.runtime.workers import Workers, allowed_threads
 from tersely.selector.layout import batches
 
 GRAPH, TOKENIZER, CONFIG = "model_quantized.onnx", "tokenizer.json", "reader.json"
+QUESTIONS = "questions.json"
+"""Names of the questions that the reader was trained on."""
 BATCH_TOKENS = 512
 
 
@@ -58,6 +60,10 @@ class ExtractiveReader:
         self.tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
         self._session = EncoderSession(folder / GRAPH, 1)
         self._workers = Workers(allowed_threads(threads))
+        questions = folder / QUESTIONS
+        self.trained_on: frozenset[str] | None = None
+        if questions.exists():
+            self.trained_on = frozenset(json.loads(questions.read_text(encoding="utf-8")))
         settings = json.dumps(config["layout"], sort_keys=True)
         parts = ((folder / name).read_bytes().hex() for name in (GRAPH, TOKENIZER))
         self.name = f"extractive-{digest(settings, *parts).hex()[:8]}"

@@ -89,6 +89,11 @@ class Reader(Protocol):
     name: str
     """Unique to the reader, its weights and its settings; answers are cached under it."""
 
+    @property
+    def trained_on(self) -> frozenset[str] | None:
+        """Names of the questions that this repository trained it on; None where that is not known."""
+        ...
+
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
         """One answer for each prompt, in order: "" where the reader finds none, None where it failed."""
         ...

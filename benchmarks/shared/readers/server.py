@@ -22,6 +22,9 @@ class ServerReader:
     A request that still fails after retries has no answer (None).
     """
 
+    trained_on: frozenset[str] = frozenset()
+    """Nothing: this repository does not train it."""
+
     def __init__(
         self,
         base_url: str,

@@ -6,7 +6,7 @@ document's level has room for. Never the same words twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -88,12 +88,18 @@ def choose(
     )
 
 
+def choose_documents(relevance: Sequence[float], among: Iterable[int], count: int | None) -> list[int]:
+    """The `count` most relevant of the documents `among`, best first; all of them for None. Of equals the
+    first comes first (EFFCOMP, step 1)."""
+    return sorted(among, key=lambda doc: (-relevance[doc], doc))[:count]
+
+
 def _sequence(
     prepared: Prepared, scores: Sequence[DocumentScores], options: CompressionOptions
 ) -> tuple[int, ...]:
     """The best `max_docs` documents with text, in the order of the result."""
     with_text = [doc for doc, own in enumerate(prepared.units) if own]
-    ranked = sorted(with_text, key=lambda doc: (-scores[doc].relevance, doc))[: options.max_docs]
+    ranked = choose_documents([own.relevance for own in scores], with_text, options.max_docs)
     return tuple(ranked if options.order == "rerank" else sorted(ranked))
 
 
