@@ -75,6 +75,7 @@ def test_corrupted_files_raise_one_error_and_never_give_other_content(tmp_path: 
         ("UPDATE events SET number = 9 WHERE number = 2", "Event 2 of the session 'default'"),
         ("DELETE FROM events WHERE number = 4", "An event after event 3 of the session 'default'"),
         ("UPDATE sessions SET events = 3", "The number of events of the session 'default'"),
+        ("DELETE FROM sessions", "The number of events of the session 'default'"),
         ("PRAGMA user_version = -5", "is damaged"),
     ],
 )
@@ -90,7 +91,12 @@ def test_damage_names_the_session_the_row_and_the_remedy(
 
 
 @pytest.mark.parametrize(
-    "statement", ["UPDATE originals SET text = '\"other\"'", "DELETE FROM originals WHERE id > ''"]
+    "statement",
+    [
+        "UPDATE originals SET text = '\"other\"'",
+        "UPDATE originals SET id = id || '?'",
+        "DELETE FROM originals WHERE id > ''",
+    ],
 )
 def test_a_damaged_original_is_an_error_and_its_session_still_opens(tmp_path: Path, statement: str) -> None:
     file = tmp_path / "agent.db"

@@ -176,8 +176,12 @@ class MemoryStore:
         if rows:
             return self._checked(session, f"The original {key}", key, *rows[0])
         written = self._counts(session)[1]
-        if self._rows(session, "SELECT COUNT(*) FROM originals WHERE session = ?")[0][0] < written:
+        # Damage may have changed the id of the one that is looked for.
+        others = self._rows(session, f"SELECT id, text, {checksum} FROM originals WHERE session = ?")
+        if len(others) < written:
             raise self._damage(session, "An original")
+        for other in others:
+            self._checked(session, f"The original {other[0]}", *other)
         return None
 
     def sessions(self) -> list[str]:
@@ -211,6 +215,10 @@ class MemoryStore:
             return 0, 0
         rows = self._rows(session, "SELECT events, originals, checksum FROM sessions WHERE session = ?")
         if not rows:
+            # One statement, because another process may be writing the first events.
+            missing = "NOT EXISTS (SELECT 1 FROM sessions WHERE session = ?)"
+            if self._rows(session, f"SELECT 1 FROM events WHERE session = ? AND {missing} LIMIT 1", session):
+                raise self._damage(session, "The number of events")
             return 0, 0
         events, originals, checksum = rows[0]
         if checksum != row_checksum(session, events, originals):
