@@ -13,7 +13,7 @@ from haystack.token_counters.types import TokenCounter
 from haystack.tools.tool import Tool
 
 from tersely import Compressor
-from tersely.adapters import NOTE_KEY, Shortener, ToolLimits, check_keep, find_original
+from tersely.adapters import NOTE_KEY, Shortener, ToolLimits, check_keep, check_text, find_original
 
 SMALLEST_LIMIT = 50
 """Tokens below which no tool result is shortened."""
@@ -48,7 +48,7 @@ class TerselyCompactor:
         over: int | None = 800,
         tools: Mapping[str, int | None] | None = None,
     ) -> None:
-        self.model, self.keep = model, check_keep(keep)
+        self.model, self.keep = check_text(model, "model"), check_keep(keep)
         self.limits = ToolLimits(over, tools)
         self._shortener: Shortener | None = None
 

@@ -42,7 +42,8 @@ class TerselyDocumentCompressor:
         threads: int | None = None,
         **options: Unpack[CompressionArguments],
     ) -> None:
-        self.model, self.title_key = model, title_key
+        self.model = adapters.check_text(model, "model")
+        self.title_key = adapters.check_text(title_key, "title_key")
         self.threads = None if threads is None else adapters.check_count(threads, "threads", "threads")
         self.options = CompressionOptions(**options)
         self._compressor: Compressor | None = None

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from langchain_core.messages import AnyMessage, ToolMessage
 
-from tersely import Compressor, Document
-from tersely.adapters import Shortener, ToolLimits, check_count, check_keep
+from tersely import Compressor, Document, InvalidInputError
+from tersely.adapters import Shortener, ToolLimits, check_compressor, check_count, check_keep
 from tersely.summarize import Summarizer
 from tersely_langchain.messages import find_query, find_tools, find_user_text, shorten_result
 
@@ -43,7 +43,7 @@ class TerselyContextEdit:
         self._trigger = check_count(trigger, "trigger", "tokens")
         self._keep = check_keep(keep)
         self._limits = ToolLimits(over, tools)
-        compressor = compressor or Compressor()
+        compressor = check_compressor(compressor)
         self._shortener = Shortener(compressor, compressor.count_tokens)
 
     def apply(
@@ -68,10 +68,15 @@ class TerselySummary:
     Args:
         budget: most tokens of the summary.
         summarizer: None for an extractive one with the bundled model.
+
+    Raises:
+        InvalidInputError: an argument cannot be used.
     """
 
     def __init__(self, *, budget: int = 1000, summarizer: Summarizer | None = None) -> None:
         self._budget = check_count(budget, "budget", "tokens")
+        if summarizer is not None and not callable(getattr(summarizer, "summarize", None)):
+            raise InvalidInputError(f"summarizer is {type(summarizer).__name__}. Pass a Summarizer.")
         self._summarizer = summarizer or Summarizer()
 
     def __call__(self, messages: Sequence[AnyMessage]) -> str:

@@ -15,6 +15,7 @@ from langchain_core.messages import AnyMessage, convert_to_messages
 from langgraph.runtime import Runtime
 
 from tersely import Compressor, InvalidInputError
+from tersely.adapters import check_compressor
 from tersely.memory import AgentMemory
 from tersely_langchain.chat import LangChainChat
 from tersely_langchain.event_log import EventLog, SavedMemory
@@ -70,17 +71,22 @@ class TerselyMemory(TerselyMiddleware):
         tools: Mapping[str, int | None] | None = None,
         compressor: Compressor | None = None,
     ) -> None:
-        compressor = compressor or Compressor()
+        compressor = check_compressor(compressor)
         super().__init__(over=over, tools=tools, compressor=compressor)
         if model is not None and not isinstance(model, BaseChatModel):
             raise InvalidInputError(f"model is {type(model).__name__}. Pass a chat model of LangChain.")
-        if not all(isinstance(text, str) for text in (pins or {}).values()):
-            raise InvalidInputError("A pin is no text. Pass texts, by name.")
+        if pins is not None and not isinstance(pins, Mapping):
+            raise InvalidInputError(f"pins is {type(pins).__name__}. Pass texts, by name.")
+        if not all(isinstance(text, str) for pin in (pins or {}).items() for text in pin):
+            raise InvalidInputError("A pin or its name is no text. Pass texts, by name.")
         self._limit = limit
         self._model = model
         self._pins = dict(pins or {})
         self._compressor = compressor
-        AgentMemory([{"role": "user", "content": ""}], limit=limit)  # refuses a bad limit now, not in a run
+        # Refuses a bad limit, and pins that leave no room, now and not in a run.
+        memory = AgentMemory([{"role": "user", "content": ""}], limit=limit, compressor=compressor)
+        for name, text in self._pins.items():
+            memory.pin(name, text)
 
     def before_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Reads the new messages, and resets the context where it is full."""

@@ -13,7 +13,7 @@ from langchain_core.messages import AnyMessage, ToolMessage
 from langgraph.types import Command
 
 from tersely import Compressor
-from tersely.adapters import Shortener, ToolLimits
+from tersely.adapters import Shortener, ToolLimits, check_compressor
 from tersely_langchain.messages import find_user_text, shorten_result
 from tersely_langchain.originals import STATE_KEY, TOOL_NAME, find_thread, keep_originals, open_original
 
@@ -62,7 +62,7 @@ class TerselyMiddleware(AgentMiddleware[TerselyState, Any, Any]):
     ) -> None:
         super().__init__()
         self._limits = ToolLimits(over, tools)
-        compressor = compressor or Compressor()
+        compressor = check_compressor(compressor)
         self._shortener = Shortener(compressor, compressor.count_tokens)
 
     def wrap_tool_call(

@@ -70,5 +70,10 @@ def _open_original(id: str, runtime: ToolRuntime, part: int = 1) -> str:  # noqa
     return find_original(lambda key: _find(runtime, key), id, part)
 
 
-open_original = StructuredTool.from_function(_open_original, name=TOOL_NAME, parse_docstring=True)
+class _OpenOriginal(StructuredTool):
+    def __reduce__(self) -> str:
+        return TOOL_NAME  # there is one; its schema is made at run time and cannot be pickled
+
+
+open_original = _OpenOriginal.from_function(_open_original, name=TOOL_NAME, parse_docstring=True)
 """Opens the originals of this agent's thread: for the tools of an agent that uses `TerselyContextEdit`."""

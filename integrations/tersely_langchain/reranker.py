@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langchain_core.cross_encoders import BaseCrossEncoder
 
-from tersely import Document
+from tersely import Document, InvalidInputError
 from tersely.rerank import Relevance, Reranker
 
 
@@ -13,9 +13,17 @@ class TerselyReranker(BaseCrossEncoder):
 
     Args:
         reranker: any of `tersely.rerank`; None for the relevance that the bundled model gives.
+
+    Raises:
+        InvalidInputError: the reranker has no method `rank`.
     """
 
     def __init__(self, reranker: Reranker | None = None) -> None:
+        if reranker is not None and not callable(getattr(reranker, "rank", None)):
+            raise InvalidInputError(
+                f"reranker is {type(reranker).__name__}. Pass an object with rank(), such as those of "
+                "tersely.rerank."
+            )
         self._reranker = reranker or Relevance()
 
     def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from llama_index.core.memory.memory import BaseMemoryBlock
 from pydantic.json_schema import SkipJsonSchema
 
 from tersely import Compressor, Document
-from tersely.adapters import Shortener, get_text
+from tersely.adapters import Lock, Shortener, get_text
 from tersely.experience import ExperienceBank, format_experiences
 from tersely.memory import SMALLEST_LIMIT, AgentMemory, MemoryStore
 from tersely_llamaindex.messages import find_user_text, to_openai
@@ -40,8 +39,8 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
     name: str = "earlier_conversation"
     description: str | None = "Parts of the earlier conversation, and lessons of earlier runs."
     priority: int = 1
-    budget: int = Field(default=1000, ge=1)
-    limit: int = Field(default=8000, ge=SMALLEST_LIMIT)
+    budget: int = Field(default=1000, ge=1, strict=True)
+    limit: int = Field(default=8000, ge=SMALLEST_LIMIT, strict=True)
     compressor: SkipJsonSchema[Compressor] = Field(default_factory=Compressor, exclude=True)
     experience: SkipJsonSchema[ExperienceBank | None] = Field(default=None, exclude=True)
     store: SkipJsonSchema[MemoryStore | None] = Field(default=None, exclude=True)
@@ -49,7 +48,7 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     _memories: dict[str, AgentMemory] = PrivateAttr(default_factory=dict)
-    _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
+    _lock: Lock = PrivateAttr(default_factory=Lock)
     _last_request: tuple[str, str] = PrivateAttr(default=("", ""))
     """Session and query of the last content, to make it again, shorter."""
 

@@ -10,6 +10,7 @@ to_document        a framework's document as a `Document`
 make_note          what an adapter writes into a framework's metadata, under `NOTE_KEY`
 ToolLimits         most tokens of the results of each tool
 Shortener          shortens texts, and says so in front of them
+Lock               a lock that does not stop an object from being copied
 find_original      a part of a text that was shortened, for a model that opens it
 """
 
@@ -24,21 +25,26 @@ from typing import Any, TypeVar, cast, get_type_hints
 
 from tersely.agent.tools import ToolError, original_tool
 from tersely.chat.messages import get_text, render_messages
+from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, MissingDependencyError
 from tersely.inputs import check_count, decode_utf8, type_name
 from tersely.memory.shortening import Shortener, join_texts
 from tersely.memory.store import original_id
 from tersely.options import OPTION_FIELDS, CompressionOptions
+from tersely.runtime.locks import Lock
 from tersely.types import CompressedDocument, Compression, Document
 
 __all__ = [
     "NOTE_KEY",
     "OPTION_FIELDS",
+    "Lock",
     "Shortener",
     "ToolLimits",
+    "check_compressor",
     "check_count",
     "check_ids",
     "check_keep",
+    "check_text",
     "decode_utf8",
     "find_original",
     "gather_options",
@@ -142,6 +148,22 @@ def check_ids(documents: Iterable[tuple[str | None, str]]) -> None:
             )
 
 
+def check_compressor(compressor: object) -> Compressor:
+    """The compressor; one with the bundled model for None. Raises InvalidInputError for anything else."""
+    if compressor is None:
+        return Compressor()
+    if not isinstance(compressor, Compressor):
+        raise InvalidInputError(f"compressor is {type_name(compressor)}. Pass a tersely.Compressor.")
+    return compressor
+
+
+def check_text(value: object, name: str) -> str | None:
+    """A text, or None. Raises InvalidInputError for anything else."""
+    if value is not None and not isinstance(value, str):
+        raise InvalidInputError(f"{name} is {type_name(value)}. Pass text, or None.")
+    return value
+
+
 def check_keep(keep: int) -> int:
     """A number of newest results that stay whole, 0 or more. Raises InvalidInputError."""
     return 0 if type(keep) is int and keep == 0 else check_count(keep, "keep", "results")
@@ -183,6 +205,8 @@ class ToolLimits:
                 f"tools is {type_name(self.tools)}. Pass a limit for each name, such as "
                 '{"search": 500, "read_file": None}.'
             )
+        if not all(isinstance(cast("object", name), str) for name in self.tools or ()):
+            raise InvalidInputError("tools has a name that is no text. Pass limits by the names of tools.")
         named = {f"tools[{name!r}]": limit for name, limit in (self.tools or {}).items()}
         for name, limit in {"over": self.over, **named}.items():
             if limit is not None:

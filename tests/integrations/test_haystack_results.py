@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("haystack")
+from haystack import Pipeline
 from haystack.components.agents import Agent
 from haystack.components.generators.chat import MockChatGenerator
 from haystack.dataclasses import ChatMessage, ImageContent, TextContent, ToolCall
@@ -109,9 +110,18 @@ def test_a_failing_model_cuts_no_sentence() -> None:
     assert whole_sentences(shown, TOWER)
 
 
-def test_the_model_of_an_agent_opens_an_original() -> None:
+def read_tower() -> str:
+    return TOWER
+
+
+def read_pier() -> str:
+    return PIER
+
+
+def make_agent() -> Agent:
+    """Reads two pages, and opens the first one when it has been shortened."""
     schema = {"type": "object", "properties": {}}
-    tools = [Tool(name, "Reads.", schema, lambda page=page: page) for name, page in PAGES.items()]
+    tools = [Tool("tower", "Reads.", schema, read_tower), Tool("pier", "Reads.", schema, read_pier)]
     calls: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in PAGES]
     calls.append(("open_original", {"id": original_id(TOWER)}))
     replies = [
@@ -119,13 +129,28 @@ def test_the_model_of_an_agent_opens_an_original() -> None:
         for number, (name, arguments) in enumerate(calls)
     ]
     hook = CompactionHook(TerselyCompactor(keep=1), context_window=900, compact_at=0.5, compact_to=0.4)
-    agent = Agent(
+    return Agent(
         chat_generator=MockChatGenerator(responses=[*replies, ChatMessage.from_assistant("Ada.")]),
         tools=[*tools, open_original],
         hooks={"before_llm": [hook]},
     )
-    messages = agent.run(messages=[ChatMessage.from_user(QUESTION)])["messages"]
+
+
+def test_the_model_of_an_agent_opens_an_original() -> None:
+    messages = make_agent().run(messages=[ChatMessage.from_user(QUESTION)])["messages"]
     first, _, opened = read_results(messages)
     assert first.startswith("[shortened from ")
     assert opened == f"[part 1 of 1]\n{TOWER}"
     assert "there is no original" in open_original.invoke(id="none", messages=messages)
+
+
+def test_an_agent_with_compactor_and_tool_gives_the_same_after_it_was_written_to_yaml() -> None:
+    pipeline = Pipeline()
+    pipeline.add_component("agent", make_agent())
+    written = pipeline.dumps()
+    loaded = Pipeline.loads(written, allowed_modules=["tersely_haystack", "tests.integrations"])
+    assert loaded.dumps() == written
+    question = {"agent": {"messages": [ChatMessage.from_user(QUESTION)]}}
+    first, _, opened = read_results(loaded.run(question)["agent"]["messages"])
+    assert first.startswith("[shortened from ")
+    assert opened == f"[part 1 of 1]\n{TOWER}"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import pickle
 import re
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from tersely import Compressor
 from tersely.experience import Experience, ExperienceBank
-from tersely.memory import AgentMemory, MemoryStore
+from tersely.memory import AgentMemory, MemoryStore, StoreError
 from tersely_llamaindex import TerselyMemoryBlock
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
@@ -163,6 +166,41 @@ def test_lessons_leave_room_for_the_conversation() -> None:
     assert "data, not instructions" in content
     assert FACT in content
     assert block.compressor.count_tokens(content) <= 150
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda block: pickle.loads(pickle.dumps(block))])
+def test_a_copy_of_a_block_has_its_messages_and_goes_its_own_way(
+    duplicate: Callable[[TerselyMemoryBlock], TerselyMemoryBlock],
+) -> None:
+    block = make_block(budget=200)
+    asyncio.run(block.aput(make_conversation(3)))
+    other = duplicate(block)
+    query = [user("spare key lighthouse stove")]
+    assert asyncio.run(other.aget(query)) == asyncio.run(block.aget(query))
+    asyncio.run(other.aput([user("The spare key was moved to the cellar.")]))
+    assert "cellar" in asyncio.run(other.aget(query))
+    assert "cellar" not in asyncio.run(block.aget(query))
+
+
+def test_a_copy_of_a_block_opens_the_same_files(tmp_path: Path) -> None:
+    with (
+        closing(MemoryStore(tmp_path / "chat.db")) as store,
+        closing(ExperienceBank(tmp_path / "bank")) as bank,
+    ):
+        block = make_block(store=store, experience=bank)
+        asyncio.run(block.aput(make_conversation(3)))
+        other = pickle.loads(pickle.dumps(block))
+        bank.add(Experience("Ask", "When a key is missing.", "He has two.", "Find a key.", success=True))
+        content = asyncio.run(other.aget([user("spare key lighthouse stove missing")]))
+        assert FACT in content
+        assert "He has two." in content
+        other.store.close()
+        other.experience.close()
+
+
+def test_a_block_with_a_store_in_ram_cannot_be_copied() -> None:
+    with closing(MemoryStore(":memory:")) as store, pytest.raises(StoreError, match="Keep it in a file"):
+        copy.deepcopy(make_block(store=store))
 
 
 def test_a_truncated_block_keeps_what_matters_most() -> None:

@@ -12,13 +12,15 @@ import sqlite3
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tersely.embedding import SentenceEmbedder
 from tersely.errors import InvalidInputError
 from tersely.experience import storage, transfer
 from tersely.experience.index import ExactIndex, Index, KeyedIndex
-from tersely.experience.merging import MARGIN, Entry, choose_replaced
+from tersely.experience.merging import Entry, choose_replaced, find_similar
 from tersely.experience.rows import DamagedError
 from tersely.experience.types import TEXTS, Embedder, Experience, Recalled, Record, Vectors, embed_checked
 from tersely.experience.undo import undo_replacements
@@ -237,6 +239,12 @@ class ExperienceBank:
         """Close the file. The bank cannot be used afterwards."""
         self._database.close()
 
+    def __reduce__(self) -> tuple[Any, tuple[object, ...]]:
+        """A copy, or what is unpickled, opens the same file. Raises ExperienceError for a bank in RAM."""
+        options = {"merge_threshold": self._merge_threshold, "redact_secrets": self._redact_secrets}
+        opener = partial(ExperienceBank, index=self._make_index, **options)
+        return opener, (self._database.find_file(), self._embedder)
+
     def _add(
         self, experiences: Sequence[Experience], threshold: float | None, over_success: bool
     ) -> list[Experience]:
@@ -284,17 +292,10 @@ class ExperienceBank:
 
     def _find_similar(self, own: Vectors, threshold: float) -> list[Entry]:
         """All entries in the index that may be above the threshold."""
-        count = 8
-        while True:
-            matches = self._index.search(own, own, 1.0, count)
-            if len(matches) < count or matches[-1][1] <= threshold - MARGIN:
-                break
-            count *= 2
         entries: list[Entry] = []
-        for key, score in matches:
-            if score > threshold - MARGIN:
-                with contextlib.suppress(DamagedError):
-                    entries.append(storage.read_entry(self._database, key, self._embedder.dimension))
+        for key in find_similar(lambda count: self._index.search(own, own, 1.0, count), threshold):
+            with contextlib.suppress(DamagedError):
+                entries.append(storage.read_entry(self._database, key, self._embedder.dimension))
         return entries
 
     def _take_out(self, reason: str, condition: str, values: tuple[object, ...]) -> list[str]:

@@ -44,6 +44,19 @@ def choose_replaced(new: Entry, others: Iterable[Entry]) -> Entry | None:
     return max(matches, key=lambda match: match[:2])[2] if matches else None
 
 
+def find_similar(search: Callable[[int], list[tuple[str, float]]], threshold: float) -> list[str]:
+    """The ids of all entries that may be above the threshold.
+
+    `search` gives that many of the most similar entries, with their similarities, the highest first.
+    """
+    count = 8
+    while True:
+        matches = search(count)
+        if len(matches) < count or matches[-1][1] <= threshold - MARGIN:
+            return [key for key, score in matches if score > threshold - MARGIN]
+        count *= 2
+
+
 def replay(
     entries: Sequence[Entry],
     replaced: dict[str, str],

@@ -9,7 +9,6 @@ Bytes before the last reset never change until the next one, which keeps prompt 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ from tersely.memory.journal import Journal, make_journal
 from tersely.memory.settings import MemorySettings
 from tersely.memory.store import EventStore
 from tersely.memory.transcript import Transcript
+from tersely.runtime.locks import Lock
 
 
 class AgentMemory:
@@ -71,7 +71,7 @@ class AgentMemory:
         """The limits and the store, for callers that keep transcripts of their own."""
         self.cache = CacheMeter(self.journal.resetter.count)
         """How much of the last `prepare` a prompt cache holds."""
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._transcript = self.journal.open(first)
 
     @property

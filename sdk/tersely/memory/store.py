@@ -10,6 +10,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -198,6 +199,10 @@ class MemoryStore:
 
     def close(self) -> None:
         self._database.close()
+
+    def __reduce__(self) -> tuple[Any, tuple[Path]]:
+        """A copy, or what is unpickled, opens the same file. Raises StoreError for a store in RAM."""
+        return partial(MemoryStore, redact_secrets=self._redact), (self._database.find_file(),)
 
     @property
     def _has_checksums(self) -> bool:

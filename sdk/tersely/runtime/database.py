@@ -21,6 +21,7 @@ BUSY_S = 10.0
 
 Migration = Sequence[str | Callable[[sqlite3.Connection], None]]
 """Statements, and functions that change the file through a connection."""
+_IN_RAM = ("", ":memory:")
 _CANNOT_WRITE = {
     sqlite3.SQLITE_READONLY,
     sqlite3.SQLITE_IOERR,
@@ -51,6 +52,7 @@ class Database:
         remedy: Callable[[sqlite3.Error], str],
     ) -> None:
         self.path = path
+        self._file = Path(path).absolute()
         self._error, self._remedy = error, remedy
         self._lock = threading.RLock()
         _create_private(path)
@@ -135,6 +137,12 @@ class Database:
                     self.connection.execute("ROLLBACK")
                 raise
 
+    def find_file(self) -> Path:
+        """The absolute path, for a copy that opens the same file. Raises the error for a database in RAM."""
+        if str(self.path) in _IN_RAM:
+            raise self._error("What is in RAM cannot be copied or pickled. Keep it in a file.")
+        return self._file
+
     def close(self) -> None:
         with self._lock:
             self.connection.close()
@@ -197,7 +205,7 @@ class Database:
 def _create_private(path: str | Path) -> None:
     """Make a missing file that its owner alone can read, from its first moment on. SQLite gives the files
     beside it (-wal, -shm) the same mode. A file that exists keeps its mode."""
-    if str(path) in ("", ":memory:"):
+    if str(path) in _IN_RAM:
         return
     with contextlib.suppress(OSError):  # it exists, or SQLite will tell what is wrong
         os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
