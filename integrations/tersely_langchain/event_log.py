@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 from langchain_core.messages import AnyMessage
@@ -34,13 +34,20 @@ class EventLog:
     Args:
         messages: the history.
         saved: what the state holds of the memory; None where there is nothing yet.
+        lookup: finds a text that was shortened in an earlier step, by its id.
     """
 
-    def __init__(self, messages: Sequence[AnyMessage], saved: SavedMemory | None) -> None:
+    def __init__(
+        self,
+        messages: Sequence[AnyMessage],
+        saved: SavedMemory | None,
+        lookup: Callable[[str], str | None],
+    ) -> None:
         self.messages = list(messages)
         self.openai_messages = [to_openai(message) for message in messages]
         self.originals: dict[str, str] = {}
-        """Texts that were shortened, by id."""
+        """Texts that were shortened in this step, by id."""
+        self._lookup = lookup
         self.messages_read = 0
         self._events: list[Json] = []
         self._by_id = {
@@ -70,9 +77,7 @@ class EventLog:
     def events(self, session: str) -> list[Json]:
         """The events of the only session, in order, with whole messages."""
         return [
-            {"kind": "message", "message": self._by_id[event["id"]], "full": event["full"]}
-            if "id" in event
-            else event
+            {**event, "message": self._by_id[event["id"]]} if "id" in event else event
             for event in self._events
         ]
 
@@ -87,8 +92,8 @@ class EventLog:
         self.originals.update(originals)
 
     def original(self, session: str, key: str) -> str | None:
-        """The text with this id that was shortened in this step; the agent's tool knows the earlier ones."""
-        return self.originals.get(key)
+        """The text that was shortened under this id; None for an id that is not known."""
+        return self.originals.get(key) or self._lookup(key)
 
     def _shorten(self, event: Json) -> Json:
         """The event with the message's id, if it is the history's next message; else as it is."""
@@ -96,7 +101,9 @@ class EventLog:
         if place == len(self.messages) or event["message"] != self.openai_messages[place]:
             return event
         message_id = self.messages[place].id
-        return event if message_id is None else {"kind": "message", "id": message_id, "full": event["full"]}
+        if message_id is None:
+            return event
+        return {"id": message_id, **{key: value for key, value in event.items() if key != "message"}}
 
     def _digest(self, count: int) -> str:
         return hashlib.sha256(json.dumps([count, self.openai_messages[:count]]).encode()).hexdigest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import Annotated, Any, NotRequired
 
@@ -21,7 +21,7 @@ from tersely_langchain.chat import LangChainChat
 from tersely_langchain.event_log import EventLog, SavedMemory
 from tersely_langchain.messages import to_text_message
 from tersely_langchain.middleware import TerselyMiddleware, TerselyState
-from tersely_langchain.originals import keep_originals
+from tersely_langchain.originals import find_kept, keep_originals
 
 NO_TASK = {"role": "user", "content": "[the conversation so far]"}
 """Stands in front of a history that begins with a message of the assistant."""
@@ -116,14 +116,14 @@ class TerselyMemory(TerselyMiddleware):
         return None if self._model is None else LangChainChat(self._model, loop)
 
     def _update(self, state: Any, runtime: Runtime[Any], chat: LangChainChat | None) -> dict[str, Any]:
-        log = EventLog(state["messages"], state.get("tersely_memory"))
+        log = _open_log(state["messages"], state, runtime)
         self._read_history(log, chat)
-        thread = None if runtime.execution_info is None else runtime.execution_info.thread_id
+        thread = _find_thread(runtime)
         return {"tersely_memory": log.save(), **keep_originals(log.originals, runtime.store, thread)}
 
     def _replace_messages(self, request: ModelRequest[Any], chat: LangChainChat | None) -> ModelRequest[Any]:
         # The request's messages, not the state's: other middleware may have changed them.
-        log = EventLog(request.messages, request.state.get("tersely_memory"))
+        log = _open_log(request.messages, request.state, request.runtime)
         memory = self._read_history(log, chat)
         unchanged: dict[str, list[AnyMessage]] = {}
         for message, converted in zip(log.messages, log.openai_messages, strict=True):
@@ -181,3 +181,14 @@ class TerselyMemory(TerselyMiddleware):
         first = log.openai_messages[:count]
         log.messages_read = count
         return AgentMemory(first or [NO_TASK], limit=self._limit, compressor=self._compressor, store=log)
+
+
+def _open_log(messages: Sequence[AnyMessage], state: Mapping[str, Any], runtime: Any) -> EventLog:
+    def lookup(key: str) -> str | None:
+        return find_kept(key, state, runtime.store, _find_thread(runtime))
+
+    return EventLog(messages, state.get("tersely_memory"), lookup)
+
+
+def _find_thread(runtime: Any) -> str | None:
+    return None if runtime.execution_info is None else runtime.execution_info.thread_id

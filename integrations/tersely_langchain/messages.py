@@ -15,7 +15,7 @@ from langchain_core.messages import (
     convert_to_openai_messages,
 )
 
-from tersely.adapters import Shortener
+from tersely.adapters import NOTE_KEY, Shortener
 from tersely_langchain.content import read_texts, replace_texts
 
 Json = dict[str, Any]
@@ -85,7 +85,12 @@ def shorten_result(
     texts = read_texts(message.content)
     if not texts:
         return message, []
-    shortened, originals = shortener.shorten_texts(texts, limit, query)
+    # The note, and not the text, says whether it was shortened before: a tool may write what it likes.
+    note = message.additional_kwargs.get(NOTE_KEY)
+    shortened, originals = shortener.shorten_texts(texts, limit, query, note and note["id"])
     if shortened == texts:
         return message, []
-    return message.model_copy(update={"content": replace_texts(message.content, shortened)}), originals
+    update: Json = {"content": replace_texts(message.content, shortened)}
+    if originals:
+        update["additional_kwargs"] = {**message.additional_kwargs, NOTE_KEY: {"id": originals[0][0]}}
+    return message.model_copy(update=update), originals

@@ -42,16 +42,18 @@ def _namespace(thread: str) -> tuple[str, ...]:
     return ("tersely", "originals", hashlib.sha256(thread.encode("utf-8", "surrogatepass")).hexdigest()[:32])
 
 
-def _find(runtime: ToolRuntime, key: str) -> str | None:
-    state = runtime.state if isinstance(runtime.state, dict) else {}
+def find_kept(key: str, state: Mapping[str, Any], store: BaseStore | None, thread: str | None) -> str | None:
+    """The original that `keep_originals` has kept under this id; None where there is none."""
     if key in (kept := state.get(STATE_KEY) or {}):
         return kept[key]
-    thread = find_thread(runtime.config)
-    if runtime.store is not None and thread is not None:
-        item = runtime.store.get(_namespace(thread), key)
-        if item is not None:
-            return item.value["text"]
-    return _find_in_history(state.get("messages") or (), key)
+    item = None if store is None or thread is None else store.get(_namespace(thread), key)
+    return None if item is None else item.value["text"]
+
+
+def _find(runtime: ToolRuntime, key: str) -> str | None:
+    state = runtime.state if isinstance(runtime.state, dict) else {}
+    found = find_kept(key, state, runtime.store, find_thread(runtime.config))
+    return _find_in_history(state.get("messages") or (), key) if found is None else found
 
 
 def _find_in_history(messages: Sequence[Any], key: str) -> str | None:

@@ -15,7 +15,7 @@ from tersely.errors import InvalidInputError, TerselyError
 from tersely.memory.events import KINDS, Ending, Event, FirstEvent, MessageEvent
 from tersely.memory.reset import OPENED_SHARE, Resetter
 from tersely.memory.settings import MemorySettings
-from tersely.memory.shortening import Originals, Shortener, Shown
+from tersely.memory.shortening import Originals, Shortener, Shown, recognise
 from tersely.memory.store import EventStore, StoreError, original_id
 from tersely.memory.transcript import Transcript, with_pin
 from tersely.text.approximate import ApproximateCounter
@@ -80,14 +80,15 @@ class Journal:
         if checked["role"] in ("system", "developer"):
             self.resetter.check_pinned([*_pinned_messages(transcript), checked], transcript.pins)
         originals: Originals = []
+        shown = recognise(checked, lambda key: self.original(transcript, key))
         over = self.settings.compress_over
         if checked["role"] == "tool" and over is not None:
             query = transcript.query_of_call(checked["tool_call_id"])
-            checked, originals = self.resetter.shortener.shorten(checked, over, query)
-        is_full = self.resetter.fills(transcript, checked)
-        event: MessageEvent = {"kind": "message", "message": checked, "full": is_full}
-        if originals:
-            event["original"] = originals[0][0]
+            shown, originals = self.resetter.shortener.shorten(shown, over, query)
+        is_full = self.resetter.fills(transcript, shown.message)
+        event: MessageEvent = {"kind": "message", "message": shown.message, "full": is_full}
+        if shown.key is not None:
+            event["original"] = shown.key
         return self._write(transcript, event, originals)
 
     def pin(self, transcript: Transcript, key: str, text: str | None) -> Transcript:

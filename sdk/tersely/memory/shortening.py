@@ -27,6 +27,7 @@ _HEAD = re.compile(
     r"; id of the original: (?P<key>[0-9a-f]{12})\]\n?"
 )
 """The line above a shortened text, or instead of it."""
+_MARKS = re.compile(r"\[…\]|…")
 
 _DEGRADED = " by exact matches, because the model failed"
 
@@ -57,6 +58,27 @@ class Shown(NamedTuple):
         return source if isinstance(source, str) else json.dumps(source, ensure_ascii=False)
 
 
+def recognise(message: Json, lookup: Callable[[str], str | None]) -> Shown:
+    """A message that comes in, with what it was before another part of the program shortened it.
+
+    `lookup` finds an original. A text of somebody else may look like a shortened one, so its words must be
+    words of the original that it names, in their order.
+    """
+    head = _HEAD.match(text := get_text(message))
+    if head is None or head["parts"] or head["messages"]:
+        return Shown(message)
+    original = lookup(head["key"])
+    if original is None or not _is_part(text[head.end() :], original):
+        return Shown(message)
+    return find_source(message, head["key"], original)
+
+
+def _is_part(text: str, original: str) -> bool:
+    """Whether all words of the text stand in the original, in this order, apart from marks."""
+    words = iter(_MARKS.sub(" ", original).split())
+    return all(word in words for word in _MARKS.sub(" ", text).split())
+
+
 def find_source(message: Json, key: str | None, original: str | None) -> Shown:
     """The message with what it was before it was shortened: `original` is what its id leads to."""
     shown = Shown(message, key)
@@ -81,18 +103,13 @@ class Shortener:
     def _compressor(self) -> Compressor:
         return self._given or Compressor()
 
-    def shorten(self, message: Json, room: int, query: str) -> tuple[Json, Originals]:
+    def shorten(self, shown: Shown, room: int, query: str) -> tuple[Shown, Originals]:
         """The message with a text of at most `room` tokens, and its original.
 
         With very little room the text is only a reference to the original, which may exceed it. A message
-        that would not become shorter stays as it is.
+        that would not become shorter stays as it is. If it has been shortened before, its id stays that of
+        the first original.
         """
-        shown, originals = self.shorten_again(Shown(message), room, query)
-        return shown.message, originals
-
-    def shorten_again(self, shown: Shown, room: int, query: str) -> tuple[Shown, Originals]:
-        """`shorten` for a message that may have been shortened before: its id stays that of the first
-        original."""
         text = get_text(shown.message)
         now = self._count(text)
         if now <= room:
@@ -111,23 +128,33 @@ class Shortener:
         changed = Shown(with_text(shown.message, short), key, shown.source or shown.message)
         return changed, [] if shown.key else [(key, text)]
 
-    def shorten_texts(self, texts: Sequence[str], room: int, query: str) -> tuple[list[str], Originals]:
+    def shorten_texts(
+        self, texts: Sequence[str], room: int, query: str, key: str | None = None
+    ) -> tuple[list[str], Originals]:
         """The texts of one message in at most `room` tokens together, and their original: all of them.
 
         The first text that is left begins with a line that says so and names the original, and says also
-        where the model failed. Texts of which nothing is needed are empty.
+        where the model failed. Texts of which nothing is needed are empty. If the texts have been shortened
+        before, `key` is the id of their original, which stays.
         """
         text = join_texts(texts)
-        before = self._count(text)
-        if before <= room:
+        before = now = self._count(text)
+        if now <= room:
             return list(texts), []
-        key = original_id(text)
-        short = self._shorten(texts, room, query, f"shortened from {before} tokens", key)
+        bodies, originals = list(texts), [(original_id(text), text)]
+        head = _HEAD.match(text)
+        if key is not None and head and head["key"] == key:
+            before, originals = int(head["tokens"]), []
+            place = next(place for place, one in enumerate(texts) if one)
+            bodies[place] = bodies[place][head.end() :]
+        else:
+            key = original_id(text)
+        short = self._shorten(bodies, room, query, f"shortened from {before} tokens", key)
         if not any(short):
             short[0] = f"[{before} tokens left out; id of the original: {key}]"
-        if self._count(join_texts(short)) >= before:
+        if self._count(join_texts(short)) >= now:
             return list(texts), []
-        return short, [(key, text)]
+        return short, originals
 
     def _shorten(self, texts: Sequence[str], room: int, query: str, note: str, key: str) -> list[str]:
         """The texts with the note; all of them empty where there is too little room."""
@@ -194,7 +221,7 @@ class Shortener:
             others = measure_tokens([with_text(s.message, "") for s in shown], self._count)
             costs = sorted(self._count(get_text(s.message)) for s in shown)
             for share in _shares(costs, room - others):
-                done = [self.shorten_again(s, share, query) for s in shown]
+                done = [self.shorten(s, share, query) for s in shown]
                 if self._size([s for s, _ in done]) <= room:
                     return [s for s, _ in done], [*originals, *(o for _, own in done for o in own)]
         reference, original = self._reference(step)

@@ -14,6 +14,7 @@ from tersely.agent.strategies.tagged import Call, MalformedError, make_prompt, p
 from tersely.agent.tools import Tool
 from tersely.chat.protocol import ChatError, Message, Reply
 from tersely.levels import LEVELS, Level, choose_level_for
+from tersely.memory.shortening import Shown
 from tersely.quality import quality
 
 ANSWER_TOKENS = 60
@@ -121,9 +122,10 @@ class SummaryStrategy:
         if call.tool.name == "finish" and result.error is None:
             return state.finish(call.arguments)
         query = f"{' '.join(call.arguments.values())} {state.question}"
-        message = {"role": "tool", "content": result.text}
-        short, originals = self.setup.shortener.shorten(message, self.setup.result_tokens, query)
-        return replace(state, result=short["content"], originals={**state.originals, **dict(originals)})
+        given = Shown({"role": "tool", "content": result.text})
+        short, originals = self.setup.shortener.shorten(given, self.setup.result_tokens, query)
+        kept = {**state.originals, **dict(originals)}
+        return replace(state, result=short.message["content"], originals=kept)
 
 
 def _correction(text: str, error: MalformedError) -> tuple[Message, ...]:
