@@ -140,6 +140,9 @@ class Compression:
     """Seconds per stage: "split" (into units), "score" (and cut), "pack" (and render), "total"."""
     recall_met: bool | None = None
     """Whether everything was kept that the promised `recall` needs; None where none was promised."""
+    best_fits: bool | None = None
+    """Whether the limit has room for the unit that scored highest, alone with its title. If not, units that
+    scored lower fill the text. None where nothing was chosen by scores."""
     warnings: tuple[str, ...] = ()
     """What did not go as asked, such as a reranker that failed."""
     marks: tuple[Mark, ...] = ()
@@ -173,6 +176,7 @@ class Compression:
             "model": self.model,
             "warnings": list(self.warnings),
             "recall_met": self.recall_met,
+            "best_fits": self.best_fits,
             "timings": dict(self.timings),
         }
 

@@ -35,6 +35,19 @@ def test_standard_input_and_dash_are_the_same() -> None:
     assert implicit == run_tersely("compress", "-q", QUERY, "-", stdin=NOTE)
 
 
+def test_a_limit_that_is_too_tight_for_the_best_unit_gives_a_warning(note: Path) -> None:
+    tight = run_tersely("compress", "-q", QUERY, "--budget", "9", note)
+    warning = "tersely: the unit that scored highest exceeds the limit by itself; raise the limit\n"
+    assert (tight.exit_code, tight.stderr) == (0, warning)
+    assert ANSWER not in tight.stdout
+    assert (
+        json.loads(run_tersely("compress", "-q", QUERY, "--budget", "9", "--json", note).stdout)["best_fits"]
+        is False
+    )
+    enough = run_tersely("compress", "-q", QUERY, "--budget", "12", note)
+    assert (enough.stdout, enough.stderr) == (f"{ANSWER}\n", "")
+
+
 def test_a_level_bounds_every_document(note: Path) -> None:
     result = run_tersely("compress", "-q", QUERY, "--level", "1", "--json", note)
     assert result.exit_code == 0

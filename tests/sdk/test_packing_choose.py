@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import pytest
@@ -171,3 +171,27 @@ def test_a_choice_is_frozen() -> None:
     choice = make_choice((0, 0))
     with pytest.raises(FrozenInstanceError):
         choice.kept = frozenset()  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("limit", "best_fits"), [(2, False), (3, True), (8, True)])
+def test_the_best_fits_if_it_is_no_longer_than_the_limit_by_itself(limit: int, best_fits: bool) -> None:
+    # With this length price, shorter units go first.
+    choice = choose_from(two_documents(limit), SCORES, length_price=1.0)
+    assert choice.best_fits is best_fits
+
+
+def test_the_best_fits_with_its_title_or_not_at_all() -> None:
+    prepared = two_documents(3)
+    titled = replace(prepared, documents=(replace(prepared.documents[0], title="T"), prepared.documents[1]))
+    assert choose_from(titled, SCORES).best_fits is False
+    assert choose_from(replace(titled, limit=4), SCORES).best_fits is True
+
+
+def test_of_units_that_score_the_same_the_cheapest_has_to_fit() -> None:
+    assert (
+        choose_from(two_documents(2), [make_scores(0.9, 0.9, 0.9), make_scores(0.1, 0.9)]).best_fits is True
+    )
+
+
+def test_without_candidates_nothing_is_said_of_the_best() -> None:
+    assert choose_from(two_documents(), SCORES, threshold=0.95).best_fits is None

@@ -209,6 +209,8 @@ def _exit_code(result: Compression, where: str = "") -> int:
         return _report_error(f"{where}the model failed, exact matches only: {result.reason}", MODEL_FAILED)
     if result.recall_met is False:
         _report_error(f"{where}the limit leaves out sentences that the recall needs", OK)
+    if result.best_fits is False:
+        _report_error(f"{where}the unit that scored highest exceeds the limit by itself; raise the limit", OK)
     return OK
 
 

@@ -37,6 +37,8 @@ class Choice:
     """Candidates left out because a kept unit says the same."""
     threshold: float | None
     """Score from which units were candidates; None where a limit alone decided."""
+    best_fits: bool | None = None
+    """Whether the limit has room for the candidate that scored highest."""
 
     def by_document(self, documents: int) -> list[list[int]]:
         """Positions of the kept units, per document, ascending."""
@@ -71,11 +73,16 @@ def choose(
             for candidate in _fill_level(prepared, list(own), levels[doc], scores[doc].scores, threshold)
         ]
     costs = sum(unit.cost for own in prepared.units for unit in own) + sum(prepared.title_costs)
+
+    def measure(places: frozenset[Place]) -> int:
+        grouped = _group_by_document(_complete(prepared, places), len(prepared.documents))
+        return count(render_documents(prepared.documents, prepared.units, grouped, sequence).text)
+
     kept = fit(
         sort_by_priority(candidates),
         prepared.title_costs,
         prepared.limit,
-        lambda places: count(_text(prepared, _complete(prepared, places), sequence)),
+        measure,
         scale=costs / max(1, prepared.tokens_before),
     )
     kept = _complete(prepared, kept)
@@ -85,6 +92,7 @@ def choose(
         candidates=frozenset(place for candidate in candidates for place in candidate.places),
         duplicates=_duplicates(candidates, kept),
         threshold=threshold,
+        best_fits=_best_fits(candidates, scores, kept, lambda best: measure(best) <= prepared.limit),
     )
 
 
@@ -92,6 +100,26 @@ def choose_documents(relevance: Sequence[float], among: Iterable[int], count: in
     """The `count` most relevant of the documents `among`, best first; all of them for None. Of equals the
     first comes first (EFFCOMP, step 1)."""
     return sorted(among, key=lambda doc: (-relevance[doc], doc))[:count]
+
+
+def _best_fits(
+    candidates: Sequence[Candidate],
+    scores: Sequence[DocumentScores],
+    kept: frozenset[Place],
+    fits: Callable[[frozenset[Place]], bool],
+) -> bool | None:
+    """Whether the candidate that scored highest is kept, or fits the limit alone with its title.
+
+    Of equal candidates a kept one counts, or else the cheapest. None without candidates.
+    """
+    if not candidates:
+        return None
+
+    def rank(c: Candidate) -> tuple[float, bool, int, int, int]:
+        return scores[c.doc].scores[c.unit], (c.doc, c.unit) in kept, -c.cost, -c.doc, -c.unit
+
+    best = max(candidates, key=rank)
+    return (best.doc, best.unit) in kept or fits(frozenset(best.places))
 
 
 def _sequence(
@@ -189,11 +217,6 @@ def _duplicates(candidates: Sequence[Candidate], kept: frozenset[Place]) -> froz
     return frozenset(
         (c.doc, c.unit) for c in candidates if c.words in kept_words and (c.doc, c.unit) not in kept
     )
-
-
-def _text(prepared: Prepared, places: frozenset[Place], sequence: Sequence[int]) -> str:
-    kept = _group_by_document(places, len(prepared.documents))
-    return render_documents(prepared.documents, prepared.units, kept, sequence).text
 
 
 def _group_by_document(places: frozenset[Place], documents: int) -> list[list[int]]:

@@ -62,7 +62,7 @@ def explain(scored: Scored, choice: Choice, facts: Facts, failure: str | None = 
     result = _compression(
         prepared, positions, choice.sequence, scores, kept, dropped, *status, facts, recall_met=recall_met
     )
-    return replace(result, warnings=scored.warnings)
+    return replace(result, warnings=scored.warnings, best_fits=choice.best_fits)
 
 
 def keep_everything(prepared: Prepared, facts: Facts, status: Status, reason: str) -> Compression:
