@@ -55,9 +55,9 @@ class RecordingEncoder:
         self.encoder = encoder
         self.windows: list[Window] = []
 
-    def encode(self, windows: Sequence[Window]) -> Any:
+    def encode(self, windows: Sequence[Window], promise: Sequence[float] | None = None) -> Any:
         self.windows += windows
-        return self.encoder.encode(windows)
+        return self.encoder.encode(windows, promise)
 
 
 def main(arguments: list[str] | None = None) -> int:

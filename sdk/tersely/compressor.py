@@ -18,9 +18,15 @@ from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, check_count, check_query, read_documents
 from tersely.options import CompressionArguments, CompressionOptions
 from tersely.packing.choose import choose
-from tersely.packing.prepare import open_structure, prepare
+from tersely.packing.prepare import Prepared, Scored, open_structure, prepare
 from tersely.packing.receipt import Facts, explain, keep_everything
-from tersely.runtime.cancellation import run_cancellable
+from tersely.runtime.cancellation import (
+    TimeIsUpError,
+    TimeLimit,
+    run_cancellable,
+    run_in_time,
+    time_limit,
+)
 from tersely.runtime.workers import Workers, allowed_threads
 from tersely.scoring import ScoringError, score, score_by_matches
 from tersely.selector.loading import load_scorer, promised_threshold
@@ -111,44 +117,73 @@ class Compressor:
                 beside it, units below the threshold fill a document up to its level's lower bound.
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
+            timeout: seconds after which the model stops reading, so that the result comes in time. Splitting
+                and writing are never cut short; they take some seconds for a million words.
 
         Returns:
-            The compression. If the model fails, a warning is logged, and the status is "degraded" with a
-            limit: the best units by exact matches; and "failed_open" without: all documents.
+            The compression. If the model fails or its time is up, a warning is logged. With a limit the
+            status is then "degraded": the best units by what the model had read, or by exact matches if that
+            is nothing. Without one it is "failed_open": all documents.
 
         Raises:
             InvalidInputError: an argument cannot be used; the message says which and why.
         """
         timer = StageTimer()
         checked = CompressionOptions(**options)
-        result = self._compress(check_query(query), read_documents(docs), checked, timer)
+        with time_limit(checked.timeout) as limit:
+            result = self._compress(check_query(query), read_documents(docs), checked, timer, limit)
         return replace(result, timings=timer.stop("pack"))
 
     def _compress(
-        self, query: str, documents: Sequence[Document], options: CompressionOptions, timer: StageTimer
+        self,
+        query: str,
+        documents: Sequence[Document],
+        options: CompressionOptions,
+        timer: StageTimer,
+        limit: TimeLimit,
     ) -> Compression:
         promised = promised_threshold(self._scorer, self.model, options.recall)
         facts = Facts(self.model, self.count_tokens, promises_recall=promised is not None)
         source = prepare(documents, options, self.count_tokens)
-        timer.lap("split")
+        # Matching, choosing and writing take about twice as long.
+        limit.set_aside(2 * timer.lap("split"))
         if not source.documents_with_text:
             return keep_everything(source, facts, "bypassed", "there is no text in the documents")
         if source.fits(options):
             return keep_everything(source, facts, "unchanged", "the documents fit into the limit")
         source = open_structure(source, options, self.count_tokens)
-        try:
-            scored = score(self._scorer, self._reranker, query, source, options, self.count_tokens)
-        except ScoringError as error:
-            logger.warning("the model failed (%s); see the status of the result", error)
-            if not options.is_limited:
-                return keep_everything(source, facts, "failed_open", str(error))
-            scored = score_by_matches(query, source, self.count_tokens)
-            return explain(scored, choose(scored, options, None, 0.0, self.count_tokens), facts, str(error))
+        scored, failure = self._score(query, source, options, limit)
         timer.lap("score")
+        if failure is not None:
+            logger.warning("%s; see the status of the result", failure)
+            if not options.is_limited:
+                return keep_everything(source, facts, "failed_open", failure)
+        if scored is None:
+            by_matches = score_by_matches(query, source, self.count_tokens)
+            return explain(
+                by_matches, choose(by_matches, options, None, 0.0, self.count_tokens), facts, failure
+            )
         own_threshold = None if options.is_limited else self._scorer.threshold
         threshold = own_threshold if promised is None else promised
         choice = choose(scored, options, threshold, self._scorer.length_price, self.count_tokens)
-        return explain(scored, choice, facts)
+        return explain(scored, choice, facts, failure)
+
+    def _score(
+        self, query: str, source: Prepared, options: CompressionOptions, limit: TimeLimit
+    ) -> tuple[Scored | None, str | None]:
+        """What the model says, if it said anything; and what kept it from saying all, if anything did."""
+        try:
+            scored = run_in_time(
+                lambda: score(self._scorer, self._reranker, query, source, options, self.count_tokens)
+            )
+        except (ScoringError, TimeIsUpError) as error:
+            return None, str(error)
+        if limit.was_reached:
+            return (
+                scored,
+                f"the time limit of {options.timeout} s was up before the model had read everything",
+            )
+        return scored, None
 
     def compress_batch(
         self,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Iterable, Mapping
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, cast
 
 from tersely.errors import InvalidInputError
@@ -96,6 +98,19 @@ def check_count(value: object, name: str, unit: str) -> int:
     if count < 1:
         raise InvalidInputError(f"{name} is {count}. Pass a whole number of {unit}, 1 or more.")
     return count
+
+
+def check_time_limit(seconds: object, name: str = "timeout_s") -> float:
+    """Seconds that a call may take. Raises InvalidInputError unless they are a positive number.
+
+    `name` stands in the message.
+    """
+    if isinstance(seconds, bool) or not isinstance(seconds, Real):
+        raise InvalidInputError(f"{name} is {type_name(seconds)}. Pass seconds, such as 60.0.")
+    limit = float(seconds)
+    if not (math.isfinite(limit) and 0 < limit <= threading.TIMEOUT_MAX):
+        raise InvalidInputError(f"{name} is {seconds}. Pass a positive number of seconds, such as 60.0.")
+    return limit
 
 
 def type_name(value: object) -> str:

@@ -13,7 +13,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, TypedDict, cast
 
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_count, type_name
+from tersely.inputs import check_count, check_time_limit, type_name
 
 Detail = Literal["auto", 1, 2, 3, 4, 5]
 Order = Literal["source", "rerank"]
@@ -65,6 +65,11 @@ class CompressionOptions:
         metadata=_flag(str, "ORDER", "source: documents as given (default); rerank: the most relevant first"),
     )
 
+    timeout: float | None = field(
+        default=None,
+        metadata=_flag(float, "S", "seconds after which the model stops reading, to end in time"),
+    )
+
     def __post_init__(self) -> None:
         if self.budget is not None and self.rate is not None:
             raise InvalidInputError("Both budget and rate are given. Pass one of them, or neither.")
@@ -77,6 +82,7 @@ class CompressionOptions:
             if self.max_docs is None
             else check_count(self.max_docs, "max_docs", "documents"),
             "order": _check_order(self.order),
+            "timeout": None if self.timeout is None else check_time_limit(self.timeout, "timeout"),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -109,6 +115,7 @@ class CompressionArguments(TypedDict, total=False):
     level: Detail | None
     max_docs: int | None
     order: Order
+    timeout: float | None
 
 
 OPTION_FIELDS: tuple[Field[Any], ...] = fields(CompressionOptions)

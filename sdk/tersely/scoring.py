@@ -16,6 +16,7 @@ from tersely.levels import LEVELS, choose_level_for
 from tersely.options import CompressionOptions
 from tersely.packing.choose import choose_documents
 from tersely.packing.prepare import Prepared, Scored, cut_to_levels, cut_to_limit
+from tersely.runtime.cancellation import TimeIsUpError
 from tersely.selector.protocol import DocumentScores, ScoredInput, Scorer
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ logger = logging.getLogger("tersely")
 
 
 class ScoringError(Exception):
-    """The model failed; the message says how."""
+    """The model gave no scores; the message says why."""
 
 
 def score(
@@ -49,6 +50,7 @@ def score(
     Raises:
         ScoringError: the model raised, or gave something else than finite scores. A reranker that does so is
             replaced by the model's own relevance, with a warning.
+        TimeIsUpError: the time was up before there were scores.
     """
 
     def cut(prepared: Prepared) -> Prepared:
@@ -63,6 +65,8 @@ def score(
         if reranker is not None and (options.max_docs is not None or options.order == "rerank"):
             try:
                 relevance = _rerank(reranker, query, prepared)
+            except TimeIsUpError:
+                raise
             except BaseException as error:
                 if not _is_failure(error):
                     raise
@@ -71,10 +75,12 @@ def score(
                 warnings.append(problem)
         try:
             return _score(scorer, relevance, query, prepared, options)
+        except TimeIsUpError:
+            raise
         except BaseException as error:
             if not _is_failure(error):
                 raise
-            raise ScoringError(_describe(error)) from error
+            raise ScoringError(f"the model failed: {_describe(error)}") from error
 
     if options.level is None or options.level == "auto":
         prepared = cut(source)
@@ -94,7 +100,7 @@ def score(
 
 
 def score_by_matches(query: str, source: Prepared, count: Callable[[str], int]) -> Scored:
-    """Scores by BM25 over the units, for a request on which the model failed. Units above the limit are cut.
+    """Scores by BM25 over the units, where the model gave none. Units above the limit are cut.
 
     A score is b / (1 + b) for a BM25 of b; a document's relevance is its best score.
     """
@@ -106,7 +112,7 @@ def score_by_matches(query: str, source: Prepared, count: Callable[[str], int]) 
         for document, own in zip(prepared.documents, prepared.units, strict=True)
         for unit in own
     ]
-    flat = iter(BM25(texts).scores(query).tolist())
+    flat = iter(BM25(texts, only=query).scores(query).tolist())
     scores = [[match / (1.0 + match) for match in islice(flat, len(own))] for own in prepared.units]
     return Scored(
         prepared, [DocumentScores(max(s, default=0.0), s, s, [True] * len(s)) for s in scores], None

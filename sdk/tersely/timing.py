@@ -12,11 +12,12 @@ class StageTimer:
         self._start = self._last = perf_counter()
         self._seconds: dict[str, float] = {}
 
-    def lap(self, stage: str) -> None:
-        """Add the time since the last lap to `stage`."""
+    def lap(self, stage: str) -> float:
+        """Add the time since the last lap to `stage`. Returns its seconds so far."""
         now = perf_counter()
         self._seconds[stage] = self._seconds.get(stage, 0.0) + now - self._last
         self._last = now
+        return self._seconds[stage]
 
     def stop(self, stage: str) -> dict[str, float]:
         """Seconds per stage, the last being `stage`, and "total"."""

@@ -34,12 +34,14 @@ class Span:
     """Why it was kept or dropped.
 
     Kept: "score" (its score was high enough), "truncated" (a piece of a unit that alone exceeds the limit),
-    "unchanged" (everything fits), "bypassed" (nothing to compress), "failed_open" (the model failed).
+    "unchanged" (everything fits), "bypassed" (nothing to compress), "failed_open" (the model failed, or
+    its time was up).
 
     Dropped: "threshold" (its score is too low), "budget" (the limit is full), "truncated" (the rest of a unit
     that was cut), "max_docs" (its document is not among the most relevant), "level" (its document's level of
     detail is full), "duplicate" (a kept sentence says the same, word for word), "unread"
-    (the input is too long to be read whole, and this part shares least with the query).
+    (the input is too long, or the time too short, to read all of it, and this part shares least with the
+    query).
     """
 
 
@@ -129,8 +131,9 @@ class Compression:
     """Whether anything was left out.
 
     "compressed"; "unchanged": all of it fits and `text` is all of it; "bypassed": there was nothing to
-    compress; "failed_open": the model failed and no `budget` or `rate` was given, so `text` is all of it;
-    "degraded": the model failed, and `text` is the best that exact matching finds within the limit.
+    compress; "failed_open": the model failed, or its time was up, and no `budget` or `rate` was given, so
+    `text` is all of it; "degraded": the same with a limit, so `text` is the best by what the model had read,
+    or by exact matching if that is nothing.
     """
     reason: str | None
     """Why the status is not "compressed"; None if it is."""

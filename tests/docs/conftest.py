@@ -42,7 +42,11 @@ def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows = [{"text": "Ada holds the spare key.", "title": "Keys"}, {"text": "The roof is new.", "id": "r"}]
     _write_lines(tmp_path / "retrieved.jsonl", rows)
     request = {"query": "Who holds the spare key?", "documents": rows}
-    _write_lines(tmp_path / "questions.jsonl", [request])
+    long = [
+        *rows,
+        "The shed was painted in May. Rain is expected on Sunday. The neighbours are away until June.",
+    ]
+    _write_lines(tmp_path / "questions.jsonl", [{**request, "documents": long}])
     _write_lines(tmp_path / "answered.jsonl", [{**request, "answers": ["Ada"]}] * FEWEST)
     turn = {"turn": 1, "tokens_in": 412, "tokens_out": 58, "seconds": 1.4, "tool": "search"}
     _write_lines(tmp_path / "run.jsonl", [{**turn, "arguments": {"query": "spare key"}}])

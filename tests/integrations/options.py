@@ -17,6 +17,7 @@ EXAMPLES: dict[str, Any] = {
     "level": 2,
     "max_docs": 1,
     "order": "rerank",
+    "timeout": 60.0,
 }
 """A value of every option that is not its default."""
 

@@ -15,6 +15,7 @@ import pytest
 from tersely import Compressor
 from tersely.runtime.session import EncoderSession
 from tests.sdk.cli_runner import (
+    ANSWER,
     COMMAND,
     NOTE,
     QUERY,
@@ -137,8 +138,16 @@ def test_within_a_limit_a_failing_model_leaves_exact_matches_and_exits_with_4() 
     result = run_tersely("compress", "-q", QUERY, "--rate", "0.5", stdin=NOTE)
     assert result.exit_code == 4
     assert 0 < len(result.stdout) < len(NOTE)
-    assert result.stderr.startswith("tersely: the model failed, exact matches only: ")
+    assert result.stderr.startswith("tersely: degraded: the model failed: ")
     assert result.stderr.count("\n") == 1
+
+
+def test_a_timeout_that_is_too_short_leaves_exact_matches_and_exits_with_4() -> None:
+    result = run_tersely("compress", "-q", QUERY, "--rate", "0.5", "--timeout", "1e-6", stdin=NOTE)
+    assert result.exit_code == 4
+    assert result.stdout.startswith(ANSWER)
+    reason = "the time limit of 1e-06 s was up before the model had any scores"
+    assert result.stderr == f"tersely: degraded: {reason}\n"
 
 
 @pytest.mark.usefixtures("failing_encoder")

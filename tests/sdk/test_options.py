@@ -23,6 +23,7 @@ DOCUMENTS = "Pass a whole number of documents, 1 or more."
 RATE = "Pass a share above 0 and at most 1."
 RECALL = "Pass the share of questions that must keep their answer sentence, above 0 and below 1."
 LEVEL = "Pass 'auto' or a level of detail from 1 to 5."
+TIMEOUT = "Pass a positive number of seconds, such as 60.0."
 ORDER = "Pass 'source' or 'rerank'."
 
 BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
@@ -56,6 +57,12 @@ BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"max_docs": True}, f"max_docs is True. {DOCUMENTS}"),
     ({"order": "best"}, f"order is 'best'. {ORDER}"),
     ({"order": None}, f"order is None. {ORDER}"),
+    ({"timeout": 0}, f"timeout is 0. {TIMEOUT}"),
+    ({"timeout": -1.5}, f"timeout is -1.5. {TIMEOUT}"),
+    ({"timeout": math.nan}, f"timeout is nan. {TIMEOUT}"),
+    ({"timeout": math.inf}, f"timeout is inf. {TIMEOUT}"),
+    ({"timeout": True}, "timeout is True. Pass seconds, such as 60.0."),
+    ({"timeout": "2"}, "timeout is a str. Pass seconds, such as 60.0."),
 ]
 GOOD_OPTIONS: dict[str, list[Any]] = {
     "budget": [None, 1, 10**9],
@@ -64,6 +71,7 @@ GOOD_OPTIONS: dict[str, list[Any]] = {
     "level": [None, *get_args(Detail)],
     "max_docs": [None, 1, 99],
     "order": [*get_args(Order)],
+    "timeout": [None, 0.001, 30.0],
 }
 """By name, values that are taken as they are."""
 
@@ -106,6 +114,7 @@ def test_without_arguments_nothing_is_limited() -> None:
         "level": None,
         "max_docs": None,
         "order": "source",
+        "timeout": None,
     }
 
 

@@ -186,7 +186,7 @@ def test_within_a_limit_a_failing_model_leaves_the_best_exact_matches(
     with caplog.at_level(logging.WARNING, logger="tersely"):
         result = compressor.compress("When did the red light burn?", docs, budget=6)
     assert result.status == "degraded"
-    assert result.reason == "RuntimeError: out of luck"
+    assert result.reason == "the model failed: RuntimeError: out of luck"
     assert "out of luck" in caplog.text
     assert result.text == "The red light burned in 1871."
     assert {span.reason for span in result.dropped} == {"budget"}

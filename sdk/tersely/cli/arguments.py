@@ -21,7 +21,7 @@ exit codes:
   1    an unexpected error, or the output could not be written
   2    bad usage or bad input
   3    a model, a session file, or something they need, is missing or damaged
-  4    the model failed on a request; exact matches filled the limit, or without one all was passed through
+  4    the model failed on a request, or had no time left; the result is degraded or passed through
   5    the agent has no answer
   130  interrupted from the keyboard
   141  the reader of the output went away

@@ -206,7 +206,7 @@ def _exit_code(result: Compression, where: str = "") -> int:
             f"{where}not compressed, passed through unchanged: {result.reason}", MODEL_FAILED
         )
     if result.status == "degraded":
-        return _report_error(f"{where}the model failed, exact matches only: {result.reason}", MODEL_FAILED)
+        return _report_error(f"{where}degraded: {result.reason}", MODEL_FAILED)
     if result.recall_met is False:
         _report_error(f"{where}the limit leaves out sentences that the recall needs", OK)
     if result.best_fits is False:

@@ -149,7 +149,7 @@ def _time_compression(model: str | None, threads: int | None) -> tuple[dict[str,
         "first": f"{first * 1000:.0f} ms with loading",
         "next": f"{statistics.median(runs) * 1000:.0f} ms, median of {_TIMED_RUNS}",
     }
-    return facts, f"the model failed: {result.reason}" if result.status == "failed_open" else None
+    return facts, result.reason if result.status == "failed_open" else None
 
 
 def _card_head(artifact: Artifact) -> str:

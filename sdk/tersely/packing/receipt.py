@@ -31,7 +31,7 @@ class Facts:
 def explain(scored: Scored, choice: Choice, facts: Facts, failure: str | None = None) -> Compression:
     """The compression that a choice makes, without timings.
 
-    `failure` says how the model failed, if it did: then the result is "degraded".
+    `failure` says why the model did not score everything, if it did not: then the result is "degraded".
     """
     prepared, scores = scored.prepared, scored.scores
     cut_and_kept = {

@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 
 from tersely.errors import ArtifactError
 from tersely.rerank.protocol import format_passage
+from tersely.runtime.cancellation import current_cancellation, current_time_limit
 from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import Workers, allowed_threads
 from tersely.selector.layout import batches
@@ -67,7 +68,11 @@ class CrossEncoder:
         ]
         encodings: list[Any] = self._tokenizer.encode_batch(pairs)
 
+        cancellation, limit = current_cancellation(), current_time_limit()
+
         def run(rows: list[int]) -> NDArray[np.float64]:
+            cancellation.check()
+            limit.check()
             return self._logits([encodings[i] for i in rows])
 
         jobs = list(batches([len(e.ids) for e in encodings], BATCH_TOKENS))[::-1]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 from tersely.errors import InvalidInputError, TerselyError
+from tersely.inputs import check_time_limit
 from tersely.rerank.protocol import format_passage
 from tersely.runtime.limits import (
     MAX_ANSWER_BYTES,
@@ -19,7 +20,6 @@ from tersely.runtime.limits import (
     check_key,
     check_retries,
     check_size,
-    check_time_limit,
     clean,
     parse_json,
 )

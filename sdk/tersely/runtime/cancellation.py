@@ -1,12 +1,15 @@
-"""Stop the work of a request that nobody waits for any more.
+"""Stop the work of a request: nobody waits for it any more, or its time is up.
 
-Python cannot stop a thread. So whoever starts the work leaves a `Cancellation` in its context, and the work
-looks at it between two steps.
+Python cannot stop a thread. So whoever starts the work leaves a `Cancellation` or a `TimeLimit` in its
+context, and the work looks at them between two steps.
 """
 
 from __future__ import annotations
 
+import contextvars
+import math
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,16 +18,27 @@ from typing import ParamSpec, TypeVar
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
+_GRACE = 0.1
+"""Share of the time for work that has to end a step, before it is left alone."""
+
 
 class WorkCancelledError(BaseException):
     """The request was cancelled. Not an `Exception`, because it is no failure that a model could cause."""
 
 
-class Cancellation:
-    """Tells the threads that work on a request to stop. They raise `WorkCancelledError`."""
+class TimeIsUpError(Exception):
+    """The time limit of a request was up before there was anything to go on with."""
 
-    def __init__(self) -> None:
+
+class Cancellation:
+    """Tells the threads that work on a request to stop. They raise `WorkCancelledError`.
+
+    `outer` is the cancellation of a request that this one is a part of.
+    """
+
+    def __init__(self, outer: Cancellation | None = None) -> None:
         self._event = threading.Event()
+        self._outer = outer
 
     def cancel(self) -> None:
         self._event.set()
@@ -33,10 +47,52 @@ class Cancellation:
         """Raises WorkCancelledError after `cancel`."""
         if self._event.is_set():
             raise WorkCancelledError
+        if self._outer is not None:
+            self._outer.check()
+
+
+class TimeLimit:
+    """When the work on a request has to stop, counted from now; None for never."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.seconds = seconds
+        self.was_reached = False
+        """Whether work was left undone."""
+        self._end = self._stop = math.inf
+        if seconds is not None:
+            self._end = time.monotonic() + seconds
+            self.set_aside(0.0)
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the work is left alone; 0.0 if there are none."""
+        return max(0.0, self._end - time.monotonic())
+
+    def set_aside(self, seconds: float) -> None:
+        """Stop so much earlier, because something comes after the work."""
+        self._end -= seconds
+        if self.seconds is not None:
+            self._stop = self._end - _GRACE * self.remaining
+
+    def is_up(self, step: float = 0.0) -> bool:
+        """Whether to stop, because another step of so many seconds would come too late.
+
+        Whoever hears that it is leaves work undone, which is noted.
+        """
+        if time.monotonic() + step >= self._stop:
+            self.was_reached = True
+        return self.was_reached
+
+    def check(self) -> None:
+        """Raises TimeIsUpError if the time is up: for work of which a half is worth nothing."""
+        if self.is_up():
+            raise TimeIsUpError(f"the time limit of {self.seconds} s was up before the model had any scores")
 
 
 _NEVER = Cancellation()
 _current: ContextVar[Cancellation] = ContextVar("tersely_cancellation", default=_NEVER)
+_UNLIMITED = TimeLimit()
+_current_limit: ContextVar[TimeLimit] = ContextVar("tersely_time_limit", default=_UNLIMITED)
 
 
 def current_cancellation() -> Cancellation:
@@ -44,15 +100,31 @@ def current_cancellation() -> Cancellation:
     return _current.get()
 
 
+def current_time_limit() -> TimeLimit:
+    """That of the request which this thread works on."""
+    return _current_limit.get()
+
+
 @contextmanager
 def cancellable() -> Generator[Cancellation]:
     """A new cancellation for all work that starts inside the block, with a copy of its context."""
-    cancellation = Cancellation()
+    cancellation = Cancellation(_current.get())
     token = _current.set(cancellation)
     try:
         yield cancellation
     finally:
         _current.reset(token)
+
+
+@contextmanager
+def time_limit(seconds: float | None) -> Generator[TimeLimit]:
+    """A new time limit for all work inside the block; None for none."""
+    limit = TimeLimit(seconds)
+    token = _current_limit.set(limit)
+    try:
+        yield limit
+    finally:
+        _current_limit.reset(token)
 
 
 async def run_cancellable(
@@ -67,3 +139,36 @@ async def run_cancellable(
         except asyncio.CancelledError:
             cancellation.cancel()
             raise
+
+
+def run_in_time(work: Callable[[], Result]) -> Result:
+    """The result of `work`. Under a time limit, work that goes on when the time is up is cancelled and left
+    alone, in a thread of its own.
+
+    Raises TimeIsUpError then, and else what `work` raises.
+    """
+    limit = current_time_limit()
+    if limit.seconds is None:
+        return work()
+    from concurrent.futures import Future, wait  # `import tersely` need not wait for it
+
+    future: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+            future.set_exception(error)
+
+    with cancellable() as cancellation:
+        context = contextvars.copy_context()
+        # A daemon, because a model that hangs must not keep the process from its end.
+        threading.Thread(target=context.run, args=(run,), name="tersely-limited", daemon=True).start()
+        try:
+            wait([future], limit.remaining)
+        finally:
+            if not future.done():
+                cancellation.cancel()
+    if not future.done():
+        limit.check()
+    return future.result()

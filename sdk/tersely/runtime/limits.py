@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import re
 import socket
 import threading
@@ -82,15 +81,6 @@ class Deadline:
             for connection in self._connections:
                 with contextlib.suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
-
-
-def check_time_limit(seconds: object) -> float:
-    """Seconds that a call may take. Raises InvalidInputError unless they are a positive number."""
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-        raise InvalidInputError(f"timeout_s is a {type(seconds).__name__}. Pass seconds, such as 60.0.")
-    if not (math.isfinite(seconds) and 0 < seconds <= threading.TIMEOUT_MAX):
-        raise InvalidInputError(f"timeout_s is {seconds}. Pass a positive number of seconds, such as 60.0.")
-    return float(seconds)
 
 
 def check_retries(retries: object) -> int:

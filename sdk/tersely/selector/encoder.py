@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tersely.runtime.artifacts import Artifact
-from tersely.runtime.cancellation import current_cancellation
+from tersely.runtime.cancellation import current_cancellation, current_time_limit
 from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import Workers, allowed_threads
 from tersely.selector.features import Logits
@@ -59,15 +60,25 @@ class Encoder:
             )
         return cls(session, Workers(1 if long else count), layout.pad_id)
 
-    def encode(self, windows: Sequence[Window]) -> list[WindowLogits]:
-        """The logits of each window, in order. Raises WorkCancelledError once the request is cancelled."""
+    def encode(self, windows: Sequence[Window], promise: Sequence[float] | None = None) -> list[WindowLogits]:
+        """The logits of each window, in order.
+
+        Those of highest `promise` are read first, if it is given. When the time limit of the request is up,
+        those that have not been read are missing. Raises WorkCancelledError once the request is cancelled.
+        """
         # Here, because the workers do not have the context of this thread.
-        cancellation = current_cancellation()
+        cancellation, limit = current_cancellation(), current_time_limit()
+        slowest = 0.0
 
         def run(rows: list[int]) -> list[WindowLogits]:
+            nonlocal slowest
             cancellation.check()
+            if limit.is_up(slowest):
+                return []
             chosen = [windows[i] for i in rows]
+            started = time.monotonic()
             keep, relevance = self.session.run(collate(chosen, self.pad_id), OUTPUT_NAMES)
+            slowest = max(slowest, time.monotonic() - started)
             return [
                 WindowLogits(w, keep[i, : len(w.sentences)], relevance[i, : len(w.documents)])
                 for i, w in enumerate(chosen)
@@ -75,12 +86,14 @@ class Encoder:
 
         # The longest go first, so that no core ends with a long one while the others wait.
         jobs = list(batches([len(w.input_ids) for w in windows], self.batch_tokens))[::-1]
+        if promise is not None:
+            jobs.sort(key=lambda rows: -max(promise[i] for i in rows))
         by_window = {
             i: logits
             for rows, out in zip(jobs, self.workers.map(run, jobs), strict=True)
-            for i, logits in zip(rows, out, strict=True)
+            for i, logits in zip(rows, out, strict=bool(out))
         }
-        return [by_window[i] for i in range(len(windows))]
+        return [by_window[i] for i in range(len(windows)) if i in by_window]
 
 
 def merge_logits(window_logits: Sequence[WindowLogits], offsets: NDArray[np.int64], documents: int) -> Logits:

@@ -20,6 +20,7 @@ from tokenizers import Tokenizer
 
 from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import Artifact
+from tersely.runtime.cancellation import current_cancellation, current_time_limit
 from tersely.text.tokens import replace_surrogates
 
 LAYOUT_VERSION = 1
@@ -104,9 +105,11 @@ class Layout:
             return cls(tokenizer, LayoutConfig.from_dict(artifact.config["layout"]))
 
     def tokenize(self, texts: Sequence[str]) -> list[Ids]:
-        """Ids of each text, without special tokens."""
+        """Ids of each text, without special tokens. Stops like `Encoder.encode`, but with TimeIsUpError."""
         ids: list[Ids] = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
+            current_cancellation().check()
+            current_time_limit().check()
             batch = [replace_surrogates(t) for t in texts[start : start + TEXTS_AT_ONCE]]
             ids += [e.ids for e in self.tokenizer.encode_batch(batch, add_special_tokens=False)]
         return ids

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tersely.runtime.artifacts import Artifact
-from tersely.runtime.cancellation import current_cancellation
+from tersely.runtime.cancellation import current_time_limit
 from tersely.selector.calibration import Calibration, read_calibration
 from tersely.selector.encoder import Encoder, WindowLogits, merge_logits
 from tersely.selector.features import (
@@ -121,18 +121,25 @@ class Selector:
         return cls(encoder, layout, fusion, idf, threshold, calibration)
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        """One DocumentScores per document, in the order given. Documents without units get relevance 0."""
+        """One DocumentScores per document, in the order given. Documents without units get relevance 0.
+
+        When the time limit of the request is up, what was read until then gives the scores. Raises
+        TimeIsUpError if that is nothing.
+        """
         if not any(d.units for d in documents):
             return [DocumentScores.unscored(0) for _ in documents]
+        limit = current_time_limit()
         done = self.first_pass(query, documents)
         stage = self._first_stage(done)
-        if stage.gate and done.unread:
+        if stage.gate and done.unread and not limit.is_up():
             done = self.extend_first_pass(done, stage.logits)
             stage = self._first_stage(done)
-        if not stage.gate:
+        if not stage.gate or limit.is_up():
             return _split(done, sigmoid(stage.logits), NEIGHBOUR)
         features = np.hstack([stage.features, bridge_features(done.matches, stage.logits)])
         hops = self.second_pass(done, features, stage.logits)
+        if limit.was_reached:  # what was read again is incomplete
+            return _split(done, sigmoid(stage.logits), NEIGHBOUR)
         reread = reread_features(done.matches, done.logits, hops)
         bridges = self.fusion.bridge(np.hstack([features, reread]))
         scores = sigmoid(stage.logits + stage.gate * bridges)
@@ -158,7 +165,15 @@ class Selector:
         if sum(len(w.input_ids) for w in windows) > self.max_tokens:
             coverage = matches.presence.share(matches.weights)
             windows, unread = _divide(windows, coverage, offsets, self.max_tokens)
-        return _merge(matches, encoded, offsets, self.encoder.encode(windows), unread)
+        promise = None
+        limit = current_time_limit()
+        if limit.seconds is not None:
+            limit.check()
+            promise = _best_values(windows, matches.presence.share(matches.weights), offsets)
+        window_logits = self.encoder.encode(windows, promise)
+        if not window_logits:
+            limit.check()
+        return _merge(matches, encoded, offsets, window_logits, unread)
 
     def extend_first_pass(self, done: FirstPass, first: Floats) -> FirstPass:
         """Read further windows: those that share rare terms with the best sentences so far."""
@@ -203,7 +218,6 @@ class Selector:
 
     def _tokenise(self, query: str, documents: Sequence[ScoredInput]) -> tuple[Ids, list[Ids], list[Ids]]:
         """Token ids of the query, of each title, and of each sentence."""
-        current_cancellation().check()
         texts = [query, *(d.title or "" for d in documents)]
         texts += [d.text[u.start : u.end] for d in documents for u in d.units]
         ids = self.layout.tokenize(texts)
@@ -265,8 +279,13 @@ def _divide(
 
 def _rank_windows(windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64]) -> list[int]:
     """Indices of the windows by their best sentence's value, best first."""
-    best = [max(values[offsets[d] + s] for d, s in w.sentences) for w in windows]
+    best = _best_values(windows, values, offsets)
     return sorted(range(len(windows)), key=lambda i: (-best[i], i))
+
+
+def _best_values(windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64]) -> list[float]:
+    """The value of each window's best sentence."""
+    return [max(float(values[offsets[d] + s]) for d, s in w.sentences) for w in windows]
 
 
 def _fill(values: Floats) -> Floats:

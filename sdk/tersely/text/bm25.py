@@ -15,6 +15,8 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 
 def split_terms(text: str) -> list[str]:
     """The words of `text` in lower case; Chinese and Japanese text as overlapping pairs of characters."""
+    if text.isascii():
+        return _WORD.findall(text.lower())
     terms: list[str] = []
     for word in _WORD.findall(text.lower()):
         position = 0
@@ -29,11 +31,22 @@ def split_terms(text: str) -> list[str]:
 
 
 class BM25:
-    """BM25 scores of a fixed list of texts, by default with the usual k1 = 1.2 and b = 0.75."""
+    """BM25 scores of a fixed list of texts, by default with the usual k1 = 1.2 and b = 0.75.
 
-    def __init__(self, texts: Sequence[str], k1: float = 1.2, b: float = 0.75) -> None:
-        counts = [Counter(split_terms(text)) for text in texts]
-        lengths = np.array([c.total() for c in counts], dtype=np.float64)
+    `only`: a text with all terms that queries will hold, to save time and RAM; None for any.
+    """
+
+    def __init__(
+        self, texts: Sequence[str], k1: float = 1.2, b: float = 0.75, *, only: str | None = None
+    ) -> None:
+        wanted = None if only is None else set(split_terms(only))
+        counts: list[Counter[str]] = []
+        sizes: list[int] = []
+        for text in texts:
+            terms = split_terms(text)
+            sizes.append(len(terms))
+            counts.append(Counter(terms if wanted is None else filter(wanted.__contains__, terms)))
+        lengths = np.array(sizes, dtype=np.float64)
         norm = k1 * (1 - b + b * lengths / max(lengths.mean(), 1.0)) if texts else lengths
         postings: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
         for index, count in enumerate(counts):

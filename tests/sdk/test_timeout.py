@@ -1,0 +1,195 @@
+"""`timeout` ends a compression in time, with the best that was known, and within its limit."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tersely import Compressor, Document
+from tersely.runtime.cancellation import current_time_limit
+from tersely.runtime.session import EncoderSession
+from tersely.runtime.workers import Workers
+from tersely.selector import DocumentScores, ScoredInput
+from tersely.selector.encoder import Encoder
+from tersely.selector.selector import Selector
+from tests.sdk import checks
+from tests.sdk.checks import check_all
+from tests.sdk.fakes import FakeScorer
+from tests.sdk.selector_cases import bundled_selector, make_long_input
+
+TEXTS = [document.text for document in make_long_input(120, 3)]
+QUESTION = "Where are the spoons?"
+RUN_S = 0.25
+"""Seconds of one run of the slow encoder. TEXTS need about 30 runs."""
+TIMEOUT_S = 1.5
+IN_TIME_S = 4.0
+"""The time limit, and what a busy machine may add. Without the limit a call needs twice as long."""
+
+
+class SleepySession:
+    """A real session, every run of which takes `RUN_S` longer."""
+
+    def __init__(self, session: EncoderSession) -> None:
+        self.session = session
+        self.runs = 0
+
+    def run(self, inputs: Mapping[str, np.ndarray], outputs: Sequence[str]) -> list[np.ndarray]:
+        self.runs += 1
+        time.sleep(RUN_S)
+        return self.session.run(inputs, outputs)
+
+
+class HangingScorer(FakeScorer):
+    """Gives no scores until `go_on` is set."""
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+
+    def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
+        self.go_on.wait(60)
+        return super().score(query, documents)
+
+
+class HangingReranker:
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+
+    def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
+        self.go_on.wait(60)
+        return [0.0] * len(documents)
+
+
+def sleepy_compressor() -> tuple[Compressor, SleepySession]:
+    bundled = bundled_selector()
+    session = SleepySession(bundled.encoder.session)
+    encoder = Encoder(cast("EncoderSession", session), Workers(1), bundled.layout.config.pad_id)
+    selector = Selector(encoder, bundled.layout, bundled.fusion, bundled.idf, bundled.threshold)
+    return Compressor(selector), session
+
+
+def test_a_compression_ends_in_time_with_what_the_model_had_read() -> None:
+    compressor, session = sleepy_compressor()
+    start = time.monotonic()
+    result = compressor.compress(QUESTION, TEXTS, budget=50, timeout=TIMEOUT_S)
+    assert time.monotonic() - start < IN_TIME_S
+    assert (result.status, result.reason) == (
+        "degraded",
+        "the time limit of 1.5 s was up before the model had read everything",
+    )
+    check_all(result, [Document(text) for text in TEXTS], compressor.count_tokens, budget=50)
+    assert {"budget", "unread"} <= {span.reason for span in result.dropped}
+    runs = session.runs
+    time.sleep(2 * RUN_S)
+    assert session.runs == runs, "the model goes on"
+
+
+def test_what_matches_the_question_is_read_first() -> None:
+    compressor, _ = sleepy_compressor()
+    answer = "The silver spoons lie in the lower drawer of the green cupboard."
+    result = compressor.compress(
+        "Where are the silver spoons?", [*TEXTS, f"It rains. {answer}"], budget=50, timeout=TIMEOUT_S
+    )
+    assert result.status == "degraded"
+    assert "unread" in {span.reason for span in result.dropped}
+    assert answer in result.text
+
+
+def test_with_time_enough_the_result_is_the_same() -> None:
+    for threads in (1, 2):
+        compressor = Compressor(bundled_selector(), threads=threads)
+        for options in ({"budget": 60}, {"rate": 0.2, "max_docs": 2}, {"recall": 0.9}, {}):
+            limited = compressor.compress(QUESTION, TEXTS[:12], **options, timeout=600)
+            assert limited == compressor.compress(QUESTION, TEXTS[:12], **options)
+
+
+def test_a_model_that_hangs_gives_exact_matches_within_a_limit() -> None:
+    scorer = HangingScorer()
+    compressor = Compressor(scorer)
+    docs = [Document("The red light burns at night. Boats are blue."), Document("Bread is baked daily.")]
+    start = time.monotonic()
+    result = compressor.compress("When does the red light burn?", docs, budget=7, timeout=0.3)
+    assert time.monotonic() - start < IN_TIME_S
+    assert (result.status, result.text) == ("degraded", "The red light burns at night.")
+    assert result.reason == "the time limit of 0.3 s was up before the model had any scores"
+    scorer.go_on.set()
+
+
+def test_a_model_that_hangs_gives_everything_back_without_a_limit() -> None:
+    scorer = HangingScorer()
+    docs = ["The red light burns at night. Boats are blue.", "Bread is baked daily."]
+    for options in ({}, {"level": 1}):
+        result = Compressor(scorer).compress("Which light?", docs, timeout=0.1, **options)
+        assert (result.status, result.text) == ("failed_open", "\n\n".join(docs))
+    scorer.go_on.set()
+
+
+def test_a_reranker_that_hangs_holds_nothing_up() -> None:
+    reranker = HangingReranker()
+    compressor = Compressor(FakeScorer(), reranker=reranker)
+    start = time.monotonic()
+    result = compressor.compress(
+        "Which light?", ["A red light. A boat.", "Bread."], max_docs=1, budget=4, timeout=0.3
+    )
+    assert time.monotonic() - start < IN_TIME_S
+    assert result.status == "degraded"
+    assert len(result.documents) == 1
+    reranker.go_on.set()
+
+
+def test_acompress_and_batches_take_a_timeout_for_each_request() -> None:
+    scorer = HangingScorer()
+    compressor = Compressor(scorer, threads=2)
+    docs = ["The red light burns. Boats are blue."]
+    start = time.monotonic()
+    single = asyncio.run(compressor.acompress("Which light?", docs, budget=5, timeout=0.3))
+    batch = compressor.compress_batch([("Which light?", docs)] * 4, budget=5, timeout=0.3)
+    assert time.monotonic() - start < IN_TIME_S
+    assert [result.text for result in (single, *batch)] == ["The red light burns."] * 5
+    scorer.go_on.set()
+
+
+def test_a_cancelled_task_stops_work_that_has_a_timeout() -> None:
+    compressor, session = sleepy_compressor()
+
+    async def cancel() -> None:
+        task = asyncio.create_task(compressor.acompress(QUESTION, TEXTS, budget=50, timeout=60))
+        while not session.runs:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())  # waits for all threads
+    assert session.runs <= 2
+
+
+def test_errors_of_the_caller_pass_through() -> None:
+    def fail(text: str) -> int:
+        raise ZeroDivisionError(text)
+
+    with pytest.raises(ZeroDivisionError):
+        Compressor(FakeScorer(), token_counter=fail).compress("Which?", ["One. Two."], budget=1, timeout=9)
+
+
+def test_a_time_limit_ends_with_its_call() -> None:
+    Compressor(FakeScorer()).compress("Which?", ["One. Two."], budget=1, timeout=9)
+    assert current_time_limit().seconds is None
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.floats(1e-9, 0.3), st.integers(1, 120), st.booleans())
+def test_whatever_the_timeout_the_limit_is_kept(timeout: float, budget: int, reorder: bool) -> None:
+    compressor = Compressor(bundled_selector())
+    order = "rerank" if reorder else "source"
+    docs = [Document(text, "Title") for text in TEXTS[:40]]
+    result = compressor.compress(QUESTION, docs, budget=budget, order=order, timeout=timeout)
+    assert result.status in ("compressed", "degraded")
+    checks.check_all(result, docs, compressor.count_tokens, budget=budget)
