@@ -8,6 +8,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -19,6 +20,9 @@ _GPU = "CUDAExecutionProvider"
 
 class EncoderSession:
     """A loaded graph. Any number of threads may run it at once. It survives pickling and a fork.
+
+    All of a process that have the same file and number of threads share what is loaded, which takes about as
+    much RAM as the file has bytes. It is freed with the last of them.
 
     Args:
         path: an `.onnx` file.
@@ -41,7 +45,7 @@ class EncoderSession:
         self._open()
 
     def _open(self) -> None:
-        self._session = _open_session(self.path, self.threads)
+        self._session = _share_session(self.path, self.threads)
         self._pid = os.getpid()
         self.inputs: tuple[str, ...] = tuple(node.name for node in self._session.get_inputs())
         self.outputs: tuple[str, ...] = tuple(node.name for node in self._session.get_outputs())
@@ -73,6 +77,35 @@ class EncoderSession:
         return EncoderSession, (self.path, self.threads)
 
 
+_shared: WeakValueDictionary[tuple[int, ...], Any] = WeakValueDictionary()
+_sharing = threading.Lock()
+
+
+def _share_session(path: Path, threads: int) -> Any:
+    """The session for a file that is open in this process, or a new one."""
+    try:
+        file = path.stat()
+    except OSError as error:
+        raise ArtifactError(f"{path} is missing. Reinstall tersely, or export the model again.") from error
+    # A file that was replaced is another one, and a session of before a fork is of no use.
+    key = (os.getpid(), file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, threads)
+    with _sharing:
+        session = _shared.get(key)
+        if session is None:
+            session = _shared[key] = _open_session(path, threads)
+        return session
+
+
+def _renew_lock() -> None:
+    """After a fork, the thread that held the lock does not exist."""
+    global _sharing
+    _sharing = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
 def _open_session(path: Path, threads: int) -> Any:
     # onnxruntime 1.31 sends telemetry and keeps a database in the home folder. The variable turns that off at
     # import. The call turns it off if the caller has imported onnxruntime before.
@@ -82,8 +115,6 @@ def _open_session(path: Path, threads: int) -> Any:
 
     ort: Any = onnxruntime
     ort.disable_telemetry_events()
-    if not path.is_file():
-        raise ArtifactError(f"{path} is missing. Reinstall tersely, or export the model again.")
     options: Any = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
