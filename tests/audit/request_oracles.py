@@ -1,0 +1,247 @@
+"""What a compression has to be, by oracles that use nothing of the SDK but its types.
+
+Each takes the result as JSON values (`Compression.to_dict`), so that a field which only the object has cannot
+help. A broken guarantee is an AssertionError.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tersely import Document
+from tests.audit.request_inputs import Known, Range, Request
+
+Bools = NDArray[np.bool_]
+Count = Callable[[str], int]
+Json = dict[str, Any]
+
+MARK = re.compile(r"""\[…\]|…|"?\[… [\d,]+ more\](?: \(\d+\))?(?:": ?"…)?"?,?""")
+KEPT = {"score", "truncated", "unchanged", "bypassed", "failed_open"}
+DROPPED = {"threshold", "budget", "truncated", "max_docs", "level", "duplicate", "unread"}
+LEVELS = {1: 500, 2: 1000, 3: 2000, 4: 3000, 5: 6000, "auto": 500}
+"""Most characters of a document; of "auto", those of the lowest level that it may choose."""
+
+
+def check(result: Json, request: Request, count: Count | None) -> None:
+    """Every guarantee that a result can be checked for. `count` is None where the SDK's estimate counts."""
+    text, docs = result["text"], request.documents
+    json.dumps(result, ensure_ascii=True)
+    check_words(result, docs)
+    check_receipt(result, docs)
+    check_order(result, request)
+    check_limits(result, request, count)
+    check_status(result, request)
+    if count is not None:
+        check_best(result, request, count)
+    kept = [_cover(result["kept"], number, len(doc.text)) for number, doc in enumerate(docs)]
+    for number, known in enumerate(request.known):
+        check_sentences(kept[number], known)
+        check_blocks(result, request, number, kept[number], count)
+        check_records(result, number, known)
+    assert text == text.strip("\n") or not text
+
+
+def check_words(result: Json, docs: Sequence[Document]) -> None:
+    """Every character of the text is a character of its source, of a title, white space, or of a mark."""
+    text: str = result["text"]
+    owner = np.zeros(len(text), np.bool_)
+    for entry in result["citations"]:
+        source = docs[entry["doc"]].text[entry["start"] : entry["end"]]
+        assert text[entry["text_start"] : entry["text_end"]] == source, "a citation is not word for word"
+        part = owner[entry["text_start"] : entry["text_end"]]
+        assert not part.any(), "two citations overlap"
+        part[:] = True
+    for mark in result["marks"]:
+        shown = text[mark["text_start"] : mark["text_end"]]
+        assert MARK.fullmatch(shown), f"a mark is no mark: {shown!r}"
+        part = owner[mark["text_start"] : mark["text_end"]]
+        assert not part.any(), "a mark is in a citation"
+        assert mark["start"] < mark["end"], "a mark stands for nothing"
+        part[:] = True
+    rest = "".join("".join(text[i] for i in np.flatnonzero(~owner)).split())
+    titles = "".join("".join((docs[d["source"]].title or "").split()) for d in result["documents"])
+    assert rest == titles, "the text has words that are neither of a document nor of a title"
+
+
+def check_receipt(result: Json, docs: Sequence[Document]) -> None:
+    """Every character that is no white space is in exactly one span; every kept one is in the text."""
+    for number, doc in enumerate(docs):
+        kept = _cover(result["kept"], number, len(doc.text))
+        dropped = _cover(result["dropped"], number, len(doc.text))
+        cited = _cover(result["citations"], number, len(doc.text))
+        visible = _visible(doc.text)
+        assert not (kept & dropped).any(), "two spans overlap"
+        assert (kept | dropped)[visible].all(), f"a character of document {number} is in no span"
+        assert (cited == kept)[visible].all(), f"kept characters of document {number} are not its cited ones"
+    assert {s["reason"] for s in result["kept"]} <= KEPT
+    assert {s["reason"] for s in result["dropped"]} <= DROPPED
+    assert all(0 <= s["score"] <= 1 for s in (*result["kept"], *result["dropped"]))
+
+
+def check_order(result: Json, request: Request) -> None:
+    """Pieces of a document stand in its order, documents in theirs, and not more of them than asked for."""
+    sources = [d["source"] for d in result["documents"]]
+    assert len(set(sources)) == len(sources)
+    entries = result["citations"]
+    assert [e["text_start"] for e in entries] == sorted(e["text_start"] for e in entries)
+    for number in sources:
+        starts = [e["start"] for e in entries if e["doc"] == number]
+        assert starts == sorted(starts), "pieces are out of order"
+    order: list[int] = []
+    for entry in entries:
+        if not order or order[-1] != entry["doc"]:
+            order.append(entry["doc"])
+    assert order == sources, "the documents are not in the order of the text"
+    if request.options.get("order") != "rerank" or result["status"] == "failed_open":
+        assert sources == sorted(sources)
+    else:
+        relevance = [d["relevance"] for d in result["documents"]]
+        assert relevance == sorted(relevance, reverse=True)
+    if "max_docs" in request.options and result["status"] != "failed_open":
+        assert len(sources) <= request.options["max_docs"]
+    for document in result["documents"]:
+        assert document["text"] in result["text"]
+
+
+def check_limits(result: Json, request: Request, count: Count | None) -> None:
+    """Never over the limit, never longer than the input, and counted truly."""
+    whole = render_all(request.documents)
+    assert len(result["text"]) <= len(whole)
+    before, after = result["tokens_before"], result["tokens_after"]
+    if count is not None:
+        assert before == _count(count, whole), "tokens_before is not that of all documents"
+        assert after == _count(count, result["text"])
+    assert after <= before
+    if result["status"] != "failed_open":
+        assert after <= _limit(request, before)
+    if result["status"] in ("failed_open", "unchanged") and request.options.get("order") != "rerank":
+        assert result["text"] == whole, "the text is not all of the documents"
+
+
+def check_status(result: Json, request: Request) -> None:
+    """The status says what became of the request."""
+    status, limited = result["status"], bool({"budget", "rate"} & request.options.keys())
+    assert status in ("compressed", "unchanged", "bypassed", "failed_open", "degraded")
+    assert (result["reason"] is None) == (status == "compressed")
+    assert status != "failed_open" or not limited
+    assert status != "degraded" or limited
+    assert (status == "bypassed") == (not any(d.text.strip() for d in request.documents))
+    if status in ("unchanged", "bypassed", "failed_open"):
+        assert not result["dropped"]
+    assert result["recall_met"] is None
+
+
+def check_best(result: Json, request: Request, count: Count) -> None:
+    """`best_fits` is false only if the unit that scored highest, alone with its title, exceeds the limit."""
+    if result["status"] not in ("compressed", "degraded") or "level" in request.options:
+        return
+    reasons = {"budget", "truncated"}
+    rivals = [*result["kept"], *(s for s in result["dropped"] if s["reason"] in reasons)]
+    if not rivals:
+        return
+    highest = max(s["score"] for s in rivals)
+    if result["best_fits"] is False:
+        assert all(s["score"] < highest for s in result["kept"]), "the best is kept"
+    elif all(s["score"] < highest for s in result["kept"]):
+        best = [s for s in result["dropped"] if s["score"] == highest]
+        limit = _limit(request, result["tokens_before"])
+        least = min(_count(count, request.documents[s["doc"]].text[s["start"] : s["end"]]) for s in best)
+        unread = any(s["score"] >= highest for s in result["dropped"] if s["reason"] not in reasons)
+        assert unread or least <= limit + 5, "the best does not fit"  # odd counters may count 4 less
+
+
+def check_sentences(kept: Bools, known: Known) -> None:
+    """A sentence is kept from its first to its last character, or not at all."""
+    for start, end in known.sentences:
+        assert kept[start:end].all() or not kept[start:end].any(), "a sentence was cut"
+
+
+def check_blocks(result: Json, request: Request, number: int, kept: Bools, count: Count | None) -> None:
+    """A block is cut only if it alone exceeds the limit or the level."""
+    doc, known = request.documents[number], request.known[number]
+    for start, end in known.blocks:
+        own = kept[start:end][_visible(doc.text[start:end])]
+        if own.all() or not own.any():
+            continue
+        reasons = {s["reason"] for s in result["kept"] if s["doc"] == number and start <= s["start"] < end}
+        assert reasons == {"truncated"}, "a block was cut without a word"
+        most = LEVELS.get(request.options.get("level", 0), 10**9)
+        if count is None or end - start > most:
+            continue
+        title = f"{doc.title}\n" if doc.title and not doc.title.isspace() else ""
+        alone = _count(count, doc.text[start:end])
+        limit = _limit(request, result["tokens_before"])
+        assert alone + _count(count, title) > limit, "a block was cut that fits"
+
+
+def check_records(result: Json, number: int, known: Known) -> None:
+    """Where a record was cut stands a mark, so no text between two marks holds halves of two records."""
+    entries = [e for e in result["citations"] if e["doc"] == number]
+    marks = [m for m in result["marks"] if m["doc"] == number]
+    for left, right in pairwise(entries):
+        marked = any(left["text_end"] <= m["text_start"] < right["text_start"] for m in marks)
+        if not marked:
+            assert not _is_inside(left["end"], known.records), "a record ends in the middle, without a mark"
+            assert not _is_inside(right["start"], known.records), "half a record begins without a mark"
+            ends = any(start < left["end"] <= end for start, end in known.entries)
+            begins = any(start <= right["start"] < end for start, end in known.entries)
+            assert not (ends and begins), "two lines that were apart are joined without a mark"
+    if entries:
+        first, last = entries[0], entries[-1]
+        if _is_inside(first["start"], known.records):
+            assert any(m["text_end"] <= first["text_start"] for m in marks), "no mark before half a record"
+        if _is_inside(last["end"], known.records):
+            assert any(m["text_start"] >= last["text_end"] for m in marks), "no mark behind half a record"
+
+
+def render_all(docs: Sequence[Document]) -> str:
+    """All documents as the README says: a title on its line, a blank line between two documents."""
+    parts: list[str] = []
+    for doc in docs:
+        if not doc.text.strip():
+            continue
+        body = doc.text.rstrip()
+        lead = len(body) - len(body.lstrip())
+        indent = body[:lead].rstrip(" \t")
+        body = body[len(indent) :] if not indent or indent[-1] in "\r\n" else body[lead:]
+        title = f"{doc.title}\n" if doc.title and not doc.title.isspace() else ""
+        parts.append(title + body)
+    return "\n\n".join(parts)
+
+
+def _limit(request: Request, before: int) -> int:
+    options = request.options
+    if "budget" in options:
+        return min(before, options["budget"])
+    return int(options["rate"] * before + 1e-9) if "rate" in options else before
+
+
+def _count(count: Count, text: str) -> int:
+    """A counter is never given a lone surrogate, but a question mark in its place; no text is no token."""
+    return count(re.sub("[\ud800-\udfff]", "?", text)) if text else 0
+
+
+def _cover(spans: Sequence[Json], number: int, length: int) -> Bools:
+    """Whether one of the spans holds each character of document `number`. No two may overlap."""
+    cover = np.zeros(length, np.bool_)
+    for span in spans:
+        if span["doc"] == number:
+            part = cover[span["start"] : span["end"]]
+            assert not part.any(), "two spans overlap"
+            part[:] = True
+    return cover
+
+
+def _visible(text: str) -> Bools:
+    return np.array([not character.isspace() for character in text], np.bool_)
+
+
+def _is_inside(offset: int, ranges: Sequence[Range]) -> bool:
+    return any(start < offset < end for start, end in ranges)
