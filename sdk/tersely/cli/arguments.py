@@ -46,6 +46,10 @@ def parser() -> argparse.ArgumentParser:
     questions.add_argument("-q", "--query", type=_decode, help="the question")
     batch = 'JSON lines {"query", "documents", "id"} from FILE or -; JSON lines out, in the same order'
     questions.add_argument("--batch", metavar="FILE", help=batch)
+    out = "with --batch: a new file for the results (default: standard output)"
+    compress.add_argument("--out", metavar="FILE", help=out)
+    resume = "go on with the file of --out: no request is done twice, and those that failed are done again"
+    compress.add_argument("--resume", action="store_true", help=resume)
     files = "text, Markdown, or JSON lines of documents; - or nothing for standard input"
     compress.add_argument("files", nargs="*", metavar="FILE", help=files)
     form = 'jsonl is one {"text", "title", "id"} a line (default: by suffix or first line)'

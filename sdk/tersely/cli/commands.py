@@ -14,10 +14,11 @@ import sys
 import time
 from collections.abc import Sequence
 from io import TextIOWrapper
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tersely.cli import arguments, output
-from tersely.cli.documents import STDIN, demo_documents, read_documents, read_requests
+from tersely.cli.documents import STDIN, BadRow, demo_documents, read_documents, read_rows
+from tersely.cli.results import open_results
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.options import CompressionOptions
@@ -65,6 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _compress(args: argparse.Namespace) -> int:
     if args.batch is not None:
         return _batch(args)
+    if args.out is not None or args.resume:
+        raise InvalidInputError("--out and --resume go with --batch. Leave them out.")
     options = arguments.compression_options(args)
     if sys.stdin.isatty() and STDIN in (args.files or [STDIN]):
         print("reading documents from the terminal; end with Ctrl-D", file=sys.stderr)
@@ -90,26 +93,35 @@ def _demo(args: argparse.Namespace) -> int:
 def _batch(args: argparse.Namespace) -> int:
     if args.files or args.show:
         raise InvalidInputError("--batch goes with neither FILE arguments nor --show. Leave them out.")
+    if args.resume and args.out is None:
+        raise InvalidInputError("--resume needs --out, the file with the results so far.")
     options = arguments.compression_options(args)
-    requests = read_requests(args.batch)
+    rows = read_rows(args.batch)
     total = None
     if args.batch != STDIN:
-        # Read whole first: the bar knows its end, and a bad line is reported before any work is done.
-        requests = list(requests)
-        total = len(requests)
+        rows = list(rows)  # so that the bar knows its end
+        total = len(rows)
     compressor = _compressor(args)
-    code = OK
-    with output.Progress(total) as progress:
-        for request in requests:
-            try:
-                result = compressor.compress(request.query, request.documents, **options.arguments())
-            except InvalidInputError as error:
-                raise InvalidInputError(f"line {request.line}: {error}") from error
-            head = {} if request.id is None else {"id": request.id}
-            print(output.to_json({**head, "query": request.query, **result.to_dict()}), flush=True)
-            code = _exit_code(result, f"line {request.line}: ") or code
+    code, bad = OK, 0
+    with open_results(args.out, resume=args.resume) as results, output.Progress(total) as progress:
+        for row in rows:
+            head: dict[str, Any] = {"line": row.line} if row.id is None else {"line": row.line, "id": row.id}
+            if isinstance(row, BadRow):
+                bad += 1
+                results.write({**head, "error": row.error})
+                _report_error(row.error, USAGE)
+            elif not results.has(row):
+                try:
+                    result = compressor.compress(row.query, row.documents, **options.arguments())
+                except InvalidInputError as error:
+                    bad += 1
+                    results.write({**head, "query": row.query, "error": str(error)})
+                    _report_error(f"line {row.line}: {error}", USAGE)
+                else:
+                    results.write({**head, "query": row.query, **result.to_dict()})
+                    code = _exit_code(result, f"line {row.line}: ") or code
             progress.step()
-    return code
+    return USAGE if bad else code
 
 
 def _agent(args: argparse.Namespace) -> int:

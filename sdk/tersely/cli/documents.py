@@ -34,6 +34,18 @@ class Request:
     """As they came; only a calibration looks at them."""
 
 
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """One line of a batch that cannot be used."""
+
+    line: int
+    """Counted from 1."""
+    error: str
+    """What is wrong, with the place."""
+    id: Any
+    """As for a `Request`; None where it could not be read."""
+
+
 def read_documents(names: Sequence[str], form: Format) -> list[Document]:
     """The documents of all files in order; standard input stands for `-` and for no name at all.
 
@@ -57,14 +69,37 @@ def read_requests(name: str) -> Iterator[Request]:
     Raises:
         InvalidInputError: as `read_documents`, at the line concerned.
     """
-    for number, line in _lines(name):
-        record = _parse_object(line, where := f"{_label(name)}, line {number}")
-        query, documents = record.get("query"), record.get("documents")
-        if not isinstance(query, str) or not isinstance(documents, list):
-            raise InvalidInputError(f'{where}: expected {{"query": string, "documents": [...]}}.')
-        items = cast("list[object]", documents)
-        parsed = tuple(_document(item, f"{where}, document {index}") for index, item in enumerate(items, 1))
-        yield Request(number, query, parsed, record.get("id"), record.get("answers"))
+    for row in read_rows(name):
+        if isinstance(row, BadRow):
+            raise InvalidInputError(row.error)
+        yield row
+
+
+def read_rows(name: str) -> Iterator[Request | BadRow]:
+    """`read_requests` that goes on after a line that cannot be used.
+
+    Raises InvalidInputError if the file cannot be read.
+    """
+    for number, raw in _lines(name):
+        record: dict[str, Any] = {}
+        where = f"{_label(name)}, line {number}"
+        try:
+            line = decode_utf8(raw, where)
+            if not line.strip():
+                continue
+            record = _parse_object(line, where)
+            yield _request(record, number, where)
+        except InvalidInputError as error:
+            yield BadRow(number, str(error), record.get("id"))
+
+
+def _request(record: dict[str, Any], number: int, where: str) -> Request:
+    query, documents = record.get("query"), record.get("documents")
+    if not isinstance(query, str) or not isinstance(documents, list):
+        raise InvalidInputError(f'{where}: expected {{"query": string, "documents": [...]}}.')
+    items = cast("list[object]", documents)
+    parsed = tuple(_document(item, f"{where}, document {index}") for index, item in enumerate(items, 1))
+    return Request(number, query, parsed, record.get("id"), record.get("answers"))
 
 
 def demo_documents() -> list[Document]:
@@ -130,14 +165,11 @@ def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def _lines(name: str) -> Iterator[tuple[int, str]]:
+def _lines(name: str) -> Iterator[tuple[int, bytes]]:
     """Numbered lines, read lazily, so that a program at the other end of a pipe gets its answers in step."""
     try:
         with sys.stdin.buffer if name == STDIN else Path(name).open("rb") as stream:
-            for number, raw in enumerate(stream, 1):
-                line = decode_utf8(raw, f"{_label(name)}, line {number}")
-                if line.strip():
-                    yield number, line
+            yield from enumerate(stream, 1)
     except OSError as error:
         raise InvalidInputError(f"{_label(name)}: cannot be read ({error.strerror}).") from error
 
