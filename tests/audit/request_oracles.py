@@ -25,8 +25,8 @@ Json = dict[str, Any]
 MARK = re.compile(r"""\[…\]|…|"?\[… [\d,]+ more\](?: \(\d+\))?(?:": ?"…)?"?,?""")
 KEPT = {"score", "truncated", "unchanged", "bypassed", "failed_open"}
 DROPPED = {"threshold", "budget", "truncated", "max_docs", "level", "duplicate", "unread"}
-LEVELS = {1: 500, 2: 1000, 3: 2000, 4: 3000, 5: 6000, "auto": 500}
-"""Most characters of a document; of "auto", those of the lowest level that it may choose."""
+LARGEST_JSON = 1200
+"""Characters of JSON that is kept or dropped as one, where it fits."""
 
 
 def check(result: Json, request: Request, count: Count | None) -> None:
@@ -172,7 +172,11 @@ def check_blocks(result: Json, request: Request, number: int, kept: Bools, count
             continue
         reasons = {s["reason"] for s in result["kept"] if s["doc"] == number and start <= s["start"] < end}
         assert reasons == {"truncated"}, "a block was cut without a word"
-        most = LEVELS.get(request.options.get("level", 0), 10**9)
+        most = (
+            500 if "level" in request.options else 10**9
+        )  # 500: the bound of level 1, which "auto" may choose
+        if doc.text[start] == "[":
+            most = min(most, LARGEST_JSON)
         if count is None or end - start > most:
             continue
         title = f"{doc.title}\n" if doc.title and not doc.title.isspace() else ""

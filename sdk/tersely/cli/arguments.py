@@ -20,7 +20,7 @@ exit codes:
   0    done
   1    an unexpected error, or the output could not be written
   2    bad usage or bad input
-  3    a model, a session file, or something they need, is missing or damaged
+  3    a model, a session file, a bank, or something they need, is missing or damaged
   4    the model failed on a request, or had no time left; the result is degraded or passed through
   5    the agent has no answer
   130  interrupted from the keyboard
@@ -112,9 +112,12 @@ def parser() -> argparse.ArgumentParser:
     _add_color(inspect)
 
     doctor = _add(commands, "doctor", "check this installation with one timed compression")
+    checked = doctor.add_mutually_exclusive_group()
     stored = "check the sessions in the store FILE instead"
-    doctor.add_argument("--session", metavar="FILE", help=stored)
-    doctor.add_argument("--save", metavar="NEW", help="write what can be read of them to NEW, a new store")
+    checked.add_argument("--session", metavar="FILE", help=stored)
+    checked.add_argument("--experience", metavar="FILE", help="check the experience bank FILE instead")
+    saved = "write what can be read of it to NEW: a new store, or JSON lines for import_jsonl"
+    doctor.add_argument("--save", metavar="NEW", help=saved)
     doctor.add_argument("--json", action="store_true", help="print one JSON line")
     _add_model(doctor)
     _add_color(doctor)

@@ -160,8 +160,10 @@ def _doctor(args: argparse.Namespace) -> int:
 
     if args.session is not None:
         return _print_report(args, reports.doctor_session(args.session, args.save))
+    if args.experience is not None:
+        return _print_report(args, reports.doctor_bank(args.experience, args.save))
     if args.save is not None:
-        raise InvalidInputError("--save needs --session, the file whose sessions are to be saved.")
+        raise InvalidInputError("--save needs --session or --experience, the file to save from.")
     return _print_report(args, reports.doctor(args.model, args.threads))
 
 

@@ -15,6 +15,7 @@ from tersely.cli.arguments import DEMO_QUERY
 from tersely.cli.documents import demo_documents
 from tersely.compressor import Compressor
 from tersely.errors import ArtifactError, MissingDependencyError, OfflineError
+from tersely.experience.salvage import check_bank, save_experiences
 from tersely.memory.salvage import check_store, save_sessions
 from tersely.runtime.artifacts import Artifact, load_artifact
 from tersely.runtime.workers import usable_cores
@@ -116,6 +117,31 @@ def doctor_session(path: str, save: str | None) -> Report:
     if damaged:
         remedy = f"What is left is in {save}." if save else "Save what is left with --save NEW."
         problem = f"{path} is damaged in the sessions {', '.join(map(repr, damaged))}. {remedy}"
+    facts["result"] = problem or "all is well"
+    return Report("", facts, problem)
+
+
+def doctor_bank(path: str, save: str | None) -> Report:
+    """What can be read of an experience bank. With `save`, it is written to that file as JSON lines.
+
+    Raises:
+        ExperienceError: nothing can be read.
+        InvalidInputError: the new file exists already.
+    """
+    check = check_bank(path)
+    lost = len(check.damaged) + check.unreadable
+    facts: dict[str, Any] = {
+        "file": path,
+        "experiences": f"{len(check.experiences)} intact, {lost} damaged",
+        "damaged": check.damaged,
+        "can be saved": f"{len(check.experiences)} experiences",
+    }
+    if save is not None:
+        facts["saved"] = {"file": save, "experiences": save_experiences(check, save)}
+    problem = None
+    if not check.is_whole:
+        remedy = f"What is left is in {save}." if save else "Save what is left with --save NEW."
+        problem = f"{path} has lost {lost} experiences. {remedy}"
     facts["result"] = problem or "all is well"
     return Report("", facts, problem)
 
