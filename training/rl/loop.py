@@ -182,12 +182,15 @@ def describe(trajectories: Sequence[Trajectory]) -> dict[str, Any]:
     """The figures of a set of rollouts, each a mean over rollouts.
 
     `length` counts turns. `summarised` is the share that wrote a summary, `success_summarised` the reward of
-    those (None without any): SUPO's summarisation rate and conditional success rate."""
+    those (None without any): SUPO's summarisation rate and conditional success rate. `quality` is the mean
+    over all turns that have one."""
     summarised = [t.reward for t in trajectories if t.resets]
+    qualities = [turn.quality for t in trajectories for turn in t.turns if turn.quality is not None]
     return {
         "reward": fmean(t.reward for t in trajectories),
         "length": fmean(len(t.turns) for t in trajectories),
         "summarised": len(summarised) / len(trajectories),
         "success_summarised": fmean(summarised) if summarised else None,
+        "quality": fmean(qualities) if qualities else None,
         **{name: fmean(t.outcome == name for t in trajectories) for name in OUTCOMES},
     }

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from training.rl.algorithms import grpo, hrr, supo
+from training.rl.environments.gather import Gather
 from training.rl.environments.registers import Registers
 from training.rl.episode import Environment
 from training.rl.targets import Target
@@ -30,7 +31,7 @@ from training.rl.trajectory import Trajectory
 T = TypeVar("T")
 Algorithm = Callable[[Sequence[Trajectory]], list[Target]]
 
-ENVIRONMENTS: Mapping[str, Callable[..., Any]] = {"registers": Registers}
+ENVIRONMENTS: Mapping[str, Callable[..., Any]] = {"gather": Gather, "registers": Registers}
 ALGORITHMS: Mapping[str, Callable[..., list[Target]]] = {
     "grpo": grpo.make_targets,
     "hrr": hrr.make_targets,

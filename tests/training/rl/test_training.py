@@ -104,7 +104,11 @@ def test_every_configuration_can_be_read(file: Path) -> None:
     [
         ("seed = 3", "sede = 3", "sede; it can hold seed"),
         ("steps = 10", "stepps = 10", r"\[cold_start\] has stepps"),
-        ('name = "registers"', 'name = "register"', "no environment 'register'; use one of registers"),
+        (
+            'name = "registers"',
+            'name = "register"',
+            "no environment 'register'; use one of gather",
+        ),
         ("turns = 8", "turnz = 8", "turnz"),
         ("context = 24", "context = 5", "at least 12"),
     ],

@@ -2,4 +2,5 @@
 
 words.py        words to token ids and back
 registers.py    SUPO: read cells one by one, keep a running total, summarise when the context is full
+gather.py       ZipRL: read pages of facts, keep in the summary what the question asks for
 """

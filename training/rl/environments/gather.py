@@ -1,0 +1,220 @@
+"""Pages of facts are read one by one, and only what the policy writes into its summary lasts.
+
+The context of a turn is ZipRL's: the question, the previous summary and the new page, nothing else. The
+question asks for the facts about some keys, which stand on several pages among others. Every key has its
+place in a line, so that a tiny policy learns to copy within minutes. A summary names its level and is rated
+by `tersely.quality`, the levels scaled down to a few words; the last turn answers. With three keys:
+
+    find amber - cedar known - - - page - birch:glass cedar:river more     ultra-coarse - - cedar:river .
+    find amber - cedar known - - cedar:river page amber:cloud - - last     answer amber:cloud - cedar:river .
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from tersely.levels import LEVELS
+from tersely.quality import quality
+from training.rl.environments.words import STOP, Words
+from training.rl.trajectory import Outcome
+
+# Four letters at least: shorter words are no keywords to the quality.
+KEYS = ("amber", "birch", "cedar", "daisy", "ember", "grape")
+VALUES = ("stone", "river", "cloud", "glass")
+NOTHING = "-"
+"""Fills the place of a key without a fact."""
+SCALE = 20
+"""How much shorter a summary is here than in the paper: the bounds of a level are divided by it."""
+SHORT_LEVELS = {
+    level.name: replace(
+        level,
+        characters=(level.characters[0] // SCALE, level.characters[1] // SCALE),
+        words=(level.words[0] // SCALE, level.words[1] // SCALE),
+        sentences=max(1, level.sentences // SCALE),
+    )
+    for level in LEVELS
+}
+FACTS = tuple(f"{key}:{value}" for key in KEYS for value in VALUES)
+"""A fact is one word to the policy and two to the quality."""
+WORDS = Words(["find", "known", "page", "more", "last", "answer", NOTHING, *SHORT_LEVELS, *KEYS, *FACTS])
+
+Line = tuple[str, ...]
+"""A word for each key: a fact about it, or `NOTHING`."""
+EMPTY: Line = (NOTHING,) * len(KEYS)
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """The environment (`episode.Environment`).
+
+    Raises ValueError where a question asks for more facts than a summary has room for.
+    """
+
+    asked: tuple[int, int] = (2, 4)
+    """The fewest and the most keys of a question; difficulty 0 and 1."""
+    pages: int = 6
+    room: int = 4
+    """Facts that a summary can hold; those after them are lost."""
+    fill: float = 0.3
+    """How often a page has a fact about a key that nobody asked for."""
+    drop: float = 0.08
+    """How often a flawed demonstration leaves a fact out that it should keep, at each turn."""
+    hoard: float = 0.1
+    """How often it keeps one that nobody asked for."""
+
+    def __post_init__(self) -> None:
+        most = min(self.room, len(KEYS))
+        if self.asked[1] > most:
+            raise ValueError(f"A question can ask for {most} facts here, not for {self.asked[1]}.")
+
+    @property
+    def vocabulary(self) -> Sequence[str]:
+        return WORDS.words
+
+    @property
+    def stop(self) -> int:
+        return WORDS.encode(STOP)[0]
+
+    @property
+    def max_reply(self) -> int:
+        return len(KEYS) + 2
+
+    @property
+    def positions(self) -> int:
+        return 3 * len(KEYS) + 4 + self.max_reply
+
+    def sample(self, random: random.Random, difficulty: float) -> GatherTask:
+        fewest, most = self.asked
+        asked = set(random.sample(range(len(KEYS)), fewest + round(difficulty * (most - fewest))))
+        wanted, pages = list(EMPTY), [list(EMPTY) for _ in range(self.pages)]
+        for place in range(len(KEYS)):
+            if place in asked:
+                wanted[place] = _draw_fact(place, random)
+                random.choice(pages)[place] = wanted[place]
+                continue
+            for page in pages:
+                if random.random() < self.fill:
+                    page[place] = _draw_fact(place, random)
+        return GatherTask(
+            f"gather-{random.getrandbits(48):012x}", tuple(wanted), tuple(tuple(page) for page in pages), self
+        )
+
+    def demonstrate(
+        self, episode: GatherEpisode, random: random.Random, *, flawed: bool = False
+    ) -> Iterator[Sequence[int]]:
+        keep = {True: 1 - self.drop, False: self.hoard} if flawed else {True: 1.0, False: 0.0}
+        while episode.outcome is None:
+            seen = (
+                old if old != NOTHING else new for old, new in zip(episode.known, episode.page, strict=True)
+            )
+            line = [fact if random.random() < keep[fact in episode.task.wanted] else NOTHING for fact in seen]
+            head = "answer" if episode.is_last else _choose_level(_join(line))
+            yield WORDS.encode(" ".join([head, *line, STOP]))
+
+
+@dataclass(frozen=True, slots=True)
+class GatherTask:
+    id: str
+    wanted: Line
+    """The facts that the question asks for."""
+    pages: tuple[Line, ...]
+    settings: Gather
+
+    @property
+    def question(self) -> Line:
+        """The keys that it asks for."""
+        return tuple(fact.split(":")[0] for fact in self.wanted)
+
+    def start(self) -> GatherEpisode:
+        return GatherEpisode(self)
+
+
+class GatherEpisode:
+    """One rollout (`episode.Episode`). The reward is 1 for an answer with all the facts and no other, else 0.
+
+    facts: `asked`, how many facts the question asks for, and `kept`, how many of them the last summary held.
+    """
+
+    def __init__(self, task: GatherTask) -> None:
+        self.outcome: Outcome | None = None
+        self.reward = 0.0
+        self.dropped_turn = False
+        self.task = task
+        self.known = EMPTY
+        """The last summary."""
+        self._read = 0
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        wanted = {*self.task.wanted} - {NOTHING}
+        return {"asked": len(wanted), "kept": len(wanted & {*self.known})}
+
+    @property
+    def page(self) -> Line:
+        """The new page."""
+        return self.task.pages[self._read]
+
+    @property
+    def is_last(self) -> bool:
+        """No page follows: the answer is due."""
+        return self._read == len(self.task.pages) - 1
+
+    def context(self) -> Sequence[int]:
+        end = "last" if self.is_last else "more"
+        return WORDS.encode(
+            " ".join(["find", *self.task.question, "known", *self.known, "page", *self.page, end])
+        )
+
+    def step(self, reply: Sequence[int]) -> float | None:
+        words = WORDS.decode(reply).split()
+        head, line = words[0], tuple(words[1:-1])
+        heads = {"answer"} if self.is_last else SHORT_LEVELS.keys()
+        if words[-1] != STOP or head not in heads or not _is_line(line):
+            self.outcome = "malformed"
+            return None
+        if self.is_last:
+            self.outcome = "answered"
+            self.reward = float(line == self.task.wanted)
+            return None
+        source = _join((*self.known, *self.page))
+        self.known = _cut(line, self.task.settings.room)
+        self._read += 1
+        return _rate(_join(line), source, _join(self.task.question), head)
+
+
+def _draw_fact(place: int, random: random.Random) -> str:
+    return f"{KEYS[place]}:{random.choice(VALUES)}"
+
+
+def _is_line(words: Sequence[str]) -> bool:
+    """Every key has its fact, or nothing, in its place."""
+    return len(words) == len(KEYS) and all(
+        word == NOTHING or (word in FACTS and word.startswith(key))
+        for key, word in zip(KEYS, words, strict=True)
+    )
+
+
+def _cut(line: Line, room: int) -> Line:
+    """The line without the facts for which there is no room."""
+    places = [place for place, word in enumerate(line) if word != NOTHING][:room]
+    return tuple(word if place in places else NOTHING for place, word in enumerate(line))
+
+
+def _join(words: Iterable[str]) -> str:
+    """The text that the quality reads."""
+    return " ".join(word for word in words if word != NOTHING)
+
+
+def _choose_level(text: str) -> str:
+    """The shortest level that has room for the text."""
+    return next(name for name, level in SHORT_LEVELS.items() if len(text) <= level.characters[1])
+
+
+@lru_cache(maxsize=1 << 14)
+def _rate(text: str, source: str, question: str, level: str) -> float:
+    """Q_com of a summary."""
+    return quality(text, source, question, SHORT_LEVELS[level]).total
