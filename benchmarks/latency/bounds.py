@@ -1,6 +1,8 @@
 """`python -m benchmarks.latency.bounds`: time and peak RAM of large inputs and long questions.
 
-Each request runs in a process of its own, because a process keeps its peak. Prints a table.
+Columns: seconds of the stages, in total and of the CPU; MiB of RAM at the peak and before the request.
+Each request runs in a process of its own, because a process keeps its peak. Prints a table, and with `--out`
+writes it as JSON. CPU seconds are those of all threads, so other work on the machine changes them little.
 """
 
 from __future__ import annotations
@@ -11,7 +13,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
+
+from benchmarks.shared.environment import read_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = (10_000, 100_000, 1_000_000, 3_000_000)
@@ -51,12 +57,12 @@ def read_rss(key):
         return next(int(line.split()[1]) for line in status if line.startswith(key)) * 1024
 
 before = read_rss("VmRSS:")
-started = time.perf_counter()
+started, cpu = time.perf_counter(), time.process_time()
 result = compressor.compress(query, texts, budget=1000)
-seconds = time.perf_counter() - started
+seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
 assert result.status == "compressed", (result.status, result.reason)
 stages = {name: result.timings[name] for name in ("split", "score", "pack")}
-print(json.dumps({"seconds": seconds, "peak": read_rss("VmHWM:"), "before": before, **stages}))
+print(json.dumps({"seconds": seconds, "cpu": cpu, "peak": read_rss("VmHWM:"), "before": before, **stages}))
 """
 
 
@@ -71,19 +77,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--sdk", type=Path, default=ROOT / "sdk", help="measure another checkout's sdk folder"
     )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the rows as JSON")
     args = parser.parse_args(arguments)
-    print("| words | documents | question | split s | score s | pack s | total s | peak MiB | input MiB |")
-    print("|---:|---:|---|---:|---:|---:|---:|---:|---:|")
+    names = ["words", "documents", "question", "split", "score", "pack", "total", "CPU", "peak", "before"]
+    print(f"| {' | '.join(names)} |")
+    print("|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|")
+    rows: list[dict[str, Any]] = []
     for words in args.words:
         for documents in (n for n in args.documents if n * 16 <= words or n == min(args.documents)):
             for question in args.questions:
-                print(_measure(args.sdk, words, documents, question, args.question_words), flush=True)
-    return 0
+                request = {"words": words, "documents": documents, "question": question}
+                rows.append(
+                    {**request, **_measure(args.sdk, words, documents, question, args.question_words)}
+                )
+                print(_render(rows[-1]), flush=True)
+    if args.out is not None:
+        run = {"benchmark": "bounds", "environment": asdict(read_environment()), "rows": rows}
+        args.out.write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
+    return 1 if any("error" in row for row in rows) else 0
 
 
-def _measure(sdk: Path, words: int, documents: int, question: str, question_words: int) -> str:
-    """One row of the table. "input MiB" is the RAM of the process before the request."""
-    head = f"| {words:,} | {documents:,} | {question} "
+def _measure(sdk: Path, words: int, documents: int, question: str, question_words: int) -> dict[str, Any]:
+    """What a request took, or its error. "before" is the RAM of the process before the request."""
     process = subprocess.run(
         [sys.executable, "-c", _REQUEST, str(words), str(documents), question, str(question_words)],
         capture_output=True,
@@ -93,9 +108,15 @@ def _measure(sdk: Path, words: int, documents: int, question: str, question_word
     )
     if process.returncode:
         cause = (process.stderr.strip().splitlines() or [f"exit code {process.returncode}"])[-1]
-        return f"{head}| {cause} |"
-    row = json.loads(process.stdout)
-    times = " | ".join(f"{row[name]:.1f}" for name in ("split", "score", "pack", "seconds"))
+        return {"error": cause}
+    return json.loads(process.stdout)
+
+
+def _render(row: dict[str, Any]) -> str:
+    head = f"| {row['words']:,} | {row['documents']:,} | {row['question']} "
+    if "error" in row:
+        return f"{head}| {row['error']} |"
+    times = " | ".join(f"{row[name]:.1f}" for name in ("split", "score", "pack", "seconds", "cpu"))
     return f"{head}| {times} | {row['peak'] / 2**20:,.0f} | {row['before'] / 2**20:,.0f} |"
 
 

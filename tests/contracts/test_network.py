@@ -25,7 +25,7 @@ USERS = {
     "integrations/tersely_mcp/http.py",  # listens on this machine; connects to nothing
     "sdk/tersely/chat/openai.py",  # OpenAIChat; hands the package to chat/connection.py
     "sdk/tersely/rerank/endpoint.py",  # RerankEndpoint
-    "sdk/tersely/runtime/artifacts.py",  # load_artifact, for hub names
+    "sdk/tersely/runtime/hub.py",  # load_artifact, for hub names
     "sdk/tersely/runtime/limits.py",  # closes connections, opens none
     "sdk/tersely/runtime/offline.py",  # decides
 }

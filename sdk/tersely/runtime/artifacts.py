@@ -19,8 +19,8 @@ from io import BufferedReader
 from pathlib import Path, PureWindowsPath
 from typing import Any, cast
 
-from tersely.errors import ArtifactError, MissingDependencyError, TerselyError
-from tersely.runtime.offline import check_hub
+from tersely.errors import ArtifactError, TerselyError
+from tersely.runtime.hub import download_model
 
 MANIFEST = "manifest.json"
 MANIFEST_FORMAT = 1
@@ -157,7 +157,7 @@ def _find_folder(name_or_path: str | Path | None) -> Path:
     if is_file:
         raise ArtifactError(f"{folder} is a file. Name the model's folder instead.")
     if isinstance(name_or_path, str) and _HUB_NAME.fullmatch(name_or_path):
-        return _download(name_or_path)
+        return download_model(name_or_path)
     raise ArtifactError(
         f"There is no model folder at {str(name_or_path)!r}. Name an exported folder, a hub model as "
         "'owner/name', or nothing for the bundled model."
@@ -170,25 +170,6 @@ def _find_bundled() -> Path:
         if (folder / MANIFEST).is_file():
             return folder
     raise ArtifactError(f"The bundled model {BUNDLED} is missing from {_PACKAGE}. Reinstall tersely.")
-
-
-def _download(name: str) -> Path:
-    check_hub(name)
-    try:
-        import huggingface_hub
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"Loading {name!r} from the hub needs huggingface_hub: pip install huggingface_hub"
-        ) from error
-    hub: Any = huggingface_hub
-    try:
-        return Path(hub.snapshot_download(name, allow_patterns=["*.json", "*.md", "*.npz", "onnx/*"]))
-    except Exception as error:  # no network, no access, no such repository: many unrelated classes
-        raise ArtifactError(
-            f"There is no folder {name!r}, and the hub has no model of that name or cannot be reached "
-            f"({type(error).__name__}: {' '.join(str(error).split())[:200]}). "
-            "Check the name and the connection, or name a folder."
-        ) from error
 
 
 def _read_json(path: Path) -> dict[str, Any]:

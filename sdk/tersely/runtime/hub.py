@@ -1,0 +1,105 @@
+"""Download models from the Hugging Face hub, within limits on bytes and seconds."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from tersely.errors import ArtifactError, MissingDependencyError
+from tersely.runtime.limits import clean
+from tersely.runtime.offline import check_hub
+
+FILES = ("*.json", "*.md", "*.npz", "onnx/*")
+MAX_BYTES = 4 * 2**30
+"""Most bytes of a model; an encoder of 300 million weights has 1.2 GB."""
+MAX_SECONDS = 1800.0
+"""Most seconds of a download: 25 MB take as long at 15 kB a second."""
+_ANSWER_SECONDS = 20.0
+"""Most seconds until the hub lists the files."""
+
+
+class _LimitError(Exception):
+    """A download goes beyond a limit; the message says which."""
+
+
+def download_model(name: str) -> Path:
+    """The folder of the hub model "owner/name", downloaded unless it is in the hub's cache.
+
+    Raises:
+        OfflineError: `TERSELY_OFFLINE=1`.
+        MissingDependencyError: huggingface_hub is not installed.
+        ArtifactError: there is no such model; the hub cannot be reached and its cache lacks the model; or the
+            model goes beyond a limit.
+    """
+    check_hub(name)
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"Loading {name!r} from the hub needs huggingface_hub: pip install huggingface_hub"
+        ) from error
+    hub: Any = huggingface_hub
+    try:
+        return _download(hub, name)
+    except _LimitError as error:
+        raise ArtifactError(
+            f"The download of {name!r} was stopped: {error}. Download it "
+            "with the hub's own tools, and name its folder."
+        ) from error
+    except Exception as error:  # no network, no access, no such repository: many unrelated classes
+        cached = _find_cached(hub, name)
+        if cached is not None:
+            return cached
+        raise ArtifactError(
+            f"There is no folder {name!r}, and the hub has no model of that name or cannot be reached "
+            f"({type(error).__name__}: {clean(error)[:200]}). "
+            "Check the name and the connection, or name a folder."
+        ) from error
+
+
+def _find_cached(hub: Any, name: str) -> Path | None:
+    """The folder of an earlier download; None if there is none."""
+    try:
+        return Path(hub.snapshot_download(name, allow_patterns=list(FILES), local_files_only=True))
+    except Exception:  # noqa: BLE001 - why the download failed says more
+        return None
+
+
+def _download(hub: Any, name: str) -> Path:
+    guard = _make_guard(importlib.import_module("huggingface_hub.utils").tqdm)
+    info = hub.HfApi().model_info(name, files_metadata=True, timeout=_ANSWER_SECONDS)
+    files = {f.rfilename: f.size or 0 for f in info.siblings if any(fnmatch(f.rfilename, p) for p in FILES)}
+    if sum(files.values()) > MAX_BYTES:
+        raise _LimitError(f"its files have {sum(files.values())} bytes, and {MAX_BYTES} are allowed")
+    if "config.json" not in files:
+        raise _LimitError("it has no config.json, so it is not a model of tersely")
+    folder = Path()
+    for file in sorted(files):
+        path = Path(hub.hf_hub_download(name, file, tqdm_class=guard))
+        if file == "config.json":
+            folder = path.parent
+    return folder
+
+
+def _make_guard(bar: Any) -> Any:
+    """A class of progress bars, made from `bar`, that show nothing and stop the download at a limit."""
+    end = time.monotonic() + MAX_SECONDS
+    received = 0
+
+    class Guard(bar):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            self.update(0)
+            bar.__init__(self, *args, **{**kwargs, "disable": True})
+
+        def update(self, n: float | None = 1) -> None:
+            nonlocal received
+            received += n or 0
+            if received > MAX_BYTES:
+                raise _LimitError(f"the hub sends more than the {MAX_BYTES} bytes that are allowed")
+            if time.monotonic() > end:
+                raise _LimitError(f"it takes more than {MAX_SECONDS:g} s")
+
+    return Guard
