@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from tersely.selector.features import FIRST_FEATURES, QUERY_FEATURES
+from tersely.selector.fusion import Fusion
 from tersely.selector.matching import Floats
 from training.export.fit_fusion import (
     Case,
@@ -20,7 +21,6 @@ from training.export.fit_fusion import (
     _Target,
     choose_threshold,
     compute_idf,
-    make_initial_fusion,
 )
 from training.selector_model.groups import Group, GroupDocument
 from training.selector_model.scores import GroupScores
@@ -140,7 +140,7 @@ def test_the_gate_opens_for_the_sets_that_need_it() -> None:
 
 
 def test_before_the_fit_the_encoder_decides_alone() -> None:
-    fusion = make_initial_fusion()
+    fusion = Fusion.keep_alone()
     rows = np.random.default_rng(0).normal(size=(4, len(FIRST_FEATURES)))
     assert fusion.first(rows).tolist() == pytest.approx(rows[:, FIRST_FEATURES.index("keep")].tolist())
     assert fusion.gate_value(np.full(len(QUERY_FEATURES), 6.0)) == 0

@@ -15,18 +15,21 @@ import numpy as np
 from benchmarks.shared.export import quantise
 from tersely.runtime.artifacts import load_artifact, write_manifest
 from tersely.selector.calibration import write_calibration
+from tersely.selector.fusion import LEARNED_THRESHOLD, Decision, Fusion
 from tersely.selector.layout import LAYOUT_VERSION, Layout, LayoutConfig
 from tersely.selector.selector import Selector
 from training.export.calibration import build_calibration
 from training.export.card import render_card
 from training.export.embedding import write_projection
-from training.export.fit_fusion import choose_threshold, compute_idf, fit_fusion, make_initial_fusion
+from training.export.fit_fusion import choose_threshold, compute_idf, fit_fusion
+from training.export.learned import measure_decision, score_by_keep_logit
 from training.export.onnx import export_float, measure_parity
 from training.run import read_runs
 from training.selector_model.batching import WindowBuilder
 from training.selector_model.config import SelectorConfig
 from training.selector_model.groups import Group, read_groups
 from training.selector_model.model import SelectorModel
+from training.selector_model.scores import summarise
 from training.selector_model.trained import load_layout, load_trained
 
 MAX_TORCH_GAP = 1e-3
@@ -41,8 +44,12 @@ TARGET_RECALL = 0.95
 TOOLS = ("torch", "transformers", "onnx", "onnxruntime", "tokenizers", "numpy", "sentencex")
 
 
-def export_artifact(config: SelectorConfig, run: Path, target: Path, command: str) -> Path:
+def export_artifact(
+    config: SelectorConfig, run: Path, target: Path, command: str, decision: Decision = "fitted"
+) -> Path:
     """Write the artifact of the run in a folder to `target` and return that; the card names `command`.
+
+    `decision`: whether it keeps by a fusion and a threshold that are fitted here, or as it was trained to.
 
     Raises RuntimeError when a graph disagrees with torch; nothing is written to `target` then.
     """
@@ -64,14 +71,20 @@ def export_artifact(config: SelectorConfig, run: Path, target: Path, command: st
     texts = {d.text[a:b] for g in training for d in g.documents for a, b in d.units}
     idf = compute_idf(layout.tokenize(sorted(texts)), layout.tokenizer.get_vocab_size())
     np.savez_compressed(staging / "lexical.npz", idf=idf.astype(np.float16))
-    make_initial_fusion().save(staging / "fusion.json")
-    seal(staging, config, layout_config, threshold=0.5)
+    if decision == "fitted":
+        Fusion.keep_alone().save(staging / "fusion.json")
+    seal(staging, config, layout_config, LEARNED_THRESHOLD, decision)
 
     embedding = write_projection(staging, training, heldout, config.seed)
-    seal(staging, config, layout_config, threshold=0.5)
+    seal(staging, config, layout_config, LEARNED_THRESHOLD, decision)
     selector = Selector.load(load_artifact(staging))
-    fusion, ablation, scored = fit_fusion(selector, heldout, config.seed)
-    fusion.save(staging / "fusion.json")
+    if decision == "fitted":
+        fusion, ablation, scored = fit_fusion(selector, heldout, config.seed)
+        fusion.save(staging / "fusion.json")
+        threshold = choose_threshold(scored, TARGET_RECALL)
+    else:
+        scored = score_by_keep_logit(selector, heldout)
+        ablation, threshold = {"encoder alone": summarise(scored)}, LEARNED_THRESHOLD
     write_calibration(staging, build_calibration(scored))
     facts = {
         "base_model": config.base_model,
@@ -81,11 +94,12 @@ def export_artifact(config: SelectorConfig, run: Path, target: Path, command: st
         "parity": gaps,
         "embedding": embedding,
         "heldout": ablation,
+        "own_decision": measure_decision(scored, threshold),
         "heldout_questions": dict(Counter(g.source for g in heldout)),
         "tools": {"python": platform.python_version(), **{t: version(t) for t in TOOLS}},
     }
-    (staging / "README.md").write_text(render_card(config, facts), encoding="utf-8")
-    seal(staging, config, layout_config, choose_threshold(scored, TARGET_RECALL), **facts)
+    (staging / "README.md").write_text(render_card(config, decision, facts), encoding="utf-8")
+    seal(staging, config, layout_config, threshold, decision, **facts)
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(staging, target)
     return target
@@ -107,7 +121,14 @@ def check_parity(model: SelectorModel, layout: Layout, groups: list[Group], grap
     return gaps
 
 
-def seal(folder: Path, config: SelectorConfig, layout: LayoutConfig, threshold: float, **facts: Any) -> None:
+def seal(
+    folder: Path,
+    config: SelectorConfig,
+    layout: LayoutConfig,
+    threshold: float,
+    decision: Decision,
+    **facts: Any,
+) -> None:
     """Write configuration and manifest, so that the folder loads as an artifact."""
     values = {
         "kind": "selector",
@@ -118,4 +139,4 @@ def seal(folder: Path, config: SelectorConfig, layout: LayoutConfig, threshold: 
         "threshold": threshold,
     }
     (folder / "config.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-    write_manifest(folder, **facts)
+    write_manifest(folder, decision=decision, **facts)

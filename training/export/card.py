@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from tersely.selector.fusion import Decision
 from training.selector_model.config import SelectorConfig
 from training.sources import render_sources
 
+_DECISIONS: dict[Decision, str] = {
+    "fitted": """`fusion.json` turns them,
+  exact matches and, for questions that need another hop, a second pass into one probability per sentence""",
+    "learned": """a sentence is kept
+  where its keep logit is positive, as in training""",
+}
 
-def render_card(config: SelectorConfig, facts: dict[str, Any]) -> str:
+
+def render_card(config: SelectorConfig, decision: Decision, facts: dict[str, Any]) -> str:
     """Markdown with a Hugging Face header."""
     return f"""---
 library_name: tersely
@@ -25,8 +33,7 @@ can be given the few sentences that matter. `tersely.Compressor()` runs it; it n
 
 - **Input**: `[CLS] question [SEP] [DOC] title [SEN] sentence [SEN] sentence ... [SEP]`, windows of at most
   {config.max_length} tokens.
-- **Output**: a keep logit at each `[SEN]` and a relevance logit at each `[DOC]`; `fusion.json` turns them,
-  exact matches and, for questions that need another hop, a second pass into one probability per sentence.
+- **Output**: a keep logit at each `[SEN]` and a relevance logit at each `[DOC]`; {_DECISIONS[decision]}.
 - **Base model**: {config.base_model} (all-MiniLM-L6-v2 weights where that package is named).
 - **Language**: trained on English; other languages are measured in `benchmarks/RESULTS.md`.
 
@@ -43,6 +50,8 @@ Labelled sentences kept at 0.1 / at 0.25 of the text, in percent, on questions a
 were never trained on; everything after the encoder is cross-fitted.
 
 {_render_ablation(facts["heldout"], facts["heldout_questions"])}
+
+Without a limit, in percent: {_render_own_decision(facts["own_decision"])}.
 
 {_render_embedding(facts["embedding"])}## Parity
 
@@ -80,6 +89,11 @@ their passages. {facts["questions"]} held-out questions in a pool of {facts["pas
 reciprocal rank {facts["mrr"]}, MiniLM itself {facts["mrr_minilm"]}.
 
 """
+
+
+def _render_own_decision(table: dict[str, dict[str, float]]) -> str:
+    rows = (f"{row['support']} in {row['rate']} ({name})" for name, row in table.items())
+    return "labelled sentences kept in the share of the characters kept, " + ", ".join(rows)
 
 
 def _render_ablation(table: dict[str, Any], questions: dict[str, int]) -> str:

@@ -23,8 +23,6 @@ from tersely.selector import ScoredInput
 from tersely.selector.features import (
     ENCODER_FEATURES,
     FIRST_FEATURES,
-    QUERY_FEATURES,
-    SECOND_FEATURES,
     Logits,
     bridge_features,
     first_features,
@@ -57,20 +55,6 @@ def compute_idf(layout_ids: Iterable[Sequence[int]], vocabulary: int) -> NDArray
     for token, count in counts.items():
         df[token] = count
     return np.log((total + 1) / (df + 1)).astype(np.float32)
-
-
-def make_initial_fusion() -> Fusion:
-    """A fusion that gives the encoder's keep logit, with a gate that never opens."""
-
-    def zeros(features: Sequence[str]) -> Perceptron:
-        n = len(features)
-        return Perceptron(
-            np.zeros(n), np.ones(n), np.zeros((n, 0)), np.zeros(0), np.zeros(0), np.zeros(n), 0.0
-        )
-
-    keep = zeros(FIRST_FEATURES)
-    keep.linear[FIRST_FEATURES.index("keep")] = 1.0
-    return Fusion(keep, replace(zeros(QUERY_FEATURES), bias=-30.0), zeros(SECOND_FEATURES))
 
 
 @dataclass(slots=True)
@@ -132,7 +116,7 @@ def fit_fusion(
     out = scores(hints, _cross_fit(cases, lambda part: fit_part(part, hints)))
     table["+ bridges"] = _summarise(cases, out)
 
-    fusion = replace(make_initial_fusion(), bridge=fit_part(everyone, hints)[1])
+    fusion = replace(Fusion.keep_alone(), bridge=fit_part(everyone, hints)[1])
     hinted = Selector(selector.encoder, selector.layout, fusion, selector.idf, 0.0)
     progress = show_progress("second pass", readings)
     full = bridges([hinted.second_pass(r, s, f) for r, s, f in zip(progress, sides, first, strict=True)])

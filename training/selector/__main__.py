@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import get_args
 
 from benchmarks.shared.tasks.rows import find_data_folder
+from tersely.selector.fusion import Decision
 from training.export.artifact import export_artifact
 from training.run import Run, read_runs
 from training.selector.train import train
@@ -25,6 +27,13 @@ def main() -> None:
     parser.add_argument("--artifact", type=Path, help="where the model goes; models/NAME by default")
     parser.add_argument("--start-from", type=Path, help="`final` folder of a run whose weights to start from")
     parser.add_argument("--max-minutes", type=float, help="anneal the learning rate to end after this time")
+    parser.add_argument(
+        "--decision",
+        choices=get_args(Decision),
+        default="fitted",
+        help="what the exported model keeps by itself: what a fusion and a threshold say that are fitted on "
+        "held-out labels, or what it has learned to keep",
+    )
     parser.add_argument("--stage", choices=["prepare", "train", "export"], help="run only this stage")
     args = parser.parse_args()
     config = load_config(args.config)
@@ -36,7 +45,8 @@ def main() -> None:
         command = f"python -m training.selector --config {args.config} --data DATA --out RUN"
         if read_runs(args.out / "final")[-1].get("phase") == 2:
             command += "`, then `python -m training.selector.phase2 --start-from RUN --out RUN2 ..."
-        print(export_artifact(config, args.out, args.artifact or Path("models") / config.name, command))
+        target = args.artifact or Path("models") / config.name
+        print(export_artifact(config, args.out, target, command, args.decision))
 
 
 if __name__ == "__main__":

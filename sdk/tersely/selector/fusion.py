@@ -9,15 +9,21 @@ sentence relates to the best ones so far (the bridges). The few hundred weights 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from tersely.selector.features import FIRST_FEATURES, QUERY_FEATURES, SECOND_FEATURES
 from tersely.selector.matching import Floats
+
+Decision = Literal["fitted", "learned"]
+"""What a model's own threshold decides by: the score of a fusion that was fitted on labels, or the keep logit
+as it was trained, where the more likely action at `[SEN]` wins (EFFCOMP, equation 1)."""
+
+LEARNED_THRESHOLD = 0.5
 
 MIN_GATE = 0.1
 """Below this value the second stage hardly matters. It is skipped, with its pass of the encoder."""
@@ -63,6 +69,21 @@ class Fusion:
         """
         share = float(sigmoid(self.gate(query_features[None, :]))[0])
         return share if share >= MIN_GATE else 0.0
+
+    @classmethod
+    def keep_alone(cls) -> Fusion:
+        """A fusion that gives the encoder's keep logit, with a gate that never opens."""
+
+        def zeros(features: Sequence[str]) -> Perceptron:
+            n = len(features)
+            scales = np.full(n, 5.0)  # so that no logit of a confident model is clipped
+            return Perceptron(
+                np.zeros(n), scales, np.zeros((n, 0)), np.zeros(0), np.zeros(0), np.zeros(n), 0.0
+            )
+
+        keep = zeros(FIRST_FEATURES)
+        keep.linear[FIRST_FEATURES.index("keep")] = 5.0
+        return cls(keep, replace(zeros(QUERY_FEATURES), bias=-30.0), zeros(SECOND_FEATURES))
 
     @classmethod
     def load(cls, path: Path) -> Fusion:

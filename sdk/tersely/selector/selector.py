@@ -16,6 +16,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import Artifact
 from tersely.runtime.cancellation import current_time_limit
 from tersely.selector.calibration import Calibration, read_calibration
@@ -31,7 +32,7 @@ from tersely.selector.features import (
     query_features,
     reread_features,
 )
-from tersely.selector.fusion import Fusion, sigmoid
+from tersely.selector.fusion import LEARNED_THRESHOLD, Fusion, sigmoid
 from tersely.selector.layout import EncodedDocument, Ids, Layout, Window
 from tersely.selector.matching import Floats
 from tersely.selector.proof import check_parts
@@ -111,10 +112,9 @@ class Selector:
         """Raises ArtifactError if the artifact lacks a part, or a part fails on a small built-in request."""
         layout = Layout.load(artifact)
         with artifact.usable():
-            fusion = Fusion.load(artifact.file("fusion.json"))
+            fusion, threshold = _load_decision(artifact)
             with np.load(artifact.file("lexical.npz")) as lexical:
                 idf = lexical["idf"].astype(np.float32)
-            threshold = float(artifact.config["threshold"])
             calibration = read_calibration(artifact)
             encoder = Encoder.load(artifact, layout.config, threads)
             check_parts(layout, encoder, fusion, idf, threshold)
@@ -223,6 +223,18 @@ class Selector:
         ids = self.layout.tokenize(texts)
         count = len(documents)
         return ids[0], ids[1 : count + 1], ids[count + 1 :]
+
+
+def _load_decision(artifact: Artifact) -> tuple[Fusion, float]:
+    """What turns logits into scores, and the score from which a sentence is kept, as the manifest says."""
+    decision = artifact.manifest.get("decision", "fitted")
+    if decision == "learned":
+        return Fusion.keep_alone(), LEARNED_THRESHOLD
+    if decision == "fitted":
+        return Fusion.load(artifact.file("fusion.json")), float(artifact.config["threshold"])
+    raise ArtifactError(
+        f"{artifact.path} decides by {decision!r}, which this tersely does not know. Upgrade tersely."
+    )
 
 
 def _group_by_document(
