@@ -12,8 +12,8 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
-from training.rl.replications.claim import Claim, Metrics, Prediction
 
+from training.rl.replications.claim import Claim, Metrics, Prediction
 from training.rl.replications.two_hop import TwoHopReader, make_questions, save_encoder
 from training.run import Run
 from training.selector.bandit import Phase2, Phase2Config, Strategy

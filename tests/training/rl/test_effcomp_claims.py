@@ -1,0 +1,104 @@
+"""EFFCOMP's claims: their questions, their reader, what is measured, and that both of them run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.shared.readers import Prompt
+from training.rl.replications import effcomp
+from training.rl.replications.effcomp import Scored
+from training.rl.replications.two_hop import CHANCE, TwoHopReader, make_questions
+from training.selector.environment import Observation
+from training.selector_model.groups import Group, list_labels
+
+
+def read(question: Group, kept: list[bool]) -> str | None:
+    """The reader's answer from the kept sentences, numbered over all documents."""
+    sentences = [d.text[a:b] for d in question.documents for a, b in d.units]
+    context = "\n".join(s for s, keep in zip(sentences, kept, strict=True) if keep)
+    return TwoHopReader().answer([Prompt(question.question, context)])[0]
+
+
+@given(st.text("0123456789", max_size=6), st.integers(0, 20), st.booleans())
+def test_the_reader_needs_both_hops_and_nothing_else(seed: str, lost: int, others: bool) -> None:
+    (question,) = make_questions(1, seed)
+    hops = [bool(y) for d in question.documents for y in d.labels]
+    assert sum(hops) == 2
+    assert len(hops) == 21
+    kept = [hop or others for hop in hops]
+    assert read(question, kept) == question.answers[0]
+    kept[lost] = False
+    assert read(question, kept) == ("" if hops[lost] else question.answers[0])
+
+
+def test_string_labels_mark_the_second_hop_and_idle_sentences() -> None:
+    questions = make_questions(400, "labels")
+    assert questions == make_questions(400, "labels")
+    first_hops = 0
+    for question in questions:
+        found = [
+            (d.text[a:b], y, hop)
+            for d, labels in zip(question.documents, list_labels(question, "string"), strict=True)
+            for (a, b), y, hop in zip(d.units, labels, d.labels, strict=True)
+        ]
+        marked = [text for text, y, _ in found if y]
+        assert sum("crosses" in text for text in marked) == 1
+        assert sum("rises" in text or "miles" in text for text in marked) == 2
+        first = [y for text, y, hop in found if hop and "born" in text]
+        first_hops += sum(first)
+        assert len(marked) == 3 + sum(first)
+    assert first_hops / 400 == pytest.approx(CHANCE, abs=0.05)
+
+
+def make_scored(scores: list[float], labels: list[int], costs: list[float]) -> Scored:
+    (question,) = make_questions(1, "a")
+    document = replace(question.documents[0], units=[(0, 1)] * len(labels), labels=labels)
+    observation = Observation(
+        replace(question, documents=[document]),
+        (),
+        torch.tensor([]),
+        (0, len(labels)),
+        torch.tensor(costs),
+        torch.zeros(1),
+        sum(costs),
+        sum(labels),
+    )
+    return Scored(observation, torch.tensor(scores))
+
+
+def test_what_is_measured_by_hand() -> None:
+    rows = [
+        make_scored([0.9, 0.4, 0.6, 0.1], [1, 1, 0, 0], [1.0, 2.0, 3.0, 4.0]),
+        make_scored([0.8, 0.3], [1, 1], [5.0, 5.0]),
+    ]
+    assert effcomp.measure_retention(rows, 0.5) == 2 / 4
+    assert effcomp.measure_rate(rows, 0.5) == pytest.approx((0.4 + 0.5) / 2)
+    assert effcomp.measure_success(rows) == pytest.approx((0.9 * 0.4 + 0.8 * 0.3) / 2)
+    # Down to 0.4 the rates are 0.6 and 0.5; with 0.3 the second question is whole.
+    threshold = effcomp.find_threshold(rows, 0.6)
+    assert 0.29 < threshold < 0.4
+    assert effcomp.measure_retention(rows, threshold) == 3 / 4
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"TRAIN": 16, "VALIDATION": 8, "TEST": 8, "EPOCHS": 2, "EARLY": 1}.items():
+        monkeypatch.setattr(effcomp, name, value)
+
+
+@pytest.mark.usefixtures("small")
+def test_both_claims_run_and_measure_what_they_predict(tmp_path: Path) -> None:
+    for claim in (effcomp.RQ4, effcomp.D8):
+        seed = tmp_path / claim.name / "seed-1"
+        rows = [claim.run(arm, 1, seed / f"arm-{number}") for number, arm in enumerate(claim.arms)]
+        wanted = {claim.initial, *(p.metric for p in claim.predictions)}
+        assert all(wanted <= set(row) and None not in row.values() for row in rows)
+        assert len({row[claim.initial] for row in rows}) == 1  # the arms start from the same weights
+        assert {p.higher for p in claim.predictions} | {p.lower for p in claim.predictions} <= set(claim.arms)
+    assert claim.seeds >= 5
