@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -45,7 +45,7 @@ class Results:
 
 
 @contextmanager
-def open_results(path: str | None, *, resume: bool) -> Iterator[Results]:
+def open_results(path: str | None, *, resume: bool) -> Generator[Results]:
     """The results in the file `path`; on standard output without one.
 
     With `resume` the file may exist. Its results stay, and what was cut short in it, or failed, goes.
