@@ -18,12 +18,13 @@ from pydantic import Field
 import tersely
 from tersely import CompressionArguments, Compressor, Document, InvalidInputError, TerselyError, adapters
 from tersely.experience import Experience, ExperienceBank, Origin, format_experiences
-from tersely_mcp import http
+from tersely_http import listen, run
 from tersely_mcp.folders import MAX_BYTES, MAX_FILES, FilesRead, Folders
 from tersely_mcp.originals import Originals
 from tersely_mcp.replies import CompressReply, ExpandReply, RecallReply, RememberReply, compress_reply
 from tersely_mcp.resources import FolderServer
 
+HOST = "127.0.0.1"
 DEFAULT_BUDGET = 1000
 """Most tokens that `compress` keeps where the client sets no limit."""
 EXPAND_CHARACTERS = 20_000
@@ -89,15 +90,15 @@ def serve(
     """Serve until the client leaves: over standard input and output, or over streamable HTTP on `port` of
     127.0.0.1. Raises InvalidInputError for a folder or a port that cannot be used."""
     with ExitStack() as stack:
-        opened = None if port is None else stack.enter_context(http.listen(port))
+        opened = None if port is None else stack.enter_context(listen(HOST, port, "--http"))
         bank = None if experience is None else stack.enter_context(closing(ExperienceBank(experience)))
         server = build_server(folders=folders, experience=bank, compressor=compressor)
         if opened is None:
             server.run("stdio")
         else:
             # To standard error, as nothing but the protocol may use standard output.
-            print(f"tersely mcp: http://{http.HOST}:{port}/mcp", file=sys.stderr, flush=True)
-            http.run(server, opened)
+            print(f"tersely mcp: http://{HOST}:{port}/mcp", file=sys.stderr, flush=True)
+            run(server.streamable_http_app(host=HOST), opened)
 
 
 def _compression_tools(folders: Folders, compressor: Compressor) -> Tools:

@@ -22,7 +22,8 @@ CALLS = {"create_connection", "open_connection", "urlopen", "getaddrinfo", "snap
 """Functions that open connections, whatever they are imported from."""
 
 USERS = {
-    "integrations/tersely_mcp/http.py",  # listens on this machine; connects to nothing
+    "integrations/tersely_http/listening.py",  # listens; connects to nothing
+    "integrations/tersely_http/run.py",  # passes the socket on
     "sdk/tersely/chat/openai.py",  # OpenAIChat; hands the package to chat/connection.py
     "sdk/tersely/rerank/endpoint.py",  # RerankEndpoint
     "sdk/tersely/runtime/hub.py",  # load_artifact, for hub names

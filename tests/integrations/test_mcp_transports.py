@@ -23,10 +23,12 @@ from mcp import Client, StdioServerParameters
 
 from tersely import InvalidInputError
 from tersely.experience import ExperienceBank
-from tersely_mcp import build_server, http
+from tersely_http import listen, protocol, run
+from tersely_mcp import build_server
 from tests.integrations.town import ANSWER, HARBOUR, MUSEUM, QUESTION
 
 COMMAND = [sys.executable, "-c", "import sys; from tersely.cli import main; sys.exit(main())", "mcp"]
+HOST = "127.0.0.1"
 LESSON = {
     "title": "Prefer the archive",
     "description": "When a question asks for a year.",
@@ -142,7 +144,7 @@ def test_a_port_that_is_taken_is_an_error_about_the_port(address: str, allowed: 
 
 def test_a_number_that_is_no_port_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="Port 70000 cannot be opened"):
-        http.listen(70000)
+        listen(HOST, 70000, "--http")
 
 
 HEAD = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -151,12 +153,13 @@ HEAD = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 @pytest.mark.parametrize("sent", [b"", HEAD, HEAD + b"Content-Length: 100\r\n\r\n{"])
 @pytest.mark.parametrize("drips", [False, True])
 def test_half_open_requests_end(monkeypatch: pytest.MonkeyPatch, sent: bytes, drips: bool) -> None:
-    monkeypatch.setattr(http, "REQUEST_S", 0.5)
-    with http.listen(0) as opened:
+    monkeypatch.setattr(protocol, "REQUEST_S", 0.5)
+    with listen(HOST, 0, "--http") as opened:
         port = opened.getsockname()[1]
-        threading.Thread(target=http.run, args=(build_server(), opened), daemon=True).start()
+        app = build_server().streamable_http_app(host=HOST)
+        threading.Thread(target=run, args=(app, opened), daemon=True).start()
         started = time.monotonic()
-        with socket.create_connection((http.HOST, port), timeout=10) as client:
+        with socket.create_connection((HOST, port), timeout=10) as client:
             client.sendall(sent)
             client.settimeout(0.1)
             while time.monotonic() < started + 5:
