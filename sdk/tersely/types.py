@@ -150,6 +150,9 @@ class Compression:
     """What did not go as asked, such as a reranker that failed."""
     marks: tuple[Mark, ...] = ()
     """Every mark in `text`, in its order. Marks are the only words of tersely's own in it."""
+    relevance: tuple[float, ...] = ()
+    """Of each of the caller's documents, in order, those of which nothing is left included; see
+    `CompressedDocument.relevance`."""
     _citations: Citations = field(default=Citations(()), repr=False)
 
     @property
@@ -171,6 +174,7 @@ class Compression:
             "dropped": [_fields(span) for span in self.dropped],
             "citations": [_fields(entry) for entry in self._citations.entries],
             "marks": [_fields(mark) for mark in self.marks],
+            "relevance": list(self.relevance),
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
             "rate": self.rate,

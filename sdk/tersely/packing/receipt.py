@@ -117,5 +117,6 @@ def _compression(
         recall_met=recall_met if facts.promises_recall else None,
         timings={},
         marks=rendered.marks,
+        relevance=tuple(own.relevance for own in scores),
         _citations=Citations(rendered.citations),
     )
