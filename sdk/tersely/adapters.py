@@ -12,6 +12,9 @@ ToolLimits         most tokens of the results of each tool
 Shortener          shortens texts, and says so in front of them
 Lock               a lock that does not stop an object from being copied
 find_original      a part of a text that was shortened, for a model that opens it
+run_cancellable    work on a thread, which stops soon after its task is cancelled
+parse_json         a value in JSON from others, within limits
+is_loopback        whether an address is this machine's own
 """
 
 from __future__ import annotations
@@ -31,30 +34,41 @@ from tersely.inputs import check_count, decode_utf8, type_name
 from tersely.memory.shortening import Shortener, join_texts
 from tersely.memory.store import original_id
 from tersely.options import OPTION_FIELDS, CompressionOptions
+from tersely.runtime.cancellation import run_cancellable
+from tersely.runtime.limits import check_key, check_time_limit, parse_json
 from tersely.runtime.locks import Lock
-from tersely.types import CompressedDocument, Compression, Document
+from tersely.runtime.offline import is_loopback
+from tersely.runtime.workers import allowed_threads
+from tersely.types import CompressedDocument, Compression, Document, Mark
 
 __all__ = [
     "NOTE_KEY",
     "OPTION_FIELDS",
     "Lock",
+    "Mark",
     "Shortener",
     "ToolLimits",
+    "allowed_threads",
     "check_compressor",
     "check_count",
     "check_ids",
     "check_keep",
+    "check_key",
     "check_text",
+    "check_time_limit",
     "decode_utf8",
     "find_original",
     "gather_options",
     "get_text",
+    "is_loopback",
     "join_texts",
     "make_note",
     "name_options",
     "original_id",
+    "parse_json",
     "render_messages",
     "require_package",
+    "run_cancellable",
     "to_document",
 ]
 

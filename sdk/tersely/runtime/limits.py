@@ -117,11 +117,16 @@ def parse_json(data: str | bytes) -> Any:
     """The value in a JSON text. Raises ValueError if there is none that can be read within limits."""
     encoded = data.encode("utf-8", "replace") if isinstance(data, str) else data
     if sum(map(encoded.count, (b",", b"[", b"{"))) > MAX_VALUES:
-        raise ValueError("the answer is JSON with too many values")
+        raise ValueError("the JSON has too many values")
     try:
-        return json.loads(data)
+        return json.loads(data, parse_constant=_refuse_constant)
     except RecursionError:
-        raise ValueError("the answer is JSON that is too deep") from None
+        raise ValueError("the JSON is too deep") from None
+
+
+def _refuse_constant(name: str) -> None:
+    """Python reads NaN and the infinities, and other programs cannot read them again."""
+    raise ValueError(f"{name} is not in JSON")
 
 
 def clean(text: object) -> str:

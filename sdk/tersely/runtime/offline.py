@@ -87,18 +87,28 @@ def parse_address(url: object) -> Address:
     if parts.scheme not in ("http", "https") or "@" in user or not _SERVER.fullmatch(server):
         raise refusal
     is_ipv6 = ":" in host
-    try:
-        ip = ipaddress.ip_address(host)
-    except ValueError:
-        ip = None
-    if is_ipv6 and ip is None:
+    if is_ipv6 and _read_ip(host) is None:
         raise refusal
     netloc = (f"[{host}]" if is_ipv6 else host) + (f":{port}" if port is not None else "")
     plain = urllib.parse.urlunsplit((parts.scheme, netloc, parts.path, parts.query, ""))
     shown = urllib.parse.urlunsplit((parts.scheme, netloc, parts.path, "", ""))
-    # What a resolver would have to read, such as "localhost.example" or "2130706433", is not local.
-    is_local = host == "localhost" or (ip is not None and ip.is_loopback)
-    return Address(plain, shown, host, is_local, _read_authorization(parts))
+    return Address(plain, shown, host, is_loopback(host), _read_authorization(parts))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether the host is this machine: "localhost" or a loopback address.
+
+    What a resolver would have to read, such as "localhost.example" or "2130706433", is not.
+    """
+    ip = _read_ip(host)
+    return host == "localhost" or (ip is not None and ip.is_loopback)
+
+
+def _read_ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
 
 
 def hide_credentials(url: object) -> object:
