@@ -30,12 +30,12 @@ from tersely.agent.tools import ToolError, original_tool
 from tersely.chat.messages import get_text, render_messages
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, MissingDependencyError
-from tersely.inputs import check_count, decode_utf8, type_name
+from tersely.inputs import check_count, check_time_limit, decode_utf8, type_name
 from tersely.memory.shortening import Shortener, join_texts
 from tersely.memory.store import original_id
 from tersely.options import OPTION_FIELDS, CompressionOptions
 from tersely.runtime.cancellation import run_cancellable
-from tersely.runtime.limits import check_key, check_time_limit, parse_json
+from tersely.runtime.limits import check_key, parse_json
 from tersely.runtime.locks import Lock
 from tersely.runtime.offline import is_loopback
 from tersely.runtime.workers import allowed_threads

@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
         ("tersely_langchain", "integrations"),
         ("tersely_llamaindex", "integrations"),
         ("tersely_mcp", "integrations"),
+        ("tersely_http", "integrations"),
+        ("tersely_server", "integrations"),
         ("training", "."),
         ("benchmarks", "."),
     ],

@@ -101,7 +101,9 @@ def test_the_wheel_holds_the_package_and_the_model_and_nothing_else(wheel: Path)
         "tersely_haystack",
         "tersely_langchain",
         "tersely_llamaindex",
+        "tersely_http",
         "tersely_mcp",
+        "tersely_server",
     }
     required = ["py.typed", "cli/demo/documents.jsonl", "models/tersely-mini/manifest.json"]
     assert {f"tersely/{name}" for name in required} <= set(names)

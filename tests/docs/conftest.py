@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from tersely import Compressor
 from tests.loopback import serving
 
 SERVER = "http://127.0.0.1:8000/v1"
 """The address that the pages name."""
 
+COMPRESSION_SERVER = "http://127.0.0.1:8080"
+"""The address of `tersely serve` that the pages name."""
 NO_RESULT = "(none)"
 """What the agent's prompt holds in place of a tool result in the first turn."""
 SEARCH = "<function=search><parameter=query>spare key</parameter></function>"
@@ -67,6 +70,16 @@ def chat_url() -> Iterator[str]:
 
     with serving() as serve:
         yield f"{serve(complete).url}/v1"
+
+
+@pytest.fixture
+def compression_url() -> Iterator[str]:
+    """The URL of `tersely serve`."""
+    from tersely_server import build_app
+    from tests.servers import serve_app
+
+    with serve_app(build_app(Compressor())) as url:
+        yield url
 
 
 def _reply(prompt: str) -> str:

@@ -21,6 +21,7 @@ EXTRAS = {
     "tersely_langchain": ("langchain", "langchain"),
     "tersely_llamaindex": ("llama-index-core", "llamaindex"),
     "tersely_mcp": ("mcp", "mcp"),
+    "tersely_server": ("fastapi", "server"),
 }
 
 
@@ -60,7 +61,7 @@ def test_every_adapter_checks_its_framework_first(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(MissingDependencyError) as refused:
         importlib.import_module(adapter)
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    (specification,) = declared[extra]
+    (specification,) = [s for s in declared[extra] if re.match(rf"{package}\b(?!-)", s)]
     name, low, high = re.fullmatch(r"([\w-]+)>=([\d.]+),<([\d.]+)", specification).groups()
     assert str(refused.value) == (
         f"{name} 0.0.1 is installed, and tersely needs {low} or newer, below {high}: "

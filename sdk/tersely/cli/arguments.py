@@ -95,6 +95,8 @@ def parser() -> argparse.ArgumentParser:
     mcp.add_argument("--tokenizer", metavar="SPEC", help=_TOKENIZER)
     _add_model(mcp)
 
+    _add_serve(commands)
+
     shown = _add(commands, "trace", "show the turns that an agent has written down")
     shown.add_argument("file", metavar="FILE", help="what --trace has written")
 
@@ -122,6 +124,26 @@ def parser() -> argparse.ArgumentParser:
     _add_model(doctor)
     _add_color(doctor)
     return root
+
+
+def _add_serve(commands: Any) -> None:
+    serve = _add(commands, "serve", "serve compression, reranking and summaries over HTTP")
+    host = "address to listen on; others than this machine's own need a key (default: 127.0.0.1)"
+    serve.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=host)
+    serve.add_argument(
+        "--port", type=int, default=8080, metavar="PORT", help="default: 8080; 0 for a free one"
+    )
+    key = "file with the key that clients must send (default: $TERSELY_API_KEY, if set)"
+    serve.add_argument("--key-file", metavar="FILE", help=key)
+    queue = "requests that may wait; further ones are refused with 429 (default: 32)"
+    serve.add_argument("--queue", type=int, metavar="N", help=queue)
+    limit = "most seconds from a request to its result (default: 60)"
+    serve.add_argument("--timeout", type=float, dest="timeout_s", metavar="S", help=limit)
+    serve.add_argument("--max-bytes", type=int, metavar="N", help="of a request's body (default: 8388608)")
+    serve.add_argument("--max-documents", type=int, metavar="N", help="of a request (default: 1000)")
+    serve.add_argument("--log-text", action="store_true", help="write queries to the log")
+    serve.add_argument("--tokenizer", metavar="SPEC", help=_TOKENIZER)
+    _add_model(serve)
 
 
 def compression_options(args: argparse.Namespace) -> CompressionOptions:

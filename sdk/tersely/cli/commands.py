@@ -137,6 +137,21 @@ def _mcp(args: argparse.Namespace) -> int:
     return OK
 
 
+def _serve(args: argparse.Namespace) -> int:
+    server = importlib.import_module("tersely_server")
+    given = {name: getattr(args, name) for name in ("queue", "timeout_s", "max_bytes", "max_documents")}
+    key = server.read_key(args.key_file)
+    settings = server.ServerSettings(
+        key=key,
+        local_only=key is None,
+        slots=args.threads,
+        log_text=args.log_text,
+        **{name: value for name, value in given.items() if value is not None},
+    )
+    server.serve(_compressor(args), host=args.host, port=args.port, settings=settings)
+    return OK
+
+
 def _trace(args: argparse.Namespace) -> int:
     from tersely.cli import agent
 
@@ -172,6 +187,7 @@ _COMMANDS = {
     "demo": _demo,
     "agent": _agent,
     "mcp": _mcp,
+    "serve": _serve,
     "trace": _trace,
     "calibrate": _calibrate,
     "inspect": _inspect,

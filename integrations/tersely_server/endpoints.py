@@ -1,0 +1,235 @@
+"""The endpoints: from a request to a call of the SDK, and from its result to an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from typing import Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.security import HTTPBearer
+from starlette.responses import Response, StreamingResponse
+
+import tersely
+from tersely import Compression, CompressionOptions, Compressor, InvalidInputError
+from tersely.adapters import OPTION_FIELDS
+from tersely.summarize import Summarizer
+from tersely_server import schemas
+from tersely_server.body import JsonAnswer, LimitedRoute, dump
+from tersely_server.errors import RequestError, describe
+from tersely_server.gate import Gate
+from tersely_server.metrics import CONTENT_TYPE, Metrics
+from tersely_server.settings import ServerSettings
+
+_FAILURES: dict[int | str, dict[str, Any]] = {
+    status: {"model": schemas.ErrorReply, "description": text}
+    for status, text in {
+        400: "The request cannot be read.",
+        401: "The key is missing or wrong.",
+        413: "There is too much text, or there are too many documents.",
+        422: "A value cannot be used; the message says which and why.",
+        429: "The server is busy; the header Retry-After says when to come again.",
+        503: "The request took too long, or the model failed.",
+    }.items()
+}
+_LINES = {
+    "description": "JSON lines, each as soon as its result is there.",
+    "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
+}
+
+
+class Endpoints:
+    """What the paths of the server do."""
+
+    def __init__(
+        self, compressor: Compressor, settings: ServerSettings, gate: Gate, metrics: Metrics
+    ) -> None:
+        self._compressor, self._settings, self._gate, self._metrics = compressor, settings, gate, metrics
+        self._summarizer = Summarizer(compressor=compressor)
+
+    def router(self) -> APIRouter:
+        """The paths, and what each of them takes and gives."""
+        open_paths = APIRouter()
+        open_paths.add_api_route("/health", self.health, response_model=schemas.Health)
+        # The key itself is checked before the body is read; this tells clients and the page /docs about it.
+        bearer = [Depends(HTTPBearer(auto_error=False))] if self._settings.key is not None else []
+        router = APIRouter(dependencies=bearer, route_class=LimitedRoute)
+        router.add_api_route("/metrics", self.metrics, response_class=Response, include_in_schema=False)
+        for path, endpoint, reply in (
+            ("/v1/compress", self.compress, schemas.CompressReply),
+            ("/v1/messages/compress", self.compress_messages, schemas.MessagesReply),
+            ("/v1/summarize", self.summarize, schemas.SummarizeReply),
+            ("/rerank", self.rerank, list[schemas.Ranked]),
+        ):
+            router.add_api_route(path, endpoint, methods=["POST"], response_model=reply, responses=_FAILURES)
+        router.add_api_route(
+            "/v1/compress/batch",
+            self.compress_batch,
+            methods=["POST"],
+            response_class=StreamingResponse,
+            responses={200: _LINES, **_FAILURES},
+        )
+        open_paths.include_router(router)
+        return open_paths
+
+    async def health(self) -> schemas.Health:
+        """Whether the server is there, and what it runs."""
+        return schemas.Health(status="ok", version=tersely.__version__, model=self._compressor.model)
+
+    async def metrics(self) -> Response:
+        return Response(self._metrics.render(), media_type=CONTENT_TYPE)
+
+    async def compress(self, request: Request, body: schemas.CompressRequest) -> Response:
+        """Keep what the query needs."""
+        documents = self._read_documents(request, [body])[0]
+        with self._gate.admit():
+            result = await self._gate.run(
+                request, self._compressor.compress, body.query, documents, **_options(body)
+            )
+        self._record(request, result)
+        return JsonAnswer(result.to_dict())
+
+    async def compress_batch(self, request: Request, body: schemas.BatchRequest) -> Response:
+        """Keep what each query needs. Every result comes as a line of its own, as soon as it is there."""
+        documents = self._read_documents(request, body.requests)
+        options = _options(body)
+        CompressionOptions(**options)  # a bad option is an error of the whole request
+
+        async def compress(index: int) -> dict[str, Any]:
+            item = body.requests[index]
+            head = {"index": index, "id": item.id}
+            try:
+                result = await self._gate.run(
+                    request, self._compressor.compress, item.query, documents[index], **options
+                )
+            except InvalidInputError as error:
+                return {**head, **describe(422, str(error))}
+            except RequestError as error:
+                return {**head, **describe(error.status_code, error.detail)}
+            self._record(request, result)
+            return {**head, **result.to_dict()}
+
+        lines = self._stream([lambda index=index: compress(index) for index in range(len(documents))])
+        await anext(lines)
+        return StreamingResponse(lines, media_type="application/x-ndjson")
+
+    async def compress_messages(self, request: Request, body: schemas.MessagesRequest) -> Response:
+        """Make the tool results of a chat shorter. All other messages stay."""
+        self._check_count(len(body.messages))
+        with self._gate.admit():
+            result = await self._gate.run(
+                request,
+                self._compressor.compress_messages,
+                body.messages,
+                query=body.query,
+                budget=body.budget,
+                rate=body.rate,
+            )
+        self._record(request, result.receipt)
+        return JsonAnswer(
+            {
+                "messages": result.messages,
+                "results": result.results,
+                "tokens_before": result.tokens_before,
+                "tokens_after": result.tokens_after,
+                "receipt": result.receipt.to_dict(),
+            }
+        )
+
+    async def rerank(self, request: Request, body: schemas.RerankRequest) -> Response:
+        """Rank texts by how likely they help to answer the query, and keep what it needs of each.
+
+        Requests and replies have the shape of text-embeddings-inference, with `pruned_text` in addition.
+        """
+        self._check_count(len(body.texts))
+        with self._gate.admit():
+            result = await self._gate.run(request, self._compressor.compress, body.query, body.texts)
+        self._record(request, result)
+        if result.status == "failed_open":
+            raise RequestError(503, f"The model failed: {result.reason}.")
+        pruned = {document.source: document.text for document in result.documents}
+        ranked = [
+            {
+                "index": index,
+                "score": _to_log_odds(relevance) if body.raw_scores else relevance,
+                "pruned_text": pruned.get(index, ""),
+                **({"text": body.texts[index]} if body.return_text else {}),
+            }
+            for index, relevance in enumerate(result.relevance)
+        ]
+        return JsonAnswer(sorted(ranked, key=lambda row: -row["score"]))
+
+    async def summarize(self, request: Request, body: schemas.SummarizeRequest) -> Response:
+        """Summarize in the documents' own sentences, each with its source."""
+        documents = self._read_documents(request, [body])[0]
+        with self._gate.admit():
+            summary = await self._gate.run(
+                request,
+                self._summarizer.summarize,
+                body.query,
+                documents,
+                question=body.question,
+                budget=body.budget,
+            )
+        return JsonAnswer(summary.to_dict())
+
+    async def _stream(
+        self, jobs: Sequence[Callable[[], Coroutine[Any, Any, dict[str, Any]]]]
+    ) -> AsyncIterator[bytes]:
+        """Nothing, once the request is admitted; then the results of the jobs as JSON lines.
+
+        No more jobs run at once than there are slots, so that other requests get their turn.
+        """
+        waiting = list(reversed(jobs))
+        running: set[asyncio.Task[dict[str, Any]]] = set()
+        with self._gate.admit():
+            yield b""
+            try:
+                while waiting or running:
+                    while waiting and len(running) < self._gate.slots:
+                        running.add(asyncio.ensure_future(waiting.pop()()))
+                    done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                    for task in done:
+                        yield dump(task.result()) + b"\n"
+            finally:
+                for task in running:
+                    task.cancel()
+
+    def _read_documents(
+        self, request: Request, questions: Sequence[schemas.Question]
+    ) -> list[list[str | dict[str, Any]]]:
+        """The documents of every question, as the SDK takes them."""
+        self._check_count(sum(len(question.documents) for question in questions))
+        facts = request.scope["tersely"]
+        facts["documents"] = sum(len(question.documents) for question in questions)
+        if self._settings.log_text:
+            facts["queries"] = [question.query for question in questions]
+        return [
+            [
+                document if isinstance(document, str) else document.model_dump()
+                for document in question.documents
+            ]
+            for question in questions
+        ]
+
+    def _check_count(self, count: int) -> None:
+        most = self._settings.max_documents
+        if count > most:
+            raise RequestError(413, f"There are {count} documents, and at most {most} are taken at once.")
+
+    def _record(self, request: Request, result: Compression) -> None:
+        self._metrics.count_compression(result)
+        facts = request.scope["tersely"]
+        facts["tokens_before"] = facts.get("tokens_before", 0) + result.tokens_before
+        facts["tokens_after"] = facts.get("tokens_after", 0) + result.tokens_after
+        facts["result"] = result.status
+
+
+def _options(body: Any) -> dict[str, Any]:
+    return {option.name: getattr(body, option.name) for option in OPTION_FIELDS}
+
+
+def _to_log_odds(probability: float) -> float:
+    bounded = min(max(probability, 1e-12), 1 - 1e-12)
+    return math.log(bounded / (1 - bounded))

@@ -1,0 +1,97 @@
+"""Admission: so many requests are worked on, so many wait, and the next one is told when to come again."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from typing import ParamSpec, TypeVar
+
+from starlette.requests import Request
+
+from tersely.adapters import run_cancellable
+from tersely_server.errors import CLOSED, RequestError
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+_MEMORY = 0.1
+"""Weight of the newest request in the average of the times."""
+
+
+class Gate:
+    """Runs work on `slots` threads for at most `slots + queue` requests at once.
+
+    Work whose client has gone, or whose time is up, is told to stop; the model stops soon after.
+    """
+
+    def __init__(self, slots: int, queue: int, timeout_s: float) -> None:
+        self.slots, self._queue, self._timeout_s = slots, queue, timeout_s
+        self.admitted = 0
+        """Requests that are worked on or wait."""
+        self._seconds = 0.5
+        """Average time of the last pieces of work."""
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """The threads, for as long as the server runs."""
+        # The loop's own threads: so a piece of work that was told to stop, and has not yet, keeps its slot.
+        with ThreadPoolExecutor(self.slots, "tersely-request") as pool:
+            asyncio.get_running_loop().set_default_executor(pool)
+            yield
+
+    @contextmanager
+    def admit(self) -> Iterator[None]:
+        """A place for one request. Raises RequestError with 429 if there is none."""
+        if self.admitted >= self.slots + self._queue:
+            seconds = max(1, math.ceil(self._seconds * self.admitted / self.slots))
+            message = f"The server is busy. Send the request again in {seconds} s."
+            raise RequestError(429, message, {"Retry-After": str(seconds)})
+        self.admitted += 1
+        try:
+            yield
+        finally:
+            self.admitted -= 1
+
+    async def run(
+        self,
+        request: Request,
+        work: Callable[Arguments, Result],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Result:
+        """The result of `work` for an admitted request.
+
+        Raises RequestError with 503 if the time is up, and with `CLOSED` if the client has gone.
+        """
+        task = asyncio.ensure_future(run_cancellable(self._time, work, *args, **kwargs))
+        gone = asyncio.ensure_future(_wait_until_gone(request))
+        try:
+            await asyncio.wait({task, gone}, timeout=self._timeout_s, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            if gone.done():
+                raise RequestError(CLOSED, "The client has gone.")
+            message = f"This took more than {self._timeout_s:g} s. Send less text, or try again later."
+            raise RequestError(503, message, {"Retry-After": "1"})
+        finally:
+            for waiting in (task, gone):
+                waiting.cancel()
+
+    def _time(
+        self, work: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Result:
+        started = time.monotonic()
+        try:
+            return work(*args, **kwargs)
+        finally:
+            self._seconds += _MEMORY * (time.monotonic() - started - self._seconds)
+
+
+async def _wait_until_gone(request: Request) -> None:
+    """Return when the client has closed its connection. The body of the request has been read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

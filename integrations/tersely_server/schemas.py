@@ -1,0 +1,150 @@
+"""Requests and replies. The options of a compression, their types and their help come from the SDK."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from tersely import Citation, CompressedDocument, CompressionOptions, Span
+from tersely.adapters import OPTION_FIELDS, Mark
+from tersely.summarize import Summary
+
+OPTIONS: dict[str, Any] = {
+    option.name: (
+        get_type_hints(CompressionOptions)[option.name],
+        Field(option.default, description=option.metadata["help"]),
+    )
+    for option in OPTION_FIELDS
+}
+
+
+class _Request(BaseModel):
+    # Strict, because a number in quotes is most often a mistake. No other keys, because of misspelt options.
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+_Options = create_model("_Options", __base__=_Request, **OPTIONS)
+
+
+class DocumentBody(BaseModel):
+    """A document. Further keys join its metadata."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+
+    text: str
+    title: str | None = None
+    id: str | None = None
+    metadata: dict[str, Any] = {}
+
+
+Documents = list[str | DocumentBody]
+
+
+class Question(_Request):
+    query: str = Field(description="the question that the context should answer", min_length=1)
+    documents: Documents = Field(description="texts, or objects with the key `text`")
+
+
+class CompressRequest(Question, _Options):
+    pass
+
+
+class BatchItem(Question):
+    id: str | int | None = Field(None, description="comes back with the result")
+
+
+class BatchRequest(_Options):
+    requests: list[BatchItem] = Field(description="questions with their documents")
+
+
+class MessagesRequest(_Request):
+    messages: list[dict[str, Any]] = Field(description="a chat in OpenAI's format")
+    query: str | None = Field(
+        None, description="what the results are needed for; else the last message of the user"
+    )
+    budget: int | None = Field(None, description="most tokens of all messages")
+    rate: float | None = Field(None, description="most tokens of all messages, as a share of before")
+
+
+class RerankRequest(_Request):
+    """As text-embeddings-inference takes it."""
+
+    query: str = Field(min_length=1)
+    texts: list[str] = Field(min_length=1)
+    raw_scores: bool = Field(False, description="log-odds instead of probabilities")
+    return_text: bool = False
+    truncate: bool = Field(False, description="without effect: long texts are read whole")
+    truncation_direction: Literal["left", "right", "Left", "Right"] = "Right"
+
+
+class SummarizeRequest(Question):
+    question: str | None = Field(None, description="what the user wants to know, if more than the query")
+    budget: int | None = Field(None, description="most tokens of the summary")
+
+
+class CompressReply(BaseModel):
+    """`Compression.to_dict()`: offsets are code points of the document `doc` of the request."""
+
+    text: str
+    documents: list[CompressedDocument]
+    kept: list[Span]
+    dropped: list[Span]
+    citations: list[Citation]
+    marks: list[Mark]
+    relevance: list[float]
+    tokens_before: int
+    tokens_after: int
+    rate: float
+    status: str
+    reason: str | None
+    model: str
+    warnings: list[str]
+    recall_met: bool | None
+    best_fits: bool | None
+    timings: dict[str, float]
+
+
+class MessagesReply(BaseModel):
+    messages: list[dict[str, Any]]
+    results: list[int] = Field(description="document i of the receipt is message results[i]")
+    tokens_before: int
+    tokens_after: int
+    receipt: CompressReply
+
+
+class Ranked(BaseModel):
+    index: int
+    score: float
+    pruned_text: str = Field(description="the sentences that the query needs; empty where it needs none")
+    text: str | None = None
+
+
+SummarizeReply = Summary
+
+
+class ErrorBody(BaseModel):
+    type: str
+    message: str
+
+
+class ErrorReply(BaseModel):
+    error: ErrorBody
+
+
+class BatchError(ErrorReply):
+    index: int
+    id: str | int | None = None
+
+
+class BatchLine(CompressReply):
+    """A line of the answer, in the order in which results are ready."""
+
+    index: int = Field(description="place among the requests")
+    id: str | int | None = None
+
+
+class Health(BaseModel):
+    status: Literal["ok"]
+    version: str
+    model: str

@@ -1,0 +1,48 @@
+"""What a server allows its clients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tersely.adapters import check_count, check_key, check_time_limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """Limits of a server, and who may use it.
+
+    Raises:
+        InvalidInputError: a value cannot be used.
+    """
+
+    key: str | None = field(default=None, repr=False)
+    """What clients send as `Authorization: Bearer KEY`; None for a server that everybody may use."""
+    local_only: bool = True
+    """Whether requests must name this machine as their host. Else a web page could reach the server through a
+    name of its own."""
+    slots: int | None = None
+    """Most requests that are worked on at once; None for one on each usable core."""
+    queue: int = 32
+    """Most requests that wait for a slot. Further ones are refused with 429."""
+    timeout_s: float = 60.0
+    """Most seconds from the arrival of a request to its result; of a batch, of each of its requests."""
+    max_bytes: int = 8 * 2**20
+    """Most bytes of a request's body."""
+    max_documents: int = 1000
+    """Most documents of a request; of a batch, of all its requests together."""
+    log_text: bool = False
+    """Whether the log has queries. It never has documents."""
+
+    def __post_init__(self) -> None:
+        for name, unit in (
+            ("slots", "requests"),
+            ("queue", "requests"),
+            ("max_bytes", "bytes"),
+            ("max_documents", "documents"),
+        ):
+            value = getattr(self, name)
+            if value is not None:
+                check_count(value, name, unit)
+        check_time_limit(self.timeout_s)
+        if self.key is not None:
+            check_key(self.key)

@@ -1,0 +1,179 @@
+"""The endpoints of the server: what the SDK gives comes back, and nothing else is done."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+import httpx
+
+from tersely import Compressor, Document
+from tersely.rerank import RerankEndpoint
+from tersely.selector import DocumentScores, ScoredInput
+from tersely.summarize import Summarizer
+from tersely_server import ServerSettings, build_app
+from tersely_server.schemas import CompressReply
+from tests.integrations.options import EXAMPLES, RecordingCompressor, all_arguments
+from tests.integrations.town import ANSWER, HARBOUR, MUSEUM, QUESTION
+from tests.sdk.fakes import BrokenScorer, FakeScorer
+from tests.servers import serve_app
+
+BOTH = [MUSEUM, HARBOUR]
+BODY = {"query": QUESTION, "documents": [HARBOUR, {"text": MUSEUM, "title": "Museum", "page": 3}]}
+
+
+@pytest.fixture(scope="module")
+def client(bundled: Compressor) -> Iterator[httpx.Client]:
+    """A client of a server with the bundled model."""
+    with serve_app(build_app(bundled)) as url, httpx.Client(base_url=url, timeout=60) as client:
+        yield client
+
+
+def without_timings(reply: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in reply.items() if key != "timings"}
+
+
+def test_a_compression_is_that_of_the_sdk(client: httpx.Client, bundled: Compressor) -> None:
+    reply = client.post("/v1/compress", json={**BODY, "budget": 12})
+    expected = bundled.compress(QUESTION, BODY["documents"], budget=12).to_dict()
+    assert reply.status_code == 200
+    assert without_timings(reply.json()) == without_timings(json.loads(json.dumps(expected)))
+    assert reply.json()["documents"][0]["metadata"] == {"page": 3}
+    assert set(reply.json()) == set(CompressReply.model_fields), "the documented fields"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_option_reaches_the_compressor(name: str) -> None:
+    compressor = RecordingCompressor()
+    with serve_app(build_app(compressor)) as url:
+        assert httpx.post(f"{url}/v1/compress", json={**BODY, name: EXAMPLES[name]}).status_code == 200
+    assert compressor.received == [all_arguments(**{name: EXAMPLES[name]})]
+
+
+def test_a_batch_gives_each_result_with_its_place(client: httpx.Client, bundled: Compressor) -> None:
+    requests = [{**BODY, "id": "a"}, {"query": " ", "documents": ["x"]}, {**BODY, "documents": []}]
+    reply = client.post("/v1/compress/batch", json={"requests": requests, "rate": 0.5})
+    lines = sorted(map(json.loads, reply.text.splitlines()), key=lambda line: line["index"])
+    assert reply.headers["content-type"] == "application/x-ndjson"
+    assert [line.get("id") for line in lines] == ["a", None, None]
+    assert lines[0]["text"] == bundled.compress(QUESTION, BODY["documents"], rate=0.5).text
+    assert lines[1]["error"]["type"] == "invalid_input"
+    assert lines[2]["status"] == "bypassed"
+
+
+class WaitingScorer(FakeScorer):
+    """Waits before it scores a document that says so."""
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+        self.started = threading.Semaphore(0)
+
+    def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
+        if "Wait" in documents[0].text:
+            self.started.release()
+            assert self.go_on.wait(20)
+        return super().score(query, documents)
+
+
+def test_results_of_a_batch_come_as_soon_as_they_are_there() -> None:
+    scorer = WaitingScorer()
+    requests = [{"query": "q", "documents": [text]} for text in ("Wait. Now.", "Go. Now.")]
+    app = build_app(Compressor(scorer), ServerSettings(slots=2))
+    with (
+        serve_app(app) as url,
+        httpx.stream("POST", f"{url}/v1/compress/batch", json={"requests": requests}, timeout=20) as reply,
+    ):
+        lines = reply.iter_lines()
+        assert json.loads(next(lines))["index"] == 1
+        scorer.go_on.set()
+        assert json.loads(next(lines))["index"] == 0
+
+
+def test_messages_are_compressed_as_by_the_sdk(client: httpx.Client, bundled: Compressor) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": QUESTION},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": f"{MUSEUM} {HARBOUR}"},
+    ]
+    reply = client.post("/v1/messages/compress", json={"messages": messages, "rate": 0.7}).json()
+    expected = bundled.compress_messages(messages, rate=0.7)
+    assert reply["messages"] == expected.messages
+    assert reply["messages"] != messages
+    assert reply["tokens_after"] == expected.tokens_after
+    assert reply["results"] == [2]
+    assert reply["receipt"]["status"] == "compressed"
+
+
+def test_texts_are_ranked_and_pruned(client: httpx.Client) -> None:
+    long = f"{MUSEUM} Bananas are yellow. My uncle sells shoes."
+    body = {"query": QUESTION, "texts": [HARBOUR, long], "return_text": True, "truncate": True}
+    first, second = client.post("/rerank", json=body).json()
+    assert (first["index"], first["text"]) == (1, long)
+    assert ANSWER in first["pruned_text"]
+    assert "shoes" not in first["pruned_text"]
+    assert second["index"] == 0
+    assert len(second["pruned_text"]) < len(HARBOUR)
+    assert 0 <= second["score"] < first["score"] <= 1
+    raw = client.post("/rerank", json={**body, "raw_scores": True, "return_text": False}).json()
+    assert [row["index"] for row in raw] == [1, 0]
+    assert raw[1]["score"] < 0
+    assert "text" not in raw[0]
+
+
+def test_the_sdk_can_use_the_server_as_a_reranker(client: httpx.Client, bundled: Compressor) -> None:
+    endpoint = RerankEndpoint(f"{client.base_url}/rerank".replace("//rerank", "/rerank"), style="tei")
+    ranked = endpoint.rank(QUESTION, [Document(HARBOUR), Document(MUSEUM)])
+    assert ranked == list(bundled.compress(QUESTION, [HARBOUR, MUSEUM]).relevance)
+
+
+def test_no_ranking_is_made_up_if_the_model_fails() -> None:
+    app = build_app(Compressor(BrokenScorer(RuntimeError("out of order"))))
+    with serve_app(app) as url:
+        reply = httpx.post(f"{url}/rerank", json={"query": QUESTION, "texts": [MUSEUM]})
+    assert reply.status_code == 503
+    assert "out of order" in reply.json()["error"]["message"]
+
+
+def test_a_summary_is_that_of_the_sdk(client: httpx.Client, bundled: Compressor) -> None:
+    reply = client.post("/v1/summarize", json={"query": QUESTION, "documents": BOTH, "budget": 9})
+    expected = Summarizer(compressor=bundled).summarize(QUESTION, BOTH, budget=9).to_dict()
+    assert without_timings(reply.json()) == without_timings(json.loads(json.dumps(expected)))
+    assert reply.json()["text"] == ANSWER
+
+
+def test_health_and_metrics_say_what_was_done(bundled: Compressor) -> None:
+    with serve_app(build_app(bundled)) as url:
+        assert httpx.get(f"{url}/health").json()["model"] == bundled.model
+        reply = httpx.post(f"{url}/v1/compress", json={**BODY, "budget": 12}).json()
+        httpx.get(f"{url}/such/a/page")
+        numbers = dict(
+            line.rsplit(" ", 1)
+            for line in httpx.get(f"{url}/metrics").text.splitlines()
+            if not line.startswith("#")
+        )
+    assert float(numbers["tersely_tokens_in_total"]) == reply["tokens_before"]
+    assert float(numbers["tersely_tokens_out_total"]) == reply["tokens_after"]
+    assert float(numbers['tersely_compressions_total{status="compressed"}']) == 1
+    assert float(numbers["tersely_model_seconds_total"]) == pytest.approx(reply["timings"]["score"])
+    assert float(numbers['tersely_http_requests_total{code="200",path="/v1/compress"}']) == 1
+    assert float(numbers['tersely_http_requests_total{code="404",path="other"}']) == 1
+    assert float(numbers["tersely_admitted_requests"]) == 0
+
+
+def test_the_page_of_the_interface_needs_nothing_from_outside(client: httpx.Client) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    assert {"/v1/compress", "/v1/compress/batch", "/v1/messages/compress", "/rerank", "/v1/summarize"} < set(
+        paths
+    )
+    page = client.get("/docs").text
+    sources = re.findall(r'(?:src|href)="([^"]+)"', page)
+    assert len(sources) >= 3
+    assert all(client.get(source).status_code == 200 for source in sources if source.startswith("/"))
+    assert [source for source in sources if not source.startswith("/")] == []

@@ -1,0 +1,264 @@
+"""What the server refuses, and how: it never works without limits, and tells clients what to do."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+import httpx
+
+from tersely import Compressor, InvalidInputError
+from tersely.cli import main
+from tersely.selector import DocumentScores, ScoredInput
+from tersely_server import ServerSettings, build_app
+from tersely_server.serve import check_exposed
+from tests.integrations.town import HARBOUR, MUSEUM, QUESTION
+from tests.sdk.fakes import FakeScorer
+from tests.servers import serve_app, serve_command
+
+BODY = {"query": QUESTION, "documents": [HARBOUR, MUSEUM]}
+KEY = "k-5f2c9d"
+
+
+class HeldScorer(FakeScorer):
+    """Waits until it may go on; `running` counts the calls that do."""
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+        self.running = threading.Semaphore(0)
+
+    def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
+        self.running.release()
+        assert self.go_on.wait(20)
+        return super().score(query, documents)
+
+
+def post(url: str, body: Any = BODY, **options: Any) -> httpx.Response:
+    return httpx.post(f"{url}/v1/compress", json=body, timeout=30, **options)
+
+
+def error_of(reply: httpx.Response) -> tuple[int, str]:
+    return reply.status_code, reply.json()["error"]["type"]
+
+
+@pytest.fixture(scope="module")
+def url() -> Any:
+    settings = ServerSettings(max_bytes=2000, max_documents=3)
+    with serve_app(build_app(Compressor(FakeScorer()), settings)) as url:
+        yield url
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({**BODY, "rate": 2.0}, "rate is 2.0"),
+        ({**BODY, "budget": 5, "rate": 0.5}, "Both budget and rate"),
+        ({**BODY, "budget": "5"}, "budget: "),
+        ({**BODY, "ratio": 0.5}, "ratio: "),
+        ({**BODY, "query": "  "}, "The query is empty"),
+        ({"query": "q"}, "documents: "),
+        ({**BODY, "documents": [{"title": "no text"}]}, "documents.0"),
+        ([], "the body: "),
+    ],
+)
+def test_unusable_values_are_named(url: str, body: Any, words: str) -> None:
+    reply = post(url, body)
+    assert error_of(reply) == (422, "invalid_input")
+    assert words in reply.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"{", b"\xff\xfe", b'{"query": ' + b"9" * 1900, b"[" * 1900, b"{}trailing"],
+)
+def test_bodies_that_are_no_json_are_refused(url: str, raw: bytes) -> None:
+    reply = httpx.post(f"{url}/v1/compress", content=raw, headers={"Content-Type": "application/json"})
+    assert reply.status_code in (400, 422)
+    assert reply.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_numbers_that_json_lacks_are_refused(url: str, number: str) -> None:
+    document = f'{{"text": "A.", "metadata": {{"x": {number}}}}}'
+    raw = f'{{"query": "q", "documents": [{document}]}}'
+    reply = httpx.post(f"{url}/v1/compress", content=raw, headers={"Content-Type": "application/json"})
+    assert error_of(reply) == (400, "malformed")
+
+
+def test_lone_surrogates_come_back_as_they_came(url: str) -> None:
+    raw = '{"query": "q", "documents": [{"text": "The q.", "metadata": {"x": "\\ud800"}}]}'
+    reply = httpx.post(f"{url}/v1/compress", content=raw, headers={"Content-Type": "application/json"})
+    assert reply.status_code == 200
+    assert b'"\\ud800"' in reply.content
+
+
+def test_too_large_a_body_is_refused_whether_announced_or_not(url: str) -> None:
+    body = json.dumps({**BODY, "documents": ["x" * 3000]}).encode()
+    headers = {"Content-Type": "application/json"}
+    announced = httpx.post(f"{url}/v1/compress", content=body, headers=headers)
+    assert error_of(announced) == (413, "too_large")
+    parts = (body[i : i + 500] for i in range(0, len(body), 500))
+    in_chunks = httpx.post(f"{url}/v1/compress", content=parts, headers=headers)
+    assert error_of(in_chunks) == (413, "too_large")
+
+
+def test_too_many_documents_are_refused_in_every_endpoint(url: str) -> None:
+    many = ["A."] * 4
+    user = {"role": "user", "content": "A."}
+    for path, body in (
+        ("/v1/compress", {"query": "q", "documents": many}),
+        ("/v1/compress/batch", {"requests": [{"query": "q", "documents": many[:2]}] * 2}),
+        ("/v1/messages/compress", {"messages": [user] * 4}),
+        ("/rerank", {"query": "q", "texts": many}),
+        ("/v1/summarize", {"query": "q", "documents": many}),
+    ):
+        reply = httpx.post(f"{url}{path}", json=body)
+        assert error_of(reply) == (413, "too_large"), path
+
+
+def test_other_paths_and_methods_are_refused_in_the_same_form(url: str) -> None:
+    assert error_of(httpx.get(f"{url}/v2/compress")) == (404, "not_found")
+    assert error_of(httpx.get(f"{url}/v1/compress")) == (405, "method_not_allowed")
+
+
+def test_web_pages_cannot_reach_a_server_without_a_key_through_a_name_of_theirs(url: str) -> None:
+    assert error_of(post(url, headers={"Host": "rebound.example.org"})) == (400, "malformed")
+    assert error_of(post(url, headers={"Host": ""})) == (400, "malformed")
+    for host in ("localhost:1", "127.0.0.1", "[::1]:8080"):
+        assert post(url, headers={"Host": host}).status_code == 200
+
+
+def test_a_server_with_a_key_asks_for_it() -> None:
+    app = build_app(Compressor(FakeScorer()), ServerSettings(key=KEY, local_only=False))
+    with serve_app(app) as url:
+        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {KEY}"}):
+            assert error_of(post(url, headers=headers)) == (401, "unauthorized")
+            assert httpx.get(f"{url}/metrics", headers=headers).status_code == 401
+        allowed = {"Authorization": f"Bearer {KEY}", "Host": "compress.example.org"}
+        assert post(url, headers=allowed).status_code == 200
+        assert httpx.get(f"{url}/health").status_code == 200
+
+
+def test_other_machines_need_a_key() -> None:
+    check_exposed("127.0.0.1", None)
+    check_exposed("::1", None)
+    check_exposed("0.0.0.0", KEY)
+    for host in ("0.0.0.0", "::", "192.0.2.1", "example.org"):
+        with pytest.raises(InvalidInputError, match="clients must send a key"):
+            check_exposed(host, None)
+
+
+def test_the_command_listens_nowhere_else_without_a_key(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("TERSELY_API_KEY", raising=False)
+    assert main(["serve", "--host", "0.0.0.0", "--port", "0"]) == 2
+    assert "clients must send a key. Pass --key-file" in capsys.readouterr().err
+
+
+def test_a_busy_server_refuses_and_says_when_to_come_again() -> None:
+    scorer = HeldScorer()
+    app = build_app(Compressor(scorer), ServerSettings(slots=1, queue=1))
+    with serve_app(app) as url, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        accepted = [pool.submit(post, url) for _ in range(2)]
+        assert scorer.running.acquire(timeout=10)
+        deadline = time.monotonic() + 10
+        while (refused := post(url)).status_code != 429 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert error_of(refused) == (429, "busy")
+        assert int(refused.headers["Retry-After"]) >= 1
+        batch = {"requests": [BODY]}
+        assert httpx.post(f"{url}/v1/compress/batch", json=batch).status_code == 429
+        scorer.go_on.set()
+        assert [reply.result().status_code for reply in accepted] == [200, 200]
+        assert post(url).status_code == 200, "its place is free again"
+
+
+def test_a_request_that_takes_too_long_is_given_up() -> None:
+    scorer = HeldScorer()
+    app = build_app(Compressor(scorer), ServerSettings(slots=1, queue=1, timeout_s=0.3))
+    with serve_app(app) as url:
+        late = post(url)
+        scorer.go_on.set()
+        assert error_of(late) == (503, "unavailable")
+        assert "0.3 s" in late.json()["error"]["message"]
+        assert late.headers["Retry-After"] == "1"
+        assert post(url).status_code == 200
+
+
+def test_a_client_that_goes_away_frees_its_place() -> None:
+    scorer = HeldScorer()
+    app = build_app(Compressor(scorer), ServerSettings(slots=1, queue=1))
+    with serve_app(app) as url:
+        for path, body in (("/v1/compress", BODY), ("/v1/compress/batch", {"requests": [BODY, BODY]})):
+            for _ in range(4):
+                with pytest.raises(httpx.ReadTimeout):
+                    httpx.post(f"{url}{path}", json=body, timeout=0.2)
+        deadline = time.monotonic() + 5
+        while "tersely_admitted_requests 0.0" not in httpx.get(f"{url}/metrics").text:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        scorer.go_on.set()
+        assert post(url).status_code == 200
+
+
+def test_no_request_gets_text_of_another() -> None:
+    def ask(number: int) -> None:
+        name = f"secret{number:03d}"
+        body = {"query": f"What is {name}?", "documents": [f"The word is {name}. Other words are here."] * 2}
+        reply = httpx.post(f"{url}/v1/compress", json={**body, "rate": 0.6}, timeout=60)
+        assert reply.text.count("secret") == reply.text.count(name) > 0
+
+    app = build_app(Compressor(FakeScorer()), ServerSettings(queue=100))
+    with serve_app(app) as url, concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(ask, range(32)))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot ask a process to stop")
+def test_a_stopping_server_finishes_what_it_accepted(tmp_path: Path) -> None:
+    secret = tmp_path / "key"
+    secret.write_text(f"{KEY}\n", encoding="utf-8")
+    documents = [f"{MUSEUM} {HARBOUR} Line {i} of a long text about nothing. " * 8 for i in range(8)]
+    head = {"Authorization": f"Bearer {KEY}"}
+    with serve_command("serve", "--key-file", str(secret), "--threads", "1") as server:
+        assert post(server.url).status_code == 401
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            body = {"query": QUESTION, "documents": documents, "rate": 0.1}
+            accepted = [pool.submit(post, server.url, body, headers=head) for _ in range(3)]
+            numbers = f"{server.url}/metrics"
+            while "tersely_admitted_requests 3.0" not in httpx.get(numbers, headers=head).text:
+                time.sleep(0.05)
+            assert not any(reply.done() for reply in accepted)
+            assert server.stop(60) == -signal.SIGTERM
+            assert [reply.result().status_code for reply in accepted] == [200, 200, 200]
+        with pytest.raises(OSError, match="refused"):
+            socket.create_connection(("127.0.0.1", server.port), timeout=5)
+    lines = [json.loads(line) for line in server.log]
+    done = [line for line in lines if line["status"] == 200 and line["path"] == "/v1/compress"]
+    assert len(done) == 3
+    assert all(line["documents"] == 8 and line["tokens_after"] > 0 for line in done)
+    everything = "".join(server.log)
+    assert not any(word in everything for word in ("museum", "Thursdays", KEY))
+
+
+def test_the_log_has_queries_if_asked_for() -> None:
+    env = {**os.environ, "TERSELY_API_KEY": KEY}
+    with serve_command("serve", "--log-text", env=env) as server:
+        reply = post(server.url, headers={"Authorization": f"Bearer {KEY}"})
+        server.stop()
+    (line,) = [json.loads(line) for line in server.log]
+    assert line["queries"] == [QUESTION]
+    assert line["id"] == reply.headers["x-request-id"]
+    assert "Thursdays" not in "".join(server.log)

@@ -1,0 +1,76 @@
+"""Real servers for tests: an ASGI application in a thread, and the `tersely` command in a process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+
+from tersely_http import TimedProtocol, listen
+
+HOST = "127.0.0.1"
+COMMAND = [sys.executable, "-c", "import sys; from tersely.cli import main; sys.exit(main())"]
+
+
+@contextmanager
+def serve_app(app: Any) -> Iterator[str]:
+    """The URL of a server for an ASGI application."""
+    with listen(HOST, 0, "--port") as opened:
+        server = uvicorn.Server(uvicorn.Config(app, http=TimedProtocol, ws="none", log_config=None))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
+        thread.start()
+        while not server.started and thread.is_alive():
+            time.sleep(0.005)
+        try:
+            yield f"http://{HOST}:{opened.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(20)
+            assert not thread.is_alive(), "the server did not stop"
+
+
+class ServerProcess:
+    """A `tersely` server in a process of its own. `log` is what it has written to standard error so far."""
+
+    def __init__(self, *arguments: str, env: dict[str, str] | None = None) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, *arguments, "--port", "0"], stderr=subprocess.PIPE, text=True, env=env
+        )
+        assert self.process.stderr is not None
+        self.log: list[str] = []
+        first = self.process.stderr.readline()
+        assert "http://" in first, first + self.process.stderr.read()
+        self.url = first.split()[-1]
+        self.port = int(self.url.rpartition(":")[2])
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        self.log.extend(self.process.stderr)
+
+    def stop(self, timeout_s: float = 30) -> int:
+        """Ask the server to stop, and wait until it has; its exit code."""
+        self.process.terminate()
+        code = self.process.wait(timeout_s)
+        self._reader.join(5)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+        return code
+
+
+@contextmanager
+def serve_command(*arguments: str, env: dict[str, str] | None = None) -> Iterator[ServerProcess]:
+    """A running `tersely` server."""
+    server = ServerProcess(*arguments, env=env)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.stop()
