@@ -5,7 +5,7 @@ tersely serve --port 8080
 
 from tersely_server import _version as _version
 from tersely_server.app import build_app
-from tersely_server.serve import read_key, serve
+from tersely_server.serve import serve
 from tersely_server.settings import ServerSettings
 
-__all__ = ["ServerSettings", "build_app", "read_key", "serve"]
+__all__ = ["ServerSettings", "build_app", "serve"]

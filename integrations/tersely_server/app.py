@@ -13,12 +13,17 @@ from starlette.exceptions import HTTPException
 import tersely
 from tersely import Compressor, TerselyError
 from tersely.adapters import allowed_threads
+from tersely_http import Guard, Recorder
 from tersely_server.endpoints import Endpoints
 from tersely_server.errors import answer_error
 from tersely_server.gate import Gate
 from tersely_server.metrics import Metrics
-from tersely_server.outer import Guard, Recorder
 from tersely_server.settings import ServerSettings
+
+_OPEN = frozenset({"/", "/health", "/docs", "/openapi.json"})
+"""Paths that need no key: they hold nothing of what clients send."""
+_OPEN_FOLDER = "/static-offline-docs/"
+"""Scripts and styles of the page /docs."""
 
 
 def build_app(compressor: Compressor, settings: ServerSettings | None = None) -> FastAPI:
@@ -43,6 +48,17 @@ def build_app(compressor: Compressor, settings: ServerSettings | None = None) ->
     app.include_router(Endpoints(compressor, settings, gate, metrics).router())
     for kind in (TerselyError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer_error)
-    app.add_middleware(Guard, key=settings.key, local_only=settings.local_only, max_bytes=settings.max_bytes)
-    app.add_middleware(Recorder, metrics=metrics)
+    app.add_middleware(
+        Guard,
+        key=settings.key,
+        key_header="authorization",
+        is_open=_is_open,
+        local_only=settings.local_only,
+        max_bytes=settings.max_bytes,
+    )
+    app.add_middleware(Recorder, id_header="x-request-id", count=metrics.count_request)
     return app
+
+
+def _is_open(path: str) -> bool:
+    return path in _OPEN or path.startswith(_OPEN_FOLDER)

@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from starlette.responses import JSONResponse
 
 from tersely.adapters import parse_json
-from tersely_server.errors import RequestError
+from tersely_http import RequestError
 
 
 class LimitedRoute(APIRoute):

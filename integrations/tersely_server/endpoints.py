@@ -5,22 +5,30 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.security import HTTPBearer
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 import tersely
 from tersely import Compression, CompressionOptions, Compressor, InvalidInputError
 from tersely.adapters import OPTION_FIELDS
 from tersely.summarize import Summarizer
+from tersely_http import RequestError, describe
 from tersely_server import schemas
 from tersely_server.body import JsonAnswer, LimitedRoute, dump
-from tersely_server.errors import RequestError, describe
 from tersely_server.gate import Gate
 from tersely_server.metrics import CONTENT_TYPE, Metrics
 from tersely_server.settings import ServerSettings
+
+PLAYGROUND = Path(__file__).with_name("playground.html")
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Of the playground: it loads nothing from outside, and sends texts nowhere else."""
 
 _FAILURES: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.ErrorReply, "description": text}
@@ -52,6 +60,7 @@ class Endpoints:
         """The paths, and what each of them takes and gives."""
         open_paths = APIRouter()
         open_paths.add_api_route("/health", self.health, response_model=schemas.Health)
+        open_paths.add_api_route("/", self.playground, include_in_schema=False)
         # The key itself is checked before the body is read; this tells clients and the page /docs about it.
         bearer = [Depends(HTTPBearer(auto_error=False))] if self._settings.key is not None else []
         router = APIRouter(dependencies=bearer, route_class=LimitedRoute)
@@ -76,6 +85,9 @@ class Endpoints:
     async def health(self) -> schemas.Health:
         """Whether the server is there, and what it runs."""
         return schemas.Health(status="ok", version=tersely.__version__, model=self._compressor.model)
+
+    async def playground(self) -> Response:
+        return HTMLResponse(PLAYGROUND.read_bytes(), headers={"Content-Security-Policy": _POLICY})
 
     async def metrics(self) -> Response:
         return Response(self._metrics.render(), media_type=CONTENT_TYPE)

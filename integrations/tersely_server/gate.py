@@ -13,7 +13,7 @@ from typing import ParamSpec, TypeVar
 from starlette.requests import Request
 
 from tersely.adapters import run_cancellable
-from tersely_server.errors import CLOSED, RequestError
+from tersely_http import CLOSED, RequestError
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

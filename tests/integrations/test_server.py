@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("fastapi")
-import httpx
+import httpx2
 
 from tersely import Compressor, Document
 from tersely.rerank import RerankEndpoint
@@ -29,9 +29,9 @@ BODY = {"query": QUESTION, "documents": [HARBOUR, {"text": MUSEUM, "title": "Mus
 
 
 @pytest.fixture(scope="module")
-def client(bundled: Compressor) -> Iterator[httpx.Client]:
+def client(bundled: Compressor) -> Iterator[httpx2.Client]:
     """A client of a server with the bundled model."""
-    with serve_app(build_app(bundled)) as url, httpx.Client(base_url=url, timeout=60) as client:
+    with serve_app(build_app(bundled)) as url, httpx2.Client(base_url=url, timeout=60) as client:
         yield client
 
 
@@ -39,7 +39,7 @@ def without_timings(reply: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in reply.items() if key != "timings"}
 
 
-def test_a_compression_is_that_of_the_sdk(client: httpx.Client, bundled: Compressor) -> None:
+def test_a_compression_is_that_of_the_sdk(client: httpx2.Client, bundled: Compressor) -> None:
     reply = client.post("/v1/compress", json={**BODY, "budget": 12})
     expected = bundled.compress(QUESTION, BODY["documents"], budget=12).to_dict()
     assert reply.status_code == 200
@@ -52,11 +52,11 @@ def test_a_compression_is_that_of_the_sdk(client: httpx.Client, bundled: Compres
 def test_every_option_reaches_the_compressor(name: str) -> None:
     compressor = RecordingCompressor()
     with serve_app(build_app(compressor)) as url:
-        assert httpx.post(f"{url}/v1/compress", json={**BODY, name: EXAMPLES[name]}).status_code == 200
+        assert httpx2.post(f"{url}/v1/compress", json={**BODY, name: EXAMPLES[name]}).status_code == 200
     assert compressor.received == [all_arguments(**{name: EXAMPLES[name]})]
 
 
-def test_a_batch_gives_each_result_with_its_place(client: httpx.Client, bundled: Compressor) -> None:
+def test_a_batch_gives_each_result_with_its_place(client: httpx2.Client, bundled: Compressor) -> None:
     requests = [{**BODY, "id": "a"}, {"query": " ", "documents": ["x"]}, {**BODY, "documents": []}]
     reply = client.post("/v1/compress/batch", json={"requests": requests, "rate": 0.5})
     lines = sorted(map(json.loads, reply.text.splitlines()), key=lambda line: line["index"])
@@ -87,7 +87,7 @@ def test_results_of_a_batch_come_as_soon_as_they_are_there() -> None:
     app = build_app(Compressor(scorer), ServerSettings(slots=2))
     with (
         serve_app(app) as url,
-        httpx.stream("POST", f"{url}/v1/compress/batch", json={"requests": requests}, timeout=20) as reply,
+        httpx2.stream("POST", f"{url}/v1/compress/batch", json={"requests": requests}, timeout=20) as reply,
     ):
         lines = reply.iter_lines()
         assert json.loads(next(lines))["index"] == 1
@@ -95,7 +95,7 @@ def test_results_of_a_batch_come_as_soon_as_they_are_there() -> None:
         assert json.loads(next(lines))["index"] == 0
 
 
-def test_messages_are_compressed_as_by_the_sdk(client: httpx.Client, bundled: Compressor) -> None:
+def test_messages_are_compressed_as_by_the_sdk(client: httpx2.Client, bundled: Compressor) -> None:
     call = {"id": "1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
     messages = [
         {"role": "user", "content": QUESTION},
@@ -111,7 +111,7 @@ def test_messages_are_compressed_as_by_the_sdk(client: httpx.Client, bundled: Co
     assert reply["receipt"]["status"] == "compressed"
 
 
-def test_texts_are_ranked_and_pruned(client: httpx.Client) -> None:
+def test_texts_are_ranked_and_pruned(client: httpx2.Client) -> None:
     long = f"{MUSEUM} Bananas are yellow. My uncle sells shoes."
     body = {"query": QUESTION, "texts": [HARBOUR, long], "return_text": True, "truncate": True}
     first, second = client.post("/rerank", json=body).json()
@@ -127,7 +127,7 @@ def test_texts_are_ranked_and_pruned(client: httpx.Client) -> None:
     assert "text" not in raw[0]
 
 
-def test_the_sdk_can_use_the_server_as_a_reranker(client: httpx.Client, bundled: Compressor) -> None:
+def test_the_sdk_can_use_the_server_as_a_reranker(client: httpx2.Client, bundled: Compressor) -> None:
     endpoint = RerankEndpoint(f"{client.base_url}/rerank".replace("//rerank", "/rerank"), style="tei")
     ranked = endpoint.rank(QUESTION, [Document(HARBOUR), Document(MUSEUM)])
     assert ranked == list(bundled.compress(QUESTION, [HARBOUR, MUSEUM]).relevance)
@@ -136,12 +136,12 @@ def test_the_sdk_can_use_the_server_as_a_reranker(client: httpx.Client, bundled:
 def test_no_ranking_is_made_up_if_the_model_fails() -> None:
     app = build_app(Compressor(BrokenScorer(RuntimeError("out of order"))))
     with serve_app(app) as url:
-        reply = httpx.post(f"{url}/rerank", json={"query": QUESTION, "texts": [MUSEUM]})
+        reply = httpx2.post(f"{url}/rerank", json={"query": QUESTION, "texts": [MUSEUM]})
     assert reply.status_code == 503
     assert "out of order" in reply.json()["error"]["message"]
 
 
-def test_a_summary_is_that_of_the_sdk(client: httpx.Client, bundled: Compressor) -> None:
+def test_a_summary_is_that_of_the_sdk(client: httpx2.Client, bundled: Compressor) -> None:
     reply = client.post("/v1/summarize", json={"query": QUESTION, "documents": BOTH, "budget": 9})
     expected = Summarizer(compressor=bundled).summarize(QUESTION, BOTH, budget=9).to_dict()
     assert without_timings(reply.json()) == without_timings(json.loads(json.dumps(expected)))
@@ -150,12 +150,12 @@ def test_a_summary_is_that_of_the_sdk(client: httpx.Client, bundled: Compressor)
 
 def test_health_and_metrics_say_what_was_done(bundled: Compressor) -> None:
     with serve_app(build_app(bundled)) as url:
-        assert httpx.get(f"{url}/health").json()["model"] == bundled.model
-        reply = httpx.post(f"{url}/v1/compress", json={**BODY, "budget": 12}).json()
-        httpx.get(f"{url}/such/a/page")
+        assert httpx2.get(f"{url}/health").json()["model"] == bundled.model
+        reply = httpx2.post(f"{url}/v1/compress", json={**BODY, "budget": 12}).json()
+        httpx2.get(f"{url}/such/a/page")
         numbers = dict(
             line.rsplit(" ", 1)
-            for line in httpx.get(f"{url}/metrics").text.splitlines()
+            for line in httpx2.get(f"{url}/metrics").text.splitlines()
             if not line.startswith("#")
         )
     assert float(numbers["tersely_tokens_in_total"]) == reply["tokens_before"]
@@ -167,7 +167,7 @@ def test_health_and_metrics_say_what_was_done(bundled: Compressor) -> None:
     assert float(numbers["tersely_admitted_requests"]) == 0
 
 
-def test_the_page_of_the_interface_needs_nothing_from_outside(client: httpx.Client) -> None:
+def test_the_page_of_the_interface_needs_nothing_from_outside(client: httpx2.Client) -> None:
     paths = client.get("/openapi.json").json()["paths"]
     assert {"/v1/compress", "/v1/compress/batch", "/v1/messages/compress", "/rerank", "/v1/summarize"} < set(
         paths

@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 
 pytest.importorskip("fastapi")
-import httpx
+import httpx2
 
 from tersely import Compressor, InvalidInputError
 from tersely.cli import main
 from tersely.selector import DocumentScores, ScoredInput
+from tersely_http import check_exposed
 from tersely_server import ServerSettings, build_app
-from tersely_server.serve import check_exposed
 from tests.integrations.town import HARBOUR, MUSEUM, QUESTION
 from tests.sdk.fakes import FakeScorer
 from tests.servers import serve_app, serve_command
@@ -45,11 +45,11 @@ class HeldScorer(FakeScorer):
         return super().score(query, documents)
 
 
-def post(url: str, body: Any = BODY, **options: Any) -> httpx.Response:
-    return httpx.post(f"{url}/v1/compress", json=body, timeout=30, **options)
+def post(url: str, body: Any = BODY, **options: Any) -> httpx2.Response:
+    return httpx2.post(f"{url}/v1/compress", json=body, timeout=30, **options)
 
 
-def error_of(reply: httpx.Response) -> tuple[int, str]:
+def error_of(reply: httpx2.Response) -> tuple[int, str]:
     return reply.status_code, reply.json()["error"]["type"]
 
 
@@ -84,7 +84,7 @@ def test_unusable_values_are_named(url: str, body: Any, words: str) -> None:
     [b"{", b"\xff\xfe", b'{"query": ' + b"9" * 1900, b"[" * 1900, b"{}trailing"],
 )
 def test_bodies_that_are_no_json_are_refused(url: str, raw: bytes) -> None:
-    reply = httpx.post(f"{url}/v1/compress", content=raw, headers={"Content-Type": "application/json"})
+    reply = httpx2.post(f"{url}/v1/compress", content=raw, headers={"Content-Type": "application/json"})
     assert reply.status_code in (400, 422)
     assert reply.json()["error"]["message"]
 
@@ -93,13 +93,13 @@ def test_bodies_that_are_no_json_are_refused(url: str, raw: bytes) -> None:
 def test_numbers_that_json_lacks_are_refused(url: str, number: str) -> None:
     document = f'{{"text": "A.", "metadata": {{"x": {number}}}}}'
     raw = f'{{"query": "q", "documents": [{document}]}}'
-    reply = httpx.post(f"{url}/v1/compress", content=raw, headers={"Content-Type": "application/json"})
+    reply = httpx2.post(f"{url}/v1/compress", content=raw, headers={"Content-Type": "application/json"})
     assert error_of(reply) == (400, "malformed")
 
 
 def test_lone_surrogates_come_back_as_they_came(url: str) -> None:
     raw = '{"query": "q", "documents": [{"text": "The q.", "metadata": {"x": "\\ud800"}}]}'
-    reply = httpx.post(f"{url}/v1/compress", content=raw, headers={"Content-Type": "application/json"})
+    reply = httpx2.post(f"{url}/v1/compress", content=raw, headers={"Content-Type": "application/json"})
     assert reply.status_code == 200
     assert b'"\\ud800"' in reply.content
 
@@ -107,10 +107,10 @@ def test_lone_surrogates_come_back_as_they_came(url: str) -> None:
 def test_too_large_a_body_is_refused_whether_announced_or_not(url: str) -> None:
     body = json.dumps({**BODY, "documents": ["x" * 3000]}).encode()
     headers = {"Content-Type": "application/json"}
-    announced = httpx.post(f"{url}/v1/compress", content=body, headers=headers)
+    announced = httpx2.post(f"{url}/v1/compress", content=body, headers=headers)
     assert error_of(announced) == (413, "too_large")
     parts = (body[i : i + 500] for i in range(0, len(body), 500))
-    in_chunks = httpx.post(f"{url}/v1/compress", content=parts, headers=headers)
+    in_chunks = httpx2.post(f"{url}/v1/compress", content=parts, headers=headers)
     assert error_of(in_chunks) == (413, "too_large")
 
 
@@ -124,13 +124,13 @@ def test_too_many_documents_are_refused_in_every_endpoint(url: str) -> None:
         ("/rerank", {"query": "q", "texts": many}),
         ("/v1/summarize", {"query": "q", "documents": many}),
     ):
-        reply = httpx.post(f"{url}{path}", json=body)
+        reply = httpx2.post(f"{url}{path}", json=body)
         assert error_of(reply) == (413, "too_large"), path
 
 
 def test_other_paths_and_methods_are_refused_in_the_same_form(url: str) -> None:
-    assert error_of(httpx.get(f"{url}/v2/compress")) == (404, "not_found")
-    assert error_of(httpx.get(f"{url}/v1/compress")) == (405, "method_not_allowed")
+    assert error_of(httpx2.get(f"{url}/v2/compress")) == (404, "not_found")
+    assert error_of(httpx2.get(f"{url}/v1/compress")) == (405, "method_not_allowed")
 
 
 def test_web_pages_cannot_reach_a_server_without_a_key_through_a_name_of_theirs(url: str) -> None:
@@ -145,10 +145,10 @@ def test_a_server_with_a_key_asks_for_it() -> None:
     with serve_app(app) as url:
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {KEY}"}):
             assert error_of(post(url, headers=headers)) == (401, "unauthorized")
-            assert httpx.get(f"{url}/metrics", headers=headers).status_code == 401
+            assert httpx2.get(f"{url}/metrics", headers=headers).status_code == 401
         allowed = {"Authorization": f"Bearer {KEY}", "Host": "compress.example.org"}
         assert post(url, headers=allowed).status_code == 200
-        assert httpx.get(f"{url}/health").status_code == 200
+        assert httpx2.get(f"{url}/health").status_code == 200
 
 
 def test_other_machines_need_a_key() -> None:
@@ -180,7 +180,7 @@ def test_a_busy_server_refuses_and_says_when_to_come_again() -> None:
         assert error_of(refused) == (429, "busy")
         assert int(refused.headers["Retry-After"]) >= 1
         batch = {"requests": [BODY]}
-        assert httpx.post(f"{url}/v1/compress/batch", json=batch).status_code == 429
+        assert httpx2.post(f"{url}/v1/compress/batch", json=batch).status_code == 429
         scorer.go_on.set()
         assert [reply.result().status_code for reply in accepted] == [200, 200]
         assert post(url).status_code == 200, "its place is free again"
@@ -204,10 +204,10 @@ def test_a_client_that_goes_away_frees_its_place() -> None:
     with serve_app(app) as url:
         for path, body in (("/v1/compress", BODY), ("/v1/compress/batch", {"requests": [BODY, BODY]})):
             for _ in range(4):
-                with pytest.raises(httpx.ReadTimeout):
-                    httpx.post(f"{url}{path}", json=body, timeout=0.2)
+                with pytest.raises(httpx2.ReadTimeout):
+                    httpx2.post(f"{url}{path}", json=body, timeout=0.2)
         deadline = time.monotonic() + 5
-        while "tersely_admitted_requests 0.0" not in httpx.get(f"{url}/metrics").text:
+        while "tersely_admitted_requests 0.0" not in httpx2.get(f"{url}/metrics").text:
             assert time.monotonic() < deadline
             time.sleep(0.05)
         scorer.go_on.set()
@@ -218,7 +218,7 @@ def test_no_request_gets_text_of_another() -> None:
     def ask(number: int) -> None:
         name = f"secret{number:03d}"
         body = {"query": f"What is {name}?", "documents": [f"The word is {name}. Other words are here."] * 2}
-        reply = httpx.post(f"{url}/v1/compress", json={**body, "rate": 0.6}, timeout=60)
+        reply = httpx2.post(f"{url}/v1/compress", json={**body, "rate": 0.6}, timeout=60)
         assert reply.text.count("secret") == reply.text.count(name) > 0
 
     app = build_app(Compressor(FakeScorer()), ServerSettings(queue=100))
@@ -238,7 +238,7 @@ def test_a_stopping_server_finishes_what_it_accepted(tmp_path: Path) -> None:
             body = {"query": QUESTION, "documents": documents, "rate": 0.1}
             accepted = [pool.submit(post, server.url, body, headers=head) for _ in range(3)]
             numbers = f"{server.url}/metrics"
-            while "tersely_admitted_requests 3.0" not in httpx.get(numbers, headers=head).text:
+            while "tersely_admitted_requests 3.0" not in httpx2.get(numbers, headers=head).text:
                 time.sleep(0.05)
             assert not any(reply.done() for reply in accepted)
             assert server.stop(60) == -signal.SIGTERM

@@ -7,7 +7,7 @@ import logging
 import time
 from typing import Any
 
-logger = logging.getLogger("tersely.server")
+logger = logging.getLogger("tersely.http")
 
 
 class JsonFormatter(logging.Formatter):
