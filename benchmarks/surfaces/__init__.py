@@ -1,0 +1,1 @@
+"""What the server and the proxy cost, and what they save."""
