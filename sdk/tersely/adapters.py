@@ -15,6 +15,7 @@ find_original      a part of a text that was shortened, for a model that opens i
 run_cancellable    work on a thread, which stops soon after its task is cancelled
 parse_json         a value in JSON from others, within limits
 is_loopback        whether an address is this machine's own
+check_address      an address that may be reached now
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from tersely.options import OPTION_FIELDS, CompressionOptions
 from tersely.runtime.cancellation import run_cancellable
 from tersely.runtime.limits import check_key, parse_json
 from tersely.runtime.locks import Lock
-from tersely.runtime.offline import is_loopback
+from tersely.runtime.offline import check_address, client_settings, is_loopback
 from tersely.runtime.workers import allowed_threads
 from tersely.types import CompressedDocument, Compression, Document, Mark
 
@@ -49,6 +50,7 @@ __all__ = [
     "Shortener",
     "ToolLimits",
     "allowed_threads",
+    "check_address",
     "check_compressor",
     "check_count",
     "check_ids",
@@ -56,6 +58,7 @@ __all__ = [
     "check_key",
     "check_text",
     "check_time_limit",
+    "client_settings",
     "decode_utf8",
     "find_original",
     "gather_options",

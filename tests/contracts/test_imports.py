@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("tersely_llamaindex", "integrations"),
         ("tersely_mcp", "integrations"),
         ("tersely_http", "integrations"),
+        ("tersely_proxy", "integrations"),
         ("tersely_server", "integrations"),
         ("training", "."),
         ("benchmarks", "."),

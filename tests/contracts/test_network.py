@@ -24,6 +24,7 @@ CALLS = {"create_connection", "open_connection", "urlopen", "getaddrinfo", "snap
 USERS = {
     "integrations/tersely_http/listening.py",  # listens; connects to nothing
     "integrations/tersely_http/run.py",  # passes the socket on
+    "integrations/tersely_proxy/forwarding.py",  # forwards to the server that the caller names
     "sdk/tersely/chat/openai.py",  # OpenAIChat; hands the package to chat/connection.py
     "sdk/tersely/rerank/endpoint.py",  # RerankEndpoint
     "sdk/tersely/runtime/hub.py",  # load_artifact, for hub names

@@ -103,6 +103,7 @@ def test_the_wheel_holds_the_package_and_the_model_and_nothing_else(wheel: Path)
         "tersely_llamaindex",
         "tersely_http",
         "tersely_mcp",
+        "tersely_proxy",
         "tersely_server",
     }
     required = ["py.typed", "cli/demo/documents.jsonl", "models/tersely-mini/manifest.json"]

@@ -19,7 +19,7 @@ from tests.docs.pages import PAGES, ROOT, blocks, commands, pages_with
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are for a Unix shell")
 
-NOT_RUN = ("tersely agent ", "tersely mcp ", "tersely serve")
+NOT_RUN = ("tersely agent ", "tersely mcp ", "tersely serve", "tersely proxy ")
 """Commands that need a chat model or do not end."""
 
 TERSELY = [(name, command) for name in PAGES for command in commands(name, "tersely")]

@@ -21,6 +21,7 @@ EXTRAS = {
     "tersely_langchain": ("langchain", "langchain"),
     "tersely_llamaindex": ("llama-index-core", "llamaindex"),
     "tersely_mcp": ("mcp", "mcp"),
+    "tersely_proxy": ("httpx2", "server"),
     "tersely_server": ("fastapi", "server"),
 }
 

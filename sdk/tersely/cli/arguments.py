@@ -96,6 +96,7 @@ def parser() -> argparse.ArgumentParser:
     _add_model(mcp)
 
     _add_serve(commands)
+    _add_proxy(commands)
 
     shown = _add(commands, "trace", "show the turns that an agent has written down")
     shown.add_argument("file", metavar="FILE", help="what --trace has written")
@@ -128,13 +129,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_serve(commands: Any) -> None:
     serve = _add(commands, "serve", "serve compression, reranking and summaries over HTTP")
-    host = "address to listen on; others than this machine's own need a key (default: 127.0.0.1)"
-    serve.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=host)
-    serve.add_argument(
-        "--port", type=int, default=8080, metavar="PORT", help="default: 8080; 0 for a free one"
-    )
-    key = "file with the key that clients must send (default: $TERSELY_API_KEY, if set)"
-    serve.add_argument("--key-file", metavar="FILE", help=key)
+    _add_address(serve, 8080)
     queue = "requests that may wait; further ones are refused with 429 (default: 32)"
     serve.add_argument("--queue", type=int, metavar="N", help=queue)
     limit = "most seconds from a request to its result (default: 60)"
@@ -144,6 +139,41 @@ def _add_serve(commands: Any) -> None:
     serve.add_argument("--log-text", action="store_true", help="write queries to the log")
     serve.add_argument("--tokenizer", metavar="SPEC", help=_TOKENIZER)
     _add_model(serve)
+
+
+def _add_proxy(commands: Any) -> None:
+    proxy = _add(commands, "proxy", "shorten tool results and context on their way to a chat server")
+    upstream = "the chat server behind the proxy, such as https://api.openai.com"
+    proxy.add_argument("--upstream", required=True, metavar="URL", help=upstream)
+    _add_address(proxy, 8787)
+    over = "most tokens of a result; keep: only the tools that --tool names (default: 1000)"
+    proxy.add_argument("--over", type=_tokens, default=1000, metavar="N", help=over)
+    tool = "most tokens of this tool's results, or keep; also context=N; repeat it for more"
+    proxy.add_argument("--tool", type=_tool_limit, action="append", default=[], metavar="NAME=N", help=tool)
+    limit = "most seconds that a request waits for the compression (default: 10)"
+    proxy.add_argument("--timeout", type=float, dest="timeout_s", metavar="S", help=limit)
+    proxy.add_argument("--tokenizer", metavar="SPEC", help=_TOKENIZER)
+    _add_model(proxy)
+
+
+def _add_address(command: argparse.ArgumentParser, port: int) -> None:
+    host = "address to listen on; others than this machine's own need a key (default: 127.0.0.1)"
+    command.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=host)
+    free = f"default: {port}; 0: a free one"
+    command.add_argument("--port", type=int, default=port, metavar="PORT", help=free)
+    key = "file with the key that clients must send (default: $TERSELY_API_KEY, if set)"
+    command.add_argument("--key-file", metavar="FILE", help=key)
+
+
+def _tokens(text: str) -> int | None:
+    return None if text == "keep" else int(text)
+
+
+def _tool_limit(text: str) -> tuple[str, int | None]:
+    name, _, limit = text.rpartition("=")
+    if not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=N or NAME=keep")
+    return name, _tokens(limit)
 
 
 def compression_options(args: argparse.Namespace) -> CompressionOptions:

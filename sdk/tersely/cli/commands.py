@@ -140,7 +140,7 @@ def _mcp(args: argparse.Namespace) -> int:
 def _serve(args: argparse.Namespace) -> int:
     server = importlib.import_module("tersely_server")
     given = {name: getattr(args, name) for name in ("queue", "timeout_s", "max_bytes", "max_documents")}
-    key = server.read_key(args.key_file)
+    key = importlib.import_module("tersely_http").read_key(args.key_file)
     settings = server.ServerSettings(
         key=key,
         local_only=key is None,
@@ -149,6 +149,23 @@ def _serve(args: argparse.Namespace) -> int:
         **{name: value for name, value in given.items() if value is not None},
     )
     server.serve(_compressor(args), host=args.host, port=args.port, settings=settings)
+    return OK
+
+
+def _proxy(args: argparse.Namespace) -> int:
+    from tersely.adapters import ToolLimits
+
+    proxy = importlib.import_module("tersely_proxy")
+    key = importlib.import_module("tersely_http").read_key(args.key_file)
+    settings = proxy.ProxySettings(
+        upstream=args.upstream,
+        limits=ToolLimits(args.over, dict(args.tool)),
+        key=key,
+        local_only=key is None,
+        slots=args.threads,
+        **({} if args.timeout_s is None else {"timeout_s": args.timeout_s}),
+    )
+    proxy.serve(_compressor(args), host=args.host, port=args.port, settings=settings)
     return OK
 
 
@@ -188,6 +205,7 @@ _COMMANDS = {
     "agent": _agent,
     "mcp": _mcp,
     "serve": _serve,
+    "proxy": _proxy,
     "trace": _trace,
     "calibrate": _calibrate,
     "inspect": _inspect,

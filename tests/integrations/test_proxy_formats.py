@@ -1,0 +1,187 @@
+"""Which texts of a request are shortened, and that nothing else changes."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+pytest.importorskip("httpx2")
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tersely import Compressor
+from tersely.adapters import ToolLimits
+from tersely_proxy.formats import Block, read_chat, read_messages, read_responses
+from tersely_proxy.json_strings import replace_strings
+from tersely_proxy.rewriting import CompressionFailedError, Rewriter
+from tests.integrations.coast import ANSWER, QUESTION, make_page
+from tests.sdk.fakes import BrokenScorer, FakeScorer
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+def strings_of(value: Any, place: tuple[str | int, ...] = ()) -> dict[tuple[str | int, ...], str]:
+    if isinstance(value, str):
+        return {place: value}
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return {key: text for k, v in pairs for key, text in strings_of(v, (*place, k)).items()}
+
+
+@given(value=VALUES, data=st.data(), ascii_only=st.booleans(), indent=st.sampled_from([None, 1]))
+def test_only_the_named_strings_change(
+    value: Any, data: st.DataObject, ascii_only: bool, indent: Any
+) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    strings = strings_of(value)
+    chosen = data.draw(st.sets(st.sampled_from(sorted(strings, key=repr)))) if strings else set()
+    new = {place: data.draw(st.text()) for place in chosen}
+    changed = replace_strings(text, new)
+    assert strings_of(json.loads(changed)) == {**strings, **new}
+    assert replace_strings(text, {}) == text
+    assert replace_strings(changed, {place: strings[place] for place in chosen}) == replace_strings(
+        text, {place: strings[place] for place in chosen}
+    ), "all other bytes are the same"
+
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": '{"page": 1}'}}
+CHAT = {
+    "messages": [
+        {"role": "system", "content": "<context>not of the user</context>"},
+        {"role": "user", "content": [{"type": "text", "text": QUESTION}, {"type": "image_url"}]},
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "c1", "content": "A result."},
+        {"role": "user", "content": "<context>\nA page.\n</context>\nAnd now?"},
+    ]
+}
+RESPONSES = {
+    "input": [
+        {"role": "user", "content": [{"type": "input_text", "text": QUESTION}]},
+        {"type": "function_call", "call_id": "c1", "name": "read", "arguments": '{"page": 1}'},
+        {"type": "reasoning", "encrypted_content": "x"},
+        {"type": "function_call_output", "call_id": "c1", "output": "A result."},
+        {"type": "message", "role": "user", "content": "<context>\nA page.\n</context>\nAnd now?"},
+    ]
+}
+MESSAGES = {
+    "messages": [
+        {"role": "user", "content": QUESTION},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "c1", "name": "read", "input": {"page": 1}}],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "A result."}]},
+        {"role": "user", "content": "<context>\nA page.\n</context>\nAnd now?"},
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("read", "body", "places"),
+    [
+        (read_chat, CHAT, [("messages", 3, "content"), ("messages", 4, "content")]),
+        (read_responses, RESPONSES, [("input", 3, "output"), ("input", 4, "content")]),
+        (read_messages, MESSAGES, [("messages", 2, "content", 0, "content"), ("messages", 3, "content")]),
+    ],
+)
+def test_results_and_contexts_are_found_with_what_they_are_needed_for(
+    read: Any, body: Any, places: Any
+) -> None:
+    result, context = read(body)
+    assert result == Block(places[0], "A result.", 0, "read", f'{{"page": 1}} {QUESTION}')
+    assert context == Block(places[1], "A page.", len("<context>\n"), "context", "And now?")
+
+
+def test_documents_without_citations_are_context() -> None:
+    source = {"type": "text", "media_type": "text/plain", "data": "A page."}
+    content = [
+        {"type": "document", "source": source},
+        {"type": "document", "source": source, "citations": {"enabled": True}},
+        {"type": "search_result", "content": [{"type": "text", "text": "A hit."}]},
+        {"type": "tool_result", "tool_use_id": "c1", "content": "It failed.", "is_error": True},
+        {"type": "text", "text": QUESTION},
+    ]
+    blocks = list(read_messages({"messages": [{"role": "user", "content": content}]}))
+    assert [(block.text, block.tool, block.query) for block in blocks] == [
+        ("A page.", "context", QUESTION),
+        ("A hit.", "context", QUESTION),
+    ]
+
+
+def test_a_plain_input_may_hold_context() -> None:
+    text = "<document index='1'>One.</document> <document>Two.</document> Which?"
+    blocks = list(read_responses({"input": text}))
+    assert [block.text for block in blocks] == ["One.", "Two."]
+    assert all(text[block.start :].startswith(block.text) and block.query == "Which?" for block in blocks)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [[], {}, {"messages": None}, {"messages": [1, None, {"role": "tool"}]}, {"input": [{"type": 3}]},
+     {"messages": [{"role": "user", "content": "<context>open"}, {"role": "tool", "content": [7, {}]}]}],
+)  # fmt: skip
+def test_bodies_of_other_shapes_have_nothing_to_shorten(body: Any) -> None:
+    if isinstance(body, dict):
+        assert [list(read(body)) for read in (read_chat, read_messages, read_responses)] == [[], [], []]
+
+
+def agent_turn(turns: int) -> bytes:
+    """The request of an agent after so many tool results, each with a page that answers the question."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": QUESTION}]
+    for number in range(turns):
+        call = {**CALL, "id": f"c{number}"}
+        messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
+        page = make_page(f"room {number}", ANSWER)
+        messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": page})
+    return json.dumps({"model": "m", "messages": messages, "temperature": 1.0}, indent=2).encode()
+
+
+def common_prefix(first: bytes, second: bytes) -> int:
+    return next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), len(first))
+
+
+def test_later_turns_begin_with_the_same_bytes() -> None:
+    rewriter = Rewriter(Compressor(FakeScorer()), ToolLimits(80))
+    forgetful = [Rewriter(Compressor(FakeScorer()), ToolLimits(80)) for _ in range(6)]
+    sent = [rewriter.rewrite(agent_turn(turn), read_chat) for turn in range(1, 7)]
+    for before, after in pairwise(sent):
+        end = before.body.rindex(b"}")  # of the last message
+        assert common_prefix(before.body, after.body) >= before.body.rindex(b"}", 0, end)
+        assert len(after.changes) == len(before.changes) + 1
+    assert [own.rewrite(agent_turn(turn), read_chat).body for turn, own in enumerate(forgetful, 1)] == [
+        rewritten.body for rewritten in sent
+    ], "also if the proxy was started again in between"
+    assert ANSWER in sent[-1].body.decode()
+    assert sent[-1].tokens_after < sent[-1].tokens_before / 4
+
+
+def test_limits_are_those_of_each_tool() -> None:
+    body = agent_turn(1)
+    for limits, is_changed in (
+        (ToolLimits(80), True),
+        (ToolLimits(80, {"read": None}), False),
+        (ToolLimits(None), False),
+        (ToolLimits(None, {"read": 80}), True),
+        (ToolLimits(100_000), False),
+    ):
+        rewritten = Rewriter(Compressor(FakeScorer()), limits).rewrite(body, read_chat)
+        assert bool(rewritten.changes) == is_changed
+        assert is_changed or rewritten.body is body
+
+
+def test_what_was_sent_whole_stays_whole() -> None:
+    rewriter = Rewriter(Compressor(FakeScorer()), ToolLimits(80))
+    assert rewriter.leave(agent_turn(2), read_chat).body == agent_turn(2)
+    later = rewriter.rewrite(agent_turn(3), read_chat)
+    assert [change.place for change in later.changes] == [("messages", 6, "content")]
+
+
+def test_a_text_that_the_model_fails_on_is_not_shortened_by_other_means() -> None:
+    rewriter = Rewriter(Compressor(BrokenScorer(RuntimeError("out of order"))), ToolLimits(80))
+    with pytest.raises(CompressionFailedError, match="out of order"):
+        rewriter.rewrite(agent_turn(1), read_chat)
