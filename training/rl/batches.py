@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
+from training.rl.critic import Critic
 from training.rl.targets import Target
 from training.rl.tiny import TinyPolicy
 
@@ -31,18 +32,32 @@ class Batch:
     old_logprobs: Tensor
     advantages: Tensor
     weights: Tensor
+    old_values: Tensor | None
+    returns: Tensor | None
 
     def logprobs(self, policy: TinyPolicy) -> Tensor:
         """(written,) log-probabilities of the tokens under `policy`."""
+        logits, written = self._read(policy), self.tokens[self.rows, self.columns]
+        return -functional.cross_entropy(logits, written, reduction="none")
+
+    def entropy(self, policy: TinyPolicy) -> Tensor:
+        """(written,) entropy of the choice of each token, in nats."""
+        distribution = self._read(policy).log_softmax(-1)
+        return -(distribution.exp() * distribution).sum(-1)
+
+    def values(self, critic: Critic) -> Tensor:
+        """(written,) what `critic` says before each token."""
+        return critic(self.tokens)[self.rows, self.columns - 1]
+
+    def _read(self, policy: TinyPolicy) -> Tensor:
         states = policy.states(self.tokens)[self.rows, self.columns - 1]
-        logits = functional.linear(states, policy.tokens.weight)
-        return -functional.cross_entropy(logits, self.tokens[self.rows, self.columns], reduction="none")
+        return functional.linear(states, policy.tokens.weight)
 
 
 def make_batches(targets: Sequence[Target]) -> Iterator[Batch]:
     """Batches of targets of like length, that hold each target once. Targets whose advantages are all zero
-    are left out: they move nothing."""
-    moving = [target for target in targets if any(target.advantages)]
+    are left out, where no critic learns from them: they move nothing."""
+    moving = [target for target in targets if any(target.advantages) or target.returns]
     rows: list[Target] = []
     for target in sorted(moving, key=lambda target: len(target.segment.tokens)):
         if rows and (len(rows) + 1) * len(target.segment.tokens) > MAX_TOKENS:
@@ -62,6 +77,9 @@ def _pad(targets: Sequence[Target]) -> Batch:
         padded = pad_sequence([torch.tensor(row, dtype=torch.float32) for row in values], batch_first=True)
         return padded[rows, columns]
 
+    values = [t.values for t in targets if t.values]
+    returns = [t.returns for t in targets if t.returns]
+
     return Batch(
         tokens,
         rows,
@@ -69,4 +87,6 @@ def _pad(targets: Sequence[Target]) -> Batch:
         gather([t.segment.logprobs for t in targets]),
         gather([t.advantages for t in targets]),
         gather([t.weights for t in targets]),
+        gather(values) if values else None,
+        gather(returns) if returns else None,
     )

@@ -17,9 +17,11 @@ from typing import Any
 
 import torch
 
-from training.checkpoint import remove_checkpoint, resume, save_checkpoint, save_whole
+from training.checkpoint import Part, remove_checkpoint, resume, save_checkpoint, save_whole
+from training.rl.algorithms.ppo import value_loss
 from training.rl.batches import Batch, make_batches
 from training.rl.cold_start import imitate
+from training.rl.critic import Critic, read_logprobs, read_values
 from training.rl.episode import Environment, Task
 from training.rl.losses import surrogate_loss
 from training.rl.rollout import run_episodes
@@ -92,10 +94,21 @@ def _update(
     plan = settings.updates
     make_targets = settings.make_algorithm()
     optimizer = torch.optim.AdamW(policy.parameters(), lr=plan.learning_rate, weight_decay=0.0)
-    reference = copy.deepcopy(policy).requires_grad_(False) if plan.beta else None
+    critic = Critic(policy) if settings.has_critic else None
+    reference = copy.deepcopy(policy).requires_grad_(False) if plan.beta or critic else None
     draw = random.Random(f"tasks {settings.seed}")
     sampling = torch.Generator().manual_seed(settings.seed)
-    parts = {"policy": policy, "optimizer": optimizer, "tasks": draw, "sampling": sampling}
+    parts: dict[str, Part] = {
+        "policy": policy,
+        "optimizer": optimizer,
+        "tasks": draw,
+        "sampling": sampling,
+    }
+    if critic:
+        critic_optimizer = torch.optim.AdamW(
+            critic.parameters(), lr=plan.critic_learning_rate, weight_decay=0.0
+        )
+        parts |= {"critic": critic, "critic_optimizer": critic_optimizer}
     done = (resume(run, parts) or {"updates": 0})["updates"]
     for update in show_progress(
         "updates", range(done, plan.count), total=plan.count, done=done, visible=visible
@@ -106,8 +119,16 @@ def _update(
             save_checkpoint(run, parts, {"updates": update})
         tasks = [environment.sample(draw, draw.random()) for _ in range(plan.tasks)]
         trajectories = roll_out(policy, environment, tasks * plan.group, sampling, version=update)
-        learn(policy, make_targets(trajectories), optimizer, plan, reference)
-        run.record(kind="update", update=update + 1, **describe(trajectories))
+        figures = describe(trajectories)
+        if critic and reference:
+            targets = make_targets(
+                trajectories, read_values(critic, trajectories), read_logprobs(reference, trajectories)
+            )
+            figures["value_loss"] = teach(critic, targets, critic_optimizer, plan)
+        else:
+            targets = make_targets(trajectories)
+        learn(policy, targets, optimizer, plan, reference)
+        run.record(kind="update", update=update + 1, **figures)
     _evaluate(settings, environment, policy, run, plan.count)
 
 
@@ -146,16 +167,41 @@ def learn(
         optimizer.zero_grad()
 
 
+def teach(
+    critic: Critic, targets: Sequence[Target], optimizer: torch.optim.Optimizer, plan: Updates
+) -> float:
+    """`plan.epochs` steps of the critic on all targets; the loss of the last one."""
+    loss = 0.0
+    batches = list(make_batches(targets))
+    for _ in range(plan.epochs):
+        loss = 0.0
+        for batch in batches:
+            assert batch.old_values is not None
+            assert batch.returns is not None
+            part = value_loss(
+                batch.values(critic), batch.old_values, batch.returns, batch.weights, plan.value_clip
+            )
+            part.backward()
+            loss += part.item()
+        torch.nn.utils.clip_grad_norm_(critic.parameters(), plan.max_norm)
+        optimizer.step()
+        optimizer.zero_grad()
+    return loss
+
+
 def _loss(policy: TinyPolicy, batch: Batch, plan: Updates, reference: TinyPolicy | None) -> torch.Tensor:
-    return surrogate_loss(
+    loss = surrogate_loss(
         batch.logprobs(policy),
         batch.old_logprobs,
         batch.advantages,
         batch.weights,
         clip=plan.clip,
-        reference=batch.logprobs(reference) if reference else None,
+        reference=batch.logprobs(reference) if reference and plan.beta else None,
         beta=plan.beta,
     )
+    if plan.entropy:
+        loss = loss - plan.entropy * (batch.weights * batch.entropy(policy)).sum()
+    return loss
 
 
 def _evaluate(

@@ -20,21 +20,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from training.rl.algorithms import grpo, hrr, supo
+from training.rl.algorithms import grpo, hrr, ppo, supo
 from training.rl.environments.gather import Gather
 from training.rl.environments.registers import Registers
 from training.rl.episode import Environment
 from training.rl.targets import Target
 from training.rl.tiny import TinyConfig
-from training.rl.trajectory import Trajectory
 
 T = TypeVar("T")
-Algorithm = Callable[[Sequence[Trajectory]], list[Target]]
+Algorithm = Callable[..., list[Target]]
+"""Of trajectories; PPO's also of what its critic and its reference say (`critic`)."""
 
 ENVIRONMENTS: Mapping[str, Callable[..., Any]] = {"gather": Gather, "registers": Registers}
 ALGORITHMS: Mapping[str, Callable[..., list[Target]]] = {
     "grpo": grpo.make_targets,
     "hrr": hrr.make_targets,
+    "ppo": ppo.make_targets,
     "supo": supo.make_targets,
 }
 
@@ -63,7 +64,13 @@ class Updates:
     clip: float = 0.2
     """Of the ratio of probabilities (PPO's epsilon)."""
     beta: float = 0.0
-    """Of the KL to the policy of the cold start."""
+    """Of the KL to the policy of the cold start, in the loss."""
+    entropy: float = 0.0
+    """Of the entropy of the policy's choices, which is added to the gain."""
+    critic_learning_rate: float = 1e-3
+    """PPO's critic starts from the policy of the cold start."""
+    value_clip: float = 0.5
+    """How far the critic's value of a token may move in one update, and still be moved on."""
     max_norm: float = 1.0
     """Of the gradient."""
     evaluate_every: int = 10
@@ -86,6 +93,10 @@ class Settings:
 
     def make_algorithm(self) -> Algorithm:
         return _make("algorithm", self.algorithm, ALGORITHMS)
+
+    @property
+    def has_critic(self) -> bool:
+        return self.algorithm["name"] == "ppo"
 
     def with_seed(self, seed: int) -> Settings:
         return replace(self, seed=seed)

@@ -6,7 +6,7 @@ weighted sum whatever the batches.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -15,11 +15,15 @@ from training.rl.trajectory import Segment, Trajectory
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One segment. `advantages` and `weights` have the length of its tokens, and are 0.0 outside the mask."""
+    """One segment. The numbers have the length of its tokens, and are 0.0 outside the mask."""
 
     segment: Segment
     advantages: tuple[float, ...]
     weights: tuple[float, ...]
+    values: tuple[float, ...] | None = None
+    """What the critic said when the segment was written; None without a critic."""
+    returns: tuple[float, ...] | None = None
+    """What the critic is to say."""
 
 
 def spread_over_turns(segment: Segment, values: Iterable[float]) -> tuple[float, ...]:
@@ -28,6 +32,11 @@ def spread_over_turns(segment: Segment, values: Iterable[float]) -> tuple[float,
     for turn, value in zip(segment.turns, values, strict=True):
         spread[turn.start : turn.end] = [value] * (turn.end - turn.start)
     return tuple(spread)
+
+
+def spread_over_written(segment: Segment, values: Iterator[float]) -> tuple[float, ...]:
+    """The next of `values` for each token that the policy wrote; 0.0 for the other tokens."""
+    return tuple(next(values) if own else 0.0 for own in segment.mask)
 
 
 def count_written(trajectory: Trajectory) -> int:

@@ -2,5 +2,6 @@
 
 grpo.py    the group-relative advantage, one for the whole rollout
 hrr.py     ZipRL: the advantage of each turn, reshaped by the quality of its summary
+ppo.py     RECON: an advantage for each token, from a critic
 supo.py    SUPO: one advantage for all sub-trajectories, and the overlong mask
 """
