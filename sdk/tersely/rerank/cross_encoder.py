@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from tersely.errors import ArtifactError
+from tersely.inputs import check_count
 from tersely.rerank.protocol import format_passage
 from tersely.runtime.cancellation import current_cancellation, current_time_limit
+from tersely.runtime.paths import check_path
 from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import Workers, allowed_threads
 from tersely.selector.layout import batches
@@ -37,10 +39,13 @@ class CrossEncoder:
 
     Raises:
         ArtifactError: the folder lacks a part, or a part is unusable.
+        InvalidInputError: an argument cannot be used.
     """
 
     def __init__(self, folder: str | Path, *, max_length: int = 512, threads: int | None = None) -> None:
-        self.path = Path(folder)
+        self.path = check_path(folder, "The folder")
+        max_length = check_count(max_length, "max_length", "tokens")
+        count = allowed_threads(threads)
         graph = next((self.path / name for name in GRAPHS if (self.path / name).is_file()), None)
         if graph is None:
             raise ArtifactError(f"{self.path} has none of {list(GRAPHS)}. Name the folder of an ONNX model.")
@@ -53,7 +58,7 @@ class CrossEncoder:
         except Exception as error:  # tokenizers raises bare Exception
             raise ArtifactError(f"{self.path} has no usable tokenizer.json ({error}).") from error
         self._session = EncoderSession(graph, 1)
-        self._workers = Workers(allowed_threads(threads))
+        self._workers = Workers(count)
         unknown = set(self._session.inputs) - {"input_ids", "attention_mask", "token_type_ids"}
         if unknown:
             raise ArtifactError(

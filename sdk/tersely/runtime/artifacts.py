@@ -19,8 +19,9 @@ from io import BufferedReader
 from pathlib import Path, PureWindowsPath
 from typing import Any, cast
 
-from tersely.errors import ArtifactError, TerselyError
+from tersely.errors import ArtifactError, InvalidInputError, TerselyError
 from tersely.runtime.hub import download_model
+from tersely.runtime.paths import check_path
 
 MANIFEST = "manifest.json"
 MANIFEST_FORMAT = 1
@@ -106,6 +107,7 @@ def load_artifact(
         ArtifactError: the folder is missing or damaged, or the model is of another kind.
         OfflineError: a hub name was given while `TERSELY_OFFLINE=1`.
         MissingDependencyError: a hub name was given and huggingface_hub is not installed.
+        InvalidInputError: the name is neither text nor a path.
     """
     folder = _find_folder(name_or_path)
     manifest = _read_json(folder / MANIFEST)
@@ -148,10 +150,12 @@ def _find_folder(name_or_path: str | Path | None) -> Path:
     if name_or_path is None:
         return _find_bundled()
     try:
-        folder = Path(name_or_path).expanduser()
+        folder = check_path(name_or_path, "The model").expanduser()
         if folder.is_dir():
             return folder
         is_file = folder.exists()
+    except InvalidInputError:
+        raise
     except (OSError, ValueError, RuntimeError) as error:  # too long, NUL bytes, no home folder
         raise ArtifactError(f"{str(name_or_path)!r} is not the path of a folder ({error}).") from error
     if is_file:

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tersely.errors import TerselyError
+from tersely.runtime.paths import check_path
 
 BUSY_S = 10.0
 """Seconds to wait while another connection writes."""
@@ -52,7 +53,7 @@ class Database:
         remedy: Callable[[sqlite3.Error], str],
     ) -> None:
         self.path = path
-        self._file = Path(path).absolute()
+        self._file = check_path(path, "The file").absolute()
         self._error, self._remedy = error, remedy
         self._lock = threading.RLock()
         _create_private(path)

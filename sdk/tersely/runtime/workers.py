@@ -6,8 +6,11 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from tersely.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -56,8 +59,15 @@ class Workers:
 
 
 def allowed_threads(most: int | None) -> int:
-    """The number of threads to use: `most`, but at most one per usable core; None for all cores."""
-    return min(usable_cores(), most) if most else usable_cores()
+    """The number of threads to use: `most`, but at most one per usable core; None for all cores.
+
+    Raises InvalidInputError unless `most` is a whole number above 0.
+    """
+    if most is None:
+        return usable_cores()
+    if isinstance(most, bool) or not isinstance(cast("object", most), Integral) or most < 1:
+        raise InvalidInputError(f"threads is {most!r}. Pass a whole number of threads, 1 or more.")
+    return min(usable_cores(), int(most))
 
 
 def usable_cores() -> int:
