@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 from tersely import Document, InvalidInputError
@@ -53,6 +53,14 @@ class File:
         ):
             return file.read(most)
 
+    def read_document(self, most: int = MAX_BYTES) -> tuple[Document, int]:
+        """The first `most` bytes as a document, and their number. Raises InvalidInputError."""
+        try:
+            content = self.read(most)  # the file may have grown since it was found
+        except OSError as error:
+            raise InvalidInputError(f"{self.title}: cannot be read ({error.strerror}).") from error
+        return Document(decode_utf8(content, self.title), title=self.title), len(content)
+
 
 @dataclass(frozen=True, slots=True)
 class FilesRead:
@@ -69,6 +77,9 @@ class Folder:
     def __init__(self, given: str | Path) -> None:
         self.path = Path(given).resolve()
         self.name = self.path.name
+        """Its path's last part; more of it where another folder has the same."""
+        self.outer = self
+        """The outermost allowed folder that holds this one; itself where none does."""
         self._given = Path(os.path.abspath(given))
         self._named = tuple(part for part in Path(os.path.normpath(given)).parts if part not in ("..", "/"))
         self._handle = Handle.open(self.path)
@@ -86,18 +97,24 @@ class Folder:
             handle = inner
         return handle
 
-    def parts(self, name: str) -> list[Parts]:
-        """What a path may mean here: below the folder, or with the folder's own name in front. Raises
-        LinkError for a path that leads out."""
+    def file(self, parts: Parts) -> File:
+        """A file below this folder; the same one for every allowed folder that holds it."""
+        return File(self.outer, (*self.path.relative_to(self.outer.path).parts, *parts))
+
+    def parts(self, name: str, *, has_name: bool) -> list[Parts]:
+        """What a path may mean here: if `has_name`, with the folder's name in front or absolute, else below
+        the folder. Raises LinkError for a path that leads out."""
         path = Path(name)
         if path.is_absolute():
             roots = [root for root in (self.path, self._given) if path.is_relative_to(root)]
             if not roots or ".." in path.parts:
                 raise LinkError
-            return [path.relative_to(roots[0]).parts]
+            return [path.relative_to(roots[0]).parts] if has_name else []
         own = _without_dots(path.parts)
-        prefixes = (prefix for prefix in (self._named, (self.name,)) if prefix == own[: len(prefix)])
-        return list(dict.fromkeys([own, *(own[len(prefix) :] for prefix in prefixes)]))
+        if not has_name:
+            return [own]
+        names = dict.fromkeys((self._named, Path(self.name).parts, (self.path.name,)))
+        return [own[len(prefix) :] for prefix in names if prefix and prefix == own[: len(prefix)]]
 
     def find(self, parts: Parts, skipped: list[tuple[str, str]]) -> Iterator[File]:
         """The files that match a pattern, sorted; folders that cannot be read go to `skipped`. Raises
@@ -126,7 +143,7 @@ class Folder:
             inner, below = folders if len(at) < MAX_DEPTH else [], pattern
         else:
             if not rest:
-                yield from (File(self, (*at, file)) for file in files if fnmatchcase(file, first))
+                yield from (self.file((*at, file)) for file in files if fnmatchcase(file, first))
                 return
             inner, below = [folder for folder in folders if fnmatchcase(folder, first)], rest
         for folder in inner:
@@ -141,7 +158,7 @@ class Folder:
 
 
 class Folders:
-    """The folders whose files may be read.
+    """The folders whose files may be read. One may lie in another; its files are then files of that one.
 
     Raises:
         InvalidInputError: a folder does not exist.
@@ -152,27 +169,42 @@ class Folders:
             if not str(folder).strip() or not Path(folder).is_dir():
                 raise InvalidInputError(f"There is no folder {str(folder)!r}. Name one that exists.")
         try:
-            self._folders = [Folder(folder) for folder in folders]
+            opened = [Folder(folder) for folder in folders]
         except OSError as error:
             raise InvalidInputError(
                 f"A folder cannot be opened ({error}). Name one that may be read."
             ) from error
+        for folder in opened:
+            holders = (other for other in opened if folder.path.is_relative_to(other.path))
+            folder.outer = min(holders, key=lambda other: len(other.path.parts))
+        self._outermost = [folder for folder in opened if folder.outer is folder]
+        _name_apart(self._outermost)
+        self._folders = [*self._outermost, *(folder for folder in opened if folder.outer is not folder)]
 
     @property
     def names(self) -> list[str]:
-        """The names of the folders."""
-        return [folder.name for folder in self._folders]
+        """The names of the folders that lie in no other one."""
+        return [folder.name for folder in self._outermost]
 
     def list(self, most: int = MAX_FILES) -> list[File]:
-        """The first `most` files, without those whose path has a part that begins with a dot."""
-        files = (file for folder in self._folders for file in folder.find(("**", "*"), []))
-        return list(islice((f for f in files if not any(p.startswith(".") for p in f.parts)), most))
+        """The first `most` files, each once, without those whose path in the allowed folder has a part that
+        begins with a dot."""
+        files: dict[File, None] = {}
+        for folder in self._folders:
+            above = len(folder.path.relative_to(folder.outer.path).parts)
+            for file in folder.find(("**", "*"), []):
+                if len(files) == most:
+                    break
+                if not any(part.startswith(".") for part in file.parts[above:]):
+                    files[file] = None
+        return list(files)
 
     def read(self, names: Sequence[str]) -> FilesRead:
         """The text files with these names, each once. A document's title is its path in its folder.
 
-        A name is a path, or a pattern such as "docs/**/*.md", in a folder or with the folder's name in front.
-        No link is followed. What a pattern matches and cannot be read is skipped, and so are links.
+        A name is a path, or a pattern such as "docs/**/*.md", with the folder's name in front or in a folder.
+        The former goes before the latter, so that the name of a listed file always leads to it. No link is
+        followed. What a pattern matches and cannot be read is skipped, and so are links.
 
         Raises:
             InvalidInputError: a path leads out of the folders, or through a link; no file has a name; a file
@@ -193,14 +225,13 @@ class Folders:
         bytes_left = MAX_BYTES
         for file, named in is_named.items():
             try:
-                content = _read_bytes(file, bytes_left + 1)
-                document = Document(decode_utf8(content, file.title), title=file.title)
+                document, size = file.read_document(bytes_left + 1)
             except InvalidInputError as error:
                 if named:
                     raise
                 read.skipped.append((file.title, str(error)))
                 continue
-            bytes_left -= len(content)
+            bytes_left -= size
             if bytes_left < 0:
                 raise InvalidInputError(f"The files have more than {MAX_BYTES} bytes. Name fewer.")
             read.documents.append(document)
@@ -211,10 +242,10 @@ class Folders:
     def _find_files(self, name: str, skipped: list[tuple[str, str]]) -> tuple[list[File], bool]:
         """The files that a path or a pattern stands for, and whether it is a path."""
         leads_out = False
-        for folder in self._folders:
+        for has_name, folder in product((True, False), self._folders):
             try:
-                for parts in folder.parts(name):
-                    if _is_file(file := File(folder, parts)):
+                for parts in folder.parts(name, has_name=has_name):
+                    if _is_file(file := folder.file(parts)):
                         return [file], True
                     if not _can_match(parts) or ".." in Path(name).parts:
                         continue
@@ -277,9 +308,11 @@ def _is_pattern(part: str) -> bool:
     return any(sign in part for sign in "*?[")
 
 
-def _read_bytes(file: File, most: int) -> bytes:
-    """The first `most` bytes: the file may have grown since it was found."""
-    try:
-        return file.read(most)
-    except OSError as error:
-        raise InvalidInputError(f"{file.title}: cannot be read ({error.strerror}).") from error
+def _name_apart(folders: Sequence[Folder]) -> None:
+    """Give folders whose paths end alike names with more of their paths."""
+    for folder in folders:
+        others = [other.path.parts for other in folders if other is not folder]
+        own, count = folder.path.parts, 1
+        while any(parts[-count:] == own[-count:] for parts in others):
+            count += 1
+        folder.name = Path(*own[-count:]).as_posix()

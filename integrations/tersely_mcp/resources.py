@@ -40,10 +40,10 @@ class FolderServer(MCPServer[Any]):
         if file is None:
             raise ResourceNotFoundError(f"There is no resource {str(uri)!r}. List the resources.")
         try:
-            read = await asyncio.to_thread(self._folders.read, [file.name])
+            document, _ = await asyncio.to_thread(file.read_document)
         except InvalidInputError as error:
             raise ResourceError(str(error)) from error
-        return [ReadResourceContents(content=read.documents[0].text, mime_type=_mime_type(file))]
+        return [ReadResourceContents(content=document.text, mime_type=_mime_type(file))]
 
 
 def _uri(file: File) -> str:

@@ -116,6 +116,44 @@ def test_a_path_may_be_the_one_that_the_server_was_started_with(
     assert titles == ["town/museum.md", "town/harbour.md"]
 
 
+def test_a_folder_inside_of_another_lists_and_reads_each_file_once(allowed: Path) -> None:
+    (allowed / "town" / "deep").mkdir()
+    (allowed / "town" / "deep" / "well.md").write_text("A well.", encoding="utf-8")
+    given = [allowed / "town" / "deep", allowed, allowed / "town", allowed]
+    folders = Folders(given)
+    names = [file.name for file in folders.list()]
+    assert names == [file.name for file in Folders([allowed]).list()]
+    assert folders.names == ["notes"]
+    same = ["deep/well.md", "town/deep/well.md", "notes/town/deep/well.md", "well.md", "**/well.md"]
+    same += [str(allowed / "town/deep/well.md"), "deep/*.md"]
+    (document,) = folders.read(same).documents
+    assert (document.title, document.text) == ("town/deep/well.md", "A well.")
+
+
+def test_a_hidden_folder_that_was_named_is_listed(allowed: Path) -> None:
+    (allowed / ".drafts").mkdir()
+    (allowed / ".drafts" / "a.md").write_text("A draft.", encoding="utf-8")
+    (allowed / ".drafts" / ".b.md").write_text("Another.", encoding="utf-8")
+    names = [file.name for file in Folders([allowed, allowed / ".drafts"]).list()]
+    assert [name for name in names if "drafts" in name] == ["notes/.drafts/a.md"]
+
+
+def test_the_name_of_a_listed_file_leads_to_it(tmp_path: Path) -> None:
+    """Also where folders have the same name, and where a folder holds one with its own name."""
+    for place in ("one/docs", "two/docs", "two/docs/docs", "three", "three/docs"):
+        (tmp_path / place).mkdir(parents=True, exist_ok=True)
+        (tmp_path / place / "a.md").write_text(f"In {place}.", encoding="utf-8")
+    folders = Folders([tmp_path / "one/docs", tmp_path / "two/docs", tmp_path / "three"])
+    assert folders.names == ["one/docs", "two/docs", "three"]
+    listed = folders.list()
+    names = [file.name for file in listed]
+    assert len(set(names)) == len(names) == 5
+    for file in listed:
+        (document,) = folders.read([file.name]).documents
+        assert document.text == f"In {file.folder.path.relative_to(tmp_path).joinpath(*file.parts[:-1])}."
+        assert document.text == file.read_document()[0].text
+
+
 def test_a_pattern_skips_what_cannot_be_read_and_reports_it(allowed: Path) -> None:
     reply = call("compress", {"query": "museum", "paths": ["*.md", "town/*"]}, folders=[allowed])
     skipped = reply.structured_content["skipped"]
