@@ -7,7 +7,7 @@ import os
 import pytest
 
 from tests.sdk import memory_kill
-from tests.sdk.memory_fuzz import run_case
+from tests.audit.transcripts import run_case
 
 
 @pytest.mark.parametrize("block", range(4))

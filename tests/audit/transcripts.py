@@ -1,6 +1,7 @@
 """Random transcripts through AgentMemory, each checked after every step.
 
-`python -m tests.sdk.memory_fuzz --count 100000` runs many; the same number is always the same case.
+`python -m tests.audit.transcripts --count 20000` runs many; the same number is always the same case. A run
+that is stopped says how far it came.
 """
 
 from __future__ import annotations
@@ -234,15 +235,17 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     arguments = parser.parse_args()
-    resets = failed = 0
-    for number in range(arguments.first, arguments.first + arguments.count):
-        try:
-            resets += run_case(number).resets
-        except Exception:  # noqa: BLE001  # whatever it is, the case's number belongs to it
-            traceback.print_exc()
-            print(f"case {number} failed", file=sys.stderr)
-            failed += 1
-    print(f"{arguments.count} transcripts, {resets} resets, {failed} failed")
+    count = resets = failed = 0
+    with suppress(KeyboardInterrupt):
+        for number in range(arguments.first, arguments.first + arguments.count):
+            count += 1
+            try:
+                resets += run_case(number).resets
+            except Exception:  # noqa: BLE001  # whatever it is, the case's number belongs to it
+                traceback.print_exc()
+                print(f"case {number} failed", file=sys.stderr)
+                failed += 1
+    print(f"{count} transcripts, {resets} resets, {failed} failed")
     return bool(failed)
 
 
