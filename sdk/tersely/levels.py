@@ -19,30 +19,36 @@ class Level:
     number: int
     name: str
     relevance: float
-    """Lowest relevance of a text at this level, in [0, 1]."""
+    """Lowest relevance of a text at this level, in [0, 1]; the highest level begins above it."""
     characters: tuple[int, int]
     words: tuple[int, int]
     sentences: int
     """Most sentences."""
+    content: str
+    """What a text at this level holds (appendix U)."""
 
 
 LEVELS = (
-    Level(1, "ultra-coarse", 0.0, (100, 500), (20, 100), 8),
-    Level(2, "coarse", 0.2, (500, 1000), (71, 200), 16),
-    Level(3, "medium", 0.4, (1000, 2000), (142, 400), 33),
-    Level(4, "fine", 0.6, (2000, 3000), (285, 600), 50),
-    Level(5, "ultra-fine", 0.8, (3000, 6000), (428, 1200), 100),
+    Level(1, "ultra-coarse", 0.0, (100, 500), (20, 100), 8, "the subject and the outcome"),
+    Level(2, "coarse", 0.2, (500, 1000), (71, 200), 16, "the subject, what is asked, and what was found"),
+    Level(3, "medium", 0.4, (1000, 2000), (142, 400), 33, "the subject, what decides, and what explains it"),
+    Level(4, "fine", 0.6, (2000, 3000), (285, 600), 50, "every step of the reasoning, with its details"),
+    Level(5, "ultra-fine", 0.8, (3000, 6000), (428, 1200), 100, "all that matters, in fewer words"),
 )
 
 
 def choose_level(relevance: float) -> Level:
     """The level for a text of this relevance in [0, 1] (ZipRL, appendix U).
 
-    A bound between two levels belongs to the higher one. Raises ValueError for a relevance outside [0, 1].
+    A bound between two levels belongs to the higher one, except 0.8: the highest level begins above it.
+    Raises ValueError for a relevance outside [0, 1].
     """
     if not 0 <= relevance <= 1:
         raise ValueError(f"relevance is {relevance}; pass a share in [0, 1]")
-    return max((level for level in LEVELS if level.relevance <= relevance), key=lambda level: level.number)
+    *others, highest = LEVELS
+    if relevance > highest.relevance:
+        return highest
+    return max((level for level in others if level.relevance <= relevance), key=lambda level: level.number)
 
 
 def choose_level_for(scores: Iterable[float]) -> Level:

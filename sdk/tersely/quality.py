@@ -21,8 +21,8 @@ RATIO_WEIGHT, LEVEL_WEIGHT, INFO_WEIGHT, SEM_WEIGHT = 0.3, 0.1, 0.4, 0.2
 
 _EPSILON = 1e-9
 _SHORTEST_KEYWORD = 4
-_SENTENCE_WORDS = 3
-"""Fewest words of a sentence."""
+_SENTENCE_WORDS, _FRAGMENT_WORDS = 2, 3
+"""Fewest words of a whole sentence that has an end mark, and of one that has none."""
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _TERMINATOR = re.compile(r"[.!?…。！？؟।]")
 
@@ -109,11 +109,11 @@ def _score_overlap(text: str, source: str, in_text: set[str], in_source: set[str
 
 def completeness_score(text: str, level: Level) -> float:
     """Q_sem (equation 11): penalties for text that is not complete prose."""
-    sentences = count_sentences(text)
+    whole = count_whole_sentences(text)
     structure = 1.0
-    if not sentences:
+    if not whole:
         structure = 0.3
-    elif sentences == 1 and level.number != 1:
+    elif whole == 1 and level.number != 1:
         structure = 0.7
     words = count_words(text)
     length = 0.5 if words < 20 else 0.9 if words > 1200 else 1.0
@@ -144,6 +144,19 @@ def count_words(text: str) -> int:
 
 
 def count_sentences(text: str) -> int:
-    """Number of sentences with three or more words, at least half of them different."""
-    sentences = ([w.lower() for w in _WORD.findall(text, u.start, u.end)] for u in split_units(text))
-    return sum(len(words) >= _SENTENCE_WORDS and 2 * len(set(words)) >= len(words) for words in sentences)
+    """Number of sentences, items of lists and other units with words, whole or not (S of equation 14)."""
+    return sum(_WORD.search(text, unit.start, unit.end) is not None for unit in split_units(text))
+
+
+def count_whole_sentences(text: str) -> int:
+    """Number of units that read as a sentence (appendix G.3).
+
+    They have three or more words, or two and an end mark; at least half of the words are different.
+    """
+    count = 0
+    for unit in split_units(text):
+        words = [word.lower() for word in _WORD.findall(text, unit.start, unit.end)]
+        is_ended = _TERMINATOR.search(text, unit.start, unit.end) is not None
+        fewest = _SENTENCE_WORDS if is_ended else _FRAGMENT_WORDS
+        count += len(words) >= fewest and 2 * len(set(words)) >= len(words)
+    return count

@@ -93,4 +93,4 @@ def make_choice(
 
 def make_level(lowest: int, highest: int) -> Level:
     """A level of detail of so many characters. The packing looks at nothing else."""
-    return Level(1, "by hand", 0.0, (lowest, highest), (0, 0), 0)
+    return Level(1, "by hand", 0.0, (lowest, highest), (0, 0), 0, "anything")

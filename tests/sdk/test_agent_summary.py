@@ -151,5 +151,23 @@ def test_a_fallback_summary_has_the_length_of_its_level(folder: Path) -> None:
 
 def test_prompts_show_levels_and_tools(folder: Path) -> None:
     system = make_prompt([finish_tool()], QUESTION, "", "")[0]["content"]
-    assert "1 (ultra-coarse): relevance from 0%, 100 to 500 characters" in system
+    assert "1 (ultra-coarse): relevance from 0%, 100 to 500 characters; the subject and the outcome" in system
+    assert "5 (ultra-fine): relevance above 80%, 3000 to 6000 characters; all that matters" in system
     assert "answer (required): the answer" in system
+
+
+def test_an_answer_needs_an_explanation(folder: Path) -> None:
+    """ZipRL, appendix U. The other strategies have no such rule."""
+    bare = tagged(call_tag("finish", answer="Ada"), FOUND)
+    agent = make_agent(folder, tagged(SEARCH, ""), bare, tagged(FINISH, FOUND))
+    state = agent.run(QUESTION)
+    assert (state.answer, state.explanation) == ("Ada", "[notes/keys.md]")
+    assert "finish needs the parameter 'explanation'" in str(requests_of(agent)[2])
+
+
+def test_a_summary_of_the_first_turn_has_a_quality_too(folder: Path) -> None:
+    """ZipRL's equation 3 is a mean over all turns; without a summary there is nothing to judge."""
+    told = make_agent(folder, tagged(SEARCH, "Who holds the spare key?"), tagged(FINISH, FOUND))
+    silent = make_agent(folder, tagged(SEARCH, ""), tagged(FINISH, FOUND))
+    assert told.run(QUESTION).trace[0].quality is not None
+    assert silent.run(QUESTION).trace[0].quality is None

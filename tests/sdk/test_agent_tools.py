@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tersely import InvalidInputError
+from tersely import Document, InvalidInputError
 from tersely.agent import Agent, FolderIndex, Tool, ToolError, search_tools
+from tersely.agent.retrieval import Hit
 from tersely.chat import Reply, ScriptedChat, ToolCall
 from tersely.experience import Experience, ExperienceBank
 from tests.sdk.agents import (
@@ -180,3 +181,21 @@ def test_calls_without_ids_and_results_that_are_not_text_do_not_stop_the_episode
     assert len({m["tool_call_id"] for m in results}) == 2
     assert "clock gave a NoneType" in results[0]["content"]
     assert "spare key" in results[1]["content"]
+
+
+def test_a_search_shows_the_urls_of_what_it_finds() -> None:
+    class Web:
+        def search(self, query: str, k: int) -> list[Hit]:
+            return [
+                Hit("7", "Keys", "Ada holds the key.", 1.0, "https://coast.example/keys"),
+                Hit("8", "Oil", "It is in the cellar.", 0.5),
+            ]
+
+        def open(self, docid: str) -> Document:
+            return {"https://coast.example/keys": Document("Ada holds the key.", "Keys")}[docid]
+
+    search, open_page = search_tools(Web())
+    found = search.run({"query": "key"})
+    assert "[docid: 7] [url: https://coast.example/keys] Keys\nAda holds the key." in found
+    assert "[docid: 8] Oil\n" in found
+    assert "Ada holds" in open_page.run({"url": "https://coast.example/keys"})

@@ -22,9 +22,20 @@ from tests.sdk.fakes import FakeScorer
 
 @pytest.mark.parametrize(
     ("relevance", "number"),
-    [(0, 1), (0.19, 1), (0.2, 2), (0.39, 2), (0.4, 3), (0.5, 3), (0.6, 4), (0.79, 4), (0.8, 5), (1, 5)],
+    [
+        (0, 1),
+        (0.19, 1),
+        (0.2, 2),
+        (0.39, 2),
+        (0.4, 3),
+        (0.5, 3),
+        (0.6, 4),
+        (0.8, 4),
+        (0.81, 5),
+        (1, 5),
+    ],
 )
-def test_a_bound_belongs_to_the_higher_level(relevance: float, number: int) -> None:
+def test_a_bound_belongs_to_the_higher_level_except_the_last_one(relevance: float, number: int) -> None:
     assert choose_level(relevance).number == number
 
 

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from tests.sdk import memory_kill
 from tests.audit.transcripts import run_case
+from tests.sdk import memory_kill
 
 
 @pytest.mark.parametrize("block", range(4))

@@ -11,6 +11,7 @@ from tersely.quality import (
     Quality,
     completeness_score,
     count_sentences,
+    count_whole_sentences,
     count_words,
     find_keywords,
     info_score,
@@ -173,4 +174,22 @@ def test_repeating_a_keyword_does_not_raise_the_info_score() -> None:
 
 def test_words_and_sentences_are_counted() -> None:
     assert count_words("It's 7 o'clock, well-known.") == 4
-    assert count_sentences("The ferry leaves at seven. Yes. It comes back at nine.") == 2
+    assert count_sentences("The ferry leaves at seven. Yes. It comes back at nine.") == 3
+    assert count_whole_sentences("The ferry leaves at seven. Yes. It comes back at nine.") == 2
+
+
+def test_items_of_a_list_are_sentences_of_the_level() -> None:
+    """Equation 14: sixty fragments are not a few concise sentences."""
+    text = "\n".join(f"- lamp {i}" for i in range(60))
+    assert count_sentences(text) == 60
+    score = quality(text, text, "Which lamp?", ONE)
+    words = 0.7 * (1.0 if count_words(text) <= ONE.words[1] else 0.7)
+    assert score.level == pytest.approx(words + 0.3 * 0.3)
+    assert score.sem < 0.5, "and none of them is a sentence"
+
+
+def test_a_short_sentence_is_a_sentence() -> None:
+    """Appendix G.3 wants sentences, not long ones."""
+    assert count_whole_sentences("Ada left. Bertil stayed.") == 2
+    assert completeness_score("It rained. " * 2 + "Ada left.", THREE) == 0.5, "only short"
+    assert count_whole_sentences("red lamp") == 0

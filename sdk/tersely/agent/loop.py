@@ -82,7 +82,7 @@ class Agent:
             )
         self.model = model
         self.compressor = compressor or Compressor()
-        self._tools = [*tools, finish_tool()]
+        self._tools = [*tools, finish_tool(needs_explanation=strategy == "summary")]
         tool_names = [tool.name for tool in self._tools]
         if len(set(tool_names)) < len(tool_names):
             raise InvalidInputError(f"The tools are called {tool_names}. Each needs a name of its own.")

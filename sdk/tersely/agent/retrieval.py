@@ -27,6 +27,8 @@ class Hit:
     title: str
     passage: str
     score: float
+    url: str | None = None
+    """Its address, where it has one; the model sees it, and may open the document by it."""
 
 
 class Retriever(Protocol):
@@ -35,7 +37,7 @@ class Retriever(Protocol):
         ...
 
     def open(self, docid: str) -> Document:
-        """A whole document. Raises KeyError for an id that is not known."""
+        """A whole document, by its docid or its url. Raises KeyError for one that is not known."""
         ...
 
 

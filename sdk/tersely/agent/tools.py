@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tersely.agent.retrieval import Retriever
+from tersely.agent.retrieval import Hit, Retriever
 from tersely.experience.bank import ExperienceBank
 from tersely.experience.extraction import format_experiences
 
@@ -72,7 +72,7 @@ def search_tools(retriever: Retriever) -> list[Tool]:
         hits = retriever.search(arguments["query"], min(max(1, k), MOST))
         if not hits:
             return "Nothing was found. Try other words."
-        return "\n\n".join(f"[docid: {hit.docid}] {hit.title}\n{hit.passage}" for hit in hits)
+        return "\n\n".join(_show_hit(hit) for hit in hits)
 
     def open_page(arguments: Mapping[str, str]) -> str:
         docid = arguments.get("docid") or arguments.get("url") or ""
@@ -99,8 +99,13 @@ def search_tools(retriever: Retriever) -> list[Tool]:
     ]
 
 
-def finish_tool() -> Tool:
-    """Ends the task; the loop reads its arguments."""
+def _show_hit(hit: Hit) -> str:
+    url = "" if hit.url is None else f" [url: {hit.url}]"
+    return f"[docid: {hit.docid}]{url} {hit.title}\n{hit.passage}"
+
+
+def finish_tool(*, needs_explanation: bool = False) -> Tool:
+    """Ends the task; the loop reads its arguments. ZipRL's needs an explanation (appendix U)."""
     return Tool(
         "finish",
         "gives the answer and ends the task",
@@ -110,7 +115,7 @@ def finish_tool() -> Tool:
             "confidence": "how sure you are, 0 to 100 %",
         },
         lambda arguments: json.dumps(dict(arguments)),
-        ("answer",),
+        ("answer", "explanation") if needs_explanation else ("answer",),
     )
 
 

@@ -49,7 +49,9 @@ class SummaryStrategy:
             if state.retry:
                 return self._fall_back(state, reply.text, str(error), tools)
             return replace(state, retry=_correction(reply.text, error))
-        score = quality(turn.summary, source, state.question, turn.level).total if source else None
+        # In the first turn there is nothing to summarise but the question.
+        text = source or (state.question if turn.summary else "")
+        score = quality(turn.summary, text, state.question, turn.level).total if text else None
         facts = {"level": turn.level.number, "quality": score, "retried": bool(state.retry)}
         summary = turn.summary if self.setup.strict else self._bound(turn.summary, state.question)
         after = replace(state, summary=summary, reason=None)

@@ -44,8 +44,8 @@ class Turn:
 def make_prompt(tools: Sequence[Tool], question: str, summary: str, result: str) -> list[Message]:
     """The prompt of one turn."""
     levels = "\n".join(
-        f"{level.number} ({level.name}): relevance from {level.relevance:.0%}, "
-        f"{level.characters[0]} to {level.characters[1]} characters"
+        f"{level.number} ({level.name}): relevance {'above' if level is LEVELS[-1] else 'from'} "
+        f"{level.relevance:.0%}, {level.characters[0]} to {level.characters[1]} characters; {level.content}"
         for level in LEVELS
     )
     described = "\n".join(tool.describe() for tool in tools)
