@@ -27,6 +27,8 @@ from benchmarks.quality.report import render as render_quality
 from benchmarks.quality.rows import QualityRun
 from benchmarks.records import read_record
 from benchmarks.results import baseline_path, fill_section
+from benchmarks.retrieval.merging import MergingRun
+from benchmarks.retrieval.merging import render as render_merging
 from benchmarks.retrieval.report import render as render_retrieval
 from benchmarks.retrieval.rows import RetrievalRun
 
@@ -37,6 +39,7 @@ SECTIONS: dict[str, tuple[type, Callable[[Any], str]]] = {
     "memory": (MemoryRun, render_memory),
     "calibration": (CalibrationRun, render_calibration),
     "retrieval": (RetrievalRun, render_retrieval),
+    "merging": (MergingRun, render_merging),
     "allocation": (AllocationRun, render_allocation),
     "latency": (LatencyRun, render_latency),
     "adapters": (AdaptersRun, render_adapters),

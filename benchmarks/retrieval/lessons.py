@@ -43,7 +43,7 @@ TRIPLES: tuple[Triple, ...] = tuple(
         ),
         (
             "Run the tests before editing. When a bug report names no file.",
-            "Run the test suite first and edit afterwards. When the report of a bug does not say where it is.",
+            "Run the test suite first and edit afterwards. When the report does not say where the bug is.",
             "Edit before running the tests. When the test suite takes hours.",
         ),
         (
@@ -93,7 +93,7 @@ TRIPLES: tuple[Triple, ...] = tuple(
         ),
         (
             "Stop after the answer is confirmed. When two pages agree and turns are left.",
-            "Do not search on once two pages agree. When the answer is confirmed before the turns are used up.",
+            "Do not search on once two pages agree. When the answer is confirmed and turns are left over.",
             "Use all turns. When two pages agree and a third one contradicts them.",
         ),
         (
