@@ -35,6 +35,19 @@ def test_pins_survive_every_reset_word_for_word() -> None:
         assert "at most 3 searches" not in note
 
 
+def test_system_messages_survive_every_reset_word_for_word() -> None:
+    roles = ("system", "developer")
+    rules = [{"role": role, "content": f"Rule of the {role}: count towers."} for role in roles]
+    memory = AgentMemory([rules[0], {"role": "user", "content": "Count."}], limit=600, compressor=COMPRESSOR)
+    memory.append(rules[1])
+    number = 0
+    for resets in range(1, 4):
+        number = fill(memory, number)
+        messages = memory.prepare(None)
+        assert memory.transcript.resets == resets
+        assert all(messages.count(rule) == 1 for rule in rules)
+
+
 def test_pins_and_system_messages_may_not_exceed_half_of_the_limit() -> None:
     memory = make_memory()
     with pytest.raises(InvalidInputError, match=r"Raise the limit to \d+, or pin less"):
