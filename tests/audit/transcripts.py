@@ -17,7 +17,7 @@ from typing import Any
 
 from tersely import Compressor
 from tersely.chat import ChatError, ScriptedChat
-from tersely.chat.messages import get_text
+from tersely.chat.messages import get_text, measure_tokens
 from tersely.errors import InvalidInputError
 from tersely.memory import AgentMemory, MemoryStore, OverlongError
 from tests.sdk.fakes import FakeScorer
@@ -29,6 +29,8 @@ from tests.sdk.memory_oracles import (
     count_tokens,
 )
 
+WORDS_AROUND_NOTES = 80
+"""Most tokens of them."""
 COMPRESSOR = Compressor(FakeScorer(), token_counter=count_tokens)
 WORDS = [
     "lamp",
@@ -163,8 +165,17 @@ def _check_first(first: list[Any], messages: list[Any], memory: AgentMemory, is_
         return
     if not memory.transcript.resets:
         assert messages[: len(first)] == first, "the first prompt changed"
+    if _measure_kept(first, messages, memory) > memory.journal.settings.limit // 2:
+        return  # pins and system messages go before the task
     shown = "\n".join(get_text(m) for m in messages)
     assert all(get_text(m) in shown for m in first if m["role"] == "user"), "the task changed"
+
+
+def _measure_kept(first: list[Any], messages: list[Any], memory: AgentMemory) -> int:
+    """Tokens of the first prompt, of all system messages, and of the pins with the words around notes."""
+    system = [m for m in messages if m["role"] in ("system", "developer") and m not in first]
+    pinned = sum(count_tokens(f"Pinned, {key}:\n{text}\n") for key, text in memory.transcript.pins.items())
+    return measure_tokens([*first, *system], count_tokens) + pinned + WORDS_AROUND_NOTES
 
 
 def _check_trajectory(memory: AgentMemory) -> None:

@@ -191,3 +191,20 @@ def test_a_reset_needs_all_results_and_obeys_max_summaries() -> None:
     memory.reset("Notes.")
     with pytest.raises(OverlongError):
         memory.reset("More notes.")
+
+
+def test_after_a_reset_messages_of_the_user_are_one_also_behind_a_system_message() -> None:
+    memory = make_memory()
+    memory.append({"role": "user", "content": "Go on."})
+    memory.reset("Nothing yet.")
+    for content in ("One.", "Two."):
+        memory.append({"role": "developer", "content": f"Rule {content}"})
+        for part in "ab":
+            memory.append({"role": "user", "content": f"{content} {part}"})
+    memory.append({"role": "assistant", "content": "Yes."}, {"role": "user", "content": "Three."})
+    sent = memory.prepare(None)
+    roles = [message["role"] for message in sent]
+    behind = ["developer", "user", "developer", "user", "assistant", "user"]
+    assert roles == ["system", "user", *behind]
+    assert [m["content"] for m in sent[3:6]] == ["One. a\n\nOne. b", "Rule Two.", "Two. a\n\nTwo. b"]
+    assert memory.transcript.tokens == measure_tokens(sent, COMPRESSOR.count_tokens)

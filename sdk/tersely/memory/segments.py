@@ -63,9 +63,8 @@ class Segment:
 
     @property
     def shown(self) -> list[Json]:
-        """What the model sees. After a reset, messages of the user that follow each other are one, from the
-        first prompt to the notes and what the user adds to them: strict chat templates want the roles to
-        alternate."""
+        """What the model sees. After a reset, messages of the user that follow each other are one, up to the
+        first message of the assistant: strict chat templates want the roles to alternate."""
         return [*self._prompt, *self.written[self._leading :]]
 
     @property
@@ -77,9 +76,9 @@ class Segment:
 
     @property
     def _leading(self) -> int:
-        """Messages of the user directly behind the notes."""
+        """Messages behind the notes, up to the first of the assistant."""
         written = self.written if self.follows_reset else []
-        return len(list(takewhile(lambda message: message["role"] == "user", written)))
+        return len(list(takewhile(lambda message: message["role"] not in ("assistant", "tool"), written)))
 
     def sub_trajectory(self, last: Sequence[Step] = ()) -> SubTrajectory:
         """The segment, with the steps `last` behind its own."""
