@@ -31,6 +31,8 @@ from benchmarks.retrieval.merging import MergingRun
 from benchmarks.retrieval.merging import render as render_merging
 from benchmarks.retrieval.report import render as render_retrieval
 from benchmarks.retrieval.rows import RetrievalRun
+from benchmarks.surfaces.bill import BillRun
+from benchmarks.surfaces.bill import render as render_bill
 
 SECTIONS: dict[str, tuple[type, Callable[[Any], str]]] = {
     "quality": (QualityRun, render_quality),
@@ -43,6 +45,7 @@ SECTIONS: dict[str, tuple[type, Callable[[Any], str]]] = {
     "allocation": (AllocationRun, render_allocation),
     "latency": (LatencyRun, render_latency),
     "adapters": (AdaptersRun, render_adapters),
+    "bill": (BillRun, render_bill),
     "throughput": (ThroughputRun, render_throughput),
 }
 """By section, the type of its recorded run and what renders it."""
