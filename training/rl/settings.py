@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from training.rl.algorithms import grpo, hrr, ppo, supo
+from training.rl.environments.facts import Facts
 from training.rl.environments.gather import Gather
 from training.rl.environments.registers import Registers
 from training.rl.episode import Environment
@@ -31,7 +32,11 @@ T = TypeVar("T")
 Algorithm = Callable[..., list[Target]]
 """Of trajectories; PPO's also of what its critic and its reference say (`critic`)."""
 
-ENVIRONMENTS: Mapping[str, Callable[..., Any]] = {"gather": Gather, "registers": Registers}
+ENVIRONMENTS: Mapping[str, Callable[..., Any]] = {
+    "facts": Facts,
+    "gather": Gather,
+    "registers": Registers,
+}
 ALGORITHMS: Mapping[str, Callable[..., list[Target]]] = {
     "grpo": grpo.make_targets,
     "hrr": hrr.make_targets,

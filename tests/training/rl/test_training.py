@@ -107,7 +107,7 @@ def test_every_configuration_can_be_read(file: Path) -> None:
         (
             'name = "registers"',
             'name = "register"',
-            "no environment 'register'; use one of gather",
+            "no environment 'register'; use one of facts, gather",
         ),
         ("turns = 8", "turnz = 8", "turnz"),
         ("context = 24", "context = 5", "at least 12"),

@@ -2,5 +2,6 @@
 
 words.py        words to token ids and back
 registers.py    SUPO: read cells one by one, keep a running total, summarise when the context is full
+facts.py        RECON: search a base of facts hop by hop, and read passages or summaries of them
 gather.py       ZipRL: read pages of facts, keep in the summary what the question asks for
 """

@@ -1,0 +1,179 @@
+"""A base of facts that is searched one fact at a time (RECON): each leads to the entity of the next search.
+
+The context is RECON's: it grows with every action and what it found. A search finds one passage about its
+entity among others; in the raw arm the policy reads all of them, in the other what a frozen summarizer keeps.
+What exceeds the window is cut off. Two hops from ada, first raw, then summarised:
+
+    ask two ada   search ada .   found cal:fay ada:bob ...   search bob .   found dan:eve ...   answer gus .
+    ask two ada   search ada .   found ada:bob               search bob .   found bob:gus       answer gus .
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from training.rl.environments.words import STOP, Words
+from training.rl.trajectory import Outcome
+
+ENTITIES = ("ada", "bob", "cal", "dan", "eve", "fay", "gus", "hal")
+HOPS = ("one", "two", "three")
+PASSAGES = 5
+"""That a search finds."""
+ACTIONS = 5
+"""B: actions of an episode, the answer included."""
+WORDS = Words(
+    [
+        *("ask", "search", "answer", "found", "again", *HOPS, *ENTITIES),
+        *(f"{subject}:{other}" for subject in ENTITIES for other in ENTITIES if subject != other),
+    ]
+)
+LONGEST = 3 + (ACTIONS - 1) * (3 + 1 + PASSAGES) + 3
+"""Tokens of the longest episode without a limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The environment (`episode.Environment`). Difficulty 0 is one hop, difficulty 1 three.
+
+    Raises ValueError for a window without room for one search and an answer.
+    """
+
+    summarise: bool = False
+    """Whether the policy reads a summary in place of the passages."""
+    window: int = LONGEST
+    """Tokens of the longest context with its reply."""
+    stray: float = 0.2
+    """How often a flawed demonstration searches for some entity in place of the right one."""
+    early: float = 0.1
+    """How often it answers before the last hop."""
+
+    def __post_init__(self) -> None:
+        if self.window < 11:
+            raise ValueError(f"A window of {self.window} tokens is too small: give at least 11.")
+
+    @property
+    def vocabulary(self) -> Sequence[str]:
+        return WORDS.words
+
+    @property
+    def stop(self) -> int:
+        return WORDS.encode(STOP)[0]
+
+    @property
+    def max_reply(self) -> int:
+        return 3
+
+    @property
+    def positions(self) -> int:
+        return self.window
+
+    def sample(self, random: random.Random, difficulty: float) -> FactTask:
+        hops = 1 + round(difficulty * (len(HOPS) - 1))
+        chain = random.sample(ENTITIES, hops + 1)
+        base = {
+            subject: random.choice([other for other in ENTITIES if other != subject]) for subject in ENTITIES
+        }
+        base |= dict(pairwise(chain))
+        return FactTask(f"facts-{random.getrandbits(48):012x}", tuple(chain), base, self)
+
+    def demonstrate(
+        self, episode: FactEpisode, random: random.Random, *, flawed: bool = False
+    ) -> Iterator[Sequence[int]]:
+        chain = episode.task.chain
+        reached = 0
+        while episode.outcome is None:
+            if reached == len(chain) - 1 or (flawed and random.random() < self.early):
+                yield WORDS.encode(f"answer {chain[reached]} .")
+            elif flawed and random.random() < self.stray:
+                yield WORDS.encode(f"search {random.choice(ENTITIES)} .")
+            else:
+                yield WORDS.encode(f"search {chain[reached]} .")
+                reached += 1
+
+
+@dataclass(frozen=True, slots=True)
+class FactTask:
+    id: str
+    chain: tuple[str, ...]
+    """From the entity of the question to the answer."""
+    base: Mapping[str, str]
+    """The fact about each entity."""
+    settings: Facts
+
+    def start(self) -> FactEpisode:
+        return FactEpisode(self)
+
+    def within(self, settings: Facts) -> FactTask:
+        """The same base and question under other settings."""
+        return replace(self, settings=settings)
+
+    def search(self, entity: str) -> list[str]:
+        """The passages that a search for `entity` finds: one about it, the others about entities off the
+        chain where there are enough. The same search finds the same."""
+        draw = random.Random(f"{self.id} {entity}")
+        others = [other for other in ENTITIES if other not in (*self.chain, entity)]
+        more = [other for other in self.chain if other != entity]
+        others = draw.sample(others, min(PASSAGES - 1, len(others)))
+        subjects = [entity, *others, *more[: PASSAGES - 1 - len(others)]]
+        draw.shuffle(subjects)
+        return [f"{subject}:{self.base[subject]}" for subject in subjects]
+
+
+class FactEpisode:
+    """One rollout (`episode.Episode`). The reward is 1 for the entity at the end of the chain, else 0.
+
+    facts: `hops`, `actions`, `context`, the tokens of the longest context, and `cut`, the words of passages
+    for which the window had no room.
+    """
+
+    def __init__(self, task: FactTask) -> None:
+        self.outcome: Outcome | None = None
+        self.reward = 0.0
+        self.dropped_turn = False
+        self.task = task
+        self._context = WORDS.encode(f"ask {HOPS[len(task.chain) - 2]} {task.chain[0]}")
+        self._actions = self._cut = 0
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        return {
+            "hops": len(self.task.chain) - 1,
+            "actions": self._actions,
+            "context": len(self._context),
+            "cut": self._cut,
+        }
+
+    def context(self) -> Sequence[int]:
+        return self._context
+
+    def step(self, reply: Sequence[int]) -> None:
+        self._actions += 1
+        match WORDS.decode(reply).split():
+            case ["answer", entity, end] if entity in ENTITIES and end == STOP:
+                self.outcome = "answered"
+                self.reward = float(entity == self.task.chain[-1])
+            case ["search", entity, end] if entity in ENTITIES and end == STOP:
+                self._observe(reply, ["found", *self._read(entity)])
+            case _:
+                # RECON corrects what is no action, and counts it.
+                self._observe(reply, ["again"])
+        if self.outcome is None and self._actions >= ACTIONS:
+            self.outcome = "turns"
+
+    def _read(self, entity: str) -> list[str]:
+        passages = self.task.search(entity)
+        if not self.task.settings.summarise:
+            return passages
+        return [passage for passage in passages if passage.startswith(f"{entity}:")]
+
+    def _observe(self, reply: Sequence[int], words: Sequence[str]) -> None:
+        room = self.task.settings.window - 3 - len(self._context) - len(reply)
+        if room < 1:
+            self.outcome = "overlong"
+            return
+        self._cut += max(0, len(words) - room)
+        self._context = [*self._context, *reply, *WORDS.encode(" ".join(words[:room]))]
