@@ -7,17 +7,8 @@ from typing import Any
 
 from training.rl.loop import make_evaluation_tasks
 from training.rl.replications.claim import Claim, Metrics, Prediction
-from training.rl.replications.tiny import measure, read_initial, train_once
+from training.rl.replications.tiny import TEST_TASKS, measure, read_initial, train_and_test, train_once
 from training.rl.settings import ColdStart, Settings, Updates
-
-TEST_TASKS = 400
-
-
-def _train_and_test(settings: Settings, folder: Path) -> Metrics:
-    policy, run = train_once(settings, folder)
-    # No evaluation of the training draws from this seed.
-    tasks = make_evaluation_tasks(settings.make_environment(), 1000 + settings.seed, TEST_TASKS)
-    return {**measure(settings, policy, tasks), **read_initial(run)}
 
 
 def _run_mask(arm: str, seed: int, folder: Path) -> Metrics:
@@ -28,7 +19,7 @@ def _run_mask(arm: str, seed: int, folder: Path) -> Metrics:
         algorithm={"name": "supo", "mask_overlong": arm == "masked"},
         updates=Updates(count=80),
     )
-    return _train_and_test(settings, folder)
+    return train_and_test(settings, folder)
 
 
 OVERLONG_MASK = Claim(
@@ -64,7 +55,7 @@ def _run_window(arm: str, seed: int, folder: Path) -> Metrics:
         algorithm={"name": "supo"} if limits["resets"] else {"name": "grpo"},
         updates=Updates(count=60),
     )
-    return _train_and_test(settings, folder)
+    return train_and_test(settings, folder)
 
 
 WINDOW = Claim(

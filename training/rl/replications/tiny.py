@@ -12,11 +12,13 @@ from pathlib import Path
 import torch
 
 from training.rl.episode import Task
-from training.rl.loop import describe, roll_out, train
+from training.rl.loop import describe, make_evaluation_tasks, roll_out, train
 from training.rl.replications.claim import Metrics
 from training.rl.settings import Settings
 from training.rl.tiny import TinyPolicy
 from training.run import Run
+
+TEST_TASKS = 400
 
 
 def train_once(settings: Settings, folder: Path) -> tuple[TinyPolicy, Run]:
@@ -27,6 +29,13 @@ def train_once(settings: Settings, folder: Path) -> tuple[TinyPolicy, Run]:
     run = Run(folder)
     start = folder.parent / f"cold_start-{_digest(settings)}.pt"
     return train(settings, run, cold_start=start), run
+
+
+def train_and_test(settings: Settings, folder: Path) -> Metrics:
+    """Train in `folder`, and measure on tasks that no evaluation of the training draws."""
+    policy, run = train_once(settings, folder)
+    tasks = make_evaluation_tasks(settings.make_environment(), 1000 + settings.seed, TEST_TASKS)
+    return {**measure(settings, policy, tasks), **read_initial(run)}
 
 
 def measure(settings: Settings, policy: TinyPolicy, tasks: Sequence[Task]) -> Metrics:
