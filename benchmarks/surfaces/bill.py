@@ -90,7 +90,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
     parser = make_parser("benchmarks.surfaces.bill", __doc__)
     add_data(parser)
-    parser.add_argument("--runs", type=int, default=60, help="recorded runs, drawn by seed")
+    parser.add_argument("--runs", type=int, default=40, help="recorded runs, drawn by seed")
     add_seed(parser)
     add_out(parser, "bill")
     options = Options(**vars(parser.parse_args(arguments)))
