@@ -149,7 +149,7 @@ def _candidates(
         for position, (unit, packing_score) in enumerate(
             zip(prepared.units[doc], scores[doc].packing_scores or (), strict=True)
         )
-        if unit.link is None or not unit.link.is_frame
+        if unit.link is None or not (unit.link.is_frame or unit.link.is_markup)
     ]
 
 

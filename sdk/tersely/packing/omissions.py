@@ -46,7 +46,7 @@ def keep_short_runs(units: Sequence[PreparedUnit], kept: Sequence[int]) -> list[
     more = set(kept)
     for first, last, mark in find_omissions(units, kept):
         if len(mark) > units[last].end - units[first].start:
-            more.update(range(first, last + 1))
+            more.update(at for at in range(first, last + 1) if not _is_markup(units[at]))
     return sorted(more)
 
 
@@ -62,20 +62,35 @@ def _find_runs(
             position += 1
             continue
         first, count, last = position, 0, position
+        above = _shape_at(units, start - 1)
+        alike = 0
         while position < stop:
             link = units[position].link
             if link is None:
                 break
             if link.series is series:
                 count += link.items
+                alike += link.shape is not None and link.shape == above
             elif not any(first <= need < position for need in link.needs):
                 break  # not inside a container of the series
             last = position
             position += 1
-        numbers[series] += 1
         is_last = position == len(units) or _series_at(units, position) is not series
-        runs.append(Omission(first, last, series.mark(count, numbers[series], is_last=is_last)))
+        if not count:  # markup alone
+            continue
+        numbers[series] += 1
+        mark = series.mark(count, numbers[series], is_last=is_last, alike=alike)
+        runs.append(Omission(first, last, mark))
     return runs
+
+
+def _is_markup(unit: PreparedUnit) -> bool:
+    return unit.link is not None and unit.link.is_markup
+
+
+def _shape_at(units: Sequence[PreparedUnit], position: int) -> str | None:
+    link = units[position].link if position >= 0 else None
+    return None if link is None else link.shape
 
 
 def _series_at(units: Sequence[PreparedUnit], position: int) -> Series | None:

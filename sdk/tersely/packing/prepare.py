@@ -19,7 +19,7 @@ from tersely.options import CompressionOptions
 from tersely.packing.cutting import PIECE, can_cut, cut
 from tersely.packing.render import render_documents, title_line
 from tersely.packing.units import PreparedUnit
-from tersely.records import arrange
+from tersely.records import Sizes, arrange
 from tersely.selector.protocol import DocumentScores
 from tersely.text.sentences import Unit, split_units
 from tersely.types import Document
@@ -28,6 +28,8 @@ LARGEST_BLOCK = 1200
 """Code points up to which a block stays whole, if it fits into the limit."""
 SMALLEST_RECORD = 40
 """Code points of a record that is not opened further, however small the limit is."""
+LARGEST_FUNCTION = 2000
+"""Code points up to which a function stays whole."""
 CHARACTERS_PER_TOKEN = 4
 """About as many as in English prose, where code points stand in for tokens."""
 MARK = "[… {count} more]"
@@ -109,7 +111,8 @@ def open_structure(prepared: Prepared, options: CompressionOptions, count: Calla
     """
     largest = LARGEST_BLOCK if options.level is None else LEVELS[0].characters[1]
     room = prepared.limit if options.is_limited else None
-    size = PIECE if room is None else max(SMALLEST_RECORD, min(PIECE, 2 * room))
+    part = PIECE if room is None else max(SMALLEST_RECORD, min(PIECE, 2 * room))
+    sizes = Sizes(part, part if room is None else max(part, min(LARGEST_FUNCTION, 2 * room)))
 
     def is_large(text: str, unit: Unit) -> bool:
         if not unit.atomic:
@@ -119,16 +122,16 @@ def open_structure(prepared: Prepared, options: CompressionOptions, count: Calla
         )
 
     units = tuple(
-        _arrange(document.text, own, partial(is_large, document.text), size)
+        _arrange(document.text, own, partial(is_large, document.text), sizes)
         for document, own in zip(prepared.documents, prepared.units, strict=True)
     )
     return replace(prepared, units=units)
 
 
 def _arrange(
-    text: str, units: Sequence[PreparedUnit], is_large: Callable[[Unit], bool], size: int
+    text: str, units: Sequence[PreparedUnit], is_large: Callable[[Unit], bool], sizes: Sizes
 ) -> tuple[PreparedUnit, ...]:
-    arranged = arrange(text, [unit.unit for unit in units], is_large, size, MARK)
+    arranged = arrange(text, [unit.unit for unit in units], is_large, sizes, MARK)
     siblings = Counter(parent for _, parent, _ in arranged)
     return tuple(
         PreparedUnit(unit, parent, siblings[parent] > 1, unit.end - unit.start, link)

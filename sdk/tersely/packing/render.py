@@ -86,13 +86,19 @@ def render_document(text: str, units: Sequence[PreparedUnit], kept: Sequence[int
         elif mark := mark_between(text, units, kept[index - 1], position):
             builder.add_mark(mark, before, start)
         else:
-            builder.add_separator(_separator(text, before, start))
+            breaks = _has_break(units, kept[index - 1] + 1, position)
+            builder.add_separator("\n" if breaks else _separator(text, before, start))
         builder.add_source(start, unit.end)
     if done < len(omissions):
         _mark_omissions(builder, text, units, units[kept[-1]].end, omissions[done:], None)
     elif kept:
         builder.add_mark(mark_behind(units, kept[-1]), units[kept[-1]].end, len(text))
     return builder.finish()
+
+
+def _has_break(units: Sequence[PreparedUnit], start: int, stop: int) -> bool:
+    """Whether one of the dropped units start..stop-1 is markup in whose place a line breaks."""
+    return any((link := units[at].link) is not None and link.breaks for at in range(start, stop))
 
 
 def _mark_omissions(

@@ -2,13 +2,14 @@
 
 A record says little that a language model could add to: it holds the names and numbers that are asked for, or
 it does not. So the share of the question's words that a part holds, the rarest counting most, is most of its
-score. What its heads and its name hold counts half. A model reads only the best parts.
+score. What its heads and its name hold counts half. Errors stand out among parts that are none, and so do the
+events beside them. A model reads only the best parts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,28 @@ _COMMON = re.compile(
 )
 
 
+_SEVERE = re.compile(
+    r"(?<![^\W_])(?:(?:errors?|exceptions?|fail(?:ed|ure|ures|s|ing)?|fatal|critical|panic(?:ked)?|traceback"
+    r"|refused|denied|abort(?:ed)?|crash(?:ed)?|timed?[ -]?out|unreachable|corrupt(?:ed)?|killed|oom|segfault"
+    r"|e\d{4})|(?P<warning>warn(?:ing)?s?|deprecated|retry(?:ing)?))"
+    r"(?![a-z])(?![\"']?\s*[:=]\s*[\"']?(?:0|null|none|false|no|ok|\[\]|\{\}|[\"'])(?![\w.]))",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(r"(?:\bno|\b0|\bwithout|\bzero|\bnever)\s+$", re.IGNORECASE)
+_NAMED = re.compile(r"[A-Z]\w*(?:Error|Exception)\b")
+_WARNING = 0.4
+"""How severe a warning is beside an error."""
+_ASKS_FOR_FAILURES = re.compile(
+    r"\b(?:err|fail|wrong|crash|exception|why|problem|issue|broke|break|caus|time[ds]?[ -]?out|warn|refus"
+    r"|trace|bug|panic|abort|unreachable|incident|outage|went down|happened)",
+    re.IGNORECASE,
+)
+_FAILURE, _UNASKED_FAILURE = 0.85, 0.3
+"""Score of a rare error, for a question about failures and for any other."""
+_NEAR = (0.5, 0.25)
+"""Share of its score that an event gives to the events right beside it, and to those behind them."""
+
+
 @dataclass(frozen=True, slots=True)
 class PartText:
     """A part with the document that it stands in."""
@@ -67,8 +90,19 @@ def match(query: str, texts: Sequence[str], parts: Sequence[PartText]) -> Floats
 
     `texts` are those of the documents. `parts` are sorted by document and place.
     """
+    if not parts:
+        return np.zeros(0)
+    words = _match_words(query, texts, parts)
+    severe = rate_severity(texts, parts)
+    weight = _FAILURE if _ASKS_FOR_FAILURES.search(query) else _UNASKED_FAILURE
+    scores = 1.0 - (1.0 - words) * (1.0 - weight * severe)
+    return _follow_time(scores, parts)
+
+
+def _match_words(query: str, texts: Sequence[str], parts: Sequence[PartText]) -> Floats:
+    """The share of the question's words that each part holds, as a score."""
     terms = find_terms(query)
-    if not terms or not parts:
+    if not terms:
         return np.zeros(len(parts))
     held = _find(terms, texts, parts)
     inside = np.array([not part.link.is_frame for part in parts])
@@ -81,6 +115,61 @@ def match(query: str, texts: Sequence[str], parts: Sequence[PartText]) -> Floats
     known = np.count_nonzero(weights) / len(terms)
     share = reached / weights.sum() * min(1.0, 2.0 * known)
     return np.where(inside, _MATCH * share**2, 0.0)
+
+
+def rate_severity(texts: Sequence[str], parts: Sequence[PartText]) -> Floats:
+    """How much each part looks like an error among others that do not, in [0, 1], shape (parts,)."""
+    severe = np.zeros(len(parts))
+    for rows, text in _by_document(texts, parts):
+        own = parts[rows]
+        starts = np.array([part.start for part in own])
+        for found in (*_SEVERE.finditer(text), *_NAMED.finditer(text)):
+            at = int(np.searchsorted(starts, found.start(), side="right")) - 1
+            if at < 0 or found.start() >= own[at].end:
+                continue
+            if _NEGATED.search(text, max(0, found.start() - 12), found.start()):
+                continue
+            is_warning = found.re is _SEVERE and found["warning"]
+            row = rows.start + at
+            severe[row] = max(severe[row], _WARNING if is_warning else 1.0)
+    errors = severe >= 1.0
+    # Where every part is an error, being one says nothing.
+    severe[errors] *= 1.0 - errors.mean()
+    return severe
+
+
+def _follow_time(scores: Floats, parts: Sequence[PartText]) -> Floats:
+    """The scores of events that repeat others lowered, those of events beside a good one raised."""
+    flows = [part.link.series is not None and part.link.series.flows for part in parts]
+    if not any(flows):
+        return scores
+    out = scores.copy()
+    alike: dict[tuple[object, str | None, float], list[int]] = {}
+    for row, (part, does) in enumerate(zip(parts, flows, strict=True)):
+        if does:
+            alike.setdefault((part.link.series, part.link.shape, round(float(scores[row]), 2)), []).append(
+                row
+            )
+    for rows in alike.values():
+        # The first and the last tell how long it went on.
+        for rank, row in enumerate([rows[0], *rows[:0:-1]]):
+            out[row] /= 1.0 + 0.5 * max(0, rank - 1)
+    near = np.zeros(len(parts))
+    for distance, share in enumerate(_NEAR, 1):
+        for row in np.flatnonzero(out > 0.3).tolist():
+            for other in (row - distance, row + distance):
+                if 0 <= other < len(parts) and parts[other].link.series is parts[row].link.series:
+                    near[other] = max(near[other], share * out[row])
+    return np.where(flows, np.maximum(out, near), out)
+
+
+def _by_document(texts: Sequence[str], parts: Sequence[PartText]) -> Iterator[tuple[slice, str]]:
+    """The rows of the parts of each document, and its text."""
+    start = 0
+    for stop in range(1, len(parts) + 1):
+        if stop == len(parts) or parts[stop].doc != parts[start].doc:
+            yield slice(start, stop), texts[parts[start].doc]
+            start = stop
 
 
 def choose_to_read(parts: Sequence[PartText], scores: Floats) -> NDArray[np.bool_]:
@@ -105,17 +194,15 @@ def _spread(count: int) -> Floats:
 def _find(terms: Sequence[str], texts: Sequence[str], parts: Sequence[PartText]) -> Floats:
     """1.0 where a part holds a term, shape (parts, terms)."""
     held = np.zeros((len(parts), len(terms)))
-    docs = np.array([part.doc for part in parts])
     starts = np.array([part.start for part in parts])
     ends = np.array([part.end for part in parts])
-    for doc in sorted({part.doc for part in parts}):
-        first, stop = np.searchsorted(docs, [doc, doc + 1])
-        text = _lower(texts[doc])
+    for rows, text in _by_document(texts, parts):
+        lower = _lower(text)
         for column, term in enumerate(terms):
-            found = np.fromiter(_occurrences(term, text), dtype=np.int64)
-            rows = np.searchsorted(starts[first:stop], found, side="right") - 1 + first
-            rows = rows[(rows >= first) & (found < ends[np.maximum(rows, 0)])]
-            held[rows, column] = 1.0
+            found = np.fromiter(_occurrences(term, lower), dtype=np.int64)
+            at = np.searchsorted(starts[rows], found, side="right") - 1
+            holds = (at >= 0) & (found < ends[rows][np.maximum(at, 0)])
+            held[rows.start + at[holds], column] = 1.0
     return held
 
 

@@ -27,10 +27,17 @@ class Series:
     """What stands between a mark and the sibling behind it."""
     is_numbered: bool = False
     """Whether the marks must differ from each other, as the keys of an object must."""
+    flows: bool = False
+    """Whether its members are events in the order of time. Many are alike; neighbours explain each other."""
 
-    def mark(self, count: int, number: int, *, is_last: bool) -> str:
-        """The mark for `count` siblings, the `number`-th of the series; `is_last`: no sibling follows."""
+    def mark(self, count: int, number: int, *, is_last: bool, alike: int = 0) -> str:
+        """The mark for `count` siblings, the `number`-th of the series.
+
+        `is_last`: no sibling follows. `alike`: how many of them are like the one above.
+        """
         words = self.form.replace("{count}", f"{count:,}")
+        if alike:
+            words += f" ({alike:,} like the one above)"
         if self.is_numbered and number > 1:
             words += f" ({number})"
         return f"{self.before}{words}{self.after}{'' if is_last else self.comma}"
@@ -48,6 +55,12 @@ class Link:
     """Positions of the parts without which it would mislead, ascending."""
     is_frame: bool
     """Whether it is a head or a tail, which says nothing without what is inside."""
+    is_markup: bool = False
+    """Whether it is never kept, unless everything is."""
+    breaks: bool = False
+    """Whether a line break takes its place, where it is markup."""
+    shape: str | None = None
+    """What it has in common with parts that are like it, in a series that flows."""
 
     def move(self, positions: Sequence[int]) -> Link:
         """The link after every unit of the document has moved to `positions[its old position]`."""
@@ -66,6 +79,12 @@ class Node:
     items: int = 1
     is_anchor: bool = False
     """Whether its siblings need it, as the members of a record need its name."""
+    wants: list[Node] = field(default_factory=list["Node"])
+    """Nodes elsewhere in the tree that it needs, as a function needs an import."""
+    is_markup: bool = False
+    """Whether it is never kept."""
+    breaks: bool = False
+    """Whether a line break takes the place of markup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,24 +102,41 @@ def flatten(text: str, root: Node, series: Series | None, first: int) -> list[Pa
     `series` is that of the root, and `first` the position that the first part will have in its document.
     """
     parts: list[Part] = []
-    _add(text, root, series, first, parts)
+    places: list[tuple[Node, int, int]] = []
+    _add(text, root, series, first, parts, places)
+    where = {id(node): range(first + begin, first + end) for node, begin, end in places}
+    for node, begin, end in places:
+        wanted = [position for other in node.wants for position in where[id(other)]]
+        for at in range(begin, end) if wanted else ():
+            parts[at] = _with_needs(parts[at], first + at, wanted)
     return parts
 
 
-def _add(text: str, node: Node, series: Series | None, first: int, parts: list[Part]) -> None:
-    """Append the parts of `node`, a member of `series`."""
+def _add(
+    text: str,
+    node: Node,
+    series: Series | None,
+    first: int,
+    parts: list[Part],
+    places: list[tuple[Node, int, int]],
+) -> None:
+    """Append the parts of `node`, a member of `series`, and note in `places` where they are in `parts`."""
+    begin = len(parts)
     if not node.children:
         if span := strip(text, node.start, node.end):
-            parts.append(Part(*span, Link(series, node.items, (), is_frame=False)))
+            link = Link(series, node.items, (), False, is_markup=node.is_markup, breaks=node.breaks)
+            parts.append(Part(*span, link))
+            places.append((node, begin, begin + 1))
+        else:
+            places.append((node, begin, begin))
         return
-    begin = len(parts)
     needs: list[int] = []
     if head := strip(text, node.start, node.children[0].start):
         needs.append(first + begin)
         parts.append(Part(*head, Link(series, node.items, (), is_frame=True)))
     for child in node.children:
         at = len(parts)
-        _add(text, child, node.series, first, parts)
+        _add(text, child, node.series, first, parts, places)
         if child.is_anchor and len(parts) == at + 1:
             needs.append(first + at)
     if tail := strip(text, node.children[-1].end, node.end):
@@ -108,6 +144,7 @@ def _add(text: str, node: Node, series: Series | None, first: int, parts: list[P
         parts.append(Part(*tail, Link(series, 0, (), is_frame=True)))
     for at in range(begin, len(parts)):
         parts[at] = _with_needs(parts[at], first + at, needs)
+    places.append((node, begin, len(parts)))
 
 
 def _with_needs(part: Part, position: int, needs: Sequence[int]) -> Part:

@@ -10,6 +10,7 @@ import re
 
 from tersely.text.likeness import Likeness, is_code
 from tersely.text.lines import Lines
+from tersely.text.wrapping import QUOTE
 
 LONGEST_RUN = 80
 """Lines after which an unfenced code block is cut, so that a source file is not one unit."""
@@ -61,6 +62,27 @@ class Fences:
             ahead.append((ticks, tildes))
         ahead.reverse()
         return ahead
+
+
+def find_quoted_end(lines: Lines, index: int) -> int | None:
+    """End of a fenced block or a table in a block quote, with the marker of the quote on each line."""
+    marker = QUOTE.match(lines.texts[index])
+    if marker is None:
+        return None
+    body = lines.texts[index][marker.end() :]
+    opening = _FENCE.match(body)
+    if opening is None and not body.lstrip().startswith("|"):
+        return None
+    end = index + 1
+    while end < len(lines) and (marker := QUOTE.match(lines.texts[end])):
+        body = lines.texts[end][marker.end() :]
+        if opening is None and not body.lstrip().startswith("|"):
+            break
+        end += 1
+        closing = _FENCE.match(body)
+        if opening and closing and closing[1].startswith(opening[1]) and not closing[2].strip():
+            break
+    return end if end - index >= 2 else None
 
 
 def find_front_matter_end(lines: Lines, index: int) -> int | None:

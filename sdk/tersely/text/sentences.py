@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from tersely.text.documents import find_document_kind
 from tersely.text.lines import mask
 from tersely.text.prose import find_sentence_starts
 from tersely.text.structure import Block, Kind, find_blocks
@@ -41,6 +42,9 @@ def split_units(text: str) -> list[Unit]:
 
     Accepts any string, also with CRLF, NUL or lone surrogates. Takes time linear in its length.
     """
+    if (kind := find_document_kind(text)) and (body := text.strip()):
+        start = len(text) - len(text.lstrip())
+        return [Unit(start, start + len(body), kind, True)]
     plain = mask(text)
     units: list[Unit] = []
     for block in find_blocks(plain):
@@ -82,7 +86,7 @@ def find_seams(text: str, unit: Unit) -> list[tuple[int, int]]:
     code points. A range that is still too long can be cut again, down to single code points:
     `find_seams(text, Unit(start, end, unit.kind, unit.atomic))`.
     """
-    if unit.kind in ("code", "table", "log", "json"):
+    if unit.kind in ("code", "table", "log", "json", "diff", "html", "record", "yaml"):
         lines = list(_find_ranges(_LINE, text, unit.start, unit.end))
         if len(lines) > 1:
             return [part for line in lines for part in _cut_long_line(text, *line)]

@@ -12,15 +12,32 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from tersely.text.code import Fences, find_code_end, find_front_matter_end
+from tersely.text.code import Fences, find_code_end, find_front_matter_end, find_quoted_end
+from tersely.text.diffs import find_diff_end
 from tersely.text.headings import find_heading_end, is_title
 from tersely.text.json_values import JsonValues
 from tersely.text.lines import Lines
 from tersely.text.logs import find_entry_end, find_trace_end
+from tersely.text.matches import find_matches_end
+from tersely.text.settings import find_record_end, find_yaml_end, first_key
 from tersely.text.tables import find_rows_end, find_table_end
 from tersely.text.wrapping import QUOTE, SPEAKER, is_wrapped, measure_width
 
-Kind = Literal["sentence", "code", "table", "json", "list_item", "heading", "log", "row"]
+Kind = Literal[
+    "sentence",
+    "code",
+    "table",
+    "json",
+    "list_item",
+    "heading",
+    "log",
+    "row",
+    "diff",
+    "html",
+    "match",
+    "record",
+    "yaml",
+]
 
 _ITEM = re.compile(
     r"\s*(?:(?P<bullet>[-*+•‣◦▪●○–])|\(?(?P<number>\d{1,3})[.)]|(?P<letter>[A-Za-z])\.|\(?[A-Za-z]\)|\(?[ivxIVX]{2,5}\))"
@@ -53,7 +70,12 @@ class _Scanner:
         self._fences = Fences(lines)
         self._json = JsonValues(lines)
         self._rows_until = 0
-        """Index after the rows of values that were found last."""
+        """Index after the rows of values, or the search results, that were found last."""
+        self._row_kind: Kind = "row"
+        self._no_yaml_before = 0
+        """Index after lines that look like YAML and are none."""
+        self._record_key: str | None = None
+        """The first key of the last record."""
 
     def blocks(self) -> Iterator[Block]:
         index, count = 0, len(self._lines)
@@ -87,17 +109,36 @@ class _Scanner:
         """
         lines = self._lines
         if index < self._rows_until:
-            return index + 1, "row"
+            return index + 1, self._row_kind
         if structure := self._find_interruption(index, starts_paragraph=starts_paragraph):
             return structure
+        if starts_paragraph and (settings := self._find_settings(index)):
+            return settings
         if end := self._find_item_end(index, starts_paragraph=starts_paragraph):
             return end, "list_item"
         may_be_code = starts_paragraph or lines.indent(index) >= lines.indent(index - 1) + 2
         if may_be_code and (end := find_code_end(lines, index)):
             return end, "code"
         if starts_paragraph and (end := find_rows_end(lines.texts, index)):
-            self._rows_until = end
-            return index + 1, "row"
+            return self._start_rows(index, end, "row")
+        return None
+
+    def _start_rows(self, index: int, end: int, kind: Kind) -> tuple[int, Kind]:
+        """The first of the rows index..end-1, each of which is a unit."""
+        self._rows_until, self._row_kind = end, kind
+        return index + 1, kind
+
+    def _find_settings(self, index: int) -> tuple[int, Kind] | None:
+        """As `_find_structure`, for keys with values."""
+        if index >= self._no_yaml_before:
+            end, is_yaml = find_yaml_end(self._lines, index)
+            if is_yaml:
+                return end, "yaml"
+            self._no_yaml_before = end
+        if end := find_record_end(self._lines, index, self._record_key):
+            self._record_key = first_key(self._lines, index)
+            return end, "record"
+        self._record_key = None
         return None
 
     def _find_interruption(self, index: int, *, starts_paragraph: bool) -> tuple[int, Kind] | None:
@@ -105,8 +146,14 @@ class _Scanner:
         lines = self._lines
         if end := self._fences.find_end(index) or find_front_matter_end(lines, index):
             return end, "code"
+        if end := find_quoted_end(lines, index):
+            return end, "code"
         if end := self._json.find_end(index):
             return end, "json"
+        if end := find_diff_end(lines, index):
+            return end, "diff"
+        if starts_paragraph and (end := find_matches_end(lines.texts, index)):
+            return self._start_rows(index, end, "match")
         if end := find_table_end(lines.texts, index):
             return end, "table"
         if end := find_trace_end(lines, index):
