@@ -8,6 +8,7 @@ cut_to_limit     cut units that alone exceed the limit, and count the tokens of 
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ from tersely.types import Document
 
 LARGEST_BLOCK = 1200
 """Code points up to which a block stays whole, if it fits into the limit."""
+MOST = 0.75
+"""Share of the input from which a limit leaves blocks whole that fit into it."""
 SMALLEST_RECORD = 40
 """Code points of a record that is not opened further, however small the limit is."""
 LARGEST_FUNCTION = 2000
@@ -107,10 +110,13 @@ def prepare(
 def open_structure(prepared: Prepared, options: CompressionOptions, count: Callable[[str], int]) -> Prepared:
     """Open blocks that are too large to be kept whole into their records, and link what belongs together.
 
-    Structure of up to `LARGEST_BLOCK` code points stays whole where it fits into the limit.
+    Structure of up to `LARGEST_BLOCK` code points stays whole where it fits into the limit, and a larger one
+    where most of the input fits.
     """
     largest = LARGEST_BLOCK if options.level is None else LEVELS[0].characters[1]
     room = prepared.limit if options.is_limited else None
+    if room is not None and options.level is None and room >= MOST * prepared.tokens_before:
+        largest = sys.maxsize
     part = PIECE if room is None else max(SMALLEST_RECORD, min(PIECE, 2 * room))
     sizes = Sizes(part, part if room is None else max(part, min(LARGEST_FUNCTION, 2 * room)))
 

@@ -19,8 +19,8 @@ from tersely.records.parts import Link
 
 Floats = NDArray[np.float64]
 
-READ = 6_000
-"""Code points of structure that a model reads of all documents together: about 2,000 tokens."""
+READ = 4_000
+"""Code points of structure that a model reads of all documents together: about 1,300 tokens."""
 
 _MOST_TERMS = 48
 _CONTEXT = 0.5
@@ -106,11 +106,12 @@ def _match_words(query: str, texts: Sequence[str], parts: Sequence[PartText]) ->
         return np.zeros(len(parts))
     held = _find(terms, texts, parts)
     inside = np.array([not part.link.is_frame for part in parts])
-    frequency = held[inside].sum(axis=0)
+    above = _find_above(held, parts)
+    frequency = np.maximum(held, above)[inside].sum(axis=0)
     weights = np.where(frequency > 0, np.log1p(inside.sum() / np.maximum(frequency, 1)), 0.0)
     if not weights.any():
         return np.zeros(len(parts))
-    reached = np.maximum(held, _CONTEXT * _find_above(held, parts)) @ weights
+    reached = np.maximum(held, _CONTEXT * above) @ weights
     # A question most of whose words occur nowhere is not answered by the few that do.
     known = np.count_nonzero(weights) / len(terms)
     share = reached / weights.sum() * min(1.0, 2.0 * known)
