@@ -33,10 +33,13 @@ from benchmarks.retrieval.report import render as render_retrieval
 from benchmarks.retrieval.rows import RetrievalRun
 from benchmarks.surfaces.bill import BillRun
 from benchmarks.surfaces.bill import render as render_bill
+from benchmarks.tool_results.report import ToolResultsRun
+from benchmarks.tool_results.report import render as render_tool_results
 
 SECTIONS: dict[str, tuple[type, Callable[[Any], str]]] = {
     "quality": (QualityRun, render_quality),
     "peers": (PeersRun, render_peers),
+    "tool_results": (ToolResultsRun, render_tool_results),
     "reading": (ReadingRun, render_reading),
     "memory": (MemoryRun, render_memory),
     "calibration": (CalibrationRun, render_calibration),

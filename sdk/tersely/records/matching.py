@@ -210,7 +210,7 @@ def _find(terms: Sequence[str], texts: Sequence[str], parts: Sequence[PartText])
 def _occurrences(term: str, text: str) -> Iterable[int]:
     """Where words that begin with a term stand in a text; a number counts only as a whole."""
     escaped = re.escape(term)
-    pattern = rf"(?<![\d.]){escaped}(?!\d|[.,]\d)" if term[0].isdigit() else rf"(?<![^\W_]){escaped}"
+    pattern = rf"(?<![\d.]){escaped}(?!\d|\.\d)" if term[0].isdigit() else rf"(?<![^\W_]){escaped}"
     return (found.start() for found in re.finditer(pattern, text))
 
 
