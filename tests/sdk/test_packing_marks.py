@@ -158,3 +158,11 @@ def test_a_mark_is_never_longer_than_what_it_replaces(text: str, expected: str) 
     rendered = render_document(text, pieces, [0, 2]).text
     assert rendered == expected
     assert len(rendered) <= len(text)
+
+
+def test_two_tables_with_something_dropped_between_them_do_not_become_one() -> None:
+    tables = [f"| lamp | year |\n|---|---|\n| red {n} | {1800 + n} |" for n in range(2)]
+    text = f"{tables[0]}\n\nBread is baked in the morning.\n\n{tables[1]}"
+    result = Compressor(FakeScorer()).compress("lamp year red", [text], rate=0.9)
+    assert result.text == f"{tables[0]}\n[…]\n{tables[1]}"
+    assert len(result.marks) == 1

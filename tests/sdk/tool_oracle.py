@@ -184,7 +184,7 @@ def check_diff(source: str, result: str) -> None:
     for file, lines in _hunks(result):
         whole = [hunk for name, hunk in expected if name == file and hunk[0] == lines[0]]
         assert whole, f"{lines[0]} is not of {file}"
-        kept = [line for line in lines if not MARK.fullmatch(line)]
+        kept = [line for line in lines if not MARK.fullmatch(line.strip())]
         at = 0
         for line in kept:
             assert line in whole[0][at:], f"{line!r} is not in the hunk"

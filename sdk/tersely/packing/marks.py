@@ -2,18 +2,22 @@
 
 A mark stands where a block was cut: between two pieces of it, before its first piece and after its last, if
 something is missing there. Between units it stands where the first one has no end of its own, such as the
-line `Name: ...` of a record, so that the line `Built: ...` of another record does not seem to belong to it.
+line `Name: ...` of a record, so that the line `Built: ...` of another record does not seem to belong to it;
+and between two blocks of one kind, such as two tables with prose between them.
 The marks that count what is left out of a list are in `omissions`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tersely.packing.units import PreparedUnit
 
 _LONG, _SHORT = "[…]", "…"
 _CLOSING = "\"'”’»)]}*_`"
+_FIELD = re.compile(r"[^\W\d_][\w .-]{0,39}:\s")
+_LONGEST_FIELD = 80
 _ENDS = ".!?…:;。！？：；।؟։"
 
 
@@ -23,7 +27,9 @@ def mark_between(text: str, units: Sequence[PreparedUnit], before: int, after: i
     `before` and `after` are positions in `units` with something dropped between them.
     """
     left, right = units[before], units[after]
-    if _is_cut_behind(units, before) or _is_cut_before(units, after) or _is_fragment(text, left, right):
+    is_cut = _is_cut_behind(units, before) or _is_cut_before(units, after)
+    fields = _is_field(text, units, after)
+    if is_cut or fields or _is_fragment(text, left, right) or _could_be_one(left, right):
         return _choose(("\n" + _LONG + "\n", "\n" + _SHORT + "\n", _SHORT), right.start - left.end)
     return ""
 
@@ -64,6 +70,23 @@ def _is_fragment(text: str, left: PreparedUnit, right: PreparedUnit) -> bool:
         return False
     ending = text[left.start : left.end].rstrip(_CLOSING)
     return not ending.endswith(tuple(_ENDS)) and any(c in "\r\n" for c in text[left.end : right.start])
+
+
+def _is_field(text: str, units: Sequence[PreparedUnit], after: int) -> bool:
+    """Whether a unit is a line `Key: value` of which the line above was dropped, so that it says of what."""
+    unit = units[after]
+    line = text[unit.start : unit.end]
+    if unit.unit.kind != "sentence" or len(line) > _LONGEST_FIELD or line.endswith(tuple(_ENDS)):
+        return False
+    gap = text[units[after - 1].end : unit.start]
+    return _FIELD.match(line) is not None and gap.count("\n") == 1
+
+
+def _could_be_one(left: PreparedUnit, right: PreparedUnit) -> bool:
+    """Whether two blocks of one kind could be read as one block: code that goes on, rows of one table."""
+    kind = left.unit.kind
+    is_block = left.unit.atomic and right.unit.atomic and kind not in ("list_item", "sentence")
+    return is_block and kind == right.unit.kind and left.parent != right.parent
 
 
 def _choose(candidates: Sequence[str], room: int) -> str:

@@ -61,13 +61,11 @@ def find_fences(text: str, start: int, end: int) -> tuple[int, int] | None:
 def open_lines(text: str, start: int, end: int, size: int, form: str) -> Node | None:
     """Text of unknown structure, by lines; short neighbours share a part of at most `size` code points.
 
-    The first line comes with all others, since it says what they are about.
+    The first line is the head of the others, since it says what they are about.
     """
     lines = list(find_lines(text, start, end))
     nodes = _join_lines(lines[1:], size)
-    if len(nodes) < 2:
-        return None
-    return Node(start, end, [Node(*lines[0], is_anchor=True), *nodes], Series(form))
+    return Node(start, end, nodes, Series(form)) if nodes else None
 
 
 def open_quote(text: str, start: int, end: int, size: int, form: str) -> Node | None:
@@ -77,7 +75,7 @@ def open_quote(text: str, start: int, end: int, size: int, form: str) -> Node | 
     is_fenced = _FENCE.match(bodies[0]) is not None
     last = len(lines) - 1 if is_fenced and _FENCE.match(bodies[-1]) else len(lines)
     nodes = _join_lines(lines[1 if is_fenced else 2 : last], size if is_fenced else 0)
-    if len(nodes) < 2:
+    if not nodes:
         return None
     return Node(start, end, nodes, Series(form, "> ") if is_fenced else Series(form, "> | ", " |"))
 
