@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from tests.training.rl.examples import make_segment, make_trajectory
+from training.rl import loop
 from training.rl.algorithms import ppo
 from training.rl.batches import make_batches
 from training.rl.critic import Critic, read_logprobs, read_values
@@ -113,19 +115,42 @@ def test_the_entropy_of_a_uniform_policy() -> None:
     assert batch.entropy(policy).tolist() == pytest.approx([math.log(5)] * 2)
 
 
-def test_the_loop_trains_policy_and_critic(tmp_path: Path) -> None:
-    settings = Settings(
+def make_settings() -> Settings:
+    return Settings(
         environment={"name": "registers", "cells": (1, 3), "context": 30, "turns": 5},
         policy=TinyConfig(layers=1, width=16, heads=2),
         cold_start=ColdStart(steps=10, tasks=8),
         algorithm={"name": "ppo", "kl": 0.001},
-        updates=Updates(count=3, tasks=2, group=4, epochs=2, entropy=0.001, evaluation_tasks=8),
+        updates=Updates(count=4, tasks=2, group=4, epochs=2, entropy=0.001, evaluation_tasks=8),
     )
-    policy = train(settings, Run(tmp_path))
-    start = torch.load(tmp_path / "cold_start.pt")
-    assert not torch.equal(policy.tokens.weight, start["tokens.weight"])
-    updates = [entry for entry in Run(tmp_path).history if entry["kind"] == "update"]
-    assert all(entry["value_loss"] >= 0 for entry in updates)
+
+
+def test_a_run_that_was_stopped_ends_like_one_that_was_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "CHECKPOINT_EVERY", 2)
+    whole = train(make_settings(), Run(tmp_path / "whole"))
+    start = torch.load(tmp_path / "whole" / "cold_start.pt")
+    assert not torch.equal(whole.tokens.weight, start["tokens.weight"])
+
+    calls = 0
+
+    def stop(*args: Any) -> float:
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            raise KeyboardInterrupt
+        return teach(*args)
+
+    monkeypatch.setattr(loop, "teach", stop)
+    with pytest.raises(KeyboardInterrupt):
+        train(make_settings(), Run(tmp_path / "stopped"))
+    # The fifth call and those after it go through.
+    again = train(make_settings(), Run(tmp_path / "stopped"))
+    assert torch.equal(again.tokens.weight, whole.tokens.weight)
+    histories = [Run(tmp_path / name).history for name in ("stopped", "whole")]
+    assert histories[0] == histories[1]
+    assert all(entry["value_loss"] >= 0 for entry in histories[0] if entry["kind"] == "update")
 
 
 def test_a_critic_learns_the_returns() -> None:
