@@ -13,6 +13,9 @@ SOURCES = {
     "hotpotqa": ("HotpotQA, 200 training questions", "CC BY-SA 4.0"),
     "twowiki": ("2WikiMultihopQA, 500 training questions", "Apache-2.0"),
     "qmsum": ("QMSum", "MIT"),
+    "fever_athnlp": ("FEVER, claims with their evidence", "CC BY-SA 3.0"),
+    "chains2": ("two-hop questions chained from qed_nq, selqa, squad_train44, squadshifts_wiki", "theirs"),
+    "chains3": ("three-hop questions from the same", "theirs"),
 }
 """Description and licence of each set."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from training.selector.bandit import load_phase2_config
-from training.selector_model.config import load_config
+from training.selector_model.config import DataConfig, load_config
 from training.sources import SOURCES
 
 FOLDER = Path(__file__).resolve().parents[2] / "training" / "configs"
@@ -20,6 +20,15 @@ def test_each_selector_configuration_parses_and_names_known_sets(path: Path) -> 
     assert set(config.data.questions) <= set(SOURCES)
     assert set(config.data.heldout) <= set(config.data.questions)
     assert set(config.data.repeats) <= set(config.data.questions)
+
+    assert set(config.data.lexical) <= set(config.data.questions)
+
+
+def test_a_short_pass_reads_the_same_mixture_with_fewer_questions() -> None:
+    data = DataConfig(questions={"a": 1000, "b": 50}, heldout={}, repeats={"b": 20})
+    short = data.limit(400)
+    assert (short.questions, short.repeats) == ({"a": 200, "b": 50}, {"a": 1, "b": 4})
+    assert data.limit(2000) is data
 
 
 def test_the_modernbert_recipe_is_that_of_the_paper() -> None:

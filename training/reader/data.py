@@ -19,14 +19,8 @@ from tersely.metrics import Range
 from tersely.packing.render import RenderedDocument, join_documents, render_ranges
 from tersely.text.sentences import split_units
 from tersely.types import Document
-from training.selector_model.groups import (
-    MULTI_HOP,
-    LabelledDocument,
-    Question,
-    belongs_to_readers,
-    name_question,
-    parse_question,
-)
+from training.selector_model.groups import MULTI_HOP, belongs_to_readers, name_question
+from training.selector_model.questions import LabelledDocument, Question, parse_question
 
 SOURCES: tuple[str, ...] = ("squad_train44", "squadshifts_wiki", "qed_nq", "hotpotqa", "twowiki")
 NEGATIVES = 3

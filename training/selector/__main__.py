@@ -7,6 +7,7 @@ export (ONNX, int8, parity, fusion layer, card). A stage whose output exists is 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from pathlib import Path
 from typing import get_args
 
@@ -17,6 +18,9 @@ from training.run import Run, read_runs
 from training.selector.train import train
 from training.selector_model.config import load_config
 from training.selector_model.groups import has_groups, prepare_groups
+
+GROUPS_PER_MINUTE = 240
+"""More than a CPU of today can train on: a short run prepares no more than it can use."""
 
 
 def main() -> None:
@@ -37,6 +41,9 @@ def main() -> None:
     parser.add_argument("--stage", choices=["prepare", "train", "export"], help="run only this stage")
     args = parser.parse_args()
     config = load_config(args.config)
+    if args.max_minutes:
+        limited = config.data.limit(round(GROUPS_PER_MINUTE * args.max_minutes))
+        config = dataclasses.replace(config, data=limited)
     if args.stage in (None, "prepare") and not has_groups(args.out):
         prepare_groups(find_data_folder(args.data), args.out, config.data, config.seed)
     if args.stage in (None, "train") and not (args.out / "final" / "validation.json").exists():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tersely.selector.layout import EncodedDocument, Ids, Layout, Window, batches, collate
+from tersely.selector.layout import EncodedDocument, Ids, Layout, Window, batches, collate, join_evidence
 from training.selector_model.composed import Mentions
 from training.selector_model.config import DataConfig, Labels
 from training.selector_model.groups import MULTI_HOP, Group, has_answer_string, list_labels
@@ -59,7 +59,8 @@ class WindowBuilder:
             documents = [EncodedDocument([], d.sentences) for d in documents]
         if group.source in MULTI_HOP:
             if rng.random() < config.evidence:
-                evidence = self._take_evidence(documents, labels, gold, rng)
+                hops = sorted((d.hop, i) for i, d in enumerate(group.documents) if d.hop)
+                evidence = self._take_evidence([i for _, i in hops[:-1]], documents, labels, gold, rng)
         elif rng.random() < config.unanswerable and 0 in gold:
             kept = [i for i, g in enumerate(gold) if g == 0]
             documents, labels, gold = ([x[i] for i in kept] for x in (documents, labels, gold))
@@ -88,17 +89,30 @@ class WindowBuilder:
         return documents, labels, gold
 
     def _take_evidence(
-        self, documents: list[EncodedDocument], labels: list[list[int]], gold: list[int], rng: random.Random
+        self,
+        hops: list[int],
+        documents: list[EncodedDocument],
+        labels: list[list[int]],
+        gold: list[int],
+        rng: random.Random,
     ) -> Ids | None:
-        """One supporting sentence becomes the evidence. Its document is removed; the other hops stay."""
-        places = [(i, j) for i, row in enumerate(labels) for j, y in enumerate(row) if y]
-        if len({i for i, _ in places}) < 2:
+        """Supporting sentences become the evidence. Their documents are removed; the other hops stay.
+
+        `hops` are the documents of a chained question's hops but the last, in order. The evidence is the
+        sentence of the first, or those of the first two. Without hops it is any supporting sentence.
+        """
+        if hops:
+            chosen = [(i, labels[i].index(1)) for i in hops[: rng.randint(1, len(hops))] if 1 in labels[i]]
+        else:
+            places = [(i, j) for i, row in enumerate(labels) for j, y in enumerate(row) if y == 1]
+            chosen = [rng.choice(places)] if len({i for i, _ in places}) > 1 else []
+        if not chosen:
             return None
-        i, j = rng.choice(places)
-        evidence = [*documents[i].title, *documents[i].sentences[j]]
-        for row in (documents, labels, gold):
-            del row[i]
-        return evidence
+        texts = [[*documents[i].title, *documents[i].sentences[j]] for i, j in chosen]
+        for i in sorted((i for i, _ in chosen), reverse=True):
+            for row in (documents, labels, gold):
+                del row[i]
+        return join_evidence(texts, self.layout.config.evidence_length)
 
 
 @dataclass(slots=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -32,6 +34,9 @@ class DataConfig:
     heldout: dict[str, int]
     """Questions of each set for validation and for the fusion layer: whole articles that are never trained
     on."""
+    heldout_articles: float = 0.0
+    """Share of all articles, drawn by name, that is held out as well: held-out chains are made of their
+    questions alone."""
     repeats: dict[str, int] = field(default_factory=dict[str, int])
     """Times each question of a set is trained on in one pass; 1 for a set that is not listed."""
     labels: Labels = "support"
@@ -51,9 +56,22 @@ class DataConfig:
     evidence: float = 0.5
     """Share of multi-hop groups in which one supporting sentence is the evidence; the others are to keep."""
     composed: float = 0.5
-    """Share of the other groups, where the data allows it, that become composed questions (`composed.py`)."""
+    """Share of the other groups, where the data allows it, that lose the name of their passage
+    (`composed.py`)."""
     neighbours: Neighbours = "mixed"
     """Negatives by BM25 and MiniLM in turn, or by BM25 alone where MiniLM's weights are not installed."""
+    lexical: Sequence[str] = ()
+    """Sets whose negatives come from BM25 alone in any case, because embedding takes a CPU long."""
+
+    def limit(self, draws: int) -> DataConfig:
+        """The same mixture, with no more questions than a pass of `draws` groups can use."""
+        share = draws / sum(count * self.repeats.get(name, 1) for name, count in self.questions.items())
+        if share >= 1:
+            return self
+        wanted = {name: count * self.repeats.get(name, 1) * share for name, count in self.questions.items()}
+        questions = {name: min(self.questions[name], math.ceil(n)) for name, n in wanted.items()}
+        repeats = {name: max(1, round(n / questions[name])) for name, n in wanted.items()}
+        return dataclasses.replace(self, questions=questions, repeats=repeats)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,34 +1,45 @@
 """Groups of a selector's run: a question, its documents, and a label for each sentence.
 
-The labels mark the sentences that support the answer: what retention is measured by. Phase I learns them, or
-the sentences that contain the answer as a string (`Labels`). A group is kept whole in a batch, so that
-sentences of different documents compete.
-Rows and hard negatives are read as the benchmarks read them, but never from their split. A run keeps its
-groups in its own folder; the runs that follow it read them from there.
+The labels mark the sentences that support the answer: what retention is measured by. Where a document is
+needed and nobody says which sentence of it, they are -1: unknown. Phase I learns them, or the sentences that
+contain the answer as a string (`Labels`). A group is kept whole in a batch, so that sentences of different
+documents compete. Rows and hard negatives are read as the benchmarks read them, but never from their split. A
+run keeps its groups in its own folder; the runs that follow it read them from there.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from benchmarks.shared.tasks.negatives import Passage, PassagePool
-from benchmarks.shared.tasks.rows import locate, read_rows
+from benchmarks.shared.tasks.negatives import Neighbours, Passage, PassagePool
+from benchmarks.shared.tasks.rows import read_rows
 from tersely.metrics import WITHOUT_ANSWER_STRING, Range, contains_string, normalize_answer
 from tersely.text.sentences import split_units
-from training.run import write_text
+from training.run import show_progress, write_text
+from training.selector_model.chains import Chain, Chainer
 from training.selector_model.config import DataConfig, Labels
+from training.selector_model.questions import LabelledDocument, Question, parse_question, split_by_article
 
 Part = Literal["train", "heldout"]
 """Groups to train on, and those kept for validation, for the fusion layer and for calibration."""
 
-MULTI_HOP = frozenset({"hotpotqa", "twowiki"})
-"""Sets that bring their own distractors and need several sentences."""
+CHAINS = {"chains2": 2, "chains3": 3}
+"""Sets that are made here, and the hops of their questions."""
+
+SINGLE_HOP = ("qed_nq", "squad_train44", "squadshifts_wiki", "selqa")
+"""Sets whose questions are chained."""
+
+MULTI_HOP = frozenset({"hotpotqa", "twowiki", *CHAINS})
+"""Sets whose questions need sentences of several documents."""
+
+HELDOUT_DOCUMENTS = 20
+"""Documents of a held-out chained question, as in hard multi-hop benchmarks."""
 
 LONG_DOCUMENT = 20_000
 """Characters from which a document is read in sections."""
@@ -46,8 +57,11 @@ class GroupDocument:
     text: str
     units: list[Range]
     labels: list[int]
+    """1 or 0 for each unit; -1 where that is unknown."""
     gold: int
-    """1 where a span of it supports the answer, else 0."""
+    """1 where the document is needed, else 0."""
+    hop: int = 0
+    """Which hop of a chained question it answers, from 1; 0 for every other document."""
 
 
 @dataclass(slots=True)
@@ -64,44 +78,41 @@ class Group:
         return name_question(self.source, self.id)
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledDocument:
-    """A document and its support spans, in code points."""
-
-    title: str | None
-    text: str
-    support: tuple[Range, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    id: str
-    text: str
-    answers: tuple[str, ...]
-    documents: tuple[LabelledDocument, ...]
-
-    @property
-    def article(self) -> str:
-        """What the question is about, so that no article is trained on and held out at once."""
-        gold = next(d for d in self.documents if d.support)
-        return (gold.title or gold.text[:80]).lower()
-
-
 def prepare_groups(data: Path, run_folder: Path, config: DataConfig, seed: int) -> None:
     """Write the groups of a run, made from the data folder `data`. Deterministic in `seed`."""
     rng = random.Random(seed)
     parts: dict[Part, list[Group]] = {"heldout": [], "train": []}
-    for name in sorted(config.questions):
-        questions = [q for q in map(parse_question, read_rows(data, "train", name)) if _is_usable(q)]
+    # The questions that chains are made of.
+    links: dict[Part, list[Question]] = {"heldout": [], "train": []}
+    for name in sorted(set(config.questions) - set(CHAINS)):
+        questions = [q for q in map(parse_question, read_rows(data, "train", name)) if q.is_usable]
+        if _is_long(questions):
+            questions = [q for q in questions if q.is_labelled]
         rng.shuffle(questions)
-        held, rest = split_by_article(questions, config.heldout.get(name, 0))
+        held, rest = split_by_article(questions, config.heldout.get(name, 0), config.heldout_articles)
+        if name in SINGLE_HOP:
+            links["heldout"] += [q for q in held if q.is_labelled]
+            links["train"] += [q for q in rest if q.is_labelled]
+        held = [q for q in held if q.is_labelled][: config.heldout.get(name, 0)]
         rest = rest[: config.questions[name]]
         for part, chosen, negatives in (
             ("heldout", held, config.heldout_negatives),
             ("train", rest, config.negatives),
         ):
             documents = _choose_documents(name, chosen, questions, negatives, config, rng)
-            parts[part] += [_make_group(name, q, d, rng) for q, d in zip(chosen, documents, strict=True)]
+            progress = show_progress(f"{name}, {part}", chosen, unit="q")
+            parts[part] += [_make_group(name, q, d, rng) for q, d in zip(progress, documents, strict=True)]
+    chainers = {part: Chainer(questions, seed) for part, questions in links.items()}
+    for name in sorted(set(config.questions) & set(CHAINS)):
+        for part, count in (("heldout", config.heldout.get(name, 0)), ("train", config.questions[name])):
+            chains = list(islice(chainers[part].chains(CHAINS[name]), count))
+            room = HELDOUT_DOCUMENTS - CHAINS[name]
+            negatives = room // CHAINS[name] if part == "heldout" else config.negatives
+            progress = show_progress(f"{name}, {part}", total=len(chains), unit="q")
+            for group in _make_chained(name, chains, links[part], negatives, config, rng):
+                parts[part].append(group)
+                progress.update()
+            progress.close()
     for part, groups in parts.items():
         write_groups(run_folder, part, groups)
 
@@ -154,50 +165,19 @@ def has_answer_string(group: Group) -> bool:
     return any(normalize_answer(answer) not in WITHOUT_ANSWER_STRING for answer in group.answers)
 
 
-def label_document(document: LabelledDocument) -> GroupDocument:
+def label_document(document: LabelledDocument, hop: int = 0) -> GroupDocument:
     """Split a document; a sentence is positive when it and a support span share half of the shorter one."""
     units = [(u.start, u.end) for u in split_units(document.text)]
-    labels = [int(any(_share_half(u, s) for s in document.support)) for u in units]
-    return GroupDocument(document.title, document.text, units, labels, int(bool(document.support)))
+    if document.gold and not document.support:
+        labels = [-1] * len(units)
+    else:
+        labels = [int(any(_share_half(u, s) for s in document.support)) for u in units]
+    gold = int(bool(document.support) or document.gold)
+    return GroupDocument(document.title, document.text, units, labels, gold, hop)
 
 
-def split_by_article(questions: Sequence[Question], count: int) -> tuple[list[Question], list[Question]]:
-    """About `count` questions to hold out and the others, with no article on both sides."""
-    sizes: dict[str, int] = {}
-    for question in questions:
-        sizes[question.article] = sizes.get(question.article, 0) + 1
-    articles: set[str] = set()
-    held = 0
-    for name in sorted(sizes, key=lambda a: hashlib.sha256(a.encode()).hexdigest()):
-        if held < count and held + sizes[name] <= count * 1.5 + 5:
-            articles.add(name)
-            held += sizes[name]
-    inside = [q for q in questions if q.article in articles]
-    return inside[:count], [q for q in questions if q.article not in articles]
-
-
-def parse_question(row: dict[str, Any]) -> Question:
-    """A row of a data folder as a question."""
-    return Question(
-        str(row["id"]),
-        row["question"].strip(),
-        tuple(row["answers"]),
-        tuple(map(_parse_document, row["docs"])),
-    )
-
-
-def _is_usable(question: Question) -> bool:
-    return bool(question.text) and any(d.support for d in question.documents)
-
-
-def _parse_document(document: dict[str, Any]) -> LabelledDocument:
-    ranges: set[Range] = {(a, b) for a, b in document.get("spans") or ()}
-    if document.get("support") and document.get("sentences"):
-        located = locate(document["text"], document["sentences"])
-        ranges |= {at for i in document["support"] if (at := located[i]) is not None}
-    title = document.get("title")
-    title = title.replace("_", " ") if title else None
-    return LabelledDocument(title, document["text"], tuple(sorted(ranges)))
+def _is_long(questions: Sequence[Question]) -> bool:
+    return any(len(d.text) > LONG_DOCUMENT for q in questions[:5] for d in q.documents)
 
 
 def _choose_documents(
@@ -211,18 +191,63 @@ def _choose_documents(
     """The documents of each question: its own, its sections, or what supports it among hard negatives."""
     if name in MULTI_HOP and config.documents is None:
         yield from (q.documents for q in questions)
-    elif any(len(d.text) > LONG_DOCUMENT for q in pool_questions[:5] for d in q.documents):
+    elif _is_long(pool_questions):
         yield from (_sample_sections(q.documents[0], rng) for q in questions)
+    elif config.documents is None and any(len(q.documents) > 1 for q in questions[:5]):
+        yield from (_sample_own(q, negatives, rng) for q in questions)
     else:
-        passages = {d.text: Passage(d.title, d.text) for q in pool_questions for d in q.documents}
-        pool = PassagePool(list(passages.values()), [q.text for q in questions], config.neighbours)
+        pool = _make_pool(name, pool_questions, [q.text for q in questions], config)
         for number, question in enumerate(questions):
-            own = [d for d in question.documents if d.support or name in MULTI_HOP]
+            own = [d for d in question.documents if d.support or d.gold or name in MULTI_HOP]
             count = negatives if config.documents is None else max(0, config.documents - len(own))
             texts = {d.text for d in question.documents}
-            chosen = pool.negatives(number, question.answers, texts, count)
-            nearest = [LabelledDocument(pool.passages[i].title, pool.passages[i].text, ()) for i in chosen]
-            yield [*own, *nearest]
+            yield [*own, *_take(pool, pool.negatives(number, question.answers, texts, count))]
+
+
+def _make_chained(
+    name: str,
+    chains: Sequence[Chain],
+    questions: Sequence[Question],
+    negatives: int,
+    config: DataConfig,
+    rng: random.Random,
+) -> Iterator[Group]:
+    """Each chain with the passages of its hops, and `negatives` neighbours of each hop's question."""
+    numbers = {q.id: i for i, q in enumerate({q.id: q for chain in chains for q in chain.hops}.values())}
+    asked = {q.id: q for chain in chains for q in chain.hops}
+    pool = _make_pool(name, questions, [q.text for q in asked.values()], config)
+    for number, chain in enumerate(chains):
+        own = {q.passage.text for q in chain.hops}
+        chosen: list[LabelledDocument] = []
+        for question in chain.hops:
+            texts = own | {d.text for d in chosen}
+            nearest = pool.negatives(
+                numbers[question.id], [*question.answers, *chain.answers], texts, negatives
+            )
+            chosen += _take(pool, nearest)
+        documents = [label_document(q.passage, hop + 1) for hop, q in enumerate(chain.hops)]
+        documents += [d for d in map(label_document, chosen) if d.units]
+        rng.shuffle(documents)
+        yield Group(f"{name}-{number}", name, chain.text, list(chain.answers), documents)
+
+
+def _make_pool(
+    name: str, questions: Iterable[Question], asked: Sequence[str], config: DataConfig
+) -> PassagePool:
+    neighbours: Neighbours = "bm25" if name in config.lexical else config.neighbours
+    passages = {d.text: Passage(d.title, d.text) for q in questions for d in q.documents}
+    return PassagePool(list(passages.values()), asked, neighbours)
+
+
+def _take(pool: PassagePool, indices: Sequence[int]) -> list[LabelledDocument]:
+    return [LabelledDocument(pool.passages[i].title, pool.passages[i].text, ()) for i in indices]
+
+
+def _sample_own(question: Question, negatives: int, rng: random.Random) -> list[LabelledDocument]:
+    """The needed documents of a question that brings its own, and some of the others."""
+    gold = [d for d in question.documents if d.support or d.gold]
+    others = [d for d in question.documents if not (d.support or d.gold)]
+    return gold + rng.sample(others, min(2 * negatives, len(others)))
 
 
 def _sample_sections(document: LabelledDocument, rng: random.Random) -> list[LabelledDocument]:

@@ -19,6 +19,7 @@ from transformers import AutoModel, AutoTokenizer
 from tersely.selector.layout import LayoutConfig
 from training.selector_model.batching import Batch
 from training.selector_model.config import Head, SelectorConfig
+from training.selector_model.packed import can_pack, encode_packed
 
 
 class SelectorModel(nn.Module):
@@ -49,6 +50,13 @@ class SelectorModel(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         hidden = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         return self.heads(hidden, input_ids, segments, sentence_positions, doc_positions)
+
+    def read(self, input_ids: Tensor, attention_mask: Tensor, **rest: Tensor) -> tuple[Tensor, Tensor]:
+        """The same as `forward`, computed without the padding where the encoder is known."""
+        if not can_pack(self.encoder):
+            return self(input_ids, attention_mask, **rest)
+        hidden = encode_packed(self.encoder, input_ids, attention_mask)
+        return self.heads(hidden, input_ids, **rest)
 
     def heads(
         self,
@@ -96,7 +104,7 @@ def compute_logits(model: Any, batch: Batch, device: torch.device) -> tuple[Tens
     keep: list[Tensor] = []
     relevance: list[Tensor] = []
     for part, sentences, documents in zip(batch.parts, batch.sentence_masks, batch.doc_masks, strict=True):
-        k, r = model(**{name: value.to(device) for name, value in part.items()})
+        k, r = model.read(**{name: value.to(device) for name, value in part.items()})
         keep.append(k[sentences.to(device)].float())
         relevance.append(r[documents.to(device)].float())
     return torch.cat(keep), torch.cat(relevance)

@@ -65,7 +65,7 @@ def _make_example(group: Group) -> Example:
         (i, a, b)
         for i, d in enumerate(group.documents)
         for (a, b), y in zip(d.units, d.labels, strict=True)
-        if y
+        if y == 1
     ]
     return Example(
         id=group.id,

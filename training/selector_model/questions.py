@@ -1,0 +1,115 @@
+"""Questions with their labelled documents, read from rows, and the articles that are held out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.shared.tasks.rows import locate
+from tersely.metrics import Range, contains_answer
+from tersely.text.sentences import split_units
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledDocument:
+    """A document and its support spans, in code points."""
+
+    title: str | None
+    text: str
+    support: tuple[Range, ...]
+    gold: bool = False
+    """Whether it is needed although no span of it is labelled: which sentences are needed is then unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    id: str
+    text: str
+    answers: tuple[str, ...]
+    documents: tuple[LabelledDocument, ...]
+
+    @property
+    def article(self) -> str:
+        """What the question is about, so that no article is trained on and held out at once."""
+        gold = next(d for d in self.documents if d.support or d.gold)
+        return (gold.title or gold.text[:80]).split(" §")[0].lower()
+
+    @property
+    def passage(self) -> LabelledDocument:
+        """The first document with a labelled span."""
+        return next(d for d in self.documents if d.support)
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether some span is labelled."""
+        return any(d.support for d in self.documents)
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether something in it can be learned."""
+        return bool(self.text) and any(d.support or d.gold for d in self.documents)
+
+
+def parse_question(row: dict[str, Any]) -> Question:
+    """A row of a data folder as a question. The only document of a question is needed, labelled or not."""
+    answers = tuple(row["answers"])
+    only = len(row["docs"]) == 1
+    return Question(
+        str(row["id"]),
+        row["question"].strip(),
+        answers,
+        tuple(_parse_document(d, answers, only) for d in row["docs"]),
+    )
+
+
+def split_by_article(
+    questions: Sequence[Question], count: int, share: float = 0.0
+) -> tuple[list[Question], list[Question]]:
+    """Questions to hold out, at most `count` of them first, and the others, with no article on both sides.
+
+    Held out are as many articles as `count` questions need, and then a `share` of all articles, drawn by
+    their names.
+    """
+    sizes: dict[str, int] = {}
+    for question in questions:
+        sizes[question.article] = sizes.get(question.article, 0) + 1
+    articles: set[str] = set()
+    held = 0
+    for name in sorted(sizes, key=_hash):
+        if held < count and held + sizes[name] <= count * 1.5 + 5:
+            articles.add(name)
+            held += sizes[name]
+    more = {name for name in sizes if int(_hash(name)[:8], 16) < share * 2**32} - articles
+    inside = [q for q in questions if q.article in articles][:count]
+    return (
+        inside + [q for q in questions if q.article in more],
+        [q for q in questions if q.article not in articles and q.article not in more],
+    )
+
+
+def _hash(article: str) -> str:
+    return hashlib.sha256(article.encode()).hexdigest()
+
+
+def _parse_document(document: dict[str, Any], answers: Sequence[str], only: bool) -> LabelledDocument:
+    text = document["text"]
+    ranges: set[Range] = {(a, b) for a, b in document.get("spans") or ()}
+    if document.get("support") and document.get("sentences"):
+        located = locate(text, document["sentences"])
+        ranges |= {at for i in document["support"] if (at := located[i]) is not None}
+    gold = bool(document.get("gold")) or (only and document.get("gold") is not False)
+    if not ranges and gold and document.get("support") is None:
+        ranges = _find_evidence(text, document.get("sentences"), answers)
+    title = document.get("title")
+    title = title.replace("_", " ") if title else None
+    return LabelledDocument(title, text, tuple(sorted(ranges)), gold)
+
+
+def _find_evidence(text: str, sentences: Sequence[str] | None, answers: Sequence[str]) -> set[Range]:
+    """The sentences of a gold document without labels that hold an answer, or its only sentence."""
+    units = [(u.start, u.end) for u in split_units(text)]
+    if sentences is not None and len(sentences) == 1:
+        return {(0, len(text))}
+    return {(a, b) for a, b in units if contains_answer(text[a:b], answers)}
