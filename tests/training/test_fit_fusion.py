@@ -14,13 +14,13 @@ from tersely.selector.fusion import Fusion
 from tersely.selector.matching import Floats
 from training.export.fit_fusion import (
     Case,
-    _cross_fit,
-    _fit_first,
     _fit_gated,
     _minimise,
     _Target,
     choose_threshold,
     compute_idf,
+    cross_fit,
+    fit_first,
 )
 from training.selector_model.groups import Group, GroupDocument
 from training.selector_model.scores import GroupScores
@@ -111,7 +111,7 @@ def make_questions(count: int, seed: int) -> tuple[list[Floats], list[Case]]:
 
 
 def test_the_first_stage_recovers_the_useful_feature() -> None:
-    layer = _fit_first(*make_questions(60, seed=1))
+    layer = fit_first(*make_questions(60, seed=1))
     others = np.delete(np.abs(layer.linear), USEFUL)
     assert layer.linear[USEFUL] > 5 * others.max()
     features, cases = make_questions(60, seed=2)
@@ -148,7 +148,7 @@ def test_before_the_fit_the_encoder_decides_alone() -> None:
 
 def test_no_question_is_scored_by_a_layer_that_was_fitted_on_it() -> None:
     cases = [make_case([1, 0], name=str(number)) for number in range(40)]
-    parts = _cross_fit(cases, set)
+    parts = cross_fit(cases, set)
     assert all(number not in part for number, part in enumerate(parts))
     assert len({frozenset(part) for part in parts}) == 5
     assert all(len(part) > len(cases) / 2 for part in parts)

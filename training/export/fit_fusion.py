@@ -65,6 +65,11 @@ class Case:
     labels: NDArray[np.int64]
     offsets: NDArray[np.int64]
 
+    @classmethod
+    def make(cls, group: Group) -> Case:
+        offsets = np.cumsum([0, *(len(d.units) for d in group.documents)])
+        return cls(group, np.array([y for d in group.documents for y in d.labels]), offsets)
+
 
 def make_inputs(group: Group) -> list[ScoredInput]:
     return [
@@ -81,13 +86,13 @@ def fit_fusion(
     keep = FIRST_FEATURES.index("keep")
     progress = show_progress("first pass", groups)
     readings = [selector.first_pass(g.question, make_inputs(g)) for g in progress]
-    cases = [_make_case(g, r.offsets) for g, r in zip(groups, readings, strict=True)]
+    cases = [Case.make(g) for g in groups]
     features = [first_features(r.matches, r.logits) for r in readings]
     table: dict[str, Any] = {"encoder alone": _summarise(cases, [f[:, keep] for f in features])}
     without = [f[:, len(ENCODER_FEATURES) :] for f in features]
-    layers = _cross_fit(cases, lambda part: _fit_first(_take(without, part), _take(cases, part)))
+    layers = cross_fit(cases, lambda part: fit_first(_take(without, part), _take(cases, part)))
     table["exact match alone"] = _summarise(cases, [a(f) for a, f in zip(layers, without, strict=True)])
-    layers = _cross_fit(cases, lambda part: _fit_first(_take(features, part), _take(cases, part)))
+    layers = cross_fit(cases, lambda part: fit_first(_take(features, part), _take(cases, part)))
     first = [layer(f) for layer, f in zip(layers, features, strict=True)]
     table["+ exact match"] = _summarise(cases, first)
 
@@ -113,7 +118,7 @@ def fit_fusion(
 
     everyone = range(len(cases))
     hints = bridges([()] * len(cases))
-    out = scores(hints, _cross_fit(cases, lambda part: fit_part(part, hints)))
+    out = scores(hints, cross_fit(cases, lambda part: fit_part(part, hints)))
     table["+ bridges"] = _summarise(cases, out)
 
     fusion = replace(Fusion.keep_alone(), bridge=fit_part(everyone, hints)[1])
@@ -121,14 +126,10 @@ def fit_fusion(
     progress = show_progress("second pass", readings)
     full = bridges([hinted.second_pass(r, s, f) for r, s, f in zip(progress, sides, first, strict=True)])
     # The runtime also uses the bridge layer before the second pass, to choose the windows to read again.
-    out = scores(full, _cross_fit(cases, lambda part: fit_part(part, full, hints)))
+    out = scores(full, cross_fit(cases, lambda part: fit_part(part, full, hints)))
     table["+ second pass"] = _summarise(cases, out)
-    fusion = Fusion(_fit_first(features, cases), *fit_part(everyone, full, hints))
-    return fusion, table, [_split_by_document(c, s) for c, s in zip(cases, out, strict=True)]
-
-
-def _make_case(group: Group, offsets: NDArray[np.int64]) -> Case:
-    return Case(group, np.array([y for d in group.documents for y in d.labels]), offsets)
+    fusion = Fusion(fit_first(features, cases), *fit_part(everyone, full, hints))
+    return fusion, table, [split_by_document(c, s) for c, s in zip(cases, out, strict=True)]
 
 
 Fit = tuple[Perceptron, Perceptron]
@@ -139,7 +140,7 @@ def _take(rows: Sequence[T], part: Sequence[int]) -> list[T]:
     return [rows[i] for i in part]
 
 
-def _cross_fit(cases: Sequence[Case], fit_part: Callable[[Sequence[int]], T]) -> list[T]:
+def cross_fit(cases: Sequence[Case], fit_part: Callable[[Sequence[int]], T]) -> list[T]:
     """For each case the result of `fit_part` on the other folds; folds are drawn by question id."""
     fold = [zlib.crc32(c.group.id.encode()) % FOLDS for c in cases]
     fitted = [fit_part([i for i in range(len(cases)) if fold[i] != k]) for k in range(FOLDS)]
@@ -226,7 +227,7 @@ def _minimise(parameters: Sequence[Tensor], objective: Callable[[], Tensor]) -> 
     optimizer.step(closure)
 
 
-def _fit_first(features: Sequence[Floats], cases: Sequence[Case]) -> Perceptron:
+def fit_first(features: Sequence[Floats], cases: Sequence[Case]) -> Perceptron:
     layer, target = _Layer(np.concatenate(features)), _Target(cases)
     _minimise(layer.parameters(), lambda: target.loss(layer()) + PENALTY["first"] * layer.penalty())
     return layer.numpy()
@@ -288,10 +289,10 @@ def choose_threshold(scored: Sequence[GroupScores], recall: float) -> float:
     raise ValueError("no held-out question has a labelled sentence; the threshold cannot be chosen")
 
 
-def _split_by_document(case: Case, logits: Floats) -> GroupScores:
+def split_by_document(case: Case, logits: Floats) -> GroupScores:
     parts = np.split(logits, case.offsets[1:-1])
     return GroupScores(case.group, [p.tolist() for p in parts])
 
 
 def _summarise(cases: Sequence[Case], logits: Sequence[Floats]) -> dict[str, Any]:
-    return summarise([_split_by_document(c, x) for c, x in zip(cases, logits, strict=True)])
+    return summarise([split_by_document(c, x) for c, x in zip(cases, logits, strict=True)])

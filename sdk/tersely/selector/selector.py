@@ -5,6 +5,9 @@
 Where the question seems to need another hop, the gate opens: of a long input more windows are read, the best
 documents are read again behind each of the two best sentences (the evidence), and the second stage adds what
 that tells to the scores.
+
+A question in a script that the vocabulary does not know is matched by characters (`grams`) instead: the
+encoder would read letters without meaning.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from tersely.selector.features import (
     reread_features,
 )
 from tersely.selector.fusion import LEARNED_THRESHOLD, Fusion, sigmoid
+from tersely.selector.grams import gram_logits, gram_weight, unknown_share
 from tersely.selector.layout import EncodedDocument, Ids, Layout, Window
 from tersely.selector.matching import Floats
 from tersely.selector.proof import check_parts
@@ -128,6 +132,21 @@ class Selector:
         """
         if not any(d.units for d in documents):
             return [DocumentScores.unscored(0) for _ in documents]
+        weight = gram_weight(unknown_share(query, self.layout.tokenizer))
+        if weight == 0.0:
+            return self._score_by_model(query, documents, None, 0.0)
+        current_cancellation().check()
+        logits = gram_logits(query, [d.title or "" for d in documents], *_flatten(documents))
+        if weight == 1.0:
+            offsets = np.cumsum([0, *(len(d.units) for d in documents)])
+            read = np.ones(len(logits), dtype=np.bool_)
+            return _split(offsets, read, logits, NEIGHBOUR)
+        return self._score_by_model(query, documents, logits, weight)
+
+    def _score_by_model(
+        self, query: str, documents: Sequence[ScoredInput], grams: Floats | None, weight: float
+    ) -> list[DocumentScores]:
+        """Logits of the model; those by characters, if any, have a share of `weight` in them."""
         limit = current_time_limit()
         done = self.first_pass(query, documents)
         stage = self._first_stage(done)
@@ -135,15 +154,15 @@ class Selector:
             done = self.extend_first_pass(done, stage.logits)
             stage = self._first_stage(done)
         if not stage.gate or limit.is_up():
-            return _split(done, sigmoid(stage.logits), NEIGHBOUR)
+            return _split(done.offsets, done.read, _mix(stage.logits, grams, weight), NEIGHBOUR)
         features = np.hstack([stage.features, bridge_features(done.matches, stage.logits)])
         hops = self.second_pass(done, features, stage.logits)
         if limit.was_reached:  # what was read again is incomplete
-            return _split(done, sigmoid(stage.logits), NEIGHBOUR)
+            return _split(done.offsets, done.read, _mix(stage.logits, grams, weight), NEIGHBOUR)
         reread = reread_features(done.matches, done.logits, hops)
         bridges = self.fusion.bridge(np.hstack([features, reread]))
-        scores = sigmoid(stage.logits + stage.gate * bridges)
-        return _split(done, scores, NEIGHBOUR * (1.0 - stage.gate))
+        logits = _mix(stage.logits + stage.gate * bridges, grams, weight)
+        return _split(done.offsets, done.read, logits, NEIGHBOUR * (1.0 - stage.gate))
 
     def first_pass(self, query: str, documents: Sequence[ScoredInput]) -> FirstPass:
         """Read every window once, or as many of the best-matching ones as have `max_tokens`."""
@@ -262,11 +281,23 @@ def _merge(
     return FirstPass(matches, logits, encoded, offsets, read, window_logits, unread)
 
 
-def _split(done: FirstPass, scores: Floats, neighbour: float) -> list[DocumentScores]:
-    """The flat scores by document. `neighbour`: share of a score that the sentences beside it gain."""
+def _flatten(documents: Sequence[ScoredInput]) -> tuple[list[str], NDArray[np.int64]]:
+    """The text of every unit, and the number of its document."""
+    texts = [d.text[u.start : u.end] for d in documents for u in d.units]
+    return texts, np.repeat(np.arange(len(documents)), [len(d.units) for d in documents])
+
+
+def _mix(logits: Floats, grams: Floats | None, weight: float) -> Floats:
+    return logits if grams is None else (1.0 - weight) * logits + weight * grams
+
+
+def _split(
+    offsets: NDArray[np.int64], was_read: NDArray[np.bool_], logits: Floats, neighbour: float
+) -> list[DocumentScores]:
+    """Flat logits as scores by document. `neighbour`: share of a score that the sentences beside it gain."""
     out: list[DocumentScores] = []
-    cuts = done.offsets[1:-1]
-    for own, read in zip(np.split(scores, cuts), np.split(done.read, cuts), strict=True):
+    cuts = offsets[1:-1]
+    for own, read in zip(np.split(sigmoid(logits), cuts), np.split(was_read, cuts), strict=True):
         padded = np.pad(own, 1)
         best_neighbour = np.maximum(padded[:-2], padded[2:])
         packing = own + neighbour * best_neighbour * (1.0 - own)

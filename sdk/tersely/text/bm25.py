@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,17 +33,25 @@ def split_terms(text: str) -> list[str]:
 class BM25:
     """BM25 scores of a fixed list of texts, by default with the usual k1 = 1.2 and b = 0.75.
 
-    `only`: a text with all terms that queries will hold, to save time and RAM; None for any.
+    `split` gives the terms of a text. `only`: a text with all terms that queries will hold, to save time and
+    RAM; None for any.
     """
 
     def __init__(
-        self, texts: Sequence[str], k1: float = 1.2, b: float = 0.75, *, only: str | None = None
+        self,
+        texts: Sequence[str],
+        k1: float = 1.2,
+        b: float = 0.75,
+        *,
+        only: str | None = None,
+        split: Callable[[str], list[str]] = split_terms,
     ) -> None:
-        wanted = None if only is None else set(split_terms(only))
+        self._split = split
+        wanted = None if only is None else set(split(only))
         counts: list[Counter[str]] = []
         sizes: list[int] = []
         for text in texts:
-            terms = split_terms(text)
+            terms = split(text)
             sizes.append(len(terms))
             counts.append(Counter(terms if wanted is None else filter(wanted.__contains__, terms)))
         lengths = np.array(sizes, dtype=np.float64)
@@ -63,8 +71,13 @@ class BM25:
     def scores(self, query: str) -> NDArray[np.float64]:
         """One score per text, shape (texts,); 0 for a text that contains no term of the query."""
         total = np.zeros(self.size)
-        for term in split_terms(query):
+        for term in self._split(query):
             if term in self._postings:
                 at, weight = self._postings[term]
                 total[at] += weight
         return total
+
+    def highest(self, query: str) -> float:
+        """A bound of the scores of `query`: each of its terms has the weight that it has in its best text."""
+        best = (self._postings[t][1].max() for t in self._split(query) if t in self._postings)
+        return float(sum(best))

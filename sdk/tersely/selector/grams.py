@@ -1,0 +1,121 @@
+"""Matching by character n-grams, for scripts that the model's vocabulary does not know.
+
+An English vocabulary spells Russian in single letters and drops many Chinese characters. Its encoder and the
+matching of its tokens then say little, and the characters themselves say more. Terms are words, pairs of
+Chinese and Japanese characters, and the 4-grams of longer words, which match through inflection. Nothing here
+knows a language: the weights were fitted on English questions (`training.export.fit_grams`).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from tersely.selector.matching import Floats
+from tersely.text.bm25 import BM25, split_terms
+from tersely.text.tokens import replace_surrogates
+
+UNKNOWN = "[UNK]"
+
+LENGTH = 4
+"""Characters of an n-gram of a word."""
+
+GRAM_FEATURES = (
+    "words",
+    "grams",
+    "grams_neighbours",
+    "grams_of_document",
+    "words_below_best",
+    "grams_below_best",
+)
+GRAM_WEIGHTS = (-0.033, 2.617, 1.192, 5.002, 2.09, 5.676)
+GRAM_BIAS = -2.48
+"""With it the bundled model's threshold keeps 95 % of the labelled sentences of those questions."""
+
+NO_WEIGHT, FULL_WEIGHT = 0.1, 0.8
+"""Unknown shares of a question up to which the characters do not count, and from which they alone count."""
+
+
+def split_grams(text: str) -> list[str]:
+    """The terms of `text`, and the n-grams of its longer words, which are marked at both ends."""
+    grams: list[str] = []
+    for term in split_terms(unicodedata.normalize("NFKC", text)):
+        grams.append(term)
+        if len(term) >= LENGTH:
+            marked = f"<{term}>"
+            grams += [marked[i : i + LENGTH] for i in range(len(marked) - LENGTH + 1)]
+    return grams
+
+
+def unknown_share(text: str, tokenizer: Tokenizer) -> float:
+    """Share of the tokens of `text` that are unknown or a single letter of another script, in [0, 1].
+
+    Punctuation and digits do not count. A text in Latin letters has 0, whatever its symbols are.
+    """
+    if not any(map(_is_foreign, text)):
+        return 0.0
+    tokens = tokenizer.encode(replace_surrogates(text), add_special_tokens=False).tokens
+    pieces = [token.removeprefix("##") for token in tokens]
+    letters = [p for p in pieces if p == UNKNOWN or any(map(str.isalpha, p))]
+    poor = [p for p in letters if p == UNKNOWN or (len(p) == 1 and _is_foreign(p))]
+    return len(poor) / len(letters) if letters else 0.0
+
+
+def gram_weight(share: float) -> float:
+    """How much the characters count next to the model, in [0, 1], at an `unknown_share` of the question."""
+    return 0.0 if share <= NO_WEIGHT else min(1.0, share / FULL_WEIGHT)
+
+
+def gram_features(
+    query: str, titles: Sequence[str], texts: Sequence[str], document: NDArray[np.int64]
+) -> Floats:
+    """(sentences, len(GRAM_FEATURES)) for sentences `texts`, each read after the title of its document.
+
+    `document` is the number of each sentence's document. BM25 scores are shares of the highest possible one.
+    """
+    titled = [f"{titles[d]}. {text}" if titles[d] else text for d, text in zip(document, texts, strict=True)]
+    words = _scale(BM25(titled, only=query), query)
+    grams = _scale(BM25(titled, only=query, split=split_grams), query)
+    bodies = [" ".join(texts[i] for i in np.flatnonzero(document == d)) for d in range(len(titles))]
+    whole = [f"{title}. {body}" for title, body in zip(titles, bodies, strict=True)]
+    of_document = _scale(BM25(whole, only=query, split=split_grams), query)[document]
+    columns = [
+        words,
+        grams,
+        _best_beside(grams, document),
+        of_document,
+        words - words.max(initial=0.0),
+        grams - grams.max(initial=0.0),
+    ]
+    return np.stack(columns, axis=1)
+
+
+def gram_logits(
+    query: str, titles: Sequence[str], texts: Sequence[str], document: NDArray[np.int64]
+) -> Floats:
+    """(sentences,) logits from the characters alone."""
+    features = gram_features(query, titles, texts, document)
+    return features @ np.array(GRAM_WEIGHTS) + GRAM_BIAS
+
+
+def _is_foreign(character: str) -> bool:
+    """Whether a character is a letter of a script other than Latin."""
+    ascii_or_symbol = character.isascii() or not character.isalpha()
+    return not ascii_or_symbol and not unicodedata.name(character, "").startswith("LATIN")
+
+
+def _scale(index: BM25, query: str) -> Floats:
+    highest = index.highest(query)
+    return index.scores(query) / highest if highest else np.zeros(index.size)
+
+
+def _best_beside(values: Floats, document: NDArray[np.int64]) -> Floats:
+    """The better of the sentences before and after in the same document, 0 where there is none."""
+    padded, owner = np.pad(values, 1), np.pad(document, 1, constant_values=-1)
+    before = np.where(owner[:-2] == document, padded[:-2], 0.0)
+    after = np.where(owner[2:] == document, padded[2:], 0.0)
+    return np.maximum(before, after)

@@ -1,0 +1,117 @@
+"""Questions in scripts that the vocabulary does not know are matched by their characters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tersely.selector.grams import (
+    GRAM_FEATURES,
+    GRAM_WEIGHTS,
+    gram_features,
+    gram_logits,
+    gram_weight,
+    split_grams,
+    unknown_share,
+)
+from tests.sdk.selector_cases import bundled_selector, make_input, rank_sentences, recording_selector
+
+CASES = {
+    "zh": (
+        "灯塔是谁设计的？",
+        [
+            "灯塔矗立在悬崖上。灯塔是由工程师彭露丝设计的。星期天可以上楼。",
+            "镇上的集市每周二开放。大麦是主要出口。",
+        ],
+        "灯塔是由工程师彭露丝设计的。",
+    ),
+    "ru": (
+        "Кто спроектировал маяк на утёсе?",
+        [
+            "Посетители приходят летом. Маяк спроектирован инженером Пенроуз. Вход свободный.",
+            "Рынок открыт по вторникам. Главный товар города ячмень.",
+        ],
+        "Маяк спроектирован инженером Пенроуз.",
+    ),
+    "el": (
+        "Ποιος σχεδίασε τον φάρο;",
+        ["Ο φάρος είναι παλιός. Τον φάρο σχεδίασε η μηχανικός Πένροουζ.", "Η αγορά ανοίγει κάθε Τρίτη."],
+        "Τον φάρο σχεδίασε η μηχανικός Πένροουζ.",
+    ),
+}
+
+
+def share(text: str) -> float:
+    return unknown_share(text, bundled_selector().layout.tokenizer)
+
+
+@pytest.mark.parametrize("language", CASES)
+def test_the_sentence_that_shares_its_characters_ranks_first_and_nothing_is_encoded(language: str) -> None:
+    question, texts, answer = CASES[language]
+    selector, read = recording_selector()
+    documents = [make_input(None, text) for text in texts]
+    scores = selector.score(question, documents)
+    assert rank_sentences(documents, scores)[0].strip() == answer
+    assert not read.inputs
+    assert all(all(own.read or []) for own in scores)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Who designed the lighthouse?",
+        "Wer hat den Leuchtturm gebaut?",
+        "Où est né Zoé à 12:30 ?",
+        "Wie heißt die größte Straße?",
+        "Łódź, Đà Nẵng, Ærø 😀 ∑",
+        "",
+        "?!",
+    ],
+)
+def test_a_question_in_latin_letters_is_left_to_the_model(text: str) -> None:
+    assert gram_weight(share(text)) == 0.0
+
+
+@pytest.mark.parametrize("text", [question for question, _, _ in CASES.values()])
+def test_a_question_in_another_script_is_left_to_its_characters(text: str) -> None:
+    assert gram_weight(share(text)) == 1.0
+
+
+def test_a_question_in_two_scripts_is_shared() -> None:
+    weight = gram_weight(share("Who wrote the novel Мастер?"))
+    assert 0.0 < weight < 1.0
+    assert gram_weight(0.2) < gram_weight(0.4) < gram_weight(0.79) < gram_weight(0.9) == 1.0
+
+
+def test_words_match_through_their_endings() -> None:
+    assert set(split_grams("маяком")) & set(split_grams("маяка"))
+    assert split_grams("ＡＢ 灯塔") == ["ab", "灯塔"]
+
+
+def test_there_is_a_weight_for_each_feature() -> None:
+    features = gram_features("маяк", ["", "маяк"], ["Маяк стар.", "Рынок."], np.array([0, 1]))
+    assert features.shape == (2, len(GRAM_FEATURES))
+    assert len(GRAM_WEIGHTS) == len(GRAM_FEATURES)
+
+
+@given(
+    st.text(max_size=30),
+    st.lists(
+        st.tuples(st.text(max_size=10), st.lists(st.text(max_size=30), min_size=1, max_size=3)), max_size=4
+    ),
+)
+def test_any_text_gets_numbers_in_the_order_of_its_documents(
+    query: str, documents: list[tuple[str, list[str]]]
+) -> None:
+    def score(chosen: list[tuple[str, list[str]]]) -> list[float]:
+        owner = np.repeat(np.arange(len(chosen)), [len(texts) for _, texts in chosen])
+        texts = [text for _, own in chosen for text in own]
+        return gram_logits(query, [title for title, _ in chosen], texts, owner).tolist()
+
+    logits = score(documents)
+    assert np.isfinite(logits).all()
+    parts = np.split(np.array(logits), np.cumsum([len(texts) for _, texts in documents])[:-1])
+    turned = [x for part in reversed(parts) for x in part.tolist()] if documents else []
+    np.testing.assert_allclose(score(documents[::-1]), turned, atol=1e-9)
