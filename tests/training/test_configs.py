@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from training.selector.__main__ import limit_training
 from training.selector.bandit import load_phase2_config
 from training.selector_model.config import DataConfig, load_config
 from training.sources import SOURCES
@@ -25,10 +26,21 @@ def test_each_selector_configuration_parses_and_names_known_sets(path: Path) -> 
 
 
 def test_a_short_pass_reads_the_same_mixture_with_fewer_questions() -> None:
-    data = DataConfig(questions={"a": 1000, "b": 50}, heldout={}, repeats={"b": 20})
-    short = data.limit(400)
+    data = DataConfig(questions={"a": 1000, "b": 50}, heldout={"a": 25}, repeats={"b": 20})
+    short = data.limit(400, heldout=0.1)
     assert (short.questions, short.repeats) == ({"a": 200, "b": 50}, {"a": 1, "b": 4})
-    assert data.limit(2000) is data
+    assert short.heldout == {"a": 3}
+    assert data.limit(2000) == data
+
+
+@pytest.mark.parametrize(
+    ("most", "spent", "stage", "minutes"),
+    [(None, 5.0, None, None), (20.0, 4.0, None, 8.0), (20.0, 0.0, "train", 16.0), (3.0, 9.0, None, 0.15)],
+)
+def test_training_gets_a_part_of_the_commands_time(
+    most: float | None, spent: float, stage: str | None, minutes: float | None
+) -> None:
+    assert limit_training(most, spent, stage) == pytest.approx(minutes)
 
 
 def test_the_modernbert_recipe_is_that_of_the_paper() -> None:

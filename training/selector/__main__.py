@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import time
 from pathlib import Path
 from typing import get_args
 
@@ -20,7 +21,13 @@ from training.selector_model.config import load_config
 from training.selector_model.groups import has_groups, prepare_groups
 
 GROUPS_PER_MINUTE = 240
-"""More than a CPU of today can train on: a short run prepares no more than it can use."""
+"""More than two cores can train on: a short run prepares no more than it can use."""
+
+WHOLE_HELDOUT = 30.0
+"""Minutes of a run from which all held-out questions are used; a shorter one uses a part of them."""
+
+TRAINING = {None: 0.5, "train": 0.8}
+"""Share of the time after the preparation that is training, by `--stage`; the rest validates and exports."""
 
 
 def main() -> None:
@@ -30,7 +37,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder for prepared data and checkpoints")
     parser.add_argument("--artifact", type=Path, help="where the model goes; models/NAME by default")
     parser.add_argument("--start-from", type=Path, help="`final` folder of a run whose weights to start from")
-    parser.add_argument("--max-minutes", type=float, help="anneal the learning rate to end after this time")
+    parser.add_argument("--max-minutes", type=float, help="about how long the whole command may take")
     parser.add_argument(
         "--decision",
         choices=get_args(Decision),
@@ -41,19 +48,30 @@ def main() -> None:
     parser.add_argument("--stage", choices=["prepare", "train", "export"], help="run only this stage")
     args = parser.parse_args()
     config = load_config(args.config)
+    started = time.monotonic()
     if args.max_minutes:
-        limited = config.data.limit(round(GROUPS_PER_MINUTE * args.max_minutes))
+        draws = round(GROUPS_PER_MINUTE * args.max_minutes)
+        limited = config.data.limit(draws, min(1.0, args.max_minutes / WHOLE_HELDOUT))
         config = dataclasses.replace(config, data=limited)
     if args.stage in (None, "prepare") and not has_groups(args.out):
         prepare_groups(find_data_folder(args.data), args.out, config.data, config.seed)
     if args.stage in (None, "train") and not (args.out / "final" / "validation.json").exists():
-        train(config, Run(args.out, max_minutes=args.max_minutes), start_from=args.start_from)
+        minutes = limit_training(args.max_minutes, (time.monotonic() - started) / 60, args.stage)
+        train(config, Run(args.out, max_minutes=minutes), start_from=args.start_from)
     if args.stage in (None, "export"):
         command = f"python -m training.selector --config {args.config} --data DATA --out RUN"
         if read_runs(args.out / "final")[-1].get("phase") == 2:
             command += "`, then `python -m training.selector.phase2 --start-from RUN --out RUN2 ..."
         target = args.artifact or Path("models") / config.name
         print(export_artifact(config, args.out, target, command, args.decision))
+
+
+def limit_training(most: float | None, spent: float, stage: str | None) -> float | None:
+    """Minutes for the training of a command that may take `most` and has taken `spent`; None without a limit.
+
+    A preparation that took nearly all of the time leaves a twentieth of it, so that something is trained.
+    """
+    return None if most is None else max((most - spent) * TRAINING[stage], most / 20)
 
 
 if __name__ == "__main__":

@@ -63,15 +63,17 @@ class DataConfig:
     lexical: Sequence[str] = ()
     """Sets whose negatives come from BM25 alone in any case, because embedding takes a CPU long."""
 
-    def limit(self, draws: int) -> DataConfig:
-        """The same mixture, with no more questions than a pass of `draws` groups can use."""
+    def limit(self, draws: int, heldout: float = 1.0) -> DataConfig:
+        """The same mixture, with no more questions than a pass of `draws` groups can use, and a share of the
+        held-out ones."""
+        held = {name: math.ceil(count * heldout) for name, count in self.heldout.items()}
         share = draws / sum(count * self.repeats.get(name, 1) for name, count in self.questions.items())
         if share >= 1:
-            return self
+            return dataclasses.replace(self, heldout=held)
         wanted = {name: count * self.repeats.get(name, 1) * share for name, count in self.questions.items()}
         questions = {name: min(self.questions[name], math.ceil(n)) for name, n in wanted.items()}
         repeats = {name: max(1, round(n / questions[name])) for name, n in wanted.items()}
-        return dataclasses.replace(self, questions=questions, repeats=repeats)
+        return dataclasses.replace(self, questions=questions, heldout=held, repeats=repeats)
 
 
 @dataclass(frozen=True, slots=True)
