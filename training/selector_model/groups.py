@@ -9,6 +9,7 @@ run keeps its groups in its own folder; the runs that follow it read them from t
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -149,7 +150,8 @@ def name_question(source: str, number: str) -> str:
 def belongs_to_readers(source: str, number: str) -> bool:
     """Whether a question of a multi-hop set may train readers. The other half is for policies, because a
     reader that knows a question by heart rewards whatever is kept for it."""
-    return source in MULTI_HOP and hashlib.sha256(number.encode()).digest()[0] % 2 == 0
+    labelled = source in MULTI_HOP and source not in CHAINS
+    return labelled and hashlib.sha256(number.encode()).digest()[0] % 2 == 0
 
 
 def list_labels(group: Group, labels: Labels) -> list[list[int]]:
