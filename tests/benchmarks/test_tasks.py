@@ -89,6 +89,13 @@ def test_parallel_languages_ask_the_same_questions_over_the_same_documents(data:
     ]
 
 
+def test_a_question_that_was_not_translated_is_left_out(data: Path) -> None:
+    english, thai = (load(f"xquad_{code}", "eval", data=data, neighbours="bm25") for code in ("en", "th"))
+    assert len(thai) == 5 < len(english)
+    assert [e.id for e in thai] == [f"th:{e.id}" for e in english if f"th:{e.id}" in {t.id for t in thai}]
+    assert all(e.documents for e in thai)
+
+
 def test_meetings_are_read_from_their_shared_file(data: Path) -> None:
     (example,) = load("qmsum", "eval", data=data)
     assert example.support is not None

@@ -130,7 +130,8 @@ def make_rows(name: str) -> list[Row]:
     if name == "qmsum":
         return make_meeting()[0]
     if name == "xquad_multilingual":
-        return [make_single(i, f"{language}:") for language in ("de", "zh") for i in range(7)]
+        counts = dict.fromkeys(("de", "zh", "ar", "el", "es", "hi", "ro", "ru", "tr", "vi"), 7) | {"th": 5}
+        return [make_single(i, f"{language}:") for language, count in counts.items() for i in range(count)]
     rows = [make_single(i) for i in range(8)]
     return [*rows, *(make_unanswered(i) for i in range(2))] if name == "wikiqa" else rows
 

@@ -17,9 +17,11 @@ from tersely.metrics import contains_answer
 
 Split = Literal["train", "eval"]
 
-XQUAD_LANGUAGES = ("en", "de", "zh")
-"""English, a language in the same script, and one without spaces in another script. All ask the same
-questions."""
+XQUAD_LANGUAGES = ("en", "de", "zh", "ar", "el", "es", "hi", "ro", "ru", "th", "tr", "vi")
+
+DRAWN_FROM = ("de", "zh")
+"""XQuAD's questions are drawn from those that both have: a language in English's script, and one without
+spaces in another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +172,8 @@ def _locate_answers(row: Row, place: Mapping[int, int]) -> tuple[KeptSpan, ...] 
 def _load_parallel(
     task: Task, folder: Path, split: Split, limit: int | None, seed: int, neighbours: Neighbours
 ) -> list[Example]:
-    """XQuAD in one language: the questions that every language of `XQUAD_LANGUAGES` has, with the same
-    documents.
+    """XQuAD in one language, with the same questions and documents as in the others. A question that was not
+    translated into this one is left out.
 
     The English rows are the rows of SQuAD dev that were translated. Neighbours are ranked in English and then
     taken in the task's language, so that the language is the only difference.
@@ -180,21 +182,24 @@ def _load_parallel(
     for row in read_rows(folder, split, "xquad_multilingual"):
         language, _, question = row["id"].partition(":")
         translated.setdefault(language, {})[question] = row
-    parallel_rows = [translated[language] for language in XQUAD_LANGUAGES if language != "en"]
+    parallel_rows = [translated[language] for language in DRAWN_FROM]
     english = [
         r for r in read_rows(folder, split, "squad_dev") if all(r["id"] in rows for rows in parallel_rows)
     ]
     local = {row["id"]: row for row in english} if task.language == "en" else translated[task.language or ""]
 
     passages = _list_passages(english)
-    in_language = {row["docs"][0]["text"]: local[row["id"]]["docs"][0] for row in english}
-    drawn = _draw(english, limit, seed)
+    in_language = {
+        row["docs"][0]["text"]: local[row["id"]]["docs"][0] for row in english if row["id"] in local
+    }
+    drawn = [row for row in _draw(english, limit, seed) if row["id"] in local]
     pool = PassagePool(passages, [row["question"] for row in drawn], neighbours)
     examples: list[Example] = []
     for i, row in enumerate(drawn):
         mine = local[row["id"]]
         own = mine["docs"][0]["text"]
-        parallel = [in_language[p.text] for p in _find_negatives(pool, i, row, len(passages))]
+        nearest = _find_negatives(pool, i, row, len(passages))
+        parallel = [in_language[p.text] for p in nearest if p.text in in_language]
         others = [
             Passage(doc.get("title"), doc["text"])
             for doc in parallel
