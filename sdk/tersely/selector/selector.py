@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import Artifact
-from tersely.runtime.cancellation import current_time_limit
+from tersely.runtime.cancellation import current_cancellation, current_time_limit
 from tersely.selector.calibration import Calibration, read_calibration
 from tersely.selector.encoder import Encoder, WindowLogits, merge_logits
 from tersely.selector.features import (
@@ -136,6 +136,7 @@ class Selector:
         if weight == 0.0:
             return self._score_by_model(query, documents, None, 0.0)
         current_cancellation().check()
+        current_time_limit().check()
         logits = gram_logits(query, [d.title or "" for d in documents], *_flatten(documents))
         if weight == 1.0:
             offsets = np.cumsum([0, *(len(d.units) for d in documents)])
