@@ -80,7 +80,7 @@ def gram_features(
     titled = [f"{titles[d]}. {text}" if titles[d] else text for d, text in zip(document, texts, strict=True)]
     words = _scale(BM25(titled, only=query), query)
     grams = _scale(BM25(titled, only=query, split=split_grams), query)
-    bodies = [" ".join(texts[i] for i in np.flatnonzero(document == d)) for d in range(len(titles))]
+    bodies = [" ".join(texts[i] for i in np.flatnonzero(document == d).tolist()) for d in range(len(titles))]
     whole = [f"{title}. {body}" for title, body in zip(titles, bodies, strict=True)]
     of_document = _scale(BM25(whole, only=query, split=split_grams), query)[document]
     columns = [
