@@ -11,6 +11,8 @@ from typing import Any
 
 from benchmarks.adapters.report import AdaptersRun
 from benchmarks.adapters.report import render as render_adapters
+from benchmarks.attacks.report import AttacksRun
+from benchmarks.attacks.report import render as render_attacks
 from benchmarks.latency.report import render_latency, render_throughput
 from benchmarks.latency.rows import LatencyRun, ThroughputRun
 from benchmarks.memory.report import render as render_memory
@@ -38,6 +40,7 @@ from benchmarks.tool_results.report import render as render_tool_results
 
 SECTIONS: dict[str, tuple[type, Callable[[Any], str]]] = {
     "quality": (QualityRun, render_quality),
+    "attacks": (AttacksRun, render_attacks),
     "peers": (PeersRun, render_peers),
     "tool_results": (ToolResultsRun, render_tool_results),
     "reading": (ReadingRun, render_reading),
