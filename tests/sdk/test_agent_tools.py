@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tersely import Document, InvalidInputError
-from tersely.agent import Agent, FolderIndex, Tool, ToolError, search_tools
+from tersely.agent import Agent, DocumentIndex, FolderIndex, Tool, ToolError, search_tools
 from tersely.agent.retrieval import Hit
 from tersely.chat import Reply, ScriptedChat, ToolCall
 from tersely.experience import Experience, ExperienceBank
@@ -199,3 +199,15 @@ def test_a_search_shows_the_urls_of_what_it_finds() -> None:
     assert "[docid: 7] [url: https://coast.example/keys] Keys\nAda holds the key." in found
     assert "[docid: 8] Oil\n" in found
     assert "Ada holds" in open_page.run({"url": "https://coast.example/keys"})
+
+
+def test_documents_that_are_no_files_can_be_searched() -> None:
+    index = DocumentIndex(
+        {"k": Document("Ada holds the spare key.", "Keys"), "r": Document("The roof is new.")}
+    )
+    (hit,) = index.search("spare key", 3)
+    assert (hit.docid, hit.title, hit.passage) == ("k", "Keys", "Ada holds the spare key.")
+    assert index.open("r").text == "The roof is new."
+    assert len(index) == 2
+    with pytest.raises(InvalidInputError, match="no document"):
+        DocumentIndex({})

@@ -9,20 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self
 
-Outcome = Literal["answered", "malformed", "turns", "overlong", "environment", "server"]
-"""How an episode ended.
+from tersely.agent import OUTCOMES, Outcome
 
-answered     the policy gave an answer, right or wrong
-malformed    the policy wrote something that is no action
-turns        the policy used up its turns
-overlong     the policy used up its context, or its resets
-environment  a tool or the environment failed; the policy is not to blame
-server       the policy's server failed; the policy is not to blame
-"""
-
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+__all__ = ["OUTCOMES", "Outcome", "Segment", "Trajectory", "Turn"]
 
 
 @dataclass(frozen=True, slots=True)

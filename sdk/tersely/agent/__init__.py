@@ -9,13 +9,14 @@ agent.run("Who holds the spare key?").answer
 from tersely.agent.episode import OUTCOMES, EpisodeState, Outcome, Request
 from tersely.agent.loop import Agent
 from tersely.agent.reading import Reading, SelectedSentences, WrittenSummary, read_passages, reading_tool
-from tersely.agent.retrieval import FolderIndex, Hit, Retriever
+from tersely.agent.retrieval import DocumentIndex, FolderIndex, Hit, Retriever, read_folder
 from tersely.agent.tools import Tool, ToolError, search_tools
 from tersely.agent.trace import TurnTrace
 
 __all__ = [
     "OUTCOMES",
     "Agent",
+    "DocumentIndex",
     "EpisodeState",
     "FolderIndex",
     "Hit",
@@ -28,6 +29,7 @@ __all__ = [
     "ToolError",
     "TurnTrace",
     "WrittenSummary",
+    "read_folder",
     "read_passages",
     "reading_tool",
     "search_tools",

@@ -81,6 +81,7 @@ class Agent:
                 f"memory is a {kind}. Pass a function that makes one: lambda first: AgentMemory(first, ...)."
             )
         self.model = model
+        self.strict = strict
         self.compressor = compressor or Compressor()
         self._tools = [*tools, finish_tool(needs_explanation=strategy == "summary")]
         tool_names = [tool.name for tool in self._tools]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -41,27 +41,16 @@ class Retriever(Protocol):
         ...
 
 
-class FolderIndex:
-    """BM25 over the passages of all text files under `folder`; a document's id is its path in there.
+class DocumentIndex:
+    """BM25 over the passages of documents, by their ids.
 
-    Raises InvalidInputError where the folder is missing or holds no text.
+    Raises InvalidInputError where there is no document.
     """
 
-    def __init__(self, folder: str | Path, suffixes: Sequence[str] = SUFFIXES) -> None:
-        root = Path(folder)
-        if not root.is_dir():
-            raise InvalidInputError(f"There is no folder {str(root)!r}.")
-        self._documents: dict[str, Document] = {}
-        for file in sorted(root.rglob("*")):
-            if file.suffix.lower() in suffixes and file.is_file():
-                docid = file.relative_to(root).as_posix()
-                text = file.read_text(encoding="utf-8", errors="replace")
-                if text.strip():
-                    self._documents[docid] = Document(text, title=_title(text, file), id=docid)
-        if not self._documents:
-            raise InvalidInputError(
-                f"{str(root)!r} holds no text in files that end in {', '.join(suffixes)}."
-            )
+    def __init__(self, documents: Mapping[str, Document]) -> None:
+        if not documents:
+            raise InvalidInputError("There is no document to search.")
+        self._documents = dict(documents)
         self._passages: list[tuple[str, str]] = [
             (docid, passage)
             for docid, document in self._documents.items()
@@ -88,6 +77,36 @@ class FolderIndex:
     def open(self, docid: str) -> Document:
         """A whole document. Raises KeyError for an id that is not known."""
         return self._documents[docid]
+
+
+class FolderIndex(DocumentIndex):
+    """A `DocumentIndex` of all text files under `folder`; a document's id is its path in there.
+
+    Raises InvalidInputError where the folder is missing or holds no text.
+    """
+
+    def __init__(self, folder: str | Path, suffixes: Sequence[str] = SUFFIXES) -> None:
+        documents = read_folder(folder, suffixes)
+        if not documents:
+            raise InvalidInputError(
+                f"{str(folder)!r} holds no text in files that end in {', '.join(suffixes)}."
+            )
+        super().__init__(documents)
+
+
+def read_folder(folder: str | Path, suffixes: Sequence[str] = SUFFIXES) -> dict[str, Document]:
+    """The text files under `folder` by their paths in there. Raises InvalidInputError where it is missing."""
+    root = Path(folder)
+    if not root.is_dir():
+        raise InvalidInputError(f"There is no folder {str(root)!r}.")
+    documents: dict[str, Document] = {}
+    for file in sorted(root.rglob("*")):
+        if file.suffix.lower() in suffixes and file.is_file():
+            docid = file.relative_to(root).as_posix()
+            text = file.read_text(encoding="utf-8", errors="replace")
+            if text.strip():
+                documents[docid] = Document(text, title=_title(text, file), id=docid)
+    return documents
 
 
 def split_passages(text: str) -> list[str]:
