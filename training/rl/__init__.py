@@ -3,4 +3,8 @@
 trajectory.py    what a rollout leaves: token ids, log-probabilities, masks, rewards
 episode.py       what a rollout runs: a context to continue, a step with what the policy wrote
 rollout.py       runs many episodes at once with one policy, and records their trajectories
+environments/    tasks, from synthetic ones to searches in any documents
+algorithms/      trajectories to advantages
+language/        language models as policies
+engines/         language models trained through TRL
 """

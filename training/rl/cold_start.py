@@ -18,7 +18,7 @@ from training.rl.episode import Environment, Task
 from training.rl.rollout import Generation, Recorder
 from training.rl.targets import Target, spread_over_turns
 from training.rl.tiny import TinyPolicy
-from training.rl.trajectory import Segment
+from training.rl.trajectory import Segment, Trajectory
 from training.run import show_progress
 
 
@@ -26,6 +26,14 @@ def record_demonstration(
     environment: Environment, task: Task, draw: random.Random, *, flawed: bool = False
 ) -> tuple[tuple[Segment, ...], float]:
     """The segments of the expert's rollout, with log-probabilities 0, and its reward."""
+    trajectory = demonstrate(environment, task, draw, flawed=flawed)
+    return trajectory.segments, trajectory.reward
+
+
+def demonstrate(
+    environment: Environment, task: Task, draw: random.Random, *, flawed: bool = False
+) -> Trajectory:
+    """The expert's rollout, with log-probabilities 0."""
     episode, recorder = task.start(), Recorder()
     context = episode.context()
     for reply in environment.demonstrate(episode, draw, flawed=flawed):
@@ -37,7 +45,8 @@ def record_demonstration(
         if episode.outcome is not None:
             break
         context = episode.context()
-    return recorder.finish(), episode.reward
+    outcome = episode.outcome or "turns"
+    return Trajectory(task.id, recorder.finish(), episode.reward, outcome, facts=dict(episode.facts))
 
 
 def imitate(

@@ -21,7 +21,8 @@ class Generation:
 class Policy(Protocol):
     def generate(self, contexts: dict[int, Sequence[int]]) -> dict[int, Generation]:
         """Continue each context. The keys name the episodes, so that a policy may keep what it computed for
-        the beginning of an episode's context."""
+        the beginning of an episode's context. A context that the policy's server did not answer is left
+        out."""
         ...
 
 
@@ -72,15 +73,20 @@ def run_episodes(
     tasks = list(tasks)
     episodes = [task.start() for task in tasks]
     recorders = [Recorder() for _ in tasks]
-    while contexts := {i: e.context() for i, e in enumerate(episodes) if e.outcome is None}:
-        for index, generation in policy.generate(contexts).items():
+    unanswered: set[int] = set()
+    while contexts := {
+        i: e.context() for i, e in enumerate(episodes) if e.outcome is None and i not in unanswered
+    }:
+        replies = policy.generate(contexts)
+        unanswered |= contexts.keys() - replies.keys()
+        for index, generation in replies.items():
             _step(episodes[index], recorders[index], contexts[index], generation)
     return [
         Trajectory(
             task.id,
             recorder.finish(),
             episode.reward,
-            episode.outcome or "turns",
+            episode.outcome or "server",
             policy_version,
             bank_version,
             dict(episode.facts),

@@ -1,5 +1,7 @@
-"""Small synthetic tasks, each with a scripted expert, an exact reward and a difficulty dial.
+"""Tasks, each with a scripted expert, an exact reward and a difficulty dial.
 
+search.py       questions that are answered by searching documents, for language models
+archive.py      made-up records for it
 words.py        words to token ids and back
 registers.py    SUPO: read cells one by one, keep a running total, summarise when the context is full
 facts.py        RECON: search a base of facts hop by hop, and read passages or summaries of them

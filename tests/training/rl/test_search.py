@@ -1,0 +1,131 @@
+"""The search environment: its expert, its reward, its difficulty, its sources."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tersely import Document
+from tersely.agent import SelectedSentences, WrittenSummary, read_folder, read_passages
+from tersely.summarize import Summarizer
+from tests.sdk.agents import COMPRESSOR
+from training.rl.engines import sft
+from training.rl.engines.random_model import make_tokenizer
+from training.rl.environments.archive import make_archive
+from training.rl.environments.search import Question, SearchEnvironment, load_task_set, read_questions
+from training.rl.language.chat import Chat
+
+CHAT = Chat(make_tokenizer())
+QUESTIONS, DOCUMENTS = make_archive(60, 1)
+
+
+def make_environment(**options: Any) -> SearchEnvironment:
+    own = {"k": 3, "positions": 20_000, "max_reply": 900, "compressor": COMPRESSOR}
+    return SearchEnvironment(QUESTIONS, DOCUMENTS, CHAT, **{**own, **options})
+
+
+READINGS = {
+    "passages": read_passages,
+    "selected": SelectedSentences(COMPRESSOR, 60),
+    "summary": WrittenSummary(Summarizer(compressor=COMPRESSOR), 60),
+}
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    strategy=st.sampled_from(["recon", "summary", "transcript", "reset"]),
+    reading=st.sampled_from(sorted(READINGS)),
+    difficulty=st.floats(0, 1),
+    seed=st.integers(0, 10**6),
+)
+def test_the_expert_solves_every_task(strategy: Any, reading: str, difficulty: float, seed: int) -> None:
+    environment, draw = make_environment(strategy=strategy, read=READINGS[reading]), random.Random(seed)
+    task = environment.sample(draw, difficulty)
+    episode = task.start()
+    for reply in environment.demonstrate(episode, draw):
+        assert episode.outcome is None
+        episode.step(reply)
+    assert (episode.outcome, episode.reward) == ("answered", 1.0)
+    assert episode.found or reading != "passages", "the expert knows only what a search can find"
+
+
+def test_a_task_is_a_function_of_its_seed_and_difficulty_adds_documents() -> None:
+    environment = make_environment()
+    assert environment.sample(random.Random(3), 0.5).id == environment.sample(random.Random(3), 0.5).id
+    sizes = [len(environment.sample(random.Random(3), d).index) for d in (0.0, 0.5, 1.0)]  # type: ignore[arg-type]
+    assert sizes == [1, 31, 60]
+
+
+def test_the_reward_is_exact_match() -> None:
+    task = make_environment().sample(random.Random(5), 0.0)
+    name = task.question.answers[0]
+    for answer, reward in ((f" {name.upper()}.", 1.0), (f"{name} the baker", 0.0), (name.split()[0], 0.0)):
+        episode = task.start()
+        episode.step(CHAT.encode(f"<answer>{answer}</answer>"))
+        assert (episode.outcome, episode.reward) == ("answered", reward)
+
+
+def test_flawed_demonstrations_make_mistakes_in_their_share() -> None:
+    made = sft.collect_demonstrations(make_environment(slip=0.5), 80, random.Random(0), flawed=True)
+    right = sum(t.reward for t in made) / len(made)
+    assert 0.35 < right < 0.75, "an answer of another question stands in half of them"
+    assert {len(t.turns) for t in made} == {2, 3}
+    good = sft.keep_good(made)
+    assert {t.reward for t in good} == {1.0}
+    assert len(good) == right * 80
+    perfect = sft.collect_demonstrations(make_environment(slip=0.5), 5, random.Random(0), flawed=False)
+    assert [t.reward for t in perfect] == [1.0] * 5
+
+
+def test_questions_may_need_several_documents(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/ada.md").write_text("# Ada\n\nAda was born in Kordale.")
+    (tmp_path / "kordale.txt").write_text("The baker of Kordale is Rosa Quill.")
+    row = {
+        "question": "Who is the baker where Ada was born?",
+        "answers": ["Rosa Quill"],
+        "documents": ["notes/ada.md", "kordale.txt"],
+    }
+    file = tmp_path / "questions.jsonl"
+    file.write_text(json.dumps(row) + "\n\n")
+    (question,) = read_questions(file)
+    assert question == Question("questions-1", row["question"], ("Rosa Quill",), tuple(row["documents"]))
+    environment = SearchEnvironment(
+        [question], read_folder(tmp_path), CHAT, k=1, positions=9000, compressor=COMPRESSOR
+    )
+    (trajectory,) = sft.collect_demonstrations(environment, 1, random.Random(0), flawed=False)
+    assert (trajectory.reward, trajectory.facts["searches"], trajectory.facts["found"]) == (1.0, 2, True)
+
+
+def test_task_sets_give_their_training_questions(tmp_path: Path) -> None:
+    import gzip
+
+    texts = ["Ada holds the spare key.", *(f"Roof {number} is new." for number in range(9))]
+    docs = [
+        {"title": text.split()[0], "text": text, "gold": not i, "sentences": [], "support": []}
+        for i, text in enumerate(texts)
+    ]
+    row = {"id": "h1", "question": "Who holds the key?", "answers": ["Ada"], "docs": docs}
+    (tmp_path / "train").mkdir()
+    with gzip.open(tmp_path / "train" / "hotpotqa.jsonl.gz", "wt") as stream:
+        stream.write(json.dumps(row) + "\n")
+    questions, documents = load_task_set("hotpotqa", data=tmp_path, limit=4)
+    (question,) = questions
+    assert [documents[docid].text for docid in question.documents] == ["Ada holds the spare key."]
+    assert sorted(d.text for d in documents.values()) == sorted(texts)
+    environment = SearchEnvironment(questions, documents, CHAT, positions=9000, compressor=COMPRESSOR)
+    (trajectory,) = sft.collect_demonstrations(environment, 1, random.Random(0), flawed=False)
+    assert trajectory.reward == 1.0
+
+
+def test_documents_that_are_missing_are_refused() -> None:
+    question = Question("q", "Who?", ("Ada",), ("nowhere",))
+    for questions in ([], [question]):
+        with pytest.raises(ValueError, match="no question"):
+            SearchEnvironment(questions, {"d": Document("a")}, CHAT, compressor=COMPRESSOR)

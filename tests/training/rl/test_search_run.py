@@ -1,0 +1,91 @@
+"""The program that trains a language model to search, with a random model of two layers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("trl")
+pytest.importorskip("peft")
+from training.rl.engines import search_run
+from training.rl.engines.overhead import measure
+from training.rl.engines.random_model import make_model, make_tokenizer
+from training.rl.engines.search_run import Adapter, Archive, ColdStart, Settings, Updates
+from training.run import Run
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+"""trl, peft, transformers and torch warn about parts of themselves."""
+
+CONFIG = Path(__file__).parents[3] / "training/configs/search_smollm2.toml"
+SETTINGS = Settings(
+    adapter=Adapter(rank=2, layers=1),
+    archive=Archive(records=8, k=1, max_reply=6, positions=2000),
+    cold_start=ColdStart(demonstrations=2),
+    updates=Updates(count=2, tasks=1, group=2, evaluation_tasks=1, micro_batch=1, save_every=1),
+)
+
+
+def run_once(folder: Path, settings: Settings = SETTINGS) -> list[dict[str, Any]]:
+    tokenizer = make_tokenizer()
+    run = Run(folder, identity=asdict(settings))
+    search_run.train(settings, run, make_model(tokenizer), tokenizer)
+    return run.history
+
+
+def test_a_run_that_was_stopped_ends_like_one_that_was_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = run_once(tmp_path / "whole")
+    assert [(e["kind"], e["update"]) for e in whole] == [
+        ("evaluation", 0),
+        ("update", 1),
+        ("update", 2),
+        ("evaluation", 2),
+    ]
+    assert (tmp_path / "whole/final/adapter_model.safetensors").exists()
+    calls: list[int] = []
+    plain = search_run._Job.roll_out
+
+    def stop_in_the_second_update(self: Any, model: Any, keys: Any, version: int) -> Any:
+        calls.append(version)
+        if len(calls) == 3:  # the first is the evaluation
+            raise KeyboardInterrupt
+        return plain(self, model, keys, version)
+
+    monkeypatch.setattr(search_run._Job, "roll_out", stop_in_the_second_update)
+    with pytest.raises(KeyboardInterrupt):
+        run_once(tmp_path / "stopped")
+    monkeypatch.setattr(search_run._Job, "roll_out", plain)
+    stopped = run_once(tmp_path / "stopped")
+    timed = ("seconds", "clock", "peak_mb")
+    rows = [[{k: v for k, v in e.items() if k not in timed} for e in part] for part in (whole, stopped)]
+    assert rows[0] == rows[1]
+    weights = [
+        (tmp_path / name / "final/adapter_model.safetensors").read_bytes() for name in ("whole", "stopped")
+    ]
+    assert weights[0] == weights[1]
+
+
+def test_the_configuration_is_read_and_checked(tmp_path: Path) -> None:
+    settings = search_run.load_settings(CONFIG)
+    assert (settings.seed, settings.updates.algorithm) == (0, "grpo")
+    assert search_run.load_settings(CONFIG, seed=3) == replace(settings, seed=3)
+    wrong = tmp_path / "wrong.toml"
+    for text, complaint in (
+        ("[updates]\nspeed = 1", "has speed"),
+        ("speed = 1", "has speed"),
+        ('[updates]\nalgorithm = "ppo"', "no algorithm 'ppo'"),
+    ):
+        wrong.write_text(text)
+        with pytest.raises(ValueError, match=complaint):
+            search_run.load_settings(wrong)
+
+
+def test_the_overhead_compares_rollouts_with_generation_alone() -> None:
+    tokenizer = make_tokenizer()
+    (row,) = measure(make_model(tokenizer), tokenizer, rounds=1, rollouts=4, seed=0)
+    assert row["written"] > 4
+    assert 0 < row["bare_s"] < 10 * row["rollouts_s"]

@@ -1,0 +1,149 @@
+"""One real step of TRL for each algorithm, with a random model of two layers. The advantages that TRL uses
+and the loss that it computes are ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from training.rl.algorithms import grpo, hrr, supo
+from training.rl.engines.random_model import make_model, make_tokenizer
+from training.rl.losses import surrogate_loss
+from training.rl.targets import Target
+from training.rl.trajectory import Outcome, Segment, Trajectory, Turn
+
+trl = pytest.importorskip("trl")
+from training.rl.engines.trl_trainer import TrajectoryTrainer, make_batch  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+"""trl, transformers and torch warn about parts of themselves."""
+
+TOKENIZER = make_tokenizer()
+ALGORITHMS = {"grpo": grpo.make_targets, "hrr": hrr.make_targets, "supo": supo.make_targets}
+
+
+def make_trajectory(
+    model: Any, key: str, number: int, segments: int, reward: float, outcome: Outcome = "answered"
+) -> Trajectory:
+    """Segments of two turns with qualities; log-probabilities are those of `model`, a little off."""
+    made: list[Segment] = []
+    for part in range(segments):
+        tokens = [(31 * number + 7 * part + 3 * i * i) % 250 for i in range(14 + 2 * part)]
+        turns = (Turn(5, 8, 0.25 + 0.1 * number), Turn(10, 13 + part, 0.75))
+        with torch.no_grad():
+            logits = model(torch.tensor([tokens])).logits[0, :-1].log_softmax(-1)
+        chances = [0.0, *logits.gather(1, torch.tensor(tokens[1:])[:, None])[:, 0].tolist()]
+        own = {i for turn in turns for i in range(turn.start, turn.end)}
+        logprobs = [chances[i] - 0.3 * (i % 2) if i in own else 0.0 for i in range(len(tokens))]
+        made.append(Segment(tuple(tokens), tuple(logprobs), turns))
+    return Trajectory(key, tuple(made), reward, outcome)
+
+
+def make_trajectories(model: Any, keys: Sequence[str]) -> list[Trajectory]:
+    """Two groups: one of mixed rewards, segments and outcomes, one whose rewards are equal."""
+    outcomes: list[Outcome] = ["answered", "answered", "overlong", "answered"]
+    return [
+        make_trajectory(model, key, i, 1 + i % 3, float(i == 0 and key == keys[0]), outcomes[i % 4])
+        for i, key in enumerate(keys)
+    ]
+
+
+def make_trainer(folder: Path, model: Any, make_targets: Any, roll_out: Any, **options: Any) -> Any:
+    arguments = {
+        "output_dir": str(folder),
+        "max_steps": 1,
+        "per_device_train_batch_size": 4,
+        "gradient_accumulation_steps": 2,
+        "num_generations": 4,
+        "learning_rate": 1e-2,
+        "max_grad_norm": 1e9,
+        "use_cpu": True,
+        "bf16": False,
+        "gradient_checkpointing": False,
+        "report_to": [],
+        "save_strategy": "no",
+        "logging_strategy": "no",
+        "disable_tqdm": True,
+        **options,
+    }
+    return TrajectoryTrainer(
+        model,
+        roll_out=roll_out,
+        make_targets=make_targets,
+        keys=["one", "two"],
+        args=trl.GRPOConfig(**arguments),
+        processing_class=TOKENIZER,
+    )
+
+
+def our_loss(model: Any, targets: Sequence[Target]) -> torch.Tensor:
+    """The loss of the algorithms, by a plain pass over each segment."""
+    total = torch.zeros(())
+    for target in targets:
+        tokens = torch.tensor([target.segment.tokens])
+        logits = model(tokens).logits[0, :-1].log_softmax(-1)
+        chances = logits.gather(1, tokens[0, 1:, None])[:, 0]
+        own = torch.tensor(target.segment.mask[1:])
+        columns = [target.segment.logprobs, target.advantages, target.weights]
+        old, advantages, weights = (torch.tensor(column[1:])[own] for column in columns)
+        total = total + surrogate_loss(chances[own], old, advantages, weights)
+    return total
+
+
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+def test_a_step_of_trl_is_a_step_of_ours(name: str, tmp_path: Path) -> None:
+    model, seen = make_model(TOKENIZER), list[Trajectory]()
+
+    def roll_out(policy: Any, keys: Sequence[str], version: int) -> list[Trajectory]:
+        assert (list(keys), version) == (["one"] * 4 + ["two"] * 4, 0)
+        seen[:] = make_trajectories(policy, keys)
+        return seen
+
+    trainer = make_trainer(tmp_path, model, ALGORITHMS[name], roll_out, optim="sgd")
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    trainer.train()
+    twin = make_model(TOKENIZER)
+    our_loss(twin, ALGORITHMS[name](seen)).backward()
+    moved = 0.0
+    for key, parameter in twin.named_parameters():
+        expected = before[key] - 1e-2 * parameter.grad
+        torch.testing.assert_close(model.state_dict()[key], expected, atol=1e-6, rtol=1e-4)
+        moved += (expected - before[key]).abs().sum().item()
+    assert moved > 1e-3
+
+
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+def test_the_batch_holds_the_targets(name: str) -> None:
+    targets = ALGORITHMS[name](make_trajectories(make_model(TOKENIZER), ["one"] * 4))
+    batch = make_batch(targets, len(targets) + 2, TOKENIZER.eos_token_id)
+    for row, target in enumerate(targets):
+        read, written = batch["prompt_mask"][row].bool(), batch["completion_mask"][row].bool()
+        tokens = [*batch["prompt_ids"][row][read], *batch["completion_ids"][row][written]]
+        assert tokens == list(target.segment.tokens[: target.segment.turns[-1].end])
+        own = batch["tool_mask"][row].bool()
+        wanted = [
+            a * w for a, w, m in zip(target.advantages, target.weights, target.segment.mask, strict=True) if m
+        ]
+        assert batch["advantages"][row][own].tolist() == pytest.approx(wanted)
+        assert own.sum() == sum(target.segment.mask)
+    assert not batch["tool_mask"][len(targets) :].any()
+
+
+def test_a_batch_without_targets_changes_nothing(tmp_path: Path) -> None:
+    model = make_model(TOKENIZER)
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    roll_out: Callable[..., Any] = lambda policy, keys, version: make_trajectories(policy, keys)  # noqa: E731
+    make_trainer(tmp_path, model, lambda trajectories: [], roll_out).train()
+    assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
+
+
+@pytest.mark.parametrize("options", [{"loss_type": "grpo"}, {"beta": 0.1}])
+def test_settings_that_the_weights_do_not_survive_are_refused(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match="loss_type 'dapo', beta 0"):
+        make_trainer(tmp_path, None, None, None, **options)

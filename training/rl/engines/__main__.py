@@ -1,0 +1,33 @@
+"""`python -m training.rl.engines --config training/configs/search_smollm2.toml --out RUN`.
+
+Trains SmolLM2-135M with LoRA to search an archive: a cold start on an expert's demonstrations, then
+reinforcement learning through TRL. A run that was stopped goes on when the same command is given again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.rl.engines", description=__doc__)
+    parser.add_argument("--config", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="folder of the run")
+    parser.add_argument("--seed", type=int, help="instead of the configuration's")
+    parser.add_argument("--progress", action="store_true", help="show bars")
+    args = parser.parse_args()
+
+    from training.rl.engines.search_run import load_settings, load_smollm2, train  # takes seconds
+    from training.run import Run
+
+    settings = load_settings(args.config, args.seed)
+    run = Run(args.out, identity=asdict(settings))
+    train(settings, run, *load_smollm2(), show=args.progress)
+    first, last = (entry for entry in run.history if entry["kind"] == "evaluation")
+    print(f"reward on new tasks: {first['reward']:.3f} before, {last['reward']:.3f} after")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""The cold start of a language model: supervised training on what was written in good trajectories.
+
+A trajectory is cut as a rollout is: a segment is one example. With the strategy "summary" each turn is a
+segment of its own, which is ZipRL's cut (appendix A); where a context grows, its turns share an example,
+which has the loss of all of them.
+
+Masking: the loss covers the tokens that the expert or the policy wrote, with the token that ends a message.
+Prompts, and what tools and the agent put between, are read and not learned. The papers do not say whether
+observations are masked; they are masked in reinforcement learning, and so they are here.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+from transformers import Trainer, TrainingArguments
+
+from training.rl.cold_start import demonstrate
+from training.rl.episode import Environment
+from training.rl.trajectory import Segment, Trajectory
+
+IGNORED = -100
+"""Label of a token that is not learned."""
+
+
+def collect_demonstrations(
+    environment: Environment, count: int, draw: random.Random, *, flawed: bool
+) -> list[Trajectory]:
+    """Rollouts of the environment's expert on tasks of every difficulty."""
+    tasks = [environment.sample(draw, draw.random()) for _ in range(count)]
+    return [demonstrate(environment, task, draw, flawed=flawed) for task in tasks]
+
+
+def keep_good(trajectories: Sequence[Trajectory], threshold: float = 1.0) -> list[Trajectory]:
+    """Those that came to an answer and earned the threshold (ZipRL, appendix A: correct and well-formed)."""
+    return [t for t in trajectories if t.outcome == "answered" and t.reward >= threshold]
+
+
+def make_example(segment: Segment) -> dict[str, list[int]]:
+    """Token ids, and labels that are the ids where the policy wrote them and else `IGNORED`."""
+    labels = [token if own else IGNORED for token, own in zip(segment.tokens, segment.mask, strict=True)]
+    return {"input_ids": list(segment.tokens), "labels": labels}
+
+
+def imitate(
+    model: Any,
+    trajectories: Sequence[Trajectory],
+    folder: Path,
+    *,
+    epochs: float = 1.0,
+    batch: int = 8,
+    learning_rate: float = 1e-4,
+    seed: int = 0,
+    show: bool = False,
+) -> float:
+    """Train `model` on the segments of the trajectories. Returns the mean loss in nats a token."""
+    examples = [make_example(segment) for t in trajectories for segment in t.segments]
+    on_cpu = not torch.cuda.is_available()
+    args = TrainingArguments(
+        output_dir=str(folder),
+        num_train_epochs=epochs,
+        per_device_train_batch_size=batch,
+        learning_rate=learning_rate,
+        warmup_steps=0.05,
+        weight_decay=0.0,
+        seed=seed,
+        use_cpu=on_cpu,
+        bf16=not on_cpu,
+        save_strategy="no",
+        logging_strategy="no",
+        report_to=[],
+        disable_tqdm=not show,
+        remove_unused_columns=False,
+    )
+    trainer = Trainer(model, args, train_dataset=examples, data_collator=_collate)  # type: ignore[arg-type]
+    return trainer.train().training_loss
+
+
+def _collate(examples: Sequence[dict[str, list[int]]]) -> dict[str, Tensor]:
+    """Padded on the right; any token will do where the mask is 0."""
+    tokens = [torch.tensor(example["input_ids"]) for example in examples]
+    labels = [torch.tensor(example["labels"]) for example in examples]
+    return {
+        "input_ids": pad_sequence(tokens, batch_first=True),
+        "labels": pad_sequence(labels, batch_first=True, padding_value=IGNORED),
+        "attention_mask": pad_sequence([torch.ones_like(t) for t in tokens], batch_first=True),
+    }

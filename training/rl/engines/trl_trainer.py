@@ -1,0 +1,126 @@
+"""TRL's GRPOTrainer with our rollouts and targets: one subclass for GRPO, HRR and SUPO.
+
+TRL keeps the optimiser, LoRA, checkpoints and many processes. What differs between the algorithms is in
+`training.rl.algorithms`: an advantage and a weight for every token. TRL's loss "dapo" is the sum of clipped
+gains over a constant; with the weights multiplied into the advantages and the constant 1, it is
+`training.rl.losses.surrogate_loss`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from datasets import Dataset
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+from trl import GRPOConfig, GRPOTrainer
+
+from training.rl.targets import Target
+from training.rl.trajectory import Trajectory
+
+RollOut = Callable[[Any, Sequence[str], int], Sequence[Trajectory]]
+"""From the model, the keys of tasks and the number of updates so far to a trajectory for each key."""
+MakeTargets = Callable[[Sequence[Trajectory]], Sequence[Target]]
+
+
+class TrajectoryTrainer(GRPOTrainer):
+    """Updates a policy with targets of its own trajectories.
+
+    Args:
+        model: a causal language model, or a peft model of one.
+        roll_out: makes the trajectories. Each key comes `args.num_generations` times in a row.
+        make_targets: an algorithm of `training.rl.algorithms`, with its settings.
+        keys: names of tasks, in the order of training.
+        watch: gets the trajectories of each update.
+        args: with loss_type "dapo" (TRL's default) and beta 0: the weights cannot reach TRL's KL.
+
+    Raises ValueError for other `args`.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        roll_out: RollOut,
+        make_targets: MakeTargets,
+        keys: Sequence[str],
+        args: GRPOConfig,
+        watch: Callable[[Sequence[Trajectory]], None] = lambda trajectories: None,
+        **options: Any,
+    ) -> None:
+        if args.loss_type != "dapo" or args.beta != 0 or args.importance_sampling_level != "token":
+            raise ValueError("The weights of targets need loss_type 'dapo', beta 0 and token-level ratios.")
+        args.shuffle_dataset = False
+        self._roll_out, self._make_targets, self._watch = roll_out, make_targets, watch
+        dataset = Dataset.from_dict({"prompt": list(keys)})
+        super().__init__(model, _no_reward, args=args, train_dataset=dataset, **options)
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Tensor]:
+        keys = [row["prompt"] for row in inputs]
+        policy = self.accelerator.unwrap_model(self.model)
+        trajectories = self._roll_out(policy, keys, self.state.global_step)
+        self._watch(trajectories)
+        rewards = [trajectory.reward for trajectory in trajectories]
+        self._metrics["train"]["reward"].append(sum(rewards) / len(rewards))
+        targets = list(self._make_targets(trajectories))
+        batch = make_batch(targets, self._count_rows(len(targets)), self.processing_class.eos_token_id)
+        # TRL divides the loss by this number for each optimiser step and process: so it divides by 1.
+        steps = self.args.steps_per_generation / self.args.gradient_accumulation_steps
+        batch["num_items_in_batch"] = torch.tensor(steps * self.accelerator.num_processes)
+        return {name: tensor.to(self.accelerator.device) for name, tensor in batch.items()}
+
+    def _count_rows(self, targets: int) -> int:
+        """Rows of the batch: the same number in every process, and a multiple of the micro-batches, because
+        TRL drops what remains."""
+        own = torch.tensor([targets], device=self.accelerator.device)
+        most, parts = int(self.accelerator.gather(own).max()), self.args.steps_per_generation
+        return max(1, -(-most // parts)) * parts
+
+
+def make_batch(targets: Sequence[Target], rows: int, filler: int) -> dict[str, Tensor]:
+    """TRL's tensors for targets: prompts padded on the left, what follows padded on the right. Rows beyond
+    the targets have an empty mask.
+
+    The prompt of a segment ends where its first turn begins. `advantages` are those of the targets times
+    their weights; `old_per_token_logps` are those of the policy when it wrote the tokens.
+    """
+    parts = [_split(target) for target in targets]
+    nothing = {
+        "prompt_ids": torch.tensor([filler]),
+        "completion_ids": torch.tensor([filler]),
+        "tool_mask": torch.tensor([0]),
+        "advantages": torch.tensor([0.0]),
+        "old_per_token_logps": torch.tensor([0.0]),
+    }
+    parts += [nothing] * (rows - len(parts))
+    columns = {name: [part[name] for part in parts] for name in nothing}
+    prompts = columns.pop("prompt_ids")
+    batch = {
+        name: pad_sequence(values, batch_first=True, padding_value=filler if name == "completion_ids" else 0)
+        for name, values in columns.items()
+    }
+    batch["prompt_ids"] = pad_sequence(prompts, True, filler, padding_side="left")
+    batch["prompt_mask"] = pad_sequence([torch.ones_like(p) for p in prompts], True, 0, padding_side="left")
+    lengths = [torch.ones_like(values) for values in columns["completion_ids"]]
+    batch["completion_mask"] = pad_sequence(lengths, batch_first=True)
+    return batch
+
+
+def _split(target: Target) -> dict[str, Tensor]:
+    """The rows of one segment, cut where its first turn begins."""
+    segment = target.segment
+    start, end = segment.turns[0].start, segment.turns[-1].end
+    gains = [a * w for a, w in zip(target.advantages, target.weights, strict=True)]
+    return {
+        "prompt_ids": torch.tensor(segment.tokens[:start]),
+        "completion_ids": torch.tensor(segment.tokens[start:end]),
+        "tool_mask": torch.tensor(segment.mask[start:end], dtype=torch.long),
+        "advantages": torch.tensor(gains[start:end]),
+        "old_per_token_logps": torch.tensor(segment.logprobs[start:end]),
+    }
+
+
+def _no_reward(**_: Any) -> list[float]:
+    raise AssertionError("trajectories bring their own rewards")

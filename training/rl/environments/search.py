@@ -1,0 +1,253 @@
+"""Questions that are answered by searching documents: a folder's, a task set's, or any others.
+
+The agent is that of the SDK, with the strategy of a paper; what it reads of a search is raw passages,
+selected sentences or a summary (`tersely.agent.reading_tool`). The difficulty is how many other documents
+stand beside those that hold the answer.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from benchmarks.shared.tasks import load_findable
+from tersely import Compressor
+from tersely.agent import Agent, DocumentIndex, EpisodeState, Reading, Retriever, read_passages, reading_tool
+from tersely.agent.strategies import StrategyName
+from tersely.chat import ScriptedChat
+from tersely.experience import ExperienceBank
+from tersely.metrics import contains_answer, exact_match
+from tersely.types import Document
+from training.rl.language.chat import Chat
+from training.rl.language.episodes import AgentEpisode, AgentTask
+
+NOTE = 300
+"""Characters of a passage that the expert notes down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    id: str
+    text: str
+    answers: tuple[str, ...]
+    """Any of them is right."""
+    documents: tuple[str, ...]
+    """Ids of the documents that hold the answer, in the order in which they lead to it."""
+
+
+@dataclass(frozen=True)
+class SearchEnvironment:
+    """The environment (`episode.Environment`).
+
+    The reward is 1 for an answer that equals one of the question's after normalisation (RECON's exact match),
+    else 0.
+
+    Raises ValueError where there is no question, or one names a document that is not there.
+    """
+
+    questions: Sequence[Question]
+    documents: Mapping[str, Document]
+    chat: Chat
+    strategy: StrategyName = "recon"
+    read: Reading = read_passages
+    k: int = 5
+    """Documents that a search finds."""
+    max_turns: int | None = None
+    """None for the strategy's own number."""
+    max_reply: int = 500
+    positions: int = 4096
+    """The most tokens of a context with its reply."""
+    slip: float = 0.3
+    """How often a flawed demonstration searches for a single word of the question, and how often it gives the
+    answer of another question."""
+    compressor: Compressor = field(default_factory=Compressor)
+    """Counts tokens, and shortens results that are too long."""
+    experience: ExperienceBank | None = None
+    """Lessons that the agent may recall."""
+
+    def __post_init__(self) -> None:
+        wanted = {docid for question in self.questions for docid in question.documents}
+        if not self.questions or not wanted <= self.documents.keys():
+            raise ValueError("There is no question, or a question names a document that is not there.")
+
+    @property
+    def vocabulary(self) -> Sequence[str]:
+        return self.chat.tokenizer.convert_ids_to_tokens(range(len(self.chat.tokenizer)))
+
+    @property
+    def stop(self) -> int:
+        return self.chat.stop
+
+    def sample(self, random: random.Random, difficulty: float) -> SearchTask:
+        question = random.choice(self.questions)
+        return self.make_task(question, random, difficulty)
+
+    def make_task(self, question: Question, random: random.Random, difficulty: float) -> SearchTask:
+        """The task of one question, among others' documents in a share of `difficulty`."""
+        others = [docid for docid in self.documents if docid not in question.documents]
+        chosen = {*question.documents, *random.sample(others, round(difficulty * len(others)))}
+        index = self._whole if len(chosen) == len(self.documents) else self._make_index(chosen)
+        agent = Agent(
+            ScriptedChat(()),
+            [reading_tool(index, self.read, self.k)],
+            strategy=self.strategy,
+            experience=self.experience,
+            max_turns=self.max_turns,
+            compressor=self.compressor,
+            strict=True,
+        )
+
+        def score(state: EpisodeState) -> float:
+            return float(exact_match(state.answer, question.answers))
+
+        key = f"{question.id}-{random.getrandbits(32):08x}"
+        task = AgentTask(key, question.text, agent, self.chat, score, self.positions, self.max_reply)
+        return SearchTask(task, question, index)
+
+    @cached_property
+    def _whole(self) -> DocumentIndex:
+        return self._make_index(self.documents)
+
+    def _make_index(self, chosen: Container[str]) -> DocumentIndex:
+        return DocumentIndex({docid: text for docid, text in self.documents.items() if docid in chosen})
+
+    def demonstrate(
+        self, episode: SearchEpisode, random: random.Random, *, flawed: bool = False
+    ) -> Iterator[Sequence[int]]:
+        """One search for each document, then the answer. Whatever the strategy asks for beside it, notes of
+        the passages found."""
+        expert = _Expert(self, episode)
+        for docid in episode.question.documents:
+            if flawed and random.random() < self.slip:
+                yield from expert.search(random.choice(episode.question.text.split()).strip("?"))
+            yield from expert.search(expert.find_query(docid), docid)
+        other = random.choice(self.questions) if flawed and random.random() < self.slip else None
+        yield from expert.answer((other or episode.question).answers[0])
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTask:
+    """A question among documents (`episode.Task`)."""
+
+    agent_task: AgentTask
+    question: Question
+    index: Retriever
+
+    @property
+    def id(self) -> str:
+        return self.agent_task.id
+
+    def start(self) -> SearchEpisode:
+        return SearchEpisode(self)
+
+
+class SearchEpisode(AgentEpisode):
+    """One rollout. facts: also `found`, whether an answer stood in what the agent read."""
+
+    def __init__(self, task: SearchTask) -> None:
+        self.question, self.index = task.question, task.index
+        self.found = False
+        super().__init__(task.agent_task)
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        return {**super().facts, "found": self.found}
+
+    def step(self, reply: Sequence[int]) -> float | None:
+        quality = super().step(reply)
+        state = self.state
+        read = (state.response.partition("<information>")[2], state.result, *_results(state))
+        self.found = self.found or any(contains_answer(text, self.question.answers) for text in read)
+        return quality
+
+
+class _Expert:
+    """Writes actions in the form of the environment's strategy."""
+
+    def __init__(self, environment: SearchEnvironment, episode: SearchEpisode) -> None:
+        self._environment, self._episode = environment, episode
+        self._notes = ""
+
+    def find_query(self, docid: str) -> str:
+        """The shortest query that finds the document: the question, its title, its text."""
+        document, k = self._environment.documents[docid], self._environment.k
+        queries = [self._episode.question.text, document.title or "", f"{document.title} {document.text}"]
+        finds = [q for q in queries if docid in {hit.docid for hit in self._episode.index.search(q, k)}]
+        return (finds or queries)[0].rstrip("?").replace("<", " ")
+
+    def search(self, query: str, docid: str | None = None) -> Iterator[Sequence[int]]:
+        yield from self._act("search", query=query)
+        if docid is not None:
+            self._notes += f"{self._environment.documents[docid].text[:NOTE]} [docid: {docid}] "
+
+    def answer(self, text: str) -> Iterator[Sequence[int]]:
+        yield from self._act("finish", answer=text)
+
+    def _act(self, tool: str, **arguments: str) -> Iterator[Sequence[int]]:
+        """The action; before it the notes, where they are asked for."""
+        chat, strategy = self._environment.chat, self._environment.strategy
+        (value,) = arguments.values()
+        if strategy == "recon":
+            tag = "search" if tool == "search" else "answer"
+            yield chat.encode(f"<{tag}>{value}</{tag}>")
+            return
+        if strategy == "summary":
+            text = _write_turn(tool, arguments, self._notes.strip())
+            yield [*chat.encode(text), chat.stop]
+            return
+        call = json.dumps({"name": tool, "arguments": arguments}, ensure_ascii=False)
+        action = [*chat.encode(f"<tool_call>\n{call}\n</tool_call>"), chat.stop]
+        yield action
+        if self._episode.state.outcome is None and self._episode.state.transcript.is_full:
+            yield [*chat.encode(self._notes.strip() or "Nothing was found yet."), chat.stop]
+            if self._episode.dropped_turn is False and self._episode.state.outcome is None:
+                yield action
+
+
+def _write_turn(tool: str, arguments: Mapping[str, str], notes: str) -> str:
+    """A turn of the strategy "summary" (ZipRL, appendix U)."""
+    parameters = "".join(f"<parameter={name}>{value}</parameter>" for name, value in arguments.items())
+    thought = "The notes hold the answer." if tool == "finish" else "I need to look this up."
+    return (
+        f"<think>{thought}</think>\n<summary_level>1</summary_level>\n<summary>{notes}</summary>\n"
+        f"<function={tool}>{parameters}</function>"
+    )
+
+
+def _results(state: EpisodeState) -> list[str]:
+    """The results of tools in the transcript."""
+    return [str(m["content"]) for m in state.transcript.messages if m["role"] == "tool"]
+
+
+def read_questions(file: Path) -> list[Question]:
+    """Questions in JSON lines with `question`, `answers` and `documents` (ids; in a folder, paths)."""
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [
+        Question(f"{file.stem}-{number}", row["question"], tuple(row["answers"]), tuple(row["documents"]))
+        for number, row in enumerate(rows, 1)
+    ]
+
+
+def load_task_set(
+    name: str, *, data: str | Path | None, limit: int, seed: int = 13
+) -> tuple[list[Question], dict[str, Document]]:
+    """Questions of a set of the benchmarks' train split, and the documents of all of them. A question's own
+    documents are those that the set marks as gold, or else those that hold an answer."""
+    questions: list[Question] = []
+    documents: dict[str, Document] = {}
+    ids: dict[tuple[str | None, str], str] = {}
+    for example in load_findable(name, "train", data=data, limit=limit, seed=seed):
+        own: list[str] = []
+        for document in example.documents:
+            docid = ids.setdefault((document.title, document.text), f"d{len(ids)}")
+            documents[docid] = Document(document.text, document.title, docid)
+            is_gold = document.gold
+            if contains_answer(document.text, example.answers) if is_gold is None else is_gold:
+                own.append(docid)
+        questions.append(Question(example.id, example.question, example.answers, tuple(own)))
+    return questions, documents

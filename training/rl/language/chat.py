@@ -1,0 +1,76 @@
+"""Messages to token ids and back, as a policy reads and writes them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tersely.agent import Request
+from tersely.chat import ToolCall
+
+_CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A tokenizer with a chat template.
+
+    Tool calls are read from the text as models of the Hermes and Qwen families write them: JSON with `name`
+    and `arguments` between <tool_call> and </tool_call>. The template has to tell the model so.
+    """
+
+    tokenizer: Any
+    """Of transformers; it needs a chat template and a token that ends a message."""
+
+    @property
+    def stop(self) -> int:
+        """The token that ends a message."""
+        return self.tokenizer.eos_token_id
+
+    def render(self, request: Request) -> str:
+        """The text that the policy continues. What it wrote earlier stands in it word for word."""
+        messages = [_without_calls(message) for message in request.messages]
+        written = messages.pop()["content"] if request.options.get("continue_last") else ""
+        tools = request.options.get("tools")
+        text = self.tokenizer.apply_chat_template(
+            messages, tools=list(tools) if tools else None, add_generation_prompt=True, tokenize=False
+        )
+        return text + written
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of a text; nothing is added to it."""
+        return self.tokenizer.encode(text, add_special_tokens=False)
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of tokens, special ones included; without the token that ends the message."""
+        kept = list(tokens[:-1] if tokens and tokens[-1] == self.stop else tokens)
+        return self.tokenizer.decode(kept, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+
+    def follow(self, context: Sequence[int], reply: Sequence[int], rest: str) -> list[int]:
+        """The tokens of a context, of the reply to it, and of the text `rest` that follows. Nothing that the
+        policy read or wrote is encoded again."""
+        if reply and reply[-1] == self.stop:
+            rest = rest.removeprefix(self.tokenizer.eos_token)
+        return [*context, *reply, *self.encode(rest)]
+
+
+def read_tool_calls(text: str) -> tuple[ToolCall, ...]:
+    """The tool calls in a reply. One that cannot be read is left out."""
+    calls: list[ToolCall] = []
+    for number, body in enumerate(_CALL.findall(text)):
+        try:
+            value = json.loads(body)
+            name, arguments = str(value["name"]), value.get("arguments", {})
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            continue
+        calls.append(ToolCall(f"call_{number}", name, json.dumps(arguments)))
+    return tuple(calls)
+
+
+def _without_calls(message: Any) -> dict[str, Any]:
+    """A message whose text, which holds the calls as the policy wrote them, stands for its calls."""
+    kept = {key: value for key, value in message.items() if key != "tool_calls"}
+    return {**kept, "content": message.get("content") or ""}
