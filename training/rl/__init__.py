@@ -7,4 +7,5 @@ environments/    tasks, from synthetic ones to searches in any documents
 algorithms/      trajectories to advantages
 language/        language models as policies
 engines/         language models trained through TRL
+verl/            runs on many nodes with verl
 """

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("trl")
 pytest.importorskip("peft")
-from training.rl.engines import search_run
+from training.rl.engines import report, search_run
 from training.rl.engines.overhead import measure
 from training.rl.engines.random_model import make_model, make_tokenizer
 from training.rl.engines.search_run import Adapter, Archive, ColdStart, Settings, Updates
@@ -89,3 +89,26 @@ def test_the_overhead_compares_rollouts_with_generation_alone() -> None:
     (row,) = measure(make_model(tokenizer), tokenizer, rounds=1, rollouts=4, seed=0)
     assert row["written"] > 4
     assert 0 < row["bare_s"] < 10 * row["rollouts_s"]
+
+
+def test_runs_are_reported_with_an_interval(tmp_path: Path) -> None:
+    def write(seed: int, rewards: list[float]) -> Any:
+        run = Run(tmp_path / f"run {seed}")
+        facts = {"tokens": 100, "written": 10, "seconds": 1.0, "peak_mb": 500 + seed, "length": 2.0}
+        run.record(kind="evaluation", update=0, reward=0.25, clock=0.0, **facts)
+        for number, reward in enumerate(rewards, 1):
+            run.record(kind="update", update=number, reward=reward, clock=2.0 * number, **facts)
+        run.record(kind="evaluation", update=len(rewards), reward=0.75, clock=2.0 * len(rewards), **facts)
+        return run.history
+
+    histories = [write(0, [0.0] * 10 + [1.0] * 10), write(1, [0.5] * 10 + [1.0] * 10)]
+    curve = report.average(histories)
+    assert list(curve) == [10, 20]
+    assert curve[10].value == 0.25
+    assert 0 < curve[10].low < 0.25 < curve[10].high < 0.5
+    assert (curve[20].low, curve[20].high) == (1.0, 1.0)
+    said = report.describe(histories[1])
+    assert "20 updates; reward on new tasks 0.250 -> 0.750; 50.0 tokens trained a second" in said
+    assert "10.0 written a second of rollouts; peak 501 MB" in said
+    report.draw(curve, tmp_path / "curve.png", 2)
+    assert (tmp_path / "curve.png").stat().st_size > 1000

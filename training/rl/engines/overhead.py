@@ -22,7 +22,6 @@ from typing import Any
 import torch
 
 from tersely.agent.strategies.recon import STOP
-from training.rl.engines.search_run import load_smollm2
 from training.rl.environments.archive import make_archive
 from training.rl.environments.search import SearchEnvironment
 from training.rl.language.chat import Chat
@@ -81,6 +80,9 @@ def main() -> None:
     parser.add_argument("--rollouts", type=int, default=8, help="of one round; a multiple of 4")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
+
+    from training.rl.engines.search_run import load_smollm2  # needs TRL
+
     rows = measure(*load_smollm2(), rounds=args.rounds, rollouts=args.rollouts, seed=args.seed)
     share = median(row["bare_s"] / row["rollouts_s"] for row in rows)
     print(f"{'rollouts s':>10} {'bare s':>8} {'tokens':>7} {'share':>6}")

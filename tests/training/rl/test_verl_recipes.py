@@ -1,0 +1,136 @@
+"""Recipes of full-scale runs, and our advantages on batches in verl's form. What needs verl itself is in
+`training/rl/verl/contract.py`."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from training.rl.algorithms import grpo, hrr, supo
+from training.rl.targets import count_written
+from training.rl.trajectory import Outcome, Segment, Trajectory, Turn
+from training.rl.verl.advantages import compute_advantages, read_trajectories
+from training.rl.verl.outputs import to_outputs
+from training.rl.verl.recipe import list_overrides, load_recipe, make_algorithm
+
+RUNS = Path(__file__).parents[3] / "training/runs/verl"
+FILES = sorted(RUNS.glob("*.toml"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_recipe_is_read_and_gives_settings(file: Path) -> None:
+    recipe = load_recipe(file)
+    settings = dict(line.split("=", 1) for line in list_overrides(recipe, file, 2, Path("questions.parquet")))
+    assert settings["trainer.nnodes"] == "2"
+    assert settings["actor_rollout_ref.rollout.n"] == str(recipe.group)
+    assert settings["trainer.v1.trainer_mode"] == ("sync" if recipe.paper == "RECON" else "tersely")
+    assert recipe.batch % recipe.mini_batch == 0
+    assert 0 < recipe.gigabytes(8) < 80
+    assert recipe.step_tokens > 10**5
+
+
+def test_the_papers_numbers_stand() -> None:
+    recon, ziprl = load_recipe(RUNS / "recon.toml"), load_recipe(RUNS / "ziprl.toml")
+    assert (recon.batch, recon.mini_batch, recon.k, recon.turns) == (512, 256, 5, 5)
+    assert (recon.learning_rate, recon.critic_learning_rate, recon.kl, recon.entropy) == (
+        1e-6,
+        1e-5,
+        0.001,
+        0.001,
+    )
+    assert (ziprl.w, ziprl.batch, ziprl.turns, ziprl.k, ziprl.learning_rate) == (0.2, 64, 20, 20, 1e-6)
+    assert load_recipe(RUNS / "evolving.toml").group == 8
+
+
+def test_what_no_recipe_has_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "odd.toml"
+    file.write_text('paper = "X"\nspeed = 3\n')
+    with pytest.raises(ValueError, match="has speed"):
+        load_recipe(file)
+    file.write_text('paper = "X"\n')
+    with pytest.raises(ValueError, match="missing"):
+        load_recipe(file)
+    with pytest.raises(ValueError, match="critic"):
+        make_algorithm(load_recipe(RUNS / "recon.toml"))
+
+
+def make_trajectory(key: str, number: int, segments: int, reward: float, outcome: Outcome) -> Trajectory:
+    made = [
+        Segment(
+            tuple(range(12 + number)),
+            tuple(-0.1 * (3 <= i < 6 or 8 <= i < 10 + part) for i in range(12 + number)),
+            (Turn(3, 6, 0.5), Turn(8, 10 + part, 0.1 * number)),
+        )
+        for part in range(segments)
+    ]
+    return Trajectory(key, tuple(made), reward, outcome)
+
+
+TRAJECTORIES = [
+    make_trajectory("q1", 0, 2, 1.0, "answered"),
+    make_trajectory("q1", 1, 1, 0.0, "answered"),
+    make_trajectory("q1", 2, 3, 0.0, "overlong"),
+    make_trajectory("q2", 3, 1, 1.0, "answered"),
+    make_trajectory("q2", 4, 2, 1.0, "answered"),
+]
+
+
+@pytest.mark.parametrize(
+    "make_targets", [grpo.make_targets, partial(hrr.make_targets, w=0.3), supo.make_targets]
+)
+def test_advantages_on_rows_are_those_of_the_targets(make_targets: object) -> None:
+    rows = [(f"{t.task}_{i}", out) for i, t in enumerate(TRAJECTORIES) for out in to_outputs(t)]
+    keys: list[str] = []
+    for session, _ in rows:
+        keys.append(f"{session}_{sum(key.rpartition('_')[0] == session for key in keys)}")
+    order = [4, 1, 0, 8, 2, 3, 7, 5, 6]
+    outputs = [rows[i][1] for i in order]
+    mask = torch.nn.utils.rnn.pad_sequence(
+        [torch.tensor(out["response_mask"]) for out in outputs], batch_first=True
+    ).float()
+    read = read_trajectories(
+        [keys[i] for i in order],
+        [len(out["response_ids"]) for out in outputs],
+        [out["reward_score"] for out in outputs],
+        [out["extra_fields"] for out in outputs],
+    )
+    found = compute_advantages(make_targets, read, mask)  # type: ignore[arg-type]
+    written = sum(count_written(t) for t in TRAJECTORIES)
+    assert mask.sum() == written
+    wanted = {id(t.segment): t for t in make_targets(TRAJECTORIES)}  # type: ignore[operator]
+    segments = [segment for t in TRAJECTORIES for segment in t.segments]
+    for row, place in enumerate(order):
+        segment, target = segments[place], wanted.get(id(segments[place]))
+        start, end = segment.turns[0].start, segment.turns[-1].end
+        gains = [0.0] * (end - start)
+        if target is not None:
+            both = zip(target.advantages[start:end], target.weights[start:end], strict=True)
+            gains = [a * w * written for a, w in both]
+        assert found[row, : end - start].tolist() == pytest.approx(gains, abs=1e-6)
+        assert not found[row, end - start :].any()
+
+
+def test_a_failure_that_is_nobodys_fault_leaves_its_group() -> None:
+    for outcome in ("server", "environment"):
+        assert to_outputs(make_trajectory("q1", 0, 2, 0.0, outcome)) == []
+
+
+def test_outputs_hold_the_exact_tokens() -> None:
+    (output,) = to_outputs(TRAJECTORIES[1])
+    (segment,) = TRAJECTORIES[1].segments
+    assert output["prompt_ids"] + output["response_ids"] == list(segment.tokens[:10])
+    assert output["response_mask"] == [1, 1, 1, 0, 0, 1, 1]
+    assert output["response_logprobs"] == list(segment.logprobs[3:10])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_dry_run_takes_a_step() -> None:
+    pytest.importorskip("trl")
+    from training.rl.verl.dry_run import take_step
+
+    said = take_step(load_recipe(RUNS / "ziprl.toml"))
+    assert "answered (reward 1" in said
+    assert float(said.split("by ")[-1].split()[0]) > 0

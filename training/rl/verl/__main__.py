@@ -1,0 +1,44 @@
+"""`python -m training.rl.verl --config training/runs/verl/ziprl.toml --questions FILE.parquet`.
+
+A paper's run at full scale: writes its questions and prints verl's command line. With --dry-run instead of
+--questions, builds the whole run from the same configuration with a random model of two layers, takes one
+real optimiser step on the CPU, and prints the memory and the tokens of a step of the full run.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from training.rl.verl.recipe import GPUS, list_overrides, load_recipe, write_questions
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.rl.verl", description=__doc__)
+    parser.add_argument("--config", type=Path, required=True)
+    parser.add_argument("--nodes", type=int, default=1, help=f"of {GPUS} GPUs each")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--questions", type=Path, help="Parquet file for verl; written where it is missing")
+    what.add_argument("--dry-run", action="store_true", help="take one step of a random model on the CPU")
+    args = parser.parse_args()
+    recipe = load_recipe(args.config)
+    if args.dry_run:
+        from training.rl.verl.dry_run import take_step  # needs TRL
+
+        try:
+            print(take_step(recipe))
+        except ValueError as error:
+            parser.error(str(error))
+        print(f"weights, gradients, optimiser: {recipe.gigabytes(args.nodes * GPUS):.1f} GB on each GPU")
+        print(f"a step reads and writes at most {recipe.step_tokens:,} tokens")
+        return
+    if not args.questions.exists():
+        write_questions(recipe, args.questions)
+    settings = list_overrides(recipe, args.config, args.nodes, args.questions)
+    print("VERL_USE_EXTERNAL_MODULES=training.rl.verl.loop,training.rl.verl.trainer \\")
+    print("scripts/verl -m verl.trainer.main_ppo \\")
+    print(" \\\n".join(f"    {setting}" for setting in settings))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""`scripts/verl -m training.rl.verl.contract`: what this repository needs of verl, checked on a CPU.
+
+registration   the agent loop and the trainer are found by name
+settings       every recipe's settings exist in verl's configuration
+rollout        a scripted policy's rollout through the agent loop gives verl's outputs, token for token
+advantages     what the trainer reads from verl's batch are our advantages; GRPO's equal verl's own
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+from hydra import compose, initialize_config_module
+from tensordict import TensorDict
+from verl import DataProto
+from verl.experimental.agent_loop.agent_loop import AgentLoopOutput, _agent_loop_registry
+from verl.trainer.ppo.v1 import get_trainer_cls
+from verl.trainer.ppo.v1.utils import compute_advantage_for_multi_trajectories
+from verl.utils.tensordict_utils import list_of_dict_to_tensordict
+
+from training.rl.algorithms import grpo, hrr, supo
+from training.rl.engines.random_model import make_tokenizer
+from training.rl.environments.archive import make_archive
+from training.rl.rollout import Generation
+from training.rl.trajectory import Trajectory
+from training.rl.verl.loop import TerselyLoop, run_episode
+from training.rl.verl.outputs import to_outputs
+from training.rl.verl.recipe import Questions, list_overrides, load_recipe, make_environment
+from training.rl.verl.trainer import TerselyTrainer, read_advantages
+
+RUNS = Path(__file__).parents[2] / "runs" / "verl"
+QUESTIONS = Path("questions.parquet")
+
+
+def check_registration() -> str:
+    assert _agent_loop_registry["tersely"]["_target_"] == "training.rl.verl.loop.TerselyLoop"
+    assert get_trainer_cls("tersely") is TerselyTrainer
+    return "the loop and the trainer are found by their names"
+
+
+def check_settings() -> str:
+    files = sorted(RUNS.glob("*.toml"))
+    for file in files:
+        recipe = load_recipe(file)
+        with initialize_config_module("verl.trainer.config", version_base=None):
+            config = compose("ppo_trainer", overrides=list_overrides(recipe, file, 2, QUESTIONS))
+        assert config.trainer.nnodes == 2
+        assert config.actor_rollout_ref.rollout.n == recipe.group
+        assert str(config.trainer.tersely_recipe) == str(file)
+    return f"{len(files)} recipes"
+
+
+class _Server:
+    """verl's client of the policy's servers, with a script."""
+
+    def __init__(self, replies: Sequence[list[int]]) -> None:
+        self._replies = list(replies)
+
+    async def generate(self, *, request_id: str, prompt_ids: list[int], sampling_params: Any) -> Any:
+        tokens = self._replies.pop(0)
+        return SimpleNamespace(token_ids=tokens, log_probs=[-0.5] * len(tokens))
+
+
+def roll_out(questions: Questions, replies: Sequence[str]) -> tuple[list[AgentLoopOutput], Trajectory]:
+    """A scripted rollout of the first question, by the loop and by `run_episode`."""
+    chat = questions.environment.chat
+    script = [chat.encode(reply) for reply in replies]
+    loop = object.__new__(TerselyLoop)  # verl's own constructor wants its servers and data sets
+    loop.recipe, loop.environment = load_recipe(RUNS / "recon.toml"), questions
+    loop.server_manager = _Server(script)
+    outputs = asyncio.run(loop.run({"temperature": 1.0}, extra_info={"index": 0}))
+    left = list(script)
+
+    async def generate(context: Sequence[int]) -> Generation:
+        tokens = left.pop(0)
+        return Generation(tokens, [-0.5] * len(tokens))
+
+    return outputs, asyncio.run(run_episode(questions.pose(0), generate))
+
+
+def make_questions() -> Questions:
+    recipe = load_recipe(RUNS / "recon.toml")
+    tokenizer = make_tokenizer()
+    small = {**{name: getattr(recipe, name) for name in recipe.__slots__}, "context_tokens": 16_000}
+    small |= {"summarizer": "", "reading": "passages"}
+    environment = make_environment(type(recipe)(**small), tokenizer, *make_archive(8, 0))
+    return Questions(environment)
+
+
+def check_rollout() -> str:
+    questions = make_questions()
+    question = questions.environment.questions[0]
+    search, answer = f"<search>{question.text}</search>", f"<answer>{question.answers[0]}</answer>"
+    (output,), trajectory = roll_out(questions, [search, "Hm.", answer])
+    assert (trajectory.outcome, output.reward_score) == ("answered", 1.0)
+    (segment,) = trajectory.segments
+    assert output.prompt_ids + output.response_ids == list(segment.tokens)
+    own = [t for t, mine in zip(output.response_ids, output.response_mask, strict=True) if mine]
+    assert questions.environment.chat.tokenizer.decode(own) == search + "Hm." + answer
+    assert len(output.response_logprobs or ()) == len(output.response_mask)
+    return f"{len(own)} tokens written, {len(output.response_ids) - len(own)} read in between"
+
+
+def make_batch() -> tuple[list[str], TensorDict, list[Trajectory]]:
+    """Two questions with three scripted rollouts each, as verl stores them."""
+    questions = make_questions()
+    question = questions.environment.questions[0]
+    search, answer = f"<search>{question.text}</search>", f"<answer>{question.answers[0]}</answer>"
+    scripts = [[search, answer], ["<answer>Nobody</answer>"], ["Hm."] * 5]
+    keys: list[str] = []
+    fields: list[dict[str, Any]] = []
+    made: list[Trajectory] = []
+    for name in ("one", "two"):
+        for number, script in enumerate(scripts):
+            _, trajectory = roll_out(questions, script)
+            made.append(Trajectory(name, trajectory.segments, trajectory.reward, trajectory.outcome))
+            for part, output in enumerate(to_outputs(made[-1])):
+                keys.append(f"{name}_{number}_{part}")
+                fields.append(AgentLoopOutput(**output).as_dict())
+    return keys, list_of_dict_to_tensordict(fields), made
+
+
+def check_advantages() -> str:
+    keys, data, made = make_batch()
+    written = sum(sum(segment.mask) for t in made for segment in t.segments)
+    for make_targets in (grpo.make_targets, hrr.make_targets, supo.make_targets):
+        found = read_advantages(keys, data, make_targets)
+        ours = make_targets(made)
+        total = sum(a * w for t in ours for a, w in zip(t.advantages, t.weights, strict=True))
+        size = sum(abs(a * w) for t in ours for a, w in zip(t.advantages, t.weights, strict=True))
+        torch.testing.assert_close(found.sum() / written, torch.tensor(total), atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(found.abs().sum() / written, torch.tensor(size), atol=1e-5, rtol=1e-4)
+    mask = torch.nn.utils.rnn.pad_sequence(list(data["response_mask"].unbind()), batch_first=True)
+    scores = torch.nn.utils.rnn.pad_sequence(list(data["rm_scores"].unbind()), batch_first=True)
+    batch = {"response_mask": mask, "token_level_rewards": scores, "token_level_scores": scores}
+    proto = DataProto(batch=TensorDict(batch, batch_size=len(keys)))
+    proto.non_tensor_batch["uid"] = np.array([key.split("_")[0] for key in keys], dtype=object)
+    theirs = compute_advantage_for_multi_trajectories(proto, keys, "grpo").batch["advantages"]
+    for row, key in enumerate(keys):
+        ours = [t for t in grpo.make_targets(made) if t.segment.tokens][row]
+        first = ours.segment.turns[0].start
+        torch.testing.assert_close(
+            theirs[row][mask[row].bool()][0], torch.tensor(ours.advantages[first]), atol=1e-4, rtol=1e-4
+        )
+        assert key
+    return f"{len(keys)} rows, {written} tokens: GRPO, HRR and SUPO as ours; GRPO as verl's"
+
+
+def main() -> None:
+    for check in (check_registration, check_settings, check_rollout, check_advantages):
+        print(f"{check.__name__.removeprefix('check_')}: {check()}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""The SDK's agent as an agent loop of verl."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+from uuid import uuid4
+
+from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutput, register
+
+from training.rl.episode import Task
+from training.rl.rollout import Generation, Recorder
+from training.rl.trajectory import Trajectory
+from training.rl.verl.outputs import to_outputs
+from training.rl.verl.recipe import Questions, Recipe, load_environment, load_recipe
+
+Generate = Callable[[Sequence[int]], Awaitable[Generation | None]]
+"""From a context to what the policy writes; None where its server fails."""
+
+
+@register("tersely")
+class TerselyLoop(AgentLoopBase):
+    """Runs one question of a recipe. `trainer.tersely_recipe` of verl's configuration names the recipe's
+    file; `extra_info.index` of a row of the data set is the number of the question."""
+
+    loaded: ClassVar[dict[str, Questions]] = {}
+    """By the file of the recipe: verl makes a loop for each rollout."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        file = str(self.config.trainer.tersely_recipe)
+        self.recipe: Recipe = load_recipe(Path(file))
+        if file not in self.loaded:
+            self.loaded[file] = load_environment(self.recipe, self.tokenizer)
+        self.environment = self.loaded[file]
+
+    async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> list[AgentLoopOutput]:  # type: ignore[override]
+        """An output for each segment; none where the rollout is nobody's fault."""
+        task = self.environment.pose(int(kwargs["extra_info"]["index"]))
+        own = {
+            **sampling_params,
+            "max_tokens": self.recipe.reply_tokens,
+            "stop": list(self.recipe.stop_texts),
+            "include_stop_str_in_output": True,
+        }
+
+        async def generate(context: Sequence[int]) -> Generation | None:
+            output = await self.server_manager.generate(
+                request_id=uuid4().hex, prompt_ids=list(context), sampling_params=own
+            )
+            if not output.token_ids or output.log_probs is None:
+                return None
+            return Generation(output.token_ids, output.log_probs)
+
+        trajectory = await run_episode(task, generate)
+        return [AgentLoopOutput(**output) for output in to_outputs(trajectory)]
+
+
+async def run_episode(task: Task, generate: Generate) -> Trajectory:
+    """`rollout.run_episodes` for one episode among many in an event loop. Tools run in threads."""
+    episode, recorder = await asyncio.to_thread(task.start), Recorder()
+    while episode.outcome is None:
+        context = episode.context()
+        generation = await generate(context)
+        if generation is None:
+            break
+        recorder.read(context)
+        quality = await asyncio.to_thread(episode.step, generation.tokens)
+        recorder.write(generation, quality)
+        if episode.dropped_turn:
+            recorder.drop_turn()
+    outcome = episode.outcome or "server"
+    return Trajectory(task.id, recorder.finish(), episode.reward, outcome, facts=dict(episode.facts))

@@ -1,0 +1,222 @@
+"""A paper's run at full scale: its settings, its environment, and verl's settings for it."""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from tersely.agent import Reading, SelectedSentences, WrittenSummary, read_passages
+from tersely.agent.strategies import StrategyName
+from tersely.agent.strategies.recon import STOP
+from tersely.chat import OpenAIChat
+from tersely.compressor import Compressor
+from tersely.experience import ExperienceBank
+from tersely.summarize import Summarizer
+from training.rl.algorithms import grpo, hrr, supo
+from training.rl.environments.search import SearchEnvironment, SearchTask, load_task_set
+from training.rl.language.chat import Chat
+
+GPUS = 8
+"""Of one node."""
+_BYTES = 16
+"""Of a parameter in training: weights, gradients, and Adam's moments and master weights (2 + 2 + 12)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A run of a paper. Which numbers are the paper's is written beside them in the configuration."""
+
+    paper: str
+    policy: str
+    """On the model hub, or a folder."""
+    parameters: float
+    """Of the policy, in billions."""
+    algorithm: Literal["ppo", "grpo", "hrr", "supo"]
+    strategy: StrategyName
+    reading: Literal["passages", "selected", "summary"]
+    data: str
+    """A set of `benchmarks.shared.tasks`; its training questions."""
+    questions: int
+    """That are read of it."""
+    turns: int
+    k: int
+    reply_tokens: int
+    context_tokens: int
+    """The most tokens of a context with its reply."""
+    batch: int
+    """Questions of a step."""
+    mini_batch: int
+    group: int
+    """Rollouts of a question."""
+    steps: int
+    learning_rate: float
+    warm_up: float = 0.0
+    """Share of the steps."""
+    critic_learning_rate: float = 0.0
+    critic_warm_up: float = 0.0
+    clip: float = 0.2
+    value_clip: float = 0.5
+    kl: float = 0.0
+    """In the reward with "ppo", else in the loss."""
+    entropy: float = 0.0
+    temperature: float = 1.0
+    w: float = 0.2
+    """Weight of the quality with "hrr" (ZipRL, equation 4)."""
+    summarizer: str = ""
+    """A model behind SUMMARIZER_URL, frozen; with the reading "summary"."""
+    bank: str = ""
+    """A published edition of the experience bank."""
+
+    @property
+    def stop_texts(self) -> tuple[str, ...]:
+        return STOP if self.strategy == "recon" else ()
+
+    @property
+    def step_tokens(self) -> int:
+        """The most tokens that one step reads and writes."""
+        return self.batch * self.group * self.context_tokens
+
+    def gigabytes(self, gpus: int) -> float:
+        """Of weights, gradients and optimiser on one GPU, sharded over all; a critic counts like a policy."""
+        models = 2 if self.algorithm == "ppo" else 1
+        return models * self.parameters * _BYTES / gpus
+
+
+def load_recipe(file: Path) -> Recipe:
+    """A recipe in TOML. Raises ValueError for a name that there is not or that is missing."""
+    values = tomllib.loads(file.read_text(encoding="utf-8"))
+    if unknown := sorted(set(values) - {entry.name for entry in fields(Recipe)}):
+        raise ValueError(f"{file} has {', '.join(unknown)}, which no recipe has")
+    try:
+        return Recipe(**values)
+    except TypeError as error:
+        raise ValueError(f"{file}: {error}") from error
+
+
+def make_algorithm(recipe: Recipe) -> Callable[..., Any]:
+    """From trajectories to targets. Raises ValueError for "ppo", which needs a critic: verl has one."""
+    known = {
+        "grpo": grpo.make_targets,
+        "hrr": partial(hrr.make_targets, w=recipe.w),
+        "supo": supo.make_targets,
+    }
+    if recipe.algorithm not in known:
+        raise ValueError(f"{recipe.algorithm} has no targets without a critic")
+    return known[recipe.algorithm]
+
+
+class Questions:
+    """The questions of a recipe among the documents of all of them."""
+
+    def __init__(self, environment: SearchEnvironment) -> None:
+        self.environment = environment
+
+    def pose(self, index: int) -> SearchTask:
+        """The question with this number."""
+        return self.environment.make_task(self.environment.questions[index], random.Random(index), 1.0)
+
+
+def load_environment(recipe: Recipe, tokenizer: Any, *, data: Path | None = None) -> Questions:
+    """The environment that a recipe describes, with the documents of its task set."""
+    questions, documents = load_task_set(recipe.data, data=data, limit=recipe.questions)
+    return Questions(make_environment(recipe, tokenizer, questions, documents))
+
+
+def make_environment(recipe: Recipe, tokenizer: Any, questions: Any, documents: Any) -> SearchEnvironment:
+    """The environment that a recipe describes, with these documents."""
+    compressor = Compressor()
+    return SearchEnvironment(
+        questions,
+        documents,
+        Chat(tokenizer),
+        strategy=recipe.strategy,
+        read=make_reading(recipe, compressor),
+        k=recipe.k,
+        max_turns=recipe.turns,
+        max_reply=recipe.reply_tokens,
+        positions=recipe.context_tokens,
+        compressor=compressor,
+        experience=ExperienceBank(recipe.bank) if recipe.bank else None,
+    )
+
+
+def make_reading(recipe: Recipe, compressor: Compressor) -> Reading:
+    """What the agent reads. A summary is written by the summarizer with RECON's sampling (appendix B.4), or
+    consists of the passages' own sentences where the recipe names none."""
+    if recipe.reading == "passages":
+        return read_passages
+    if recipe.reading == "selected":
+        return SelectedSentences(compressor)
+    model = OpenAIChat(recipe.summarizer, top_p=0.9, top_k=40) if recipe.summarizer else None
+    return WrittenSummary(Summarizer(model, compressor=compressor))
+
+
+def write_questions(recipe: Recipe, file: Path, *, data: Path | None = None) -> None:
+    """The numbers of the recipe's questions, as verl reads a data set. The loop looks the questions up."""
+    from datasets import Dataset
+
+    questions, _ = load_task_set(recipe.data, data=data, limit=recipe.questions)
+    rows = [
+        {
+            "data_source": recipe.data,
+            "prompt": [{"role": "user", "content": question.text}],
+            "extra_info": {"index": number},
+        }
+        for number, question in enumerate(questions)
+    ]
+    Dataset.from_list(rows).to_parquet(str(file))
+
+
+def list_overrides(recipe: Recipe, file: Path, nodes: int, questions: Path) -> list[str]:
+    """verl's settings. The names are those of verl 0.9; `contract.py` checks them."""
+    rollout, actor = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
+    is_ppo = recipe.algorithm == "ppo"
+    values: dict[str, Any] = {
+        "algorithm.adv_estimator": "gae" if is_ppo else "grpo",
+        "algorithm.gamma": 1.0,
+        "algorithm.lam": 1.0,
+        "algorithm.use_kl_in_reward": is_ppo and recipe.kl > 0,
+        "algorithm.kl_ctrl.type": "fixed",
+        "algorithm.kl_ctrl.kl_coef": recipe.kl,
+        "data.train_files": questions,
+        "data.val_files": questions,
+        "data.train_batch_size": recipe.batch,
+        "data.max_prompt_length": recipe.context_tokens,
+        "data.max_response_length": recipe.context_tokens,
+        "actor_rollout_ref.model.path": recipe.policy,
+        f"{actor}.optim.lr": recipe.learning_rate,
+        f"{actor}.optim.lr_warmup_steps_ratio": recipe.warm_up,
+        f"{actor}.ppo_mini_batch_size": recipe.mini_batch,
+        f"{actor}.ppo_epochs": 1,
+        f"{actor}.use_dynamic_bsz": True,
+        f"{actor}.clip_ratio": recipe.clip,
+        f"{actor}.entropy_coeff": recipe.entropy,
+        f"{actor}.use_kl_loss": not is_ppo and recipe.kl > 0,
+        f"{actor}.kl_loss_coef": recipe.kl,
+        f"{actor}.loss_agg_mode": "token-mean",
+        f"{rollout}.name": "vllm",
+        f"{rollout}.n": recipe.group,
+        f"{rollout}.temperature": recipe.temperature,
+        f"{rollout}.calculate_log_probs": True,
+        f"{rollout}.agent.default_agent_loop": "tersely",
+        "trainer.nnodes": nodes,
+        "trainer.n_gpus_per_node": GPUS,
+        "trainer.total_training_steps": recipe.steps,
+        "trainer.v1.trainer_mode": "sync" if is_ppo else "tersely",
+        "+trainer.tersely_recipe": file,
+    }
+    if is_ppo:
+        values |= {
+            "critic.model.path": recipe.policy,
+            "critic.optim.lr": recipe.critic_learning_rate,
+            "critic.optim.lr_warmup_steps_ratio": recipe.critic_warm_up,
+            "critic.cliprange_value": recipe.value_clip,
+        }
+    return [
+        f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in values.items()
+    ]
