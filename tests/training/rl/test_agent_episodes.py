@@ -82,7 +82,10 @@ def test_a_response_with_searches_is_one_segment_of_exact_tokens(ends: bool) -> 
 
 def test_turns_with_summaries_are_segments_with_a_quality() -> None:
     summary = "The spare key is held by Ada [docid: keys]. The search has found nothing else about it."
-    search, finish = call_tag("search", query="spare key"), call_tag("finish", answer="Ada")
+    search, finish = (
+        call_tag("search", query="spare key"),
+        call_tag("finish", answer="Ada", explanation="keys"),
+    )
     policy = Scripted([tagged(search), tagged(finish, summary)])
     (trajectory,) = run_episodes(policy, [make_task("summary")])
     assert (trajectory.reward, len(trajectory.segments)) == (1.0, 2)

@@ -197,7 +197,8 @@ class _Expert:
             yield chat.encode(f"<{tag}>{value}</{tag}>")
             return
         if strategy == "summary":
-            text = _write_turn(tool, arguments, self._notes.strip())
+            explained = {"explanation": "It stands in the notes."} if tool == "finish" else {}
+            text = _write_turn(tool, {**arguments, **explained}, self._notes.strip())
             yield [*chat.encode(text), chat.stop]
             return
         call = json.dumps({"name": tool, "arguments": arguments}, ensure_ascii=False)
