@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from training.rl.trajectory import Outcome
+from training.rl.trajectory import Outcome, Trajectory
 
 
 class Episode(Protocol):
@@ -43,6 +43,25 @@ class Task(Protocol):
     id: str
 
     def start(self) -> Episode: ...
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """What learns from rollouts beside the policy, such as an experience bank. An environment may be one."""
+
+    edition: int
+    """How often it was published; the trajectories' `bank_version`."""
+
+    def learn(self, trajectories: Sequence[Trajectory]) -> None:
+        """Read the rollouts of an update, before the policy learns from them."""
+        ...
+
+    def publish(self) -> None:
+        """The policy has learned: tasks that are sampled from now on show what was learned here."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None: ...
 
 
 class Environment(Protocol):

@@ -22,7 +22,7 @@ from training.rl.algorithms.ppo import value_loss
 from training.rl.batches import Batch, make_batches
 from training.rl.cold_start import imitate
 from training.rl.critic import Critic, read_logprobs, read_values
-from training.rl.episode import Environment, Task
+from training.rl.episode import Environment, Learner, Task
 from training.rl.losses import surrogate_loss
 from training.rl.rollout import run_episodes
 from training.rl.settings import Settings, Updates
@@ -36,22 +36,33 @@ CHECKPOINT_EVERY = 10
 
 
 def train(
-    settings: Settings, run: Run, *, cold_start: Path | None = None, visible: bool = False
+    settings: Settings,
+    run: Run,
+    *,
+    environment: Environment | None = None,
+    cold_start: Path | None = None,
+    visible: bool = False,
 ) -> TinyPolicy:
     """Train a policy and give it back; where `run` has finished before, read it.
 
     Args:
+        environment: of the settings, where the caller needs what it learns; None makes it.
         cold_start: weights to start from (`write_cold_start`), made where the file does not exist; None for
             a file in the run's folder.
 
     The run's history has a line for each update (`kind` "update") and each evaluation (`kind` "evaluation");
-    its `final` folder gets the weights.
+    its `final` folder gets the weights, and what the environment learned.
     """
-    environment = settings.make_environment()
+    environment = environment or settings.make_environment()
     policy = make_policy(settings, environment)
     final = run.final / "policy.pt"
+    learned: dict[str, Learner | TinyPolicy] = {"policy": policy}
+    if isinstance(environment, Learner):
+        learned["learner"] = environment
     if final.exists():
-        policy.load_state_dict(torch.load(final, weights_only=True))
+        states = torch.load(final, weights_only=True)
+        for name, part in learned.items():
+            part.load_state_dict(states[name])
         return policy
     start = cold_start or run.folder / "cold_start.pt"
     if not start.exists():
@@ -60,7 +71,7 @@ def train(
     policy.load_state_dict(torch.load(start, weights_only=True))
     _update(settings, environment, policy, run, visible)
     run.final.mkdir(exist_ok=True)
-    save_whole(policy.state_dict(), final)
+    save_whole({name: part.state_dict() for name, part in learned.items()}, final)
     remove_checkpoint(run)
     return policy
 
@@ -109,6 +120,9 @@ def _update(
             critic.parameters(), lr=plan.critic_learning_rate, weight_decay=0.0
         )
         parts |= {"critic": critic, "critic_optimizer": critic_optimizer}
+    learner = environment if isinstance(environment, Learner) else None
+    if learner:
+        parts["learner"] = learner
     done = (resume(run, parts) or {"updates": 0})["updates"]
     for update in show_progress(
         "updates", range(done, plan.count), total=plan.count, done=done, visible=visible
@@ -120,6 +134,8 @@ def _update(
         tasks = [environment.sample(draw, draw.random()) for _ in range(plan.tasks)]
         trajectories = roll_out(policy, environment, tasks * plan.group, sampling, version=update)
         figures = describe(trajectories)
+        if learner:
+            learner.learn(trajectories)
         if critic and reference:
             targets = make_targets(
                 trajectories, read_values(critic, trajectories), read_logprobs(reference, trajectories)
@@ -128,6 +144,8 @@ def _update(
         else:
             targets = make_targets(trajectories)
         learn(policy, targets, optimizer, plan, reference)
+        if learner:
+            learner.publish()
         run.record(kind="update", update=update + 1, **figures)
     _evaluate(settings, environment, policy, run, plan.count)
 
@@ -147,7 +165,8 @@ def roll_out(
         max_reply=environment.max_reply,
         random=sampling,
     )
-    return run_episodes(sampler, tasks, policy_version=version)
+    edition = environment.edition if isinstance(environment, Learner) else None
+    return run_episodes(sampler, tasks, policy_version=version, bank_version=edition)
 
 
 def learn(

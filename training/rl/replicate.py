@@ -14,14 +14,23 @@ from pathlib import Path
 
 import torch
 
-from training.rl.replications import effcomp, supo, ziprl
+from training.rl.replications import effcomp, evolving, supo, ziprl
 from training.rl.replications.claim import Claim, Row
 from training.rl.replications.results import Results, read_results, render_claim, verdicts, write_results
 from training.run import show_progress, write_text
 
 CLAIMS: Mapping[str, Claim] = {
     claim.name: claim
-    for claim in (effcomp.RQ4, effcomp.D8, supo.OVERLONG_MASK, supo.WINDOW, supo.MORE_RESETS, ziprl.HRR)
+    for claim in (
+        effcomp.RQ4,
+        effcomp.D8,
+        supo.OVERLONG_MASK,
+        supo.WINDOW,
+        supo.MORE_RESETS,
+        ziprl.HRR,
+        evolving.TWO_BY_THREE,
+        evolving.ZERO_VARIANCE,
+    )
 }
 DOCUMENT = Path(__file__).parents[1] / "REPLICATIONS.md"
 

@@ -20,8 +20,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from training.rl.algorithms import grpo, hrr, ppo, supo
+from training.rl.algorithms import evolving, grpo, hrr, ppo, supo
 from training.rl.environments.facts import Facts
+from training.rl.environments.families import Families
 from training.rl.environments.gather import Gather
 from training.rl.environments.registers import Registers
 from training.rl.episode import Environment
@@ -34,10 +35,12 @@ Algorithm = Callable[..., list[Target]]
 
 ENVIRONMENTS: Mapping[str, Callable[..., Any]] = {
     "facts": Facts,
+    "families": Families,
     "gather": Gather,
     "registers": Registers,
 }
 ALGORITHMS: Mapping[str, Callable[..., list[Target]]] = {
+    "evolving": evolving.make_targets,
     "grpo": grpo.make_targets,
     "hrr": hrr.make_targets,
     "ppo": ppo.make_targets,

@@ -3,6 +3,7 @@
 search.py       questions that are answered by searching documents, for language models
 archive.py      made-up records for it
 words.py        words to token ids and back
+families.py     Evolving: hidden rules, and a real experience bank that finds them out
 registers.py    SUPO: read cells one by one, keep a running total, summarise when the context is full
 facts.py        RECON: search a base of facts hop by hop, and read passages or summaries of them
 gather.py       ZipRL: read pages of facts, keep in the summary what the question asks for

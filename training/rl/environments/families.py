@@ -1,0 +1,207 @@
+"""Families of tasks with a hidden rule, and the experience bank that holds what was found out about them.
+
+A family is a colour and a shape. The colour alone decides which tool solves its tasks, so a lesson learned
+in one family helps in others, also in families that were never seen. Lessons come from the real
+`ExperienceBank`, two for each task, and stand in the context before the task; they may be about another
+colour.
+
+    c12 use u3 c40 not u0 task c12 s4    u3 .
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from tersely.experience import Experience, ExperienceBank
+from training.rl.algorithms.evolving import has_variance, succeeded
+from training.rl.environments.words import STOP, Words
+from training.rl.targets import group_by_task
+from training.rl.trajectory import Outcome, Trajectory
+
+COLOURS, SHAPES, TOOLS = 120, 12, 6
+UNSEEN_SHAPES = 2
+"""Shapes that no training task has: families that are new at the test."""
+RECALLED = 2
+WORDS = Words(
+    [
+        *("task", "use", "not"),
+        *(f"c{number}" for number in range(COLOURS)),
+        *(f"s{number}" for number in range(SHAPES)),
+        *(f"u{number}" for number in range(TOOLS)),
+    ]
+)
+Bank = Literal["none", "static", "evolving"]
+Groups = Literal["all", "mixed"]
+
+
+class Families:
+    """The environment (`episode.Environment`), and what learns beside the policy (`episode.Learner`).
+
+    Args:
+        rules: seed of the hidden rules; the colours' tools follow from it.
+        bank: "none" recalls nothing, "static" what the cold start knew, "evolving" learns from rollouts too.
+        known: share of the colours that the bank of the cold start knows.
+        learn_from: groups that lessons are taken from: all, or those whose rewards differ.
+        omitted: share of the tasks that show no lessons.
+        habit: how often a flawed demonstration takes the first tool where it knows no lesson.
+
+    Raises ValueError for a bank or groups of another name.
+    """
+
+    stop = WORDS.encode(STOP)[0]
+    max_reply = 2
+    positions = 3 * RECALLED + 3 + max_reply
+    vocabulary = WORDS.words
+
+    def __init__(
+        self,
+        *,
+        rules: int = 1,
+        bank: Bank = "evolving",
+        known: float = 0.3,
+        learn_from: Groups = "all",
+        omitted: float = 0.0,
+        habit: float = 0.6,
+    ) -> None:
+        for value, kind in ((bank, Bank), (learn_from, Groups)):
+            if value not in get_args(kind):
+                raise ValueError(f"{value!r} is none of {', '.join(get_args(kind))}")
+        self._kind, self._learn_from, self._omitted, self._habit = bank, learn_from, omitted, habit
+        draw = random.Random(f"rules {rules}")
+        self.tools = [draw.randrange(TOOLS) for _ in range(COLOURS)]
+        """The tool of each colour."""
+        self.edition = 0
+        self._bank = ExperienceBank(":memory:", WordEmbedder())
+        colours = draw.sample(range(COLOURS), round(known * COLOURS))
+        self._bank.add_all([make_lesson(c, draw.randrange(SHAPES), self.tools[c], True) for c in colours])
+
+    def sample(self, random: random.Random, difficulty: float) -> FamilyTask:
+        """A task of a family of the training. All tasks are equally hard: `difficulty` counts for nothing."""
+        return self._make_task(random, random.randrange(SHAPES - UNSEEN_SHAPES))
+
+    def sample_unseen(self, random: random.Random) -> FamilyTask:
+        """A task of a family that no training task belongs to."""
+        return self._make_task(random, SHAPES - 1 - random.randrange(UNSEEN_SHAPES))
+
+    def demonstrate(
+        self, episode: FamilyEpisode, random: random.Random, *, flawed: bool = False
+    ) -> Iterator[Sequence[int]]:
+        tool = self.tools[episode.task.colour]
+        if flawed and f"c{episode.task.colour} use" not in episode.task.lessons:
+            tool = 0 if random.random() < self._habit else random.randrange(TOOLS)
+        yield WORDS.encode(f"u{tool} .")
+
+    def learn(self, trajectories: Sequence[Trajectory]) -> None:
+        """Take a lesson from each group, and count the uses of those that were read."""
+        if self._kind != "evolving":
+            return
+        for group in group_by_task(trajectories).values():
+            for trajectory in group:
+                self._bank.record_use(trajectory.facts["lessons"], succeeded(trajectory))
+            if self._learn_from == "all" or has_variance(group):
+                self._bank.add(extract_lesson(group))
+        self._bank.forget()
+
+    def publish(self) -> None:
+        self.edition += 1
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"edition": self.edition, "lessons": [e.to_dict() for e in self._bank.experiences()]}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        self.edition = state_dict["edition"]
+        self._bank = ExperienceBank(":memory:", WordEmbedder())
+        self._bank.add_all([Experience.from_dict(values) for values in state_dict["lessons"]])
+
+    def _make_task(self, random: random.Random, shape: int) -> FamilyTask:
+        colour = random.randrange(COLOURS)
+        problem = f"c{colour} s{shape}"
+        shown = self._kind != "none" and random.random() >= self._omitted
+        recalled = self._bank.recall(problem, k=RECALLED) if shown else []
+        return FamilyTask(
+            f"family-{random.getrandbits(48):012x}",
+            colour,
+            shape,
+            self.tools[colour],
+            # The best match stands next to the task.
+            " ".join(match.experience.content for match in reversed(recalled)),
+            tuple(match.experience.id for match in recalled),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyTask:
+    id: str
+    colour: int
+    shape: int
+    tool: int
+    lessons: str
+    """What was recalled, as the policy reads it."""
+    keys: tuple[str, ...]
+    """Ids of the recalled lessons."""
+
+    def start(self) -> FamilyEpisode:
+        return FamilyEpisode(self)
+
+
+class FamilyEpisode:
+    """One turn: the reward is 1 for the family's tool, else 0."""
+
+    def __init__(self, task: FamilyTask) -> None:
+        self.task = task
+        self.outcome: Outcome | None = None
+        self.reward = 0.0
+        self.dropped_turn = False
+        self.facts: dict[str, Any] = {"colour": task.colour, "shape": task.shape, "lessons": list(task.keys)}
+
+    def context(self) -> Sequence[int]:
+        return WORDS.encode(f"{self.task.lessons} task c{self.task.colour} s{self.task.shape}")
+
+    def step(self, reply: Sequence[int]) -> None:
+        tool, *rest = WORDS.decode(reply).split()
+        if rest != [STOP] or not tool.startswith("u") or tool == "use":
+            self.outcome = "malformed"
+            return
+        self.outcome = "answered"
+        self.facts["tool"] = int(tool[1:])
+        self.reward = float(self.facts["tool"] == self.task.tool)
+
+
+def extract_lesson(group: Sequence[Trajectory]) -> Experience:
+    """The scripted extractor, which stays as it is while the policy learns: the tool that succeeded, or the
+    one that failed most often where all failed."""
+    facts = group[0].facts
+    right = [t.facts["tool"] for t in group if succeeded(t)]
+    tools = right or [t.facts.get("tool", 0) for t in group]
+    (tool, _), *_ = Counter(tools).most_common(1)
+    return make_lesson(facts["colour"], facts["shape"], tool, bool(right))
+
+
+def make_lesson(colour: int, shape: int, tool: int, success: bool) -> Experience:
+    verb = "use" if success else "not"
+    # Title and description name the colour alone, so that a later lesson about it replaces an earlier one.
+    content = f"c{colour} {verb} u{tool}"
+    return Experience(f"c{colour}", f"task c{colour}", content, f"c{colour} s{shape}", success)
+
+
+class WordEmbedder:
+    """The sum of a random direction for each word, so that texts are alike as far as they share words."""
+
+    name = "words"
+    dimension = 64
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        vectors = np.stack([sum((_direction(word) for word in text.split()), np.zeros(64)) for text in texts])
+        return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def _direction(word: str) -> np.ndarray:
+    seed = int.from_bytes(hashlib.sha256(word.strip(".").encode()).digest()[:8])
+    return np.random.default_rng(seed).standard_normal(WordEmbedder.dimension)
