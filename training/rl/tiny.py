@@ -27,7 +27,7 @@ class TinyConfig:
 
 
 class TinyPolicy(nn.Module):
-    """A decoder with learned positions and tied embeddings; pre-norm, GELU.
+    """A decoder with rotary positions and tied embeddings; pre-norm, GELU.
 
     Args:
         vocabulary: how many words there are.
@@ -38,18 +38,19 @@ class TinyPolicy(nn.Module):
         super().__init__()
         self.config = config
         self.tokens = nn.Embedding(vocabulary, config.width)
-        self.positions = nn.Embedding(positions, config.width)
+        self.positions = positions
         self.blocks = nn.ModuleList(_Block(config.width, config.heads) for _ in range(config.layers))
         self.norm = nn.LayerNorm(config.width)
-        for table in (self.tokens, self.positions):
-            nn.init.normal_(table.weight, std=0.02)
+        nn.init.normal_(self.tokens.weight, std=0.02)
+        self.register_buffer("turns", _make_turns(positions, config.width // config.heads), persistent=False)
 
     def states(self, tokens: Tensor) -> Tensor:
         """(rows, length) token ids -> (rows, length, width): what each position makes of the tokens up to it.
         Rows are padded on the right with any token."""
-        x = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
+        x = self.tokens(tokens)
+        turns = cast(Tensor, self.turns)[: tokens.shape[1]]
         for block in self.blocks:
-            x = block(x)
+            x = block(x, turns)
         return self.norm(x)
 
     def forward(self, tokens: Tensor) -> Tensor:
@@ -68,16 +69,17 @@ class TinyPolicy(nn.Module):
         Returns (rows, length, vocabulary) logits.
         """
         places = at[:, None] + torch.arange(tokens.shape[1])
-        places.clamp_(max=self.positions.num_embeddings - 1)
-        x = self.tokens(tokens) + self.positions(places)
+        places.clamp_(max=self.positions - 1)
+        x = self.tokens(tokens)
+        turns = cast(Tensor, self.turns)[places][:, None]
         blocks = cast(Iterable[_Block], self.blocks)
         for block, (keys, values) in zip(blocks, cache, strict=True):
-            x = block.extend(x, places, slots, keys, values)
+            x = block.extend(x, turns, places, slots, keys, values)
         return functional.linear(self.norm(x), self.tokens.weight)
 
     def make_cache(self, slots: int) -> Cache:
         config = self.config
-        shape = (slots, config.heads, self.positions.num_embeddings, config.width // config.heads)
+        shape = (slots, config.heads, self.positions, config.width // config.heads)
         return [(torch.zeros(shape), torch.zeros(shape)) for _ in self.blocks]
 
 
@@ -89,12 +91,14 @@ class _Block(nn.Module):
         self.project_in, self.project_out = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.feed = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
 
-    def forward(self, x: Tensor) -> Tensor:
-        q, k, v = self._split(x)
+    def forward(self, x: Tensor, turns: Tensor) -> Tensor:
+        q, k, v = self._split(x, turns)
         return self._finish(x, functional.scaled_dot_product_attention(q, k, v, is_causal=True))
 
-    def extend(self, x: Tensor, places: Tensor, slots: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        q, k, v = self._split(x)
+    def extend(
+        self, x: Tensor, turns: Tensor, places: Tensor, slots: Tensor, keys: Tensor, values: Tensor
+    ) -> Tensor:
+        q, k, v = self._split(x, turns)
         keys[slots[:, None], :, places] = k.transpose(1, 2)
         values[slots[:, None], :, places] = v.transpose(1, 2)
         end = int(places.max()) + 1
@@ -104,15 +108,30 @@ class _Block(nn.Module):
         )
         return self._finish(x, attended)
 
-    def _split(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _split(self, x: Tensor, turns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         rows, length, width = x.shape
         parts = self.project_in(self.attention_norm(x)).view(rows, length, 3, self.heads, width // self.heads)
         q, k, v = parts.permute(2, 0, 3, 1, 4).unbind(0)
-        return q, k, v
+        return _turn(q, turns), _turn(k, turns), v
 
     def _finish(self, x: Tensor, attended: Tensor) -> Tensor:
         x = x + self.project_out(attended.transpose(1, 2).reshape(x.shape))
         return x + self.feed(self.feed_norm(x))
+
+
+def _make_turns(positions: int, width: int) -> Tensor:
+    """(positions, width / 2, 2): cosine and sine of the angle by which each pair of a head is turned at each
+    position (RoFormer, equation 15)."""
+    speeds = 10_000.0 ** (-torch.arange(0, width, 2) / width)
+    angles = torch.arange(positions)[:, None] * speeds
+    return torch.stack([angles.cos(), angles.sin()], dim=-1)
+
+
+def _turn(x: Tensor, turns: Tensor) -> Tensor:
+    """Turn the halves of each head against each other."""
+    a, b = x.chunk(2, dim=-1)
+    cosine, sine = turns.unbind(-1)
+    return torch.cat([a * cosine - b * sine, a * sine + b * cosine], dim=-1)
 
 
 class Sampler:
@@ -141,7 +160,7 @@ class Sampler:
     @torch.no_grad()
     def generate(self, contexts: dict[int, Sequence[int]]) -> dict[int, Generation]:
         """Raises ValueError for a context that leaves no room for a reply."""
-        positions = self._model.positions.num_embeddings
+        positions = self._model.positions
         if (longest := max(map(len, contexts.values()))) + self._max_reply > positions:
             raise ValueError(
                 f"A context of {longest} tokens leaves no room for a reply of {self._max_reply} within"
