@@ -22,10 +22,14 @@ Bools = NDArray[np.bool_]
 Count = Callable[[str], int]
 Json = dict[str, Any]
 
-MARK = re.compile(r"""\[…\]|…|"?\[… [\d,]+ more\](?: \(\d+\))?(?:": ?"…)?"?,?""")
+MARK = re.compile(
+    r"""\[…\]|…|(?:> )?(?:\| |# |// )?"?\[… [\d,]+ more\]"""
+    r"""(?: \([\d,]+(?: like the one above)?\))*(?:": ?"…)?"?,?(?: \|)?"""
+)
 KEPT = {"score", "truncated", "unchanged", "bypassed", "failed_open"}
 DROPPED = {"threshold", "budget", "truncated", "max_docs", "level", "duplicate", "unread"}
-LARGEST_JSON = 1200
+LARGEST_WHOLE = 1200
+"""Characters of structure above which it is opened, though it may fit."""
 """Characters of JSON that is kept or dropped as one, where it fits."""
 
 
@@ -172,11 +176,8 @@ def check_blocks(result: Json, request: Request, number: int, kept: Bools, count
             continue
         reasons = {s["reason"] for s in result["kept"] if s["doc"] == number and start <= s["start"] < end}
         assert reasons == {"truncated"}, "a block was cut without a word"
-        most = (
-            500 if "level" in request.options else 10**9
-        )  # 500: the bound of level 1, which "auto" may choose
-        if doc.text[start] == "[":
-            most = min(most, LARGEST_JSON)
+        # 500: the bound of level 1, which "auto" may choose.
+        most = 500 if "level" in request.options else LARGEST_WHOLE
         if count is None or end - start > most:
             continue
         title = f"{doc.title}\n" if doc.title and not doc.title.isspace() else ""

@@ -193,11 +193,11 @@ def test_documents_without_text_give_an_empty_summary_without_a_call() -> None:
 def test_the_reason_names_a_failing_selector() -> None:
     broken = Compressor(BrokenScorer(RuntimeError("no model")))
     summary = Summarizer(compressor=broken).summarize(QUERY, DOCS)
-    assert summary.reason == "RuntimeError: no model"
+    assert summary.reason == "the model failed: RuntimeError: no model"
     assert summary.text.startswith("Ferry\nThe ferry leaves")
     short = Summarizer(compressor=broken).summarize(QUERY, DOCS, budget=15)
     assert 0 < short.tokens_after <= 15
-    assert short.reason == "RuntimeError: no model"
+    assert short.reason == "the model failed: RuntimeError: no model"
     first = short.sentences[0].support[0]
     assert DOCS[first.doc].text[first.start : first.end] in short.text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -31,9 +32,17 @@ def proxy(llama_server: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def chat(proxy: str) -> Any:
+def chat(proxy: str) -> Iterator[Any]:
     openai = pytest.importorskip("openai")
-    return openai.OpenAI(base_url=f"{proxy}/v1", api_key="none", timeout=300, max_retries=0)
+    with openai.OpenAI(base_url=f"{proxy}/v1", api_key="none", timeout=300, max_retries=0) as client:
+        yield client
+
+
+@pytest.fixture
+def closing() -> Iterator[ExitStack]:
+    """Closes what a test opens."""
+    with ExitStack() as stack:
+        yield stack
 
 
 def turn(number: int) -> list[Any]:
@@ -81,9 +90,11 @@ def test_openai_responses(chat: Any) -> None:
     assert reply.parse().output_text.strip()
 
 
-def test_anthropic_messages_stream(proxy: str) -> None:
+def test_anthropic_messages_stream(proxy: str, closing: ExitStack) -> None:
     anthropic = pytest.importorskip("anthropic")
-    client = anthropic.Anthropic(base_url=proxy, api_key="none", timeout=300, max_retries=0)
+    client = closing.enter_context(
+        anthropic.Anthropic(base_url=proxy, api_key="none", timeout=300, max_retries=0)
+    )
     use = {"type": "tool_use", "id": "t1", "name": "read", "input": {"page": 1}}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": PAGE}
     messages: list[Any] = [

@@ -166,7 +166,7 @@ def whole_reader(
 
 @pytest.mark.parametrize(
     ("place", "call"),
-    [("_step", 2), ("_step", 4), ("make_batches", 5), ("_step", 12), ("save_checkpoint", 8)],
+    [("_step", 2), ("_step", 4), ("make_batches", 5), ("_step", 6), ("save_checkpoint", 4)],
 )
 def test_a_stopped_reader_ends_where_an_unbroken_one_ends(
     place: str,

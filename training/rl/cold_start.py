@@ -18,22 +18,32 @@ from training.rl.episode import Environment, Task
 from training.rl.rollout import Generation, Recorder
 from training.rl.targets import Target, spread_over_turns
 from training.rl.tiny import TinyPolicy
-from training.rl.trajectory import Segment, Trajectory
+from training.rl.trajectory import Segment, Trajectory, Turn
 from training.run import show_progress
 
 
 def record_demonstration(
     environment: Environment, task: Task, draw: random.Random, *, flawed: bool = False
 ) -> tuple[tuple[Segment, ...], float]:
-    """The segments of the expert's rollout, with log-probabilities 0, and its reward."""
-    trajectory = demonstrate(environment, task, draw, flawed=flawed)
-    return trajectory.segments, trajectory.reward
+    """The segments of the expert's rollout, with log-probabilities 0, and its reward.
+
+    A turn that was taken back (SUPO) is a segment of its own here. Without them, what is written just before
+    a context is full would be answers alone, and the policy would learn to answer there.
+    """
+    taken_back: list[Segment] = []
+    trajectory = demonstrate(environment, task, draw, flawed=flawed, taken_back=taken_back)
+    return (*trajectory.segments, *taken_back), trajectory.reward
 
 
 def demonstrate(
-    environment: Environment, task: Task, draw: random.Random, *, flawed: bool = False
+    environment: Environment,
+    task: Task,
+    draw: random.Random,
+    *,
+    flawed: bool = False,
+    taken_back: list[Segment] | None = None,
 ) -> Trajectory:
-    """The expert's rollout, with log-probabilities 0."""
+    """The expert's rollout, with log-probabilities 0. `taken_back` gets the turns that no segment holds."""
     episode, recorder = task.start(), Recorder()
     context = episode.context()
     for reply in environment.demonstrate(episode, draw, flawed=flawed):
@@ -42,6 +52,10 @@ def demonstrate(
         recorder.write(Generation(reply, [0.0] * len(reply)), quality)
         if episode.dropped_turn:
             recorder.drop_turn()
+            if taken_back is not None:
+                tokens = (*context, *reply)
+                turn = Turn(len(context), len(tokens))
+                taken_back.append(Segment(tokens, (0.0,) * len(tokens), (turn,)))
         if episode.outcome is not None:
             break
         context = episode.context()

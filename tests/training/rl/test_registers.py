@@ -66,6 +66,8 @@ def test_the_segments_of_a_reset_hold_what_the_policy_read_and_wrote() -> None:
     assert [show(segment) for segment in segments] == [
         "sum begin [t0 next .] v3 more summarise [t3 .]",
         "sum begin t3 on [t3 next .] v4 last [t2 answer .]",
+        # The turn that was taken back is imitated, too.
+        "sum begin t0 next . v3 more [t3 next .]",
     ]
 
 

@@ -9,13 +9,25 @@ from training.rl.loop import make_evaluation_tasks
 from training.rl.replications.claim import Claim, Metrics, Prediction
 from training.rl.replications.tiny import TEST_TASKS, measure, read_initial, train_and_test, train_once
 from training.rl.settings import ColdStart, Settings, Updates
+from training.rl.tiny import TinyConfig
+
+_POLICY = TinyConfig(layers=2, width=64)
+_COLD_START = ColdStart(steps=300, learning_rate=3e-3)
 
 
 def _run_mask(arm: str, seed: int, folder: Path) -> Metrics:
     settings = Settings(
         seed=seed,
-        environment={"name": "registers", "cells": (3, 24), "turns": 20, "waste": 0.6, "guess": 0.02},
-        cold_start=ColdStart(steps=400),
+        environment={
+            "name": "registers",
+            "cells": (3, 16),
+            "context": 40,
+            "turns": 16,
+            "waste": 0.5,
+            "guess": 0.02,
+        },
+        policy=_POLICY,
+        cold_start=_COLD_START,
         algorithm={"name": "supo", "mask_overlong": arm == "masked"},
         updates=Updates(count=80),
     )
@@ -26,7 +38,7 @@ OVERLONG_MASK = Claim(
     name="supo-mask",
     paper="Without the overlong mask the summarisation rate falls and the success of rollouts that"
     " summarise collapses (SUPO, section 5.2.2).",
-    setup="Registers of 3 to 24 cells, context 56, at most 20 turns and 4 summaries. The cold start wastes"
+    setup="Registers of 3 to 16 cells, context 40, at most 16 turns and 4 summaries. The cold start wastes"
     " turns, so that most rollouts that summarise run out of turns at first; an early guess is right once in"
     " five times.",
     arms=("masked", "unmasked"),
@@ -51,7 +63,8 @@ def _run_window(arm: str, seed: int, folder: Path) -> Metrics:
     settings = Settings(
         seed=seed,
         environment={"name": "registers", "cells": (3, 24), "turns": 48, **limits},
-        cold_start=ColdStart(steps=400),
+        policy=_POLICY,
+        cold_start=_COLD_START,
         algorithm={"name": "supo"} if limits["resets"] else {"name": "grpo"},
         updates=Updates(count=60),
     )
@@ -76,7 +89,8 @@ def _run_resets(arm: str, seed: int, folder: Path) -> Metrics:
     trained = Settings(
         seed=seed,
         environment={"name": "registers", "cells": (3, 12), "context": 32, "resets": 2, "turns": 60},
-        cold_start=ColdStart(steps=400),
+        policy=_POLICY,
+        cold_start=_COLD_START,
         algorithm={"name": "supo"},
         updates=Updates(count=60),
     )
