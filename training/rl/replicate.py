@@ -99,8 +99,10 @@ def run_seed(claim: Claim, seed: int, arms: list[str], out: Path) -> list[Row]:
 
 def render_document() -> str:
     sections = [render_claim(claim, read_results(claim)) for claim in CLAIMS.values()]
-    summary = ["| claim | verdict |", "|---|---|"]
-    summary += [f"| [{name}](#{name}) | {verdict} |" for name, verdict in verdicts(CLAIMS).items()]
+    summary = ["| claim | verdicts on its predictions |", "|---|---|"]
+    for name, claim in CLAIMS.items():
+        found = ", ".join(verdicts(claim, read_results(claim)))
+        summary.append(f"| [{name}](#{name}) | {found} |")
     return "\n".join([_INTRODUCTION, "\n".join(summary), "", *sections])
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
 
 from benchmarks.shared.environment import read_environment
-from training.rl.replications.claim import Claim, Row, compare, judge
+from training.rl.replications.claim import Claim, Row, Verdict, compare, judge
 from training.run import write_text
 
 RESULTS = Path(__file__).with_name("results")
@@ -99,9 +98,6 @@ def _render_origin(claim: Claim, results: Results) -> str:
     )
 
 
-def verdicts(claims: Mapping[str, Claim], folder: Path = RESULTS) -> dict[str, Any]:
-    """The verdict on each claim's first prediction."""
-    return {
-        name: judge(claim.predictions[0], compare(claim.predictions[0], read_results(claim, folder).rows))
-        for name, claim in claims.items()
-    }
+def verdicts(claim: Claim, results: Results) -> list[Verdict]:
+    """The verdict on each prediction of a claim, in order."""
+    return [judge(prediction, compare(prediction, results.rows)) for prediction in claim.predictions]
