@@ -14,8 +14,8 @@ name = "supo"            # any of ALGORITHMS; the other keys are its settings
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -28,6 +28,7 @@ from training.rl.environments.registers import Registers
 from training.rl.episode import Environment
 from training.rl.targets import Target
 from training.rl.tiny import TinyConfig
+from training.settings import make_settings
 
 T = TypeVar("T")
 Algorithm = Callable[..., list[Target]]
@@ -115,22 +116,14 @@ def read_settings(file: Path) -> Settings:
     try:
         values = tomllib.loads(file.read_text(encoding="utf-8"))
         parts = {"policy": TinyConfig, "cold_start": ColdStart, "updates": Updates}
-        _check_keys("the file", values, [f.name for f in fields(Settings)])
         for name, kind in parts.items():
-            table = values.get(name, {})
-            _check_keys(f"[{name}]", table, [f.name for f in fields(kind)])
-            values[name] = kind(**table)
-        settings = Settings(**values)
+            values[name] = make_settings(kind, values.get(name, {}), f"[{name}]")
+        settings = make_settings(Settings, values, "the file")
         settings.make_environment()
         settings.make_algorithm()
     except (ValueError, TypeError) as error:
         raise ValueError(f"{file}: {error}") from error
     return settings
-
-
-def _check_keys(where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
-    if unknown := sorted(set(table) - set(known)):
-        raise ValueError(f"{where} has {', '.join(unknown)}; it can hold {', '.join(known)}")
 
 
 def _make(kind: str, table: Mapping[str, Any], known: Mapping[str, Callable[..., T]]) -> Callable[..., T]:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -24,8 +24,8 @@ from training.selector.policy import advantages, divergence, log_likelihood, pol
 from training.selector.replay import ReplayBuffer
 from training.selector.trunk import Trunk
 from training.selector_model.batching import PART_TOKENS
-from training.selector_model.config import check_keys
 from training.selector_model.model import SelectorModel
+from training.settings import check_choice, make_settings
 
 Strategy = Literal["hybrid", "rl", "sl"]
 
@@ -71,12 +71,10 @@ def load_phase2_config(path: Path) -> Phase2Config:
     """Parse a TOML file. Raises ValueError naming an unknown or missing key."""
     values = tomllib.loads(path.read_text(encoding="utf-8"))
     try:
-        check_keys(Phase2Config, values)
-        config = Phase2Config(**values)
-    except (TypeError, ValueError) as error:
+        config = make_settings(Phase2Config, values, "the file")
+        check_choice("strategy", config.strategy, Strategy)
+    except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-    if config.strategy not in get_args(Strategy):
-        raise ValueError(f"{path}: strategy is {config.strategy!r}, not one of {get_args(Strategy)}")
     return config
 
 

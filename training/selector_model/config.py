@@ -8,9 +8,10 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from benchmarks.shared.tasks.negatives import Neighbours
+from training.settings import check_choice, make_settings
 
 Labels = Literal["support", "string"]
 """What makes a sentence positive in Phase I: a span of it that supports the answer, or the answer as a string
@@ -120,35 +121,14 @@ def load_config(path: Path) -> SelectorConfig:
     """Parse a TOML file. Raises ValueError naming an unknown or missing key."""
     values = tomllib.loads(path.read_text(encoding="utf-8"))
     try:
-        for kind, part in (
-            (SelectorConfig, values),
-            (DataConfig, values["data"]),
-            (TrainConfig, values["train"]),
-        ):
-            check_keys(kind, part)
-        data, train = DataConfig(**values["data"]), TrainConfig(**values["train"])
-        config = SelectorConfig(**{**values, "data": data, "train": train})
-        for key, value, kind in (
-            ("labels", data.labels, Labels),
-            ("best", train.best, Choice),
-            ("head", config.head, Head),
-        ):
-            check_choice(key, value, kind)
-    except KeyError as error:
-        raise ValueError(f"{path}: the section [{error.args[0]}] is missing") from error
-    except (TypeError, ValueError) as error:
+        for name, kind in (("data", DataConfig), ("train", TrainConfig)):
+            if name not in values:
+                raise ValueError(f"the section [{name}] is missing")
+            values[name] = make_settings(kind, values[name], f"[{name}]")
+        config = make_settings(SelectorConfig, values, "the file")
+        check_choice("labels", config.data.labels, Labels)
+        check_choice("best", config.train.best, Choice)
+        check_choice("head", config.head, Head)
+    except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     return config
-
-
-def check_choice(key: str, value: object, kind: Any) -> None:
-    """Raises ValueError where `value` is not one of the literals of `kind`."""
-    if value not in get_args(kind):
-        raise ValueError(f"{key} is {value!r}, not one of {get_args(kind)}")
-
-
-def check_keys(kind: Any, values: dict[str, Any]) -> None:
-    """Raises ValueError naming a key that the dataclass `kind` does not have."""
-    unknown = set(values) - {f.name for f in dataclasses.fields(kind)}
-    if unknown:
-        raise ValueError(f"unknown key {sorted(unknown)[0]!r} in {kind.__name__}")

@@ -75,8 +75,8 @@ def test_the_configuration_is_read_and_checked(tmp_path: Path) -> None:
     assert search_run.load_settings(CONFIG, seed=3) == replace(settings, seed=3)
     wrong = tmp_path / "wrong.toml"
     for text, complaint in (
-        ("[updates]\nspeed = 1", "has speed"),
-        ("speed = 1", "has speed"),
+        ("[updates]\nspeed = 1", "unknown key .speed."),
+        ("speed = 1", "unknown key .speed."),
         ('[updates]\nalgorithm = "ppo"', "no algorithm 'ppo'"),
     ):
         wrong.write_text(text)

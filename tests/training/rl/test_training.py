@@ -103,8 +103,8 @@ def test_every_configuration_can_be_read(file: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("seed = 3", "sede = 3", "sede; it can hold seed"),
-        ("steps = 10", "stepps = 10", r"\[cold_start\] has stepps"),
+        ("seed = 3", "sede = 3", "unknown key .sede. in the file"),
+        ("steps = 10", "stepps = 10", r"unknown key .stepps. in \[cold_start\]"),
         ('name = "registers"', 'name = "register"', "no environment 'register'; use one of .*registers"),
         ("turns = 8", "turnz = 8", "turnz"),
         ("context = 24", "context = 5", "at least 12"),

@@ -13,7 +13,7 @@ import resource
 import time
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -35,6 +35,7 @@ from training.rl.language.generate import TransformersPolicy
 from training.rl.rollout import run_episodes
 from training.rl.trajectory import OUTCOMES, Trajectory
 from training.run import Run
+from training.settings import make_settings
 
 ALGORITHMS = {"grpo": grpo.make_targets, "hrr": hrr.make_targets, "supo": supo.make_targets}
 _TEMPLATE = (
@@ -102,21 +103,17 @@ def load_settings(file: Path, seed: int | None = None) -> Settings:
     """Settings in TOML. Raises ValueError for a name that there is not."""
     values: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
     parts = {"adapter": Adapter, "archive": Archive, "cold_start": ColdStart, "updates": Updates}
-    for name, kind in parts.items():
-        values[name] = _make(f"[{name}]", kind, values.get(name, {}))
     if seed is not None:
         values["seed"] = seed
-    settings = _make("the file", Settings, values)
-    if settings.updates.algorithm not in ALGORITHMS:
-        raise ValueError(f"{file}: there is no algorithm {settings.updates.algorithm!r}")
+    try:
+        for name, kind in parts.items():
+            values[name] = make_settings(kind, values.get(name, {}), f"[{name}]")
+        settings = make_settings(Settings, values, "the file")
+        if settings.updates.algorithm not in ALGORITHMS:
+            raise ValueError(f"there is no algorithm {settings.updates.algorithm!r}")
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error
     return settings
-
-
-def _make(where: str, kind: Any, values: dict[str, Any]) -> Any:
-    known = {entry.name for entry in fields(kind)}
-    if unknown := sorted(set(values) - known):
-        raise ValueError(f"{where} has {', '.join(unknown)}; it can hold {', '.join(sorted(known))}")
-    return kind(**values)
 
 
 def load_smollm2() -> tuple[Any, Any]:

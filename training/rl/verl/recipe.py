@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +20,7 @@ from tersely.summarize import Summarizer
 from training.rl.algorithms import grpo, hrr, supo
 from training.rl.environments.search import SearchEnvironment, SearchTask, load_task_set
 from training.rl.language.chat import Chat
+from training.settings import make_settings
 
 GPUS = 8
 """Of one node."""
@@ -89,13 +90,7 @@ class Recipe:
 
 def load_recipe(file: Path) -> Recipe:
     """A recipe in TOML. Raises ValueError for a name that there is not or that is missing."""
-    values = tomllib.loads(file.read_text(encoding="utf-8"))
-    if unknown := sorted(set(values) - {entry.name for entry in fields(Recipe)}):
-        raise ValueError(f"{file} has {', '.join(unknown)}, which no recipe has")
-    try:
-        return Recipe(**values)
-    except TypeError as error:
-        raise ValueError(f"{file}: {error}") from error
+    return make_settings(Recipe, tomllib.loads(file.read_text(encoding="utf-8")), str(file))
 
 
 def make_algorithm(recipe: Recipe) -> Callable[..., Any]:
