@@ -14,7 +14,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from training.rl.environments.words import STOP, Words
 from training.rl.trajectory import Outcome
@@ -51,21 +51,13 @@ class Facts:
     early: float = 0.1
     """How often it answers before the last hop."""
 
+    vocabulary: ClassVar = WORDS.words
+    stop: ClassVar = WORDS.stop
+    max_reply: ClassVar = 3
+
     def __post_init__(self) -> None:
         if self.window < 11:
             raise ValueError(f"A window of {self.window} tokens is too small: give at least 11.")
-
-    @property
-    def vocabulary(self) -> Sequence[str]:
-        return WORDS.words
-
-    @property
-    def stop(self) -> int:
-        return WORDS.encode(STOP)[0]
-
-    @property
-    def max_reply(self) -> int:
-        return 3
 
     @property
     def positions(self) -> int:

@@ -55,7 +55,7 @@ class Families:
     Raises ValueError for a bank or groups of another name.
     """
 
-    stop = WORDS.encode(STOP)[0]
+    stop = WORDS.stop
     max_reply = 2
     positions = 3 * RECALLED + 3 + max_reply
     vocabulary = WORDS.words

@@ -15,7 +15,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from tersely.levels import LEVELS
 from tersely.quality import quality
@@ -66,22 +66,14 @@ class Gather:
     hoard: float = 0.1
     """How often it keeps one that nobody asked for."""
 
+    vocabulary: ClassVar = WORDS.words
+    stop: ClassVar = WORDS.stop
+    max_reply: ClassVar = len(KEYS) + 2
+
     def __post_init__(self) -> None:
         most = min(self.room, len(KEYS))
         if self.asked[1] > most:
             raise ValueError(f"A question can ask for {most} facts here, not for {self.asked[1]}.")
-
-    @property
-    def vocabulary(self) -> Sequence[str]:
-        return WORDS.words
-
-    @property
-    def stop(self) -> int:
-        return WORDS.encode(STOP)[0]
-
-    @property
-    def max_reply(self) -> int:
-        return len(KEYS) + 2
 
     @property
     def positions(self) -> int:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from training.rl.environments.words import STOP, Words
 from training.rl.trajectory import Outcome
@@ -52,21 +52,13 @@ class Registers:
     guess: float = 0.01
     """How often a flawed demonstration answers before the last cell."""
 
+    vocabulary: ClassVar = WORDS.words
+    stop: ClassVar = WORDS.stop
+    max_reply: ClassVar = 3
+
     def __post_init__(self) -> None:
         if self.context < 12:
             raise ValueError(f"A context of {self.context} tokens is too small: give at least 12.")
-
-    @property
-    def vocabulary(self) -> Sequence[str]:
-        return WORDS.words
-
-    @property
-    def stop(self) -> int:
-        return WORDS.encode(STOP)[0]
-
-    @property
-    def max_reply(self) -> int:
-        return 3
 
     @property
     def positions(self) -> int:

@@ -16,6 +16,7 @@ class Words:
         self._ids = {word: index for index, word in enumerate(self.words)}
         if len(self._ids) != len(self.words):
             raise ValueError("A word stands twice in the vocabulary.")
+        self.stop = self._ids[STOP]
 
     def encode(self, text: str) -> list[int]:
         """The ids of words with spaces between them. Raises KeyError for an unknown word."""
