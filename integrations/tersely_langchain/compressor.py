@@ -7,6 +7,12 @@ from typing import Unpack
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.runnables.config import (
+    RunnableConfig,
+    ensure_config,
+    get_async_callback_manager_for_config,
+    get_callback_manager_for_config,
+)
 from pydantic import ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
@@ -33,6 +39,8 @@ class TerselyCompressor(BaseDocumentCompressor):
     nothing is needed are left out. If the model fails without a limit, the documents come back as they were;
     under one, exact matches choose. Both are logged.
 
+    Callbacks get the receipt, without texts, as the custom event "tersely.compression".
+
     Raises:
         InvalidInputError: an option does not exist or cannot be used.
     """
@@ -57,6 +65,8 @@ class TerselyCompressor(BaseDocumentCompressor):
         documents = list(documents)  # a generator can be read only once
         sources = self._to_sources(documents)
         result = self.compressor.compress(query, sources, **self.options.arguments())
+        manager = get_callback_manager_for_config(_configure(callbacks))
+        manager.on_custom_event(adapters.EVENT_NAME, adapters.make_receipt(result), manager.parent_run_id)
         return _to_langchain(result, documents)
 
     async def acompress_documents(
@@ -66,11 +76,19 @@ class TerselyCompressor(BaseDocumentCompressor):
         documents = list(documents)  # a generator can be read only once
         sources = self._to_sources(documents)
         result = await self.compressor.acompress(query, sources, **self.options.arguments())
+        manager = get_async_callback_manager_for_config(_configure(callbacks))
+        receipt = adapters.make_receipt(result)
+        await manager.on_custom_event(adapters.EVENT_NAME, receipt, manager.parent_run_id)
         return _to_langchain(result, documents)
 
     def _to_sources(self, documents: Sequence[Document]) -> list[tersely.Document]:
         adapters.check_ids((document.id, document.page_content) for document in documents)
         return [adapters.to_document(d.page_content, d.metadata, self.title_key) for d in documents]
+
+
+def _configure(callbacks: Callbacks | None) -> RunnableConfig:
+    """The callbacks that were passed, or else those of the chain around this call."""
+    return ensure_config(None if callbacks is None else {"callbacks": callbacks})
 
 
 def _to_langchain(result: tersely.Compression, originals: Sequence[Document]) -> list[Document]:

@@ -8,6 +8,6 @@ memory = Memory.from_defaults(memory_blocks=[TerselyMemoryBlock(budget=500)])
 
 from tersely_llamaindex import _version as _version
 from tersely_llamaindex.memory import TerselyMemoryBlock
-from tersely_llamaindex.postprocessor import TerselyPostprocessor
+from tersely_llamaindex.postprocessor import TerselyCompressionEvent, TerselyPostprocessor
 
-__all__ = ["TerselyMemoryBlock", "TerselyPostprocessor"]
+__all__ = ["TerselyCompressionEvent", "TerselyMemoryBlock", "TerselyPostprocessor"]

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 from llama_index.core.bridge.pydantic import ConfigDict, Field
 from llama_index.core.callbacks import CallbackManager
+from llama_index.core.instrumentation.events import BaseEvent
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import (
     BaseNode,
@@ -17,6 +18,7 @@ from llama_index.core.schema import (
     QueryBundle,
     TextNode,
 )
+from llama_index_instrumentation import get_dispatcher
 from pydantic.json_schema import SkipJsonSchema
 
 from tersely import (
@@ -28,6 +30,19 @@ from tersely import (
     InvalidInputError,
     adapters,
 )
+
+_DISPATCHER = get_dispatcher(__name__)
+
+
+class TerselyCompressionEvent(BaseEvent):
+    """A compression was made. The receipt is that of `tersely.Compression.to_dict()`, without texts."""
+
+    receipt: dict[str, Any]
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name under which LlamaIndex serializes the event."""
+        return "TerselyCompressionEvent"
 
 
 class PostprocessorArguments(CompressionArguments, total=False):
@@ -51,7 +66,8 @@ class TerselyPostprocessor(BaseNodePostprocessor):
     of the text stands in the original node. `start_char_idx` and `end_char_idx` reach from the first piece to
     the last. Nodes of which nothing is needed are left out. Nodes without text stay, and so do nodes that
     also hold an image, a sound or a video, with the text that is needed. If the model fails without a
-    limit, the nodes come back as they were; under one, exact matches choose. Both are logged.
+    limit, the nodes come back as they were; under one, exact matches choose. Both are logged. A
+    `TerselyCompressionEvent` with the receipt is dispatched.
 
     Raises:
         InvalidInputError: an option does not exist or cannot be used; later, a missing or empty query, or an
@@ -107,6 +123,7 @@ class TerselyPostprocessor(BaseNodePostprocessor):
         self, result: Compression, originals: Sequence[NodeWithScore], nodes: Sequence[NodeWithScore]
     ) -> list[NodeWithScore]:
         """The compressed `originals`, and those of all `nodes` that have no text."""
+        _DISPATCHER.event(TerselyCompressionEvent(receipt=adapters.make_receipt(result)))
         if result.status == "failed_open":
             return list(nodes)
         if not result.documents and self.keep_top and nodes:

@@ -13,12 +13,13 @@ from starlette.routing import Mount, Route
 import tersely
 from tersely import Compressor
 from tersely_http import Guard, Recorder, answer
+from tersely_http.metrics import CONTENT_TYPE, Metrics
 from tersely_proxy.forwarding import Forwarder
 from tersely_proxy.receipts import Receipts
 from tersely_proxy.rewriting import Rewriter
 from tersely_proxy.settings import ProxySettings
 
-HEALTH, RECEIPTS = "/tersely/health", "/tersely/receipts/"
+HEALTH, METRICS, RECEIPTS = "/tersely/health", "/tersely/metrics", "/tersely/receipts/"
 """The proxy's own paths. All others are those of the server behind it."""
 
 
@@ -27,12 +28,16 @@ def build_app(compressor: Compressor, settings: ProxySettings) -> Starlette:
 
     Raises OfflineError where TERSELY_OFFLINE forbids that, and InvalidInputError for an unusable address.
     """
-    rewriter = Rewriter(compressor, settings.limits)
+    metrics = Metrics(lambda: forwarder.waiting)
+    rewriter = Rewriter(compressor, settings.limits, metrics)
     receipts = Receipts(rewriter)
     forwarder = Forwarder(settings, rewriter, receipts)
 
     async def health(_: Request) -> Response:
         return JSONResponse({"status": "ok", "version": tersely.__version__, "model": compressor.model})
+
+    async def show_metrics(_: Request) -> Response:
+        return Response(metrics.render(), media_type=CONTENT_TYPE)
 
     async def receipt(request: Request) -> Response:
         request.scope["tersely"]["path"] = RECEIPTS
@@ -48,6 +53,7 @@ def build_app(compressor: Compressor, settings: ProxySettings) -> Starlette:
 
     routes = [
         Route(HEALTH, health),
+        Route(METRICS, show_metrics),
         Route(f"{RECEIPTS}{{id}}", receipt),
         Mount("/", app=forwarder),
     ]
@@ -60,5 +66,5 @@ def build_app(compressor: Compressor, settings: ProxySettings) -> Starlette:
         local_only=settings.local_only,
         max_bytes=settings.max_bytes,
     )
-    app.add_middleware(Recorder, id_header="x-tersely-request-id")
+    app.add_middleware(Recorder, id_header="x-tersely-request-id", count=metrics.count_request)
     return app

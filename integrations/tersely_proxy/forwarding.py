@@ -47,6 +47,11 @@ class Forwarder:
         self._most = self._slots + settings.queue
         self._waiting = 0
 
+    @property
+    def waiting(self) -> int:
+        """Requests whose texts are shortened, or wait for that."""
+        return self._waiting
+
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """The connections and threads, for as long as the proxy runs."""

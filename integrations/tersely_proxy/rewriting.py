@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from tersely import Compression, Compressor, TerselyError
 from tersely.adapters import Shortener, ToolLimits, parse_json
+from tersely_http.metrics import Metrics
 from tersely_proxy.formats import Block
 from tersely_proxy.json_strings import Place, replace_strings
 
@@ -75,8 +76,9 @@ class Rewriter:
     Safe to share between threads.
     """
 
-    def __init__(self, compressor: Compressor, limits: ToolLimits) -> None:
+    def __init__(self, compressor: Compressor, limits: ToolLimits, metrics: Metrics | None = None) -> None:
         self._compressor, self._limits = compressor, limits
+        self._metrics = metrics or Metrics()
         self._lock = threading.Lock()
         self._decisions: OrderedDict[bytes, Decision] = OrderedDict()
         self._characters = 0
@@ -122,9 +124,12 @@ class Rewriter:
 
     def _decide(self, key: bytes, decide: Callable[[], Decision]) -> Decision:
         with self._lock:
-            if key in self._decisions:
+            known = self._decisions.get(key)
+            if known is not None:
                 self._decisions.move_to_end(key)
-                return self._decisions[key]
+        self._metrics.count_lookup(hit=known is not None)
+        if known is not None:
+            return known
         made = decide()
         with self._lock:
             # Another request may have decided meanwhile, and its decision may have been sent.
@@ -137,7 +142,7 @@ class Rewriter:
 
     def _shorten(self, block: Block, limit: int) -> Decision:
         count = self._compressor.count_tokens
-        shortener = Shortener(cast("Compressor", _Strict(self._compressor)), count)
+        shortener = Shortener(cast("Compressor", _Strict(self._compressor, self._metrics)), count)
         (text,), originals = shortener.shorten_texts([block.text], limit, block.query)
         if not originals:
             return Decision(block.text, block.text, 0, 0)
@@ -147,11 +152,12 @@ class Rewriter:
 class _Strict:
     """A compressor that raises where the model fails: exact matches alone shorten no request."""
 
-    def __init__(self, compressor: Compressor) -> None:
-        self._compressor = compressor
+    def __init__(self, compressor: Compressor, metrics: Metrics) -> None:
+        self._compressor, self._metrics = compressor, metrics
 
     def compress(self, query: str, docs: Sequence[str], **options: Any) -> Compression:
         result = self._compressor.compress(query, docs, **options)
+        self._metrics.count_compression(result)
         if result.status in ("degraded", "failed_open"):
             raise CompressionFailedError(f"The model failed: {result.reason}")
         return result

@@ -14,10 +14,10 @@ import tersely
 from tersely import Compressor, TerselyError
 from tersely.adapters import allowed_threads
 from tersely_http import Guard, Recorder
+from tersely_http.metrics import Metrics
 from tersely_server.endpoints import Endpoints
 from tersely_server.errors import answer_error
 from tersely_server.gate import Gate
-from tersely_server.metrics import Metrics
 from tersely_server.settings import ServerSettings
 
 _OPEN = frozenset({"/", "/health", "/docs", "/openapi.json"})
@@ -30,7 +30,7 @@ def build_app(compressor: Compressor, settings: ServerSettings | None = None) ->
     """The server for a compressor, with what its clients may do."""
     settings = settings or ServerSettings()
     gate = Gate(allowed_threads(settings.slots), settings.queue, settings.timeout_s)
-    metrics = Metrics(gate)
+    metrics = Metrics(lambda: gate.admitted)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -17,10 +17,10 @@ from tersely import Compression, CompressionOptions, Compressor, InvalidInputErr
 from tersely.adapters import OPTION_FIELDS
 from tersely.summarize import Summarizer
 from tersely_http import RequestError, describe
+from tersely_http.metrics import CONTENT_TYPE, Metrics
 from tersely_server import schemas
 from tersely_server.body import JsonAnswer, LimitedRoute, dump
 from tersely_server.gate import Gate
-from tersely_server.metrics import CONTENT_TYPE, Metrics
 from tersely_server.settings import ServerSettings
 
 PLAYGROUND = Path(__file__).with_name("playground.html")

@@ -8,6 +8,8 @@ gather_options     keywords become one `CompressionOptions`
 name_options       a signature that names every option, for frameworks that read signatures
 to_document        a framework's document as a `Document`
 make_note          what an adapter writes into a framework's metadata, under `NOTE_KEY`
+make_receipt       what an adapter tells those who watch a framework, under `EVENT_NAME`
+count_lookup       a text that a cache of results was asked for, for telemetry
 ToolLimits         most tokens of the results of each tool
 Shortener          shortens texts, and says so in front of them
 Lock               a lock that does not stop an object from being copied
@@ -40,9 +42,11 @@ from tersely.runtime.limits import check_key, parse_json
 from tersely.runtime.locks import Lock
 from tersely.runtime.offline import check_address, client_settings, is_loopback
 from tersely.runtime.workers import allowed_threads
+from tersely.telemetry import count_lookup
 from tersely.types import CompressedDocument, Compression, Document, Mark
 
 __all__ = [
+    "EVENT_NAME",
     "NOTE_KEY",
     "OPTION_FIELDS",
     "Lock",
@@ -59,6 +63,7 @@ __all__ = [
     "check_text",
     "check_time_limit",
     "client_settings",
+    "count_lookup",
     "decode_utf8",
     "find_original",
     "gather_options",
@@ -66,6 +71,7 @@ __all__ = [
     "is_loopback",
     "join_texts",
     "make_note",
+    "make_receipt",
     "name_options",
     "original_id",
     "parse_json",
@@ -77,6 +83,9 @@ __all__ = [
 
 NOTE_KEY = "tersely"
 """Key of the note in a framework's metadata."""
+
+EVENT_NAME = "tersely.compression"
+"""Name of the event with the receipt of a compression."""
 
 PART_CHARACTERS = 4000
 """Characters of an original that a model is shown at once."""
@@ -200,6 +209,18 @@ def make_note(result: Compression, document: CompressedDocument) -> dict[str, An
     pieces = result.citations().of(document.source).entries
     spans = [{"start": piece.start, "end": piece.end, "at": piece.text_start} for piece in pieces]
     return {"relevance": document.relevance, "spans": spans}
+
+
+def make_receipt(result: Compression) -> dict[str, Any]:
+    """The receipt as JSON values: statuses, numbers and places, and none of the documents' words.
+
+    It has what `Compression.to_dict()` has, except texts, and except what a model that failed says of it,
+    which may quote them.
+    """
+    left_out = {"text", "documents", "citations", "marks", "warnings"}
+    if result.status in ("degraded", "failed_open"):
+        left_out.add("reason")
+    return {name: value for name, value in result.to_dict().items() if name not in left_out}
 
 
 @dataclass(frozen=True, slots=True)

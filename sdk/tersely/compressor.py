@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import copy_context
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -31,6 +32,7 @@ from tersely.runtime.workers import Workers, allowed_threads
 from tersely.scoring import ScoringError, score, score_by_matches
 from tersely.selector.loading import load_scorer, promised_threshold
 from tersely.selector.protocol import Scorer
+from tersely.telemetry import watch_compression
 from tersely.text.tokens import TokenCounter, count_tokens, resolve_counter
 from tersely.timing import StageTimer
 from tersely.types import Compression, Document
@@ -128,11 +130,14 @@ class Compressor:
         Raises:
             InvalidInputError: an argument cannot be used; the message says which and why.
         """
-        timer = StageTimer()
-        checked = CompressionOptions(**options)
-        with time_limit(checked.timeout) as limit:
-            result = self._compress(check_query(query), read_documents(docs), checked, timer, limit)
-        return replace(result, timings=timer.stop("pack"))
+        with watch_compression() as record:
+            timer = StageTimer()
+            checked = CompressionOptions(**options)
+            with time_limit(checked.timeout) as limit:
+                result = self._compress(check_query(query), read_documents(docs), checked, timer, limit)
+            result = replace(result, timings=timer.stop("pack"))
+            record(result)
+        return result
 
     def _compress(
         self,
@@ -193,7 +198,9 @@ class Compressor:
         """`compress` for each (query, docs), in parallel, with the same options and results, in order."""
         # Read at once: a generator may overwrite the documents of one request with those of the next.
         read = [(query, read_documents(docs)) for query, docs in requests]
-        return self._workers.map(lambda request: self.compress(*request, **options), read)
+        # Each in a copy of the caller's context, so that spans know their parent and a cancellation is heard.
+        jobs = [(copy_context(), request) for request in read]
+        return self._workers.map(lambda job: job[0].run(self.compress, *job[1], **options), jobs)
 
     async def acompress(
         self, query: str, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]

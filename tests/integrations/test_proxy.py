@@ -213,10 +213,12 @@ class SlowScorer(FakeScorer):
 def test_a_request_does_not_wait_long_and_later_turns_stay_alike(upstream: tuple[Upstream, str]) -> None:
     server, url = upstream
     with serve_app(make_proxy(url, Compressor(SlowScorer()), timeout_s=0.1)) as proxy:
+        statuses: list[str] = []
         for _ in range(2):
             reply = httpx2.post(f"{proxy}{CHAT}", content=agent_turn(1), headers=JSON)
+            statuses.append(reply.headers["x-tersely-status"])
             time.sleep(1.0)
-    assert reply.headers["x-tersely-status"] == "unchanged", "it was sent whole, and stays whole"
+    assert statuses == ["failed", "unchanged"], "it was sent whole, and stays whole"
     assert [request[3] for request in server.requests] == [agent_turn(1)] * 2
 
 
@@ -248,6 +250,20 @@ def test_a_key_of_the_proxy_is_asked_for_and_not_passed_on(upstream: tuple[Upstr
             httpx2.post(f"{proxy}{CHAT}", content=b"{}", headers={"x-tersely-key": "k-1"}).status_code == 203
         )
     assert "x-tersely-key" not in server.requests[0][2]
+
+
+def test_metrics_say_what_was_shortened_and_what_was_remembered(upstream: tuple[Upstream, str]) -> None:
+    _, url = upstream
+    with serve_app(make_proxy(url)) as proxy:
+        headers = [httpx2.post(f"{proxy}{CHAT}", content=agent_turn(n), headers=JSON).headers for n in (1, 2)]
+        lines = httpx2.get(f"{proxy}/tersely/metrics").text.splitlines()
+    numbers = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    assert float(numbers['tersely_compressions_total{status="compressed"}']) == 2, "a page a turn"
+    assert float(numbers['tersely_cache_lookups_total{hit="true"}']) == 1, "that of the first turn again"
+    assert float(numbers['tersely_cache_lookups_total{hit="false"}']) == 2
+    assert float(numbers["tersely_tokens_in_total"]) > float(numbers["tersely_tokens_out_total"]) > 0
+    assert float(numbers['tersely_http_requests_total{code="203",path="/chat/completions"}']) == 2
+    assert headers[1]["x-tersely-status"] == "compressed"
 
 
 def test_offline_only_servers_on_this_machine_are_reached(monkeypatch: pytest.MonkeyPatch) -> None:

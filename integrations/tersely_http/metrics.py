@@ -1,20 +1,22 @@
-"""What `/metrics` tells Prometheus. Numbers only."""
+"""What the servers tell Prometheus. Numbers only."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 from tersely import Compression
-from tersely_server.gate import Gate
+from tersely.adapters import count_lookup
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
 class Metrics:
-    """The counters of one server."""
+    """The counters of one server. `count_admitted` gives the requests that are worked on or wait."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, count_admitted: Callable[[], int] = lambda: 0) -> None:
         registry = self._registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         self._requests = Counter(
@@ -36,7 +38,10 @@ class Metrics:
         admitted = Gauge(
             "tersely_admitted_requests", "Requests that are worked on or wait.", registry=registry
         )
-        admitted.set_function(lambda: gate.admitted)
+        admitted.set_function(count_admitted)
+        self._lookups = Counter(
+            "tersely_cache_lookups", "Texts that were looked up in the cache.", ["hit"], registry=registry
+        )
 
     def count_request(self, path: str, status: int, seconds: float) -> None:
         """A request that was answered. `path` is that of an endpoint, so that there are few of them."""
@@ -49,6 +54,11 @@ class Metrics:
         self._tokens_in.inc(result.tokens_before)
         self._tokens_out.inc(result.tokens_after)
         self._model_seconds.inc(result.timings.get("score", 0.0))
+
+    def count_lookup(self, *, hit: bool) -> None:
+        """A text that the cache of results was asked for. OpenTelemetry hears of it too."""
+        self._lookups.labels(str(hit).lower()).inc()
+        count_lookup(hit=hit)
 
     def render(self) -> bytes:
         """The text that Prometheus reads."""

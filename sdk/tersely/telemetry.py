@@ -1,0 +1,116 @@
+"""Spans and metrics of compressions for OpenTelemetry: numbers and names, no texts.
+
+Only the interface is used (`pip install 'tersely[telemetry]'`). Where it is missing, or where the application
+has set no SDK up, all of this does nothing. tersely itself sends nothing to anybody.
+
+span     tersely.compress            one for every call of `Compressor.compress`
+metrics  tersely.compressions        calls, by `tersely.status`, or by `error.type` where they raise
+         tersely.compression.duration    their seconds
+         tersely.model.duration      seconds in the model, of calls that ask it
+         tersely.tokens.in, .out     tokens of the documents, and of the results
+         tersely.cache.lookups       texts that a cache of results was asked for, by `tersely.hit`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tersely.types import Compression
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import Counter, Histogram
+    from opentelemetry.trace import Tracer
+
+_SCOPE = "tersely"
+SPAN = "tersely.compress"
+
+
+@dataclass(frozen=True, slots=True)
+class _Instruments:
+    tracer: Tracer
+    compressions: Counter
+    seconds: Histogram
+    model_seconds: Histogram
+    tokens_in: Counter
+    tokens_out: Counter
+    lookups: Counter
+
+
+@contextmanager
+def watch_compression() -> Generator[Callable[[Compression], None]]:
+    """A span around a compression. Call what it gives with the result."""
+    instruments = _get_instruments()
+    if instruments is None:
+        yield lambda result: None
+        return
+    from opentelemetry.trace import StatusCode
+
+    # The message of an exception may quote the input, so it does not get into the span.
+    with instruments.tracer.start_as_current_span(
+        SPAN, record_exception=False, set_status_on_exception=False
+    ) as span:
+
+        def record(result: Compression) -> None:
+            _record(instruments, result)
+            if span.is_recording():
+                span.set_attributes(
+                    {
+                        "tersely.status": result.status,
+                        "tersely.model": result.model,
+                        "tersely.documents": len(result.relevance),
+                        "tersely.documents.kept": len(result.documents),
+                        "tersely.units.kept": len(result.kept),
+                        "tersely.units.dropped": len(result.dropped),
+                        "tersely.tokens.in": result.tokens_before,
+                        "tersely.tokens.out": result.tokens_after,
+                        "tersely.model.duration": result.timings.get("score", 0.0),
+                    }
+                )
+
+        try:
+            yield record
+        except BaseException as error:
+            name = type(error).__qualname__
+            span.set_attribute("error.type", name)
+            span.set_status(StatusCode.ERROR)
+            instruments.compressions.add(1, {"error.type": name})
+            raise
+
+
+def count_lookup(*, hit: bool) -> None:
+    """Count a text that a cache of results was asked for."""
+    if (instruments := _get_instruments()) is not None:
+        instruments.lookups.add(1, {"tersely.hit": hit})
+
+
+def _record(instruments: _Instruments, result: Compression) -> None:
+    status = {"tersely.status": result.status}
+    instruments.compressions.add(1, status)
+    instruments.seconds.record(result.timings["total"], status)
+    if "score" in result.timings:
+        instruments.model_seconds.record(result.timings["score"])
+    instruments.tokens_in.add(result.tokens_before)
+    instruments.tokens_out.add(result.tokens_after)
+
+
+@cache
+def _get_instruments() -> _Instruments | None:
+    """Made once: an SDK that is set up later takes them over."""
+    try:
+        from opentelemetry import metrics, trace  # at first use: `import tersely` need not wait for it
+    except ImportError:
+        return None
+    meter = metrics.get_meter(_SCOPE)
+    return _Instruments(
+        tracer=trace.get_tracer(_SCOPE),
+        compressions=meter.create_counter("tersely.compressions", "{compression}", "Compressions."),
+        seconds=meter.create_histogram("tersely.compression.duration", "s", "Seconds of a compression."),
+        model_seconds=meter.create_histogram("tersely.model.duration", "s", "Seconds in the model."),
+        tokens_in=meter.create_counter("tersely.tokens.in", "{token}", "Tokens of the documents."),
+        tokens_out=meter.create_counter("tersely.tokens.out", "{token}", "Tokens of the results."),
+        lookups=meter.create_counter("tersely.cache.lookups", "{lookup}", "Texts looked up in a cache."),
+    )
