@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -81,6 +82,36 @@ def test_processes_that_open_a_new_file_at_once_wait_for_each_other(tmp_path: Pa
     files = [str(tmp_path / f"{i}.db") for i in range(25)]
     started = [subprocess.Popen([sys.executable, "-c", code, *files]) for _ in range(4)]
     assert [process.wait(120) for process in started] == [0] * 4
+
+
+@pytest.mark.slow
+def test_a_writer_gets_its_turn_among_writers_that_never_pause(tmp_path: Path) -> None:
+    file = tmp_path / "agent.db"
+    store = MemoryStore(file)
+    code = """
+import sys
+from tersely.memory import MemoryStore
+store, number = MemoryStore(sys.argv[1]), 0
+while True:
+    store.append(sys.argv[2], number, [{"number": number}])
+    number += 1
+    if number == 1:
+        print("wrote", flush=True)
+"""
+    command = [sys.executable, "-c", code, str(file)]
+    others = [subprocess.Popen([*command, name], stdout=subprocess.PIPE) for name in "abcd"]
+    try:
+        assert all(other.stdout and other.stdout.readline() for other in others), "a writer had no turn"
+        slowest = 0.0
+        for number in range(40):
+            started = time.monotonic()
+            store.append("mine", number, [{"number": number}])
+            slowest = max(slowest, time.monotonic() - started)
+        assert slowest < 3
+    finally:
+        for other in others:
+            other.kill()
+            other.communicate()
 
 
 def test_a_failed_write_changes_nothing(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import shutil
 import sqlite3
 import threading
@@ -16,9 +17,11 @@ from typing import Any
 from tersely.errors import TerselyError
 from tersely.runtime.paths import check_path
 
-BUSY_S = 10.0
+BUSY_S = 30.0
 """Seconds to wait while another connection writes."""
-
+PAUSE_S = 0.002
+"""Longest pause between two tries to be the one that writes. SQLite's own pauses grow to 0.1 s. Where others
+write without a pause, hardly one of those tries meets a moment in which nobody does."""
 
 Migration = Sequence[str | Callable[[sqlite3.Connection], None]]
 """Statements, and functions that change the file through a connection."""
@@ -129,7 +132,7 @@ class Database:
         if why := self._why_read_only:
             raise self._error(f"{self.path} is open for reading only: {why}. {self._remedy(why)}")
         with self._lock, self._translate_errors():
-            self.connection.execute("BEGIN IMMEDIATE")
+            self._wait_for("BEGIN IMMEDIATE")
             try:
                 yield self.connection
                 self.connection.execute("COMMIT")
@@ -165,19 +168,27 @@ class Database:
 
     def _enable_write_ahead(self) -> None:
         # SQLite does not wait for the lock when two processes open a new file at once.
+        self._wait_for("PRAGMA journal_mode = WAL")
+
+    def _wait_for(self, statement: str) -> None:
+        """Execute a statement that needs the file for itself."""
         deadline = time.monotonic() + BUSY_S
-        while True:
-            try:
-                self.connection.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
+        self.connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            while True:
+                try:
+                    self.connection.execute(statement)
+                    return
+                except sqlite3.OperationalError as error:
+                    if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                        raise
+                time.sleep(random.uniform(0, PAUSE_S))
+        finally:
+            self.connection.execute(f"PRAGMA busy_timeout = {int(BUSY_S * 1000)}")
 
     def _migrate(self, migrations: Sequence[Migration]) -> None:
         newest = len(migrations)
-        self.connection.execute("BEGIN IMMEDIATE")
+        self._wait_for("BEGIN IMMEDIATE")
         try:
             for statements in migrations[self._read_version(newest) :]:
                 for statement in statements:
