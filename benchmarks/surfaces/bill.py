@@ -1,5 +1,5 @@
 """`python -m benchmarks.surfaces.bill --data DIR`: what recorded agent runs would have cost with and without
-the proxy, where providers charge less for what their cache of the prompt holds.
+the proxy, and with its advisor, where providers charge less for what their cache of the prompt holds.
 
 Every reply of the model is a request with all messages before it. A provider's cache holds the messages in
 which a request begins like the one before it. Prints a table, writes the JSON and fills RESULTS.md.
@@ -11,7 +11,7 @@ import json
 import random
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from benchmarks.results import publish
 from benchmarks.shared.environment import Environment, name_model, read_environment
 from benchmarks.shared.statistics import Estimate, bootstrap
 from benchmarks.shared.tasks.rows import find_data_folder
-from tersely import Compressor
+from tersely import Advisor, Compressor
 from tersely.adapters import ToolLimits
 from tersely.runtime.artifacts import load_artifact
 from tersely_proxy.formats import read_chat
@@ -35,6 +35,9 @@ LIMITS = (200, 400)
 PRICES = {"cache reads at 0.1, writes at 1.25": (0.1, 1.25), "cache reads at 0.5, writes at 1": (0.5, 1.0)}
 """Of a token that the cache holds, and of one that it does not, as shares of the price of an input token."""
 
+ADVISOR: dict[str, float] = {"price": 3.0, "cache_read": 0.1, "cache_write": 1.25, "repeats": 0.0}
+"""Of the first prices; 3 is the price of a million tokens, and a second of waiting costs 0.01."""
+
 Json = dict[str, Any]
 
 
@@ -43,6 +46,12 @@ class BillRow:
     """One limit, compared with no proxy."""
 
     limit: int
+    advised: bool
+    """Whether the advisor left texts as they were that it does not pay to shorten."""
+    shortened: int
+    """Texts that were shortened, in all runs."""
+    seconds: float
+    """Of compressions a run, by the measured speed."""
     tokens: Estimate
     """Input tokens, as a share of those without the proxy."""
     hit_rate: float
@@ -63,6 +72,8 @@ class BillRun:
     requests: int
     hit_rate: float
     """Without the proxy."""
+    speed: tuple[tuple[int, float], ...]
+    """Tokens and seconds of compressions on this machine."""
     rows: tuple[BillRow, ...]
 
 
@@ -86,6 +97,15 @@ class Usage:
     """All others."""
 
 
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """A run as the proxy sends it."""
+
+    messages: list[Json]
+    tokens: list[int]
+    """Of each text that was shortened, before."""
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
     parser = make_parser("benchmarks.surfaces.bill", __doc__)
@@ -106,10 +126,26 @@ def measure(options: Options) -> BillRun:
     runs = [[*transcript.first, *transcript.rest] for transcript in drawn]
     plain = [replay(messages, messages, compressor) for messages in runs]
     rows: list[BillRow] = []
+    speed = compressor.find_speed(again=True)
+    advised = Compressor(artifact.path, advisor=Advisor(**ADVISOR, speed=speed))
     for limit in LIMITS:
-        rewriter = Rewriter(compressor, ToolLimits(limit))
-        usages = [replay(messages, shorten(rewriter, messages), compressor) for messages in runs]
-        rows.append(compare(limit, usages, plain, options.seed))
+        for own in (compressor, advised):
+            rewriter = Rewriter(own, ToolLimits(limit))
+            shortened = [shorten(rewriter, messages) for messages in runs]
+            usages = [
+                replay(messages, sent.messages, compressor)
+                for messages, sent in zip(runs, shortened, strict=True)
+            ]
+            row = compare(limit, usages, plain, options.seed)
+            costs = [speed.seconds(tokens) for sent in shortened for tokens in sent.tokens]
+            rows.append(
+                replace(
+                    row,
+                    advised=own is advised,
+                    shortened=len(costs),
+                    seconds=round(sum(costs) / len(runs), 2),
+                )
+            )
     return BillRun(
         benchmark="bill",
         model=name_model(artifact),
@@ -118,14 +154,17 @@ def measure(options: Options) -> BillRun:
         runs=len(runs),
         requests=sum(count_requests(messages) for messages in runs),
         hit_rate=hit_rate(plain),
+        speed=speed.times,
         rows=tuple(rows),
     )
 
 
-def shorten(rewriter: Rewriter, messages: Sequence[Json]) -> list[Json]:
+def shorten(rewriter: Rewriter, messages: Sequence[Json]) -> Shortened:
     """The messages as the proxy sends them in the last request of a run."""
     body = json.dumps({"messages": messages}).encode()
-    return json.loads(rewriter.rewrite(body, read_chat).body)["messages"]
+    rewritten = rewriter.rewrite(body, read_chat)
+    tokens = [change.tokens_before for change in rewritten.changes]
+    return Shortened(json.loads(rewritten.body)["messages"], tokens)
 
 
 def count_requests(messages: Sequence[Json]) -> int:
@@ -161,7 +200,8 @@ def compare(limit: int, usages: Sequence[Usage], plain: Sequence[Usage], seed: i
 
         return bootstrap(np.array(list(map(cost, usages))), np.array(list(map(cost, plain))), seed).round()
 
-    return BillRow(limit, share(1, 1), hit_rate(usages), {name: share(*p) for name, p in PRICES.items()})
+    bills = {name: share(*prices) for name, prices in PRICES.items()}
+    return BillRow(limit, False, 0, 0.0, share(1, 1), hit_rate(usages), bills)
 
 
 def render(run: BillRun) -> str:
@@ -170,17 +210,24 @@ def render(run: BillRun) -> str:
     def percent(estimate: Estimate) -> str:
         return f"{estimate.value:.0%} ({estimate.low:.0%} to {estimate.high:.0%})"
 
-    header = ["most tokens of a result", "input tokens", "held by the cache", *PRICES]
-    rows = [["no proxy", "100%", f"{run.hit_rate:.1%}", *("100%" for _ in PRICES)]]
+    header = ["most tokens of a result", "shortened", "seconds a run"]
+    header += ["input tokens", "held by the cache", *PRICES]
+    rows = [["no proxy", "0", "0", "100%", f"{run.hit_rate:.1%}", *("100%" for _ in PRICES)]]
     for row in run.rows:
         bills = (percent(row.bills[name]) for name in PRICES)
-        rows.append([str(row.limit), percent(row.tokens), f"{row.hit_rate:.1%}", *bills])
+        name = f"{row.limit}, with advisor" if row.advised else str(row.limit)
+        head = [name, str(row.shortened), f"{row.seconds:.2f}"]
+        rows.append([*head, percent(row.tokens), f"{row.hit_rate:.1%}", *bills])
+    shown = ", ".join(f"{seconds:.2g} s for {tokens:,} tokens" for tokens, seconds in run.speed)
     return "\n\n".join(
         [
             f"Model {run.model}, seed {run.seed}. {run.environment.describe()}",
             f"{run.runs} recorded runs of tau-bench with {run.requests} requests. Tokens by the built-in "
             "estimate. Costs are those of the input alone, as shares of those without the proxy, with 95 % "
-            "bootstrap intervals over runs.",
+            "bootstrap intervals over runs. Seconds are those of the compressions, by the speed measured in "
+            f"the same run ({shown}). The advisor counts a price of {ADVISOR['price']:g} a million tokens, "
+            "the first prices of the cache, 0.01 for a second, and one request for each text, though later "
+            "ones carry it too.",
             format_table(header, rows),
         ]
     )

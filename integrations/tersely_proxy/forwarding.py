@@ -92,11 +92,12 @@ class Forwarder:
         rewritten, status = await self._rewrite(body, READERS[end])
         request.scope["tersely"]["result"] = status
         added = {"x-tersely-status": status}
+        if rewritten.changes or rewritten.bypassed:
+            added["x-tersely-receipt"] = self._receipts.keep(rewritten)
         if rewritten.changes:
             added |= {
                 "x-tersely-tokens-before": str(rewritten.tokens_before),
                 "x-tersely-tokens-after": str(rewritten.tokens_after),
-                "x-tersely-receipt": self._receipts.keep(rewritten),
             }
             request.scope["tersely"] |= {
                 "tokens_before": rewritten.tokens_before,
@@ -105,14 +106,17 @@ class Forwarder:
         return rewritten.body, added
 
     async def _rewrite(self, body: bytes, read: Reader) -> tuple[Rewritten, str]:
-        """The body with shorter texts, and what became of it: "compressed", "unchanged", or "failed"."""
+        """The body with shorter texts, and what became of it: "compressed", "unchanged", "failed", or
+        "bypassed", where nothing pays."""
         problem = ""
         if self._waiting < self._most:
             self._waiting += 1
             try:
                 async with asyncio.timeout(self._timeout_s), self._free_slots:
                     rewritten = await run_cancellable(self._rewriter.rewrite, body, read)
-                return rewritten, "compressed" if rewritten.changes else "unchanged"
+                if rewritten.changes:
+                    return rewritten, "compressed"
+                return rewritten, "bypassed" if rewritten.bypassed else "unchanged"
             except TimeoutError:
                 problem = "the time is up"
             except Exception as error:  # noqa: BLE001 - the request goes on, whatever has failed

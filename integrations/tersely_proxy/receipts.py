@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import OrderedDict
+from dataclasses import replace
 from typing import Any
 
 from tersely_proxy.rewriting import Change, Rewriter, Rewritten
@@ -17,28 +18,39 @@ class Receipts:
 
     def __init__(self, rewriter: Rewriter) -> None:
         self._rewriter = rewriter
-        self._changes: OrderedDict[str, tuple[Change, ...]] = OrderedDict()
+        self._kept: OrderedDict[str, Rewritten] = OrderedDict()
 
     def keep(self, rewritten: Rewritten) -> str:
         """The id of a new receipt."""
         new_id = secrets.token_hex(16)
-        self._changes[new_id] = rewritten.changes
-        while len(self._changes) > MAX_RECEIPTS:
-            self._changes.popitem(last=False)
+        self._kept[new_id] = replace(rewritten, body=b"")
+        while len(self._kept) > MAX_RECEIPTS:
+            self._kept.popitem(last=False)
         return new_id
 
     def get(self, receipt_id: str) -> dict[str, Any] | None:
         """The receipt as JSON values; None where there is none with this id, or no longer."""
-        changes = self._changes.get(receipt_id)
-        return None if changes is None else {"changes": [self._describe(change) for change in changes]}
+        kept = self._kept.get(receipt_id)
+        if kept is None:
+            return None
+        return {
+            "changes": [self._describe(change) for change in kept.changes],
+            "bypassed": [{**_place(change), "reason": change.bypass} for change in kept.bypassed],
+        }
 
     def _describe(self, change: Change) -> dict[str, Any]:
         decision = self._rewriter.recall(change.key)
         return {
-            "place": ".".join(map(str, change.place)),
-            "tool": change.tool,
-            "tokens_before": change.tokens_before,
+            **_place(change),
             "tokens_after": change.tokens_after,
             "original": None if decision is None else decision.original,
             "text": None if decision is None else decision.text,
         }
+
+
+def _place(change: Change) -> dict[str, Any]:
+    return {
+        "place": ".".join(map(str, change.place)),
+        "tool": change.tool,
+        "tokens_before": change.tokens_before,
+    }

@@ -32,6 +32,8 @@ class Decision:
     text: str
     tokens_before: int
     tokens_after: int
+    bypass: str | None = None
+    """Why the advisor left it as it is; None where it did not."""
 
     @property
     def is_shorter(self) -> bool:
@@ -40,7 +42,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A text of a request that was shortened."""
+    """A text of a request that was shortened, or that the advisor left as it is."""
 
     place: Place
     tool: str
@@ -48,6 +50,7 @@ class Change:
     """Leads to the decision, for as long as it is remembered."""
     tokens_before: int
     tokens_after: int
+    bypass: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,8 @@ class Rewritten:
 
     body: bytes
     changes: tuple[Change, ...] = ()
+    bypassed: tuple[Change, ...] = ()
+    """Texts above their limits that were left as they are, because shortening them does not pay."""
 
     @property
     def tokens_before(self) -> int:
@@ -97,6 +102,7 @@ class Rewriter:
     def _apply(self, body: bytes, read: Reader, decide: Callable[[Block, int], Decision]) -> Rewritten:
         parsed = parse_json(body)
         changes: list[Change] = []
+        bypassed: list[Change] = []
         new: dict[Place, str] = {}
         moved: dict[Place, int] = {}
         for block in read(parsed):
@@ -106,16 +112,20 @@ class Rewriter:
                 continue
             key = _key(block, limit)
             decision = self._decide(key, lambda block=block, limit=limit: decide(block, limit))
-            if decision.is_shorter:
+            change = Change(
+                block.place, block.tool, key, decision.tokens_before, decision.tokens_after, decision.bypass
+            )
+            if decision.bypass is not None:
+                bypassed.append(change)
+            elif decision.is_shorter:
                 whole = new.get(block.place) or _find(parsed, block.place)
                 start = block.start + moved.get(block.place, 0)
                 new[block.place] = whole[:start] + decision.text + whole[start + len(block.text) :]
                 moved[block.place] = start - block.start + len(decision.text) - len(block.text)
-                tokens = decision.tokens_before, decision.tokens_after
-                changes.append(Change(block.place, block.tool, key, *tokens))
-        if not changes:
-            return Rewritten(body)
-        return Rewritten(replace_strings(body.decode(), new).encode(), tuple(changes))
+                changes.append(change)
+        if changes:
+            body = replace_strings(body.decode(), new).encode()
+        return Rewritten(body, tuple(changes), tuple(bypassed))
 
     def recall(self, key: bytes) -> Decision | None:
         """What became of the text of a `Change`; None where that is forgotten."""
@@ -141,12 +151,15 @@ class Rewriter:
             return decision
 
     def _shorten(self, block: Block, limit: int) -> Decision:
-        count = self._compressor.count_tokens
+        count, advisor = self._compressor.count_tokens, self._compressor.advisor
+        before = count(block.text)
+        if advisor is not None and before > limit and not (advice := advisor.advise(before, limit)).pays:
+            return Decision(block.text, block.text, before, before, advice.reason)
         shortener = Shortener(cast("Compressor", _Strict(self._compressor, self._metrics)), count)
         (text,), originals = shortener.shorten_texts([block.text], limit, block.query)
         if not originals:
             return Decision(block.text, block.text, 0, 0)
-        return Decision(block.text, text, count(block.text), count(text))
+        return Decision(block.text, text, before, count(text))
 
 
 class _Strict:

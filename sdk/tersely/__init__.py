@@ -6,6 +6,7 @@ result = Compressor().compress(query, documents, rate=0.25)
 result.text
 """
 
+from tersely.advisor import Advice, Advisor
 from tersely.compressor import Compressor
 from tersely.errors import (
     ArtifactError,
@@ -21,6 +22,8 @@ from tersely.types import Citation, Citations, CompressedDocument, Compression, 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Advice",
+    "Advisor",
     "ArtifactError",
     "Citation",
     "Citations",

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from contextvars import copy_context
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
+from tersely.advisor import Advisor
 from tersely.errors import InvalidInputError
-from tersely.inputs import DocumentLike, check_count, check_query, read_documents
+from tersely.inputs import DocumentLike, check_count, check_query, read_documents, type_name
 from tersely.options import CompressionArguments, CompressionOptions
 from tersely.packing.choose import choose
 from tersely.packing.prepare import Prepared, Scored, open_structure, prepare
@@ -32,6 +33,7 @@ from tersely.runtime.workers import Workers, allowed_threads
 from tersely.scoring import ScoringError, score, score_by_matches
 from tersely.selector.loading import load_scorer, promised_threshold
 from tersely.selector.protocol import Scorer
+from tersely.speed import Speed, find_speed
 from tersely.telemetry import watch_compression
 from tersely.text.tokens import TokenCounter, count_tokens, resolve_counter
 from tersely.timing import StageTimer
@@ -57,6 +59,9 @@ class Compressor:
             int, the path of a tokenizer.json, or the name of a tiktoken encoding that is already on this
             machine. None for the built-in estimate. Several threads may call it at once.
         threads: most threads that one call uses; None for every core this process may use.
+        advisor: says whether a compression pays. One that does not is "bypassed": all documents come back,
+            and `reason` has the bill. Only `budget` is kept whatever the advisor says. None compresses
+            always.
 
     Raises:
         ArtifactError: the model is missing, damaged, or made for another version.
@@ -71,6 +76,7 @@ class Compressor:
         reranker: Reranker | None = None,
         token_counter: TokenCounter | Callable[[str], int] | str | Path | None = None,
         threads: int | None = None,
+        advisor: Advisor | None = None,
     ) -> None:
         if threads is not None:
             threads = check_count(threads, "threads", "threads")
@@ -79,10 +85,14 @@ class Compressor:
                 f"The reranker is a {type(reranker).__name__}. Pass an object with rank(), such as those of "
                 "tersely.rerank."
             )
+        if not isinstance(cast("object", advisor), Advisor | None):
+            raise InvalidInputError(f"The advisor is {type_name(advisor)}. Pass a tersely.Advisor.")
         self.token_counter = resolve_counter(token_counter)
         self._reranker = reranker
         self._workers = Workers(allowed_threads(threads))
         self._scorer, self.model = load_scorer(model, threads)
+        self.advisor = None if advisor is None else advisor.at(advisor.speed or self.find_speed())
+        """The advisor, with the speed of this compressor; None for none."""
 
     @classmethod
     def from_pretrained(
@@ -92,9 +102,12 @@ class Compressor:
         reranker: Reranker | None = None,
         token_counter: TokenCounter | Callable[[str], int] | str | Path | None = None,
         threads: int | None = None,
+        advisor: Advisor | None = None,
     ) -> Compressor:
         """A compressor for an exported model: its folder, or its hub name "owner/name"."""
-        return cls(name_or_path, reranker=reranker, token_counter=token_counter, threads=threads)
+        return cls(
+            name_or_path, reranker=reranker, token_counter=token_counter, threads=threads, advisor=advisor
+        )
 
     def compress(
         self, query: str, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
@@ -134,7 +147,8 @@ class Compressor:
             timer = StageTimer()
             checked = CompressionOptions(**options)
             with time_limit(checked.timeout) as limit:
-                result = self._compress(check_query(query), read_documents(docs), checked, timer, limit)
+                documents = read_documents(docs)
+                result = self._compress(check_query(query), documents, checked, timer, limit, self.advisor)
             result = replace(result, timings=timer.stop("pack"))
             record(result)
         return result
@@ -146,6 +160,7 @@ class Compressor:
         options: CompressionOptions,
         timer: StageTimer,
         limit: TimeLimit,
+        advisor: Advisor | None,
     ) -> Compression:
         promised = promised_threshold(self._scorer, self.model, options.recall)
         facts = Facts(self.model, self.count_tokens, promises_recall=promised is not None)
@@ -156,6 +171,11 @@ class Compressor:
             return keep_everything(source, facts, "bypassed", "there is no text in the documents")
         if source.fits(options):
             return keep_everything(source, facts, "unchanged", "the documents fit into the limit")
+        if advisor is not None and options.budget is None:
+            after = options.limit(source.tokens_before) if options.is_limited else None
+            advice = advisor.advise(source.tokens_before, after)
+            if not advice.pays:
+                return keep_everything(source, facts, "bypassed", f"it does not pay: {advice.reason}")
         source = open_structure(source, options, self.count_tokens)
         scored, failure = self._score(query, source, options, limit)
         timer.lap("score")
@@ -235,6 +255,19 @@ class Compressor:
         from tersely.chat.compression import compress_messages  # `import tersely` needs no chat models
 
         return compress_messages(self, messages, query=query, budget=budget, rate=rate)
+
+    def find_speed(self, *, again: bool = False) -> Speed:
+        """How long this compressor takes on this machine: remembered, or measured in about two seconds.
+
+        With `again` it is measured also where it is known.
+        """
+
+        def compress(query: str, texts: Sequence[str]) -> Compression:
+            options, timer = CompressionOptions(rate=0.25), StageTimer()
+            return self._compress(query, read_documents(texts), options, timer, TimeLimit(), None)
+
+        name = f"{self.model}, {type(self.token_counter).__name__}, {self._workers.count} threads"
+        return find_speed(name, compress, again=again)
 
     def count_tokens(self, text: str) -> int:
         """Tokens of `text` by the compressor's counter. Raises InvalidInputError where that gives no

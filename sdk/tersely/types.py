@@ -34,8 +34,8 @@ class Span:
     """Why it was kept or dropped.
 
     Kept: "score" (its score was high enough), "truncated" (a piece of a unit that alone exceeds the limit),
-    "unchanged" (everything fits), "bypassed" (nothing to compress), "failed_open" (the model failed, or
-    its time was up).
+    "unchanged" (everything fits), "bypassed" (nothing to compress, or it does not pay), "failed_open" (the
+    model failed, or its time was up).
 
     Dropped: "threshold" (its score is too low), "budget" (the limit is full), "truncated" (the rest of a unit
     that was cut), "max_docs" (its document is not among the most relevant), "level" (its document's level of
@@ -131,9 +131,9 @@ class Compression:
     """Whether anything was left out.
 
     "compressed"; "unchanged": all of it fits and `text` is all of it; "bypassed": there was nothing to
-    compress; "failed_open": the model failed, or its time was up, and no `budget` or `rate` was given, so
-    `text` is all of it; "degraded": the same with a limit, so `text` is the best by what the model had read,
-    or by exact matching if that is nothing.
+    compress, or an advisor found that it does not pay; "failed_open": the model failed, or its time was up,
+    and no `budget` or `rate` was given, so `text` is all of it; "degraded": the same with a limit, so `text`
+    is the best by what the model had read, or by exact matching if that is nothing.
     """
     reason: str | None
     """Why the status is not "compressed"; None if it is."""

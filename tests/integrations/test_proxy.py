@@ -16,9 +16,10 @@ pytest.importorskip("httpx2")
 import httpx2
 from starlette.types import Receive, Scope, Send
 
-from tersely import Compressor, OfflineError
+from tersely import Advisor, Compressor, OfflineError
 from tersely.adapters import ToolLimits
 from tersely.selector import DocumentScores, ScoredInput
+from tersely.speed import Speed
 from tersely_proxy import ProxySettings, build_app
 from tests.integrations.coast import ANSWER, QUESTION, make_page
 from tests.integrations.test_proxy_formats import agent_turn
@@ -264,6 +265,26 @@ def test_metrics_say_what_was_shortened_and_what_was_remembered(upstream: tuple[
     assert float(numbers["tersely_tokens_in_total"]) > float(numbers["tersely_tokens_out_total"]) > 0
     assert float(numbers['tersely_http_requests_total{code="203",path="/chat/completions"}']) == 2
     assert headers[1]["x-tersely-status"] == "compressed"
+
+
+def test_what_does_not_pay_is_forwarded_as_it_is_with_the_bill(upstream: tuple[Upstream, str]) -> None:
+    server, url = upstream
+    # Two tokens fewer save as much as the time for one token costs.
+    advisor = Advisor(price=20, second=0.01, speed=Speed(((100, 0.1), (1000, 1.0))))
+    compressor = Compressor(FakeScorer(), advisor=advisor)
+    tokens = compressor.count_tokens(make_page("room 0", ANSWER))
+    body = agent_turn(1)
+    with serve_app(make_proxy(url, compressor, limits=ToolLimits(tokens - 10, {"list": 40}))) as proxy:
+        left = httpx2.post(f"{proxy}{CHAT}", content=body, headers=JSON).headers
+        shortened = httpx2.post(f"{proxy}{CHAT}", content=body.replace(b'"read"', b'"list"'), headers=JSON)
+        receipt = httpx2.get(f"{proxy}/tersely/receipts/{left['x-tersely-receipt']}").json()
+    assert left["x-tersely-status"] == "bypassed"
+    assert server.requests[0][3] == body
+    assert receipt["changes"] == []
+    (text,) = receipt["bypassed"]
+    assert (text["place"], text["tool"], text["tokens_before"]) == ("messages.2.content", "read", tokens)
+    assert text["reason"].startswith(f"{tokens:,} -> {tokens - 10:,} tokens save 0.0002, and 0.")
+    assert shortened.headers["x-tersely-status"] == "compressed"
 
 
 def test_offline_only_servers_on_this_machine_are_reached(monkeypatch: pytest.MonkeyPatch) -> None:

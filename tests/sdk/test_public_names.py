@@ -12,6 +12,8 @@ import tersely
 
 def test_the_public_names_are_these() -> None:
     assert sorted(tersely.__all__) == [
+        "Advice",
+        "Advisor",
         "ArtifactError",
         "Citation",
         "Citations",

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
+from tersely.advisor import Advisor
 from tersely.cli import arguments, output
 from tersely.cli.documents import STDIN, BadRow, demo_documents, read_documents, read_rows
 from tersely.cli.results import open_results
@@ -165,8 +166,18 @@ def _proxy(args: argparse.Namespace) -> int:
         slots=args.threads,
         **({} if args.timeout_s is None else {"timeout_s": args.timeout_s}),
     )
-    proxy.serve(_compressor(args), host=args.host, port=args.port, settings=settings)
+    compressor = _compressor(args, _read_advisor(args))
+    proxy.serve(compressor, host=args.host, port=args.port, settings=settings)
     return OK
+
+
+def _advise(args: argparse.Namespace) -> int:
+    from tersely.cli import reports
+
+    compressor = _compressor(args)
+    speed = compressor.find_speed(again=args.measure)
+    advisor = Advisor(**arguments.advisor_options(args)).at(speed)
+    return _print_report(args, reports.advise(advisor, speed, args.tokens))
 
 
 def _trace(args: argparse.Namespace) -> int:
@@ -204,6 +215,7 @@ _COMMANDS = {
     "demo": _demo,
     "agent": _agent,
     "mcp": _mcp,
+    "advise": _advise,
     "serve": _serve,
     "proxy": _proxy,
     "trace": _trace,
@@ -213,8 +225,17 @@ _COMMANDS = {
 }
 
 
-def _compressor(args: argparse.Namespace) -> Compressor:
-    return Compressor(args.model, token_counter=args.tokenizer, threads=args.threads)
+def _compressor(args: argparse.Namespace, advisor: Advisor | None = None) -> Compressor:
+    return Compressor(args.model, token_counter=args.tokenizer, threads=args.threads, advisor=advisor)
+
+
+def _read_advisor(args: argparse.Namespace) -> Advisor | None:
+    """The advisor that the prices make; None where none is given."""
+    given = arguments.advisor_options(args)
+    if given and args.price is None:
+        option = min(given).replace("_", "-")
+        raise InvalidInputError(f"--{option} goes with --price. Give the price of a million tokens too.")
+    return Advisor(**given) if given else None
 
 
 def _compress_and_time(

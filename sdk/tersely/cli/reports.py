@@ -1,4 +1,4 @@
-"""What `tersely inspect` and `tersely doctor` find out."""
+"""What `tersely inspect`, `tersely doctor` and `tersely advise` find out."""
 
 from __future__ import annotations
 
@@ -6,23 +6,28 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Any, cast
 
+from tersely.advisor import Advisor
 from tersely.cli.arguments import DEMO_QUERY
 from tersely.cli.documents import demo_documents
 from tersely.compressor import Compressor
 from tersely.errors import ArtifactError, MissingDependencyError, OfflineError
 from tersely.experience.salvage import check_bank, save_experiences
+from tersely.inputs import check_count
 from tersely.memory.salvage import check_store, save_sessions
 from tersely.runtime.artifacts import Artifact, load_artifact
 from tersely.runtime.workers import usable_cores
 from tersely.selector.layout import check_layout_version
+from tersely.speed import Speed
 
 _PACKAGES = ("tersely", "onnxruntime", "tokenizers", "sentencex", "numpy")
 _TIMED_RUNS = 5
+_SIZES = (500, 1000, 2000, 4000, 8000, 16000)
+"""Tokens for which advice is given where nobody asks for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +38,12 @@ class Report:
     facts: dict[str, Any]
     """JSON values, sizes in bytes; nested objects become dotted names in print."""
     problem: str | None = None
+    shown: tuple[tuple[str, str], ...] = ()
+    """What is printed instead of the facts, where those are for programs."""
 
     def rows(self) -> Iterator[tuple[str, str]]:
         """Names and values for a table of two columns."""
-        return _flatten(self.facts, "")
+        return iter(self.shown) if self.shown else _flatten(self.facts, "")
 
 
 def inspect(model: str | None) -> Report:
@@ -81,6 +88,20 @@ def doctor(model: str | None, threads: int | None) -> Report:
         problem = str(error)
     facts["result"] = problem or "all is well"
     return Report("", facts, problem)
+
+
+def advise(advisor: Advisor, speed: Speed, sizes: Sequence[int] | None) -> Report:
+    """How long compressions take on this machine, from where on they pay, and what is saved at some sizes."""
+    advice = [advisor.advise(check_count(size, "--tokens", "tokens")) for size in sizes or _SIZES]
+    least = advisor.break_even()
+    shown = [(f"{tokens:,} tokens take", f"{seconds:.3g} s") for tokens, seconds in speed.times]
+    shown.append(("it pays from", "no size on" if least is None else f"about {least:,} tokens"))
+    shown += [
+        (f"{own.tokens_before:,} tokens", f"{'pays' if own.pays else 'does not pay'}: {own.reason}")
+        for own in advice
+    ]
+    facts = {"times": speed.times, "pays_from": least, "advice": [asdict(own) for own in advice]}
+    return Report("", facts, shown=tuple(shown))
 
 
 def _load(model: str | None) -> Artifact:
