@@ -42,23 +42,29 @@ class Request:
         return None if self.budget is None else self.budget * 3 // 2 + 16
 
     def messages(self) -> list[Message]:
-        """RECON's prompt, which separates the question from the search query (appendix B.4)."""
-        documents = "\n\n".join(
-            f"[Doc {number}] {title_line(document)}{document.text}"
-            for number, document in enumerate(self.shown, 1)
-        )
-        # A word has about one and a third tokens.
-        length = "" if self.budget is None else f" in at most {max(5, self.budget * 2 // 3)} words"
-        system = load_prompt("summary_system").render(aspect=self.aspect, explanation=ASPECTS[self.aspect])
-        user = load_prompt("summary_user").render(
-            question=self.question, query=self.query, documents=documents, length=length
-        )
-        return [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        """RECON's prompt for what is shown."""
+        return write_messages(self.question, self.query, self.shown, self.aspect, self.budget)
 
     def count_source_tokens(self) -> int:
         """Tokens of all documents with their titles."""
         parts = (title_line(d) + d.text.strip() for d in self.documents if d.text.strip())
         return self.compressor.count_tokens(BETWEEN_DOCUMENTS.join(parts))
+
+
+def write_messages(
+    question: str, query: str, documents: Iterable[Document], aspect: Aspect, budget: int | None
+) -> list[Message]:
+    """RECON's prompt, which separates the question from the search query (appendix B.4). Summarizers are
+    trained with it too."""
+    texts = "\n\n".join(
+        f"[Doc {number}] {title_line(document)}{document.text}"
+        for number, document in enumerate(documents, 1)
+    )
+    # A word has about one and a third tokens.
+    length = "" if budget is None else f" in at most {max(5, budget * 2 // 3)} words"
+    system = load_prompt("summary_system").render(aspect=aspect, explanation=ASPECTS[aspect])
+    user = load_prompt("summary_user").render(question=question, query=query, documents=texts, length=length)
+    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
 def prepare(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tersely.chat.protocol import Reply, remove_thoughts
+from tersely.compressor import Compressor
 from tersely.packing.render import render_ranges
 from tersely.summarize.extractive import extract_summary
 from tersely.summarize.grounding import Sources
@@ -22,7 +23,9 @@ def check_reply(request: Request, reply: Reply, model: str, *, drop_unsupported:
     text = _LEAD_IN.sub("", remove_thoughts(reply.text)).strip()
     if not text:
         return extract_summary(request, explain_fallback("the model's answer is empty"))
-    sources = Sources(request.documents, lambda sentence, texts: _score_texts(request, sentence, texts))
+    sources = Sources(
+        request.documents, lambda sentence, texts: score_texts(request.compressor, sentence, texts)
+    )
     ranges = [(unit.start, unit.end) for unit in split_units(text)]
     if reply.finish == "length" and len(ranges) > 1:
         ranges.pop()  # the last sentence was cut off
@@ -57,9 +60,9 @@ def check_reply(request: Request, reply: Reply, model: str, *, drop_unsupported:
     )
 
 
-def _score_texts(request: Request, sentence: str, texts: Sequence[str]) -> list[float]:
+def score_texts(compressor: Compressor, sentence: str, texts: Sequence[str]) -> list[float]:
     """The selector's best score in each text, with the sentence as the query."""
-    compression = request.compressor.compress(sentence, texts)
+    compression = compressor.compress(sentence, texts)
     best = [0.0] * len(texts)
     for span in (*compression.kept, *compression.dropped):
         best[span.doc] = max(best[span.doc], span.score)

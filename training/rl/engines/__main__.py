@@ -19,12 +19,12 @@ def main() -> None:
     parser.add_argument("--progress", action="store_true", help="show bars")
     args = parser.parse_args()
 
-    from training.rl.engines.search_run import load_settings, load_smollm2, train  # takes seconds
+    from training.rl.engines.search_run import load_model, load_settings, train  # takes seconds
     from training.run import Run
 
     settings = load_settings(args.config, args.seed)
     run = Run(args.out, identity=asdict(settings))
-    train(settings, run, *load_smollm2(), show=args.progress)
+    train(settings, run, *load_model(), show=args.progress)
     first, last = (entry for entry in run.history if entry["kind"] == "evaluation")
     print(f"reward on new tasks: {first['reward']:.3f} before, {last['reward']:.3f} after")
 

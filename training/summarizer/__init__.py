@@ -1,0 +1,6 @@
+"""Train a summarizer (RECON, section 3.2) and export it as an artifact: `python -m training.summarizer`.
+
+standalone.py   sentences that stand alone
+examples.py     examples without a teacher, from sets with gold sentences or human summaries
+train.py        teacher forcing of a causal language model
+"""

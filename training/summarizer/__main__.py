@@ -1,0 +1,37 @@
+"""`python -m training.summarizer --config training/configs/summarizer_smollm2.toml --data DATA --out RUN`.
+
+Makes examples, trains an adapter on them and writes it to RUN/final. A command that was stopped goes on when
+it is given again. `--max-minutes` anneals the learning rate to that time; making the examples does not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.summarizer", description=__doc__)
+    parser.add_argument("--config", type=Path, required=True)
+    parser.add_argument("--data", type=Path, help="data folder; TERSELY_DATA by default")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the run")
+    parser.add_argument("--base", type=Path, help="folder of a causal model; SmolLM2-135M by default")
+    parser.add_argument("--max-minutes", type=float, help="end the training after this time")
+    args = parser.parse_args()
+
+    from tersely import Compressor  # takes seconds, as the next two do
+    from training.run import Run
+    from training.summarizer.examples import make_lessons
+    from training.summarizer.train import load_settings, train
+
+    settings = load_settings(args.config)
+    Run(args.out, identity=asdict(settings))  # refuses the folder of another configuration at once
+    lessons = make_lessons(settings.data, Compressor(), args.out / "lessons.jsonl", args.data)
+    run = Run(args.out, max_minutes=args.max_minutes, identity=asdict(settings))
+    print(json.dumps(train(settings, lessons, run, args.base)))
+
+
+if __name__ == "__main__":
+    main()

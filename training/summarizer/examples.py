@@ -1,0 +1,252 @@
+"""Examples for a summarizer without a teacher, from sets whose gold sentences or summaries people wrote.
+
+    question sets   the sentences that support the answer, rewritten so that they stand alone (`standalone`)
+    QMSum           the sentences of the reference summary that the passage supports
+
+The model reads what the selector leaves of a question's passages, in RECON's prompt. A target holds only
+what this text says, by the check that summaries get at run time (`tersely.summarize.grounding`): nothing in
+it can contradict the passages, and the model never learns to add anything.
+
+RECON's aspects: "completeness" and "coverage" add the sentences that the selector ranks next; the other four
+have the same target.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.shared.tasks import Example, load
+from benchmarks.shared.tasks.example import KeptSpan
+from benchmarks.shared.tasks.rows import find_data_folder, read_lines
+from tersely import Compression, Compressor, Document
+from tersely.summarize.grounding import Sources
+from tersely.summarize.request import write_messages
+from tersely.summarize.types import ASPECTS, Aspect
+from tersely.summarize.written import score_texts
+from tersely.text.sentences import split_units
+from training.run import show_progress, write_text
+from training.summarizer.standalone import Reference, clean_tokenized, make_standalone
+
+TASKS = {
+    "hotpotqa": "hotpotqa",
+    "twowiki": "twowiki",
+    "qed_nq": "qed_nq_10",
+    "squad_train44": "squad",
+    "qmsum": "qmsum",
+}
+"""The benchmark task that reads each set's training part."""
+NEGATIVES = 9
+EXTRA: Mapping[Aspect, int] = {"completeness": 1, "coverage": 2}
+"""Sentences beyond the gold ones that an aspect adds."""
+_USEFUL = 0.3
+"""Least score of such a sentence."""
+_MARKUP = re.compile(r"\s*\{\w+\}")
+_LONGEST_TARGET = 900
+"""Characters. A longer one is a list, or was not split into sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """One example: the messages that a model reads and the summary that it is to write."""
+
+    id: str
+    source: str
+    messages: list[dict[str, str]]
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Which examples are made."""
+
+    questions: dict[str, int]
+    """Questions of each set, drawn by the seed; not each of them becomes an example."""
+    documents: int = 6
+    """Passages of a question: its gold ones and others."""
+    smallest: int = 140
+    largest: int = 340
+    """Tokens that the selector leaves, drawn between these."""
+    examples: int | None = None
+    """Most examples; None for all that the questions give."""
+    clean: float = 0.7
+    """Share of texts that were cut into tokens and get their usual spaces back."""
+    seed: int = 13
+    """Of the questions that are drawn and of the order."""
+
+
+def make_lessons(
+    recipe: Recipe, compressor: Compressor, file: Path, data: Path | None = None
+) -> list[Lesson]:
+    """Examples of all sets in random order, the same for the same recipe and selector.
+
+    `file` gets a line for each question as it is tried. Where it exists already, the rest is added.
+    """
+    data = find_data_folder(data)
+    references = _read_references(data)
+    drawn = [
+        (name, example)
+        for name, count in recipe.questions.items()
+        for example in _draw(recipe, name, count, data)
+    ]
+    random.Random(recipe.seed).shuffle(drawn)
+    tried = _read_lines(file)
+    made = sum(row["lesson"] is not None for row in tried)
+    with open(file, "a", encoding="utf-8") as stream:
+        for name, example in show_progress("examples", drawn[len(tried) :], unit="q"):
+            if recipe.examples is not None and made >= recipe.examples:
+                break
+            draw = random.Random(f"{recipe.seed} {example.id}")
+            lesson = _make_lesson(recipe, compressor, name, example, references.get(example.id, ()), draw)
+            made += lesson is not None
+            row = {"id": example.id, "lesson": lesson and asdict(lesson)}
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+            stream.flush()
+    return read_lessons(file)
+
+
+def read_lessons(file: Path) -> list[Lesson]:
+    """The examples in a file of `make_lessons`."""
+    return [Lesson(**row["lesson"]) for row in _read_lines(file) if row["lesson"] is not None]
+
+
+def _read_lines(file: Path) -> list[dict[str, Any]]:
+    """The whole lines; one that a stopped process left unfinished is cut off."""
+    if not file.exists():
+        return []
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    whole = [line for line in lines if line.endswith("\n")]
+    if len(whole) < len(lines):
+        write_text(file, "".join(whole))
+    return [json.loads(line) for line in whole]
+
+
+def _draw(recipe: Recipe, name: str, count: int, data: Path) -> list[Example]:
+    negatives = NEGATIVES if name in ("qed_nq", "squad_train44") else 0
+    return load(
+        TASKS[name], "train", data=data, limit=count, seed=recipe.seed, negatives=negatives, neighbours="bm25"
+    )
+
+
+def _read_references(data: Path) -> dict[str, list[Reference]]:
+    """QED's annotation by the question's id: which mention refers to which part of the question."""
+    rows: Iterable[Any] = read_lines(data / "train" / "qed_references.jsonl.gz")
+    return {
+        row["id"]: [
+            Reference(*r["context"], r["question_text"]) for r in row["references"] if r["question_text"]
+        ]
+        for row in rows
+    }
+
+
+def _make_lesson(
+    recipe: Recipe,
+    compressor: Compressor,
+    name: str,
+    example: Example,
+    references: Sequence[Reference],
+    draw: random.Random,
+) -> Lesson | None:
+    """None where the set names no gold sentence, or the selector did not leave it."""
+    clean = draw.random() < recipe.clean
+    aspect: Aspect = "clarity" if draw.random() < 0.5 else draw.choice(list(ASPECTS))
+    room = draw.randint(recipe.smallest, recipe.largest)
+    if name == "qmsum":
+        documents, gold = [_join_turns(example, clean)], ()
+    else:
+        documents, gold = _choose_documents(example, _find_gold(example), recipe.documents, draw)
+    if not documents[0].text or (name != "qmsum" and not gold):
+        return None
+    kept = compressor.compress(example.question, documents, budget=room)
+    shown = [Document(d.text, d.title) for d in kept.documents]
+    if name == "qmsum":
+        sentences, least = _split(example.answers[0]), 1
+    else:
+        sentences = _rewrite_gold(kept, documents, gold, EXTRA.get(aspect, 0), references)
+        least = len(sentences)
+        if clean and name == "qed_nq":
+            sentences = [clean_tokenized(s) for s in sentences]
+            shown = [Document(clean_tokenized(d.text), d.title) for d in shown]
+    if not sentences:
+        return None
+    grounded = _keep_grounded(sentences, shown, compressor)
+    summary = " ".join(grounded)
+    if not grounded or len(grounded) < least or len(summary) > _LONGEST_TARGET:
+        return None
+    budget = round(compressor.count_tokens(summary) * draw.uniform(1.1, 1.8)) if draw.random() < 0.4 else None
+    messages = write_messages(example.question, example.question, shown, aspect, budget)
+    return Lesson(example.id, name, [{"role": m["role"], "content": m["content"]} for m in messages], summary)
+
+
+def _rewrite_gold(
+    kept: Compression,
+    documents: Sequence[Document],
+    gold: Sequence[KeptSpan],
+    extra: int,
+    references: Sequence[Reference],
+) -> list[str]:
+    """The gold units of what is kept, and `extra` others, in the text's order and standing alone; none where
+    a gold document is missing."""
+    spans = [s for d in kept.documents for s in d.spans]
+    chosen = [s for s in spans if _overlaps(s.doc, s.start, s.end, gold)]
+    if {doc for doc, _, _ in gold} - {s.doc for s in chosen}:
+        return []
+    others = [s for s in spans if s not in chosen and s.score >= _USEFUL]
+    chosen += sorted(others, key=lambda s: -s.score)[:extra]
+    return [
+        make_standalone(
+            documents[s.doc].text,
+            s.start,
+            s.end,
+            documents[s.doc].title,
+            references if _overlaps(s.doc, s.start, s.end, gold) else (),
+        )
+        for s in spans
+        if s in chosen
+    ]
+
+
+def _find_gold(example: Example) -> tuple[KeptSpan, ...]:
+    """The labelled sentences; in SQuAD, whose answers are labelled, the sentence with the first of them."""
+    if example.support is not None:
+        return example.support
+    return (example.answer_spans or ())[:1] if len(example.answers) else ()
+
+
+def _choose_documents(
+    example: Example, gold: Sequence[KeptSpan], count: int, draw: random.Random
+) -> tuple[list[Document], tuple[KeptSpan, ...]]:
+    """The gold documents and others up to `count`, in the example's order; `gold` with their new numbers."""
+    own = {doc for doc, _, _ in gold}
+    rest = [i for i in range(len(example.documents)) if i not in own]
+    kept = sorted([*own, *draw.sample(rest, min(len(rest), max(0, count - len(own))))])
+    place = {old: new for new, old in enumerate(kept)}
+    everything = example.to_documents()
+    return [everything[i] for i in kept], tuple((place[d], a, b) for d, a, b in gold)
+
+
+def _join_turns(example: Example, clean: bool) -> Document:
+    """The relevant turns of a meeting as one text, without those of a word or two."""
+    turns = [example.documents[doc].text[start:end] for doc, start, end in example.support or ()]
+    text = "\n".join(turn for turn in turns if len(turn.split()) > 5)
+    return Document(clean_tokenized(_MARKUP.sub("", text)) if clean else text)
+
+
+def _overlaps(doc: int, start: int, end: int, gold: Sequence[KeptSpan]) -> bool:
+    """Whether a unit holds a gold sentence, or at least half of it stands in one."""
+    return any(d == doc and min(end, b) - max(start, a) >= min(end - start, b - a) / 2 for d, a, b in gold)
+
+
+def _split(text: str) -> list[str]:
+    return [text[unit.start : unit.end] for unit in split_units(text)]
+
+
+def _keep_grounded(sentences: Sequence[str], shown: Sequence[Document], compressor: Compressor) -> list[str]:
+    """The sentences that the shown text supports and whose names and numbers are all in it."""
+    sources = Sources(shown, lambda sentence, texts: score_texts(compressor, sentence, texts))
+    return [s for s in sentences if not sources.find_unknown(s) and sources.find_support(s)]
