@@ -1,0 +1,67 @@
+"""The documentation site builds without a warning, holds every page, and loads nothing from outside."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mkdocs")
+
+import tersely
+from tests.docs.pages import ROOT, TOPICS
+
+OUTSIDE = re.compile(r"""<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//[^>]*>""")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as strictly as MkDocs can: a link or an anchor that leads nowhere ends it."""
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return folder
+
+
+def test_every_page_is_on_the_site_and_in_its_navigation(site: Path) -> None:
+    home = (site / "index.html").read_text("utf-8")
+    for topic in TOPICS:
+        name = Path(topic).with_suffix(".html").name
+        assert (site / name).is_file()
+        assert f'href="{name}"' in home, name
+
+
+def test_pages_from_elsewhere_have_links_that_work_on_the_site(site: Path) -> None:
+    start = (site / "get-started.html").read_text("utf-8")
+    assert 'href="guarantees.html"' in start
+    assert "docs/" not in "".join(re.findall(r'href="([^"]+)"', start))
+    assert 'src="plots/peers_rate.png"' in start
+    assert (site / "plots" / "peers_rate.png").is_file()
+    assert "Training data" in (site / "models" / "tersely-mini.html").read_text("utf-8")
+
+
+def test_the_reference_has_every_public_name(site: Path) -> None:
+    page = (site / "api" / "tersely.html").read_text("utf-8")
+    shown = set(re.findall(r'id="tersely\.(\w+)"', page))
+    assert {name for name in tersely.__all__ if not name.startswith("_")} - shown == set()
+    assert "Keep what the query needs." in page, "docstrings are shown"
+
+
+def test_nothing_is_loaded_from_outside(site: Path) -> None:
+    found = [
+        tag
+        for page in site.rglob("*.html")
+        for tag in OUTSIDE.findall(page.read_text("utf-8"))
+        if 'rel="canonical"' not in tag
+    ]
+    assert found == []
+    assert OUTSIDE.findall('<script async src="https://cdn.example/x.js"></script>'), "the scan finds one"
+    styles = "".join(path.read_text("utf-8") for path in site.rglob("*.css"))
+    assert re.findall(r"(?:url\(|@import )[\"']?(?:https?:)?//[^)]*", styles) == []
