@@ -13,7 +13,15 @@ from haystack.token_counters.types import TokenCounter
 from haystack.tools.tool import Tool
 
 from tersely import Compressor
-from tersely.adapters import NOTE_KEY, Shortener, ToolLimits, check_keep, check_text, find_original
+from tersely.adapters import (
+    NOTE_KEY,
+    Shortener,
+    ToolLimits,
+    check_keep,
+    check_text,
+    find_original,
+    join_query,
+)
 
 SMALLEST_LIMIT = 50
 """Tokens below which no tool result is shortened."""
@@ -103,11 +111,13 @@ class TerselyCompactor:
             limit = limits.of(result.origin.tool_name)
             if limit is not None:
                 # Only what comes before it counts, so that a result is always shortened to the same text.
-                query = f"{result.origin.arguments} {_find_user_text(messages[:place])}"
+                query = join_query(result.origin.arguments, _find_user_text(messages[:place]))
                 shortened[place] = self._shorten(message, result, limit, query)
         return shortened
 
-    def _shorten(self, message: ChatMessage, result: ToolCallResult, limit: int, query: str) -> ChatMessage:
+    def _shorten(
+        self, message: ChatMessage, result: ToolCallResult, limit: int, query: str | None
+    ) -> ChatMessage:
         if self._shortener is None:
             compressor = Compressor(self.model)
             self._shortener = Shortener(compressor, compressor.count_tokens)

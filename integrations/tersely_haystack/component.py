@@ -69,8 +69,8 @@ class TerselyDocumentCompressor:
         return default_from_dict(cls, data)
 
     @component.output_types(documents=list[Document])
-    def run(self, query: str, documents: list[Document]) -> dict[str, list[Document]]:
-        """The compressed documents.
+    def run(self, documents: list[Document], query: str | None = None) -> dict[str, list[Document]]:
+        """The compressed documents. Without a query, what tells most about them, up to a limit.
 
         Raises InvalidInputError for an empty query, and for an id that stands for two texts.
         """
@@ -83,7 +83,9 @@ class TerselyDocumentCompressor:
         return {"documents": _to_haystack(result, originals, documents)}
 
     @component.output_types(documents=list[Document])
-    async def run_async(self, query: str, documents: list[Document]) -> dict[str, list[Document]]:
+    async def run_async(
+        self, documents: list[Document], query: str | None = None
+    ) -> dict[str, list[Document]]:
         """`run` without blocking the event loop."""
         await asyncio.to_thread(self.warm_up)
         assert self._compressor is not None

@@ -56,9 +56,9 @@ class TerselyCompressor(BaseDocumentCompressor):
         super().__init__(**adapters.gather_options(arguments))
 
     def compress_documents(
-        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+        self, documents: Sequence[Document], query: str | None, callbacks: Callbacks | None = None
     ) -> list[Document]:
-        """The compressed documents.
+        """The compressed documents. Without a query, what tells most about them, up to a limit.
 
         Raises InvalidInputError for an empty query, and for an id that stands for two texts.
         """

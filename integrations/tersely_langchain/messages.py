@@ -15,7 +15,7 @@ from langchain_core.messages import (
     convert_to_openai_messages,
 )
 
-from tersely.adapters import NOTE_KEY, Shortener
+from tersely.adapters import NOTE_KEY, Shortener, join_query
 from tersely_langchain.content import read_texts, replace_texts
 
 Json = dict[str, Any]
@@ -49,7 +49,7 @@ def find_user_text(messages: Sequence[AnyMessage]) -> str:
     return next((m.text for m in reversed(messages) if isinstance(m, HumanMessage)), "")
 
 
-def find_query(messages: Sequence[AnyMessage], place: int) -> str:
+def find_query(messages: Sequence[AnyMessage], place: int) -> str | None:
     """What the tool result at `place` was requested for: its call's arguments, and the user's message before.
 
     Only what comes before it counts, so that the same result is always shortened to the same text.
@@ -58,7 +58,7 @@ def find_query(messages: Sequence[AnyMessage], place: int) -> str:
     call_id = result.tool_call_id if isinstance(result, ToolMessage) else None
     calls = [call for message in earlier if isinstance(message, AIMessage) for call in message.tool_calls]
     arguments: Any = next((call["args"] for call in reversed(calls) if call["id"] == call_id), "")
-    return f"{arguments} {find_user_text(earlier)}".strip() or "the task"
+    return join_query(arguments, find_user_text(earlier))
 
 
 def find_tools(messages: Sequence[AnyMessage]) -> dict[int, str]:
@@ -74,7 +74,7 @@ def find_tools(messages: Sequence[AnyMessage]) -> dict[int, str]:
 
 
 def shorten_result(
-    message: Any, limit: int, query: str, shortener: Shortener
+    message: Any, limit: int, query: str | None, shortener: Shortener
 ) -> tuple[Any, list[tuple[str, str]]]:
     """A tool result whose texts have at most `limit` tokens together, and their original (id, text).
 

@@ -13,7 +13,7 @@ from langchain_core.messages import AnyMessage, ToolMessage
 from langgraph.types import Command
 
 from tersely import Compressor
-from tersely.adapters import Shortener, ToolLimits, check_compressor
+from tersely.adapters import Shortener, ToolLimits, check_compressor, join_query
 from tersely_langchain.messages import find_user_text, shorten_result
 from tersely_langchain.originals import STATE_KEY, TOOL_NAME, find_thread, keep_originals, open_original
 
@@ -89,7 +89,7 @@ class TerselyMiddleware(AgentMiddleware[TerselyState, Any, Any]):
         # A command to another graph changes a state that has no place for originals.
         if isinstance(result, Command) and result.graph is not None:
             return result
-        query = f"{request.tool_call['args']} {find_user_text(_read_messages(request.state))}"
+        query = join_query(request.tool_call["args"], find_user_text(_read_messages(request.state)))
         originals: dict[str, str] = {}
 
         def shorten(message: Any) -> Any:

@@ -94,14 +94,14 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
             memory = self._find_memory(session)
             messages = [] if memory is None else memory.transcript.conversation
             notes = "" if memory is None else memory.transcript.notes
-        query = query.strip() or (messages[0]["content"].strip() if messages else "") or "the task"
-        lessons = self._recall_lessons(query, budget // 2)
+        query = query.strip() or (messages[0]["content"].strip() if messages else "")
+        lessons = self._recall_lessons(query, budget // 2) if query else ""
         room = budget - self.compressor.count_tokens(f"{lessons}{SEPARATOR}" if lessons else "")
         earlier = ""
         if messages and room > 0:
             documents = [Document(get_text(m), title=TITLES.get(m["role"], m["role"])) for m in messages]
             documents.insert(1, Document(notes, title="Notes"))
-            earlier = self.compressor.compress(query, documents, budget=room).text
+            earlier = self.compressor.compress(query or None, documents, budget=room).text
         return SEPARATOR.join(part for part in (earlier, lessons) if part)
 
     def _recall_lessons(self, query: str, budget: int) -> str:

@@ -27,7 +27,6 @@ from tersely import (
     CompressionOptions,
     Compressor,
     Document,
-    InvalidInputError,
     adapters,
 )
 
@@ -59,6 +58,7 @@ class TerselyPostprocessor(BaseNodePostprocessor):
     """Compresses retrieved nodes. `budget` and `rate` hold for all nodes together.
 
     `TerselyPostprocessor(budget=800)` takes every option of `Compressor.compress`; they are in `options`.
+    Without a query, what tells most about the nodes is kept, which needs a limit.
     With `order="rerank"` the nodes are sorted by their relevance, which becomes their score.
 
     The nodes that come out are copies with the same ids and relationships. Under the key "tersely", hidden
@@ -70,8 +70,8 @@ class TerselyPostprocessor(BaseNodePostprocessor):
     `TerselyCompressionEvent` with the receipt is dispatched.
 
     Raises:
-        InvalidInputError: an option does not exist or cannot be used; later, a missing or empty query, or an
-            id that stands for two texts.
+        InvalidInputError: an option does not exist or cannot be used; later, an empty query, or an id that
+            stands for two texts.
     """
 
     compressor: SkipJsonSchema[Compressor] = Field(default_factory=Compressor, exclude=True)
@@ -98,7 +98,7 @@ class TerselyPostprocessor(BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         nodes = list(nodes)
         originals = [node for node in nodes if _has_text(node)]
-        query, sources = _read_query(query_bundle), self._to_sources(originals)
+        query, sources = query_bundle and query_bundle.query_str, self._to_sources(originals)
         result = self.compressor.compress(query, sources, **self.options.arguments())
         return self._to_nodes(result, originals, nodes)
 
@@ -107,7 +107,7 @@ class TerselyPostprocessor(BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         nodes = list(nodes)
         originals = [node for node in nodes if _has_text(node)]
-        query, sources = _read_query(query_bundle), self._to_sources(originals)
+        query, sources = query_bundle and query_bundle.query_str, self._to_sources(originals)
         result = await self.compressor.acompress(query, sources, **self.options.arguments())
         return self._to_nodes(result, originals, nodes)
 
@@ -147,12 +147,6 @@ class TerselyPostprocessor(BaseNodePostprocessor):
             return [node for _, node in kept]
         places = {id(node): place for place, node in enumerate(nodes)}
         return [node for _, node in sorted(kept, key=lambda pair: places[id(pair[0])])]
-
-
-def _read_query(bundle: QueryBundle | None) -> str:
-    if bundle is None:
-        raise InvalidInputError("There is no query. Pass query_bundle or query_str.")
-    return bundle.query_str
 
 
 def _has_text(node: NodeWithScore) -> bool:

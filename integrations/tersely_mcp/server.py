@@ -106,7 +106,9 @@ def _compression_tools(folders: Folders, compressor: Compressor) -> Tools:
 
     def compress(
         context: Context[Any, Any],
-        query: Annotated[ShortText, Field(description="the question that the text is to answer")],
+        query: Annotated[
+            ShortText | None, Field(description="the question that the text is to answer; none: an overview")
+        ] = None,
         documents: Annotated[list[str] | None, Field(description="texts")] = None,
         paths: Annotated[
             list[str] | None,
@@ -114,7 +116,8 @@ def _compression_tools(folders: Folders, compressor: Compressor) -> Tools:
         ] = None,
         **options: Unpack[CompressionArguments],
     ) -> Annotated[CallToolResult, CompressReply]:
-        """Reduces documents to the sentences that answer the query, word for word: 1000 tokens by default."""
+        """Reduces documents to the sentences that answer the query, word for word: 1000 tokens by default.
+        Without a query, to those that tell most about them."""
         with _translated_errors():
             files = folders.read(paths) if paths else FilesRead([])
             read = _to_documents(documents or []) + files.documents

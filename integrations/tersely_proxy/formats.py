@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tersely.adapters import join_query
 from tersely_proxy.json_strings import Place
 
 CONTEXT = "context"
@@ -29,8 +30,8 @@ class Block:
     start: int
     """Where the text begins in the string."""
     tool: str
-    query: str
-    """What the text is needed for; empty where nobody says so."""
+    query: str | None
+    """What the text is needed for; None where nobody says so."""
 
 
 def read_chat(body: Any) -> Iterator[Block]:
@@ -45,7 +46,7 @@ def read_chat(body: Any) -> Iterator[Block]:
             yield from _contexts(texts, asked)
         elif role == "tool":
             tool, arguments = calls.get(message.get("tool_call_id"), ("", ""))
-            yield from _results(texts, tool, f"{arguments} {asked}".strip())
+            yield from _results(texts, tool, join_query(arguments, asked))
         for call in _list(message, "tool_calls"):
             function = call.get("function")
             if isinstance(function, dict):
@@ -72,7 +73,7 @@ def read_responses(body: Any) -> Iterator[Block]:
         elif kind in ("function_call_output", "custom_tool_call_output"):
             tool, arguments = calls.get(item.get("call_id"), ("", ""))
             texts = list(_texts(item.get("output"), ("input", number, "output"), "input_text"))
-            yield from _results(texts, tool, f"{arguments} {asked}".strip())
+            yield from _results(texts, tool, join_query(arguments, asked))
 
 
 def read_messages(body: Any) -> Iterator[Block]:
@@ -94,9 +95,9 @@ def read_messages(body: Any) -> Iterator[Block]:
             elif kind == "tool_result" and not block.get("is_error"):
                 tool, arguments = calls.get(block.get("tool_use_id"), ("", ""))
                 own = _texts(block.get("content"), (*here, "content"), "text")
-                yield from _results(list(own), tool, f"{arguments} {before or asked}".strip())
+                yield from _results(list(own), tool, join_query(arguments, before or asked))
             elif kind in ("document", "search_result"):
-                yield from _results(list(_source_texts(block, here)), CONTEXT, asked)
+                yield from _results(list(_source_texts(block, here)), CONTEXT, asked or None)
 
 
 READERS: dict[str, Callable[[Any], Iterator[Block]]] = {
@@ -129,12 +130,13 @@ def _texts(content: Any, place: Place, part_type: str) -> Iterator[tuple[Place, 
             yield (*place, number, "text"), part["text"]
 
 
-def _results(texts: Texts, tool: str, query: str) -> Iterator[Block]:
+def _results(texts: Texts, tool: str, query: str | None) -> Iterator[Block]:
     return (Block(place, text, 0, tool, query) for place, text in texts)
 
 
 def _contexts(texts: Texts, query: str) -> Iterator[Block]:
-    for place, text in texts:
+    """The context in a message of the user's, who may yet ask about it where they have asked nothing."""
+    for place, text in texts if query else ():
         for inner, _ in _find_contexts(text):
             yield Block(place, text[inner], inner.start, CONTEXT, query)
 

@@ -108,7 +108,7 @@ class Rewriter:
         for block in read(parsed):
             limit = self._limits.of(block.tool)
             # No counter gives a text more tokens than bytes, so short texts need not be counted.
-            if limit is None or not block.query or len(block.text) * 4 <= limit:
+            if limit is None or len(block.text) * 4 <= limit:
                 continue
             key = _key(block, limit)
             decision = self._decide(key, lambda block=block, limit=limit: decide(block, limit))
@@ -168,7 +168,7 @@ class _Strict:
     def __init__(self, compressor: Compressor, metrics: Metrics) -> None:
         self._compressor, self._metrics = compressor, metrics
 
-    def compress(self, query: str, docs: Sequence[str], **options: Any) -> Compression:
+    def compress(self, query: str | None, docs: Sequence[str], **options: Any) -> Compression:
         result = self._compressor.compress(query, docs, **options)
         self._metrics.count_compression(result)
         if result.status in ("degraded", "failed_open"):

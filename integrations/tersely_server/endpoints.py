@@ -209,7 +209,7 @@ class Endpoints:
                     task.cancel()
 
     def _read_documents(
-        self, request: Request, questions: Sequence[schemas.Question]
+        self, request: Request, questions: Sequence[schemas.WithDocuments]
     ) -> list[list[str | dict[str, Any]]]:
         """The documents of every question, as the SDK takes them."""
         self._check_count(sum(len(question.documents) for question in questions))

@@ -41,16 +41,25 @@ class DocumentBody(BaseModel):
 Documents = list[str | DocumentBody]
 
 
-class Question(_Request):
-    query: str = Field(description="the question that the context should answer", min_length=1)
+_QUERY = "the question that the context should answer"
+
+
+class WithDocuments(_Request):
+    query: str | None
     documents: Documents = Field(description="texts, or objects with the key `text`")
 
 
-class CompressRequest(Question, _Options):
+class MaybeQuestion(WithDocuments):
+    query: str | None = Field(
+        None, description=f"{_QUERY}; null: keep what tells most about it, up to a limit", min_length=1
+    )
+
+
+class CompressRequest(MaybeQuestion, _Options):
     pass
 
 
-class BatchItem(Question):
+class BatchItem(MaybeQuestion):
     id: str | int | None = Field(None, description="comes back with the result")
 
 
@@ -78,7 +87,8 @@ class RerankRequest(_Request):
     truncation_direction: Literal["left", "right", "Left", "Right"] = "Right"
 
 
-class SummarizeRequest(Question):
+class SummarizeRequest(WithDocuments):
+    query: str = Field(description=_QUERY, min_length=1)  # pyright: ignore[reportIncompatibleVariableOverride]
     question: str | None = Field(None, description="what the user wants to know, if more than the query")
     budget: int | None = Field(None, description="most tokens of the summary")
 

@@ -13,6 +13,7 @@ count_lookup       a text that a cache of results was asked for, for telemetry
 ToolLimits         most tokens of the results of each tool
 Shortener          shortens texts, and says so in front of them
 Lock               a lock that does not stop an object from being copied
+join_query         what a tool's result is needed for
 find_original      a part of a text that was shortened, for a model that opens it
 run_cancellable    work on a thread, which stops soon after its task is cancelled
 parse_json         a value in JSON from others, within limits
@@ -30,7 +31,7 @@ from importlib import metadata
 from typing import Any, TypeVar, cast, get_type_hints
 
 from tersely.agent.tools import ToolError, original_tool
-from tersely.chat.messages import get_text, render_messages
+from tersely.chat.messages import get_text, join_query, render_messages
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, MissingDependencyError
 from tersely.inputs import check_count, check_time_limit, decode_utf8, type_name
@@ -69,6 +70,7 @@ __all__ = [
     "gather_options",
     "get_text",
     "is_loopback",
+    "join_query",
     "join_texts",
     "make_note",
     "make_receipt",

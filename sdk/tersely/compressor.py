@@ -30,7 +30,7 @@ from tersely.runtime.cancellation import (
     time_limit,
 )
 from tersely.runtime.workers import Workers, allowed_threads
-from tersely.scoring import ScoringError, score, score_by_matches
+from tersely.scoring import COVERAGE, ScoringError, score, score_by_coverage, score_by_matches
 from tersely.selector.loading import load_scorer, promised_threshold
 from tersely.selector.protocol import Scorer
 from tersely.speed import Speed, find_speed
@@ -110,9 +110,9 @@ class Compressor:
         )
 
     def compress(
-        self, query: str, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
+        self, query: str | None, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
     ) -> Compression:
-        """Keep what the query needs.
+        """Keep what the query needs; for None, what tells most about all of the documents.
 
         With `budget` or `rate` the best units fill the limit. With `recall` every unit above a calibrated
         threshold is kept, as far as a limit beside it allows. With none of them it is every unit above the
@@ -120,7 +120,9 @@ class Compressor:
         repeats a kept one word for word is left out. The text is never longer than the input.
 
         Args:
-            query: the question that the context should answer.
+            query: the question that the context should answer. None where it is not known: then the units
+                that cover the documents' topics come first, names, numbers and errors before all, and without
+                repetition. That needs no model, and needs `budget`, `rate` or a `level` from 1 to 5.
             docs: texts, `Document`s, or mappings with the key "text".
             budget: most tokens of the text, by the compressor's counter; titles and separators included.
             rate: most tokens of the text, as a share of the input's, in (0, 1].
@@ -146,16 +148,19 @@ class Compressor:
         with watch_compression() as record:
             timer = StageTimer()
             checked = CompressionOptions(**options)
+            if query is None:
+                checked.check_without_query()
+            else:
+                check_query(query)
             with time_limit(checked.timeout) as limit:
-                documents = read_documents(docs)
-                result = self._compress(check_query(query), documents, checked, timer, limit, self.advisor)
+                result = self._compress(query, read_documents(docs), checked, timer, limit, self.advisor)
             result = replace(result, timings=timer.stop("pack"))
             record(result)
         return result
 
     def _compress(
         self,
-        query: str,
+        query: str | None,
         documents: Sequence[Document],
         options: CompressionOptions,
         timer: StageTimer,
@@ -163,7 +168,8 @@ class Compressor:
         advisor: Advisor | None,
     ) -> Compression:
         promised = promised_threshold(self._scorer, self.model, options.recall)
-        facts = Facts(self.model, self.count_tokens, promises_recall=promised is not None)
+        model = COVERAGE if query is None else self.model
+        facts = Facts(model, self.count_tokens, promises_recall=promised is not None)
         source = prepare(documents, options, self.count_tokens)
         # Matching, choosing and writing take about twice as long.
         limit.set_aside(2 * timer.lap("split"))
@@ -177,6 +183,10 @@ class Compressor:
             if not advice.pays:
                 return keep_everything(source, facts, "bypassed", f"it does not pay: {advice.reason}")
         source = open_structure(source, options, self.count_tokens)
+        if query is None:
+            covering = score_by_coverage(source, options, self.count_tokens)
+            timer.lap("score")
+            return explain(covering, choose(covering, options, None, 0.0, self.count_tokens), facts)
         scored, failure = self._score(query, source, options, limit)
         timer.lap("score")
         if failure is not None:
@@ -212,7 +222,7 @@ class Compressor:
 
     def compress_batch(
         self,
-        requests: Iterable[tuple[str, Iterable[DocumentLike]]],
+        requests: Iterable[tuple[str | None, Iterable[DocumentLike]]],
         **options: Unpack[CompressionArguments],
     ) -> list[Compression]:
         """`compress` for each (query, docs), in parallel, with the same options and results, in order."""
@@ -223,7 +233,7 @@ class Compressor:
         return self._workers.map(lambda job: job[0].run(self.compress, *job[1], **options), jobs)
 
     async def acompress(
-        self, query: str, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
+        self, query: str | None, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
     ) -> Compression:
         """`compress` on a worker thread. If the task is cancelled, the bundled model stops soon after."""
         return await run_cancellable(self.compress, query, docs, **options)
@@ -243,7 +253,8 @@ class Compressor:
 
         Args:
             messages: in OpenAI's format.
-            query: what the results are needed for. None for the user's last message.
+            query: what the results are needed for. None for the user's last message; where there is none, for
+                what tells most about each result, which needs a limit.
             budget: most tokens of all messages, by the compressor's counter, roles and calls included.
             rate: most tokens of them, as a share of before. With neither, the results keep what scores above
                 the model's own threshold.

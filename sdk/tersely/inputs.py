@@ -17,7 +17,7 @@ _OWN_KEYS = frozenset({"text", "title", "id", "metadata"})
 
 
 def check_query(query: object) -> str:
-    """The query. Raises InvalidInputError unless it is a text that holds more than whitespace."""
+    """The query. Raises InvalidInputError unless it is a text that holds more than white space."""
     if not isinstance(query, str):
         raise InvalidInputError(f"The query is {type_name(query)}. Pass the question as text.")
     if not query.strip():

@@ -101,6 +101,19 @@ class CompressionOptions:
         # The epsilon keeps a share such as 0.29 of 100 from losing a token to floating point.
         return min(tokens_before, math.floor(self.rate * tokens_before + 1e-9))
 
+    def check_without_query(self) -> None:
+        """Raises InvalidInputError for what has no meaning where there is no query."""
+        if self.recall is not None:
+            raise InvalidInputError("recall is about answers, and there is no query. Leave it out.")
+        if self.level == "auto":
+            raise InvalidInputError(
+                'level="auto" goes by relevance to a query, and there is none. Pass a level from 1 to 5.'
+            )
+        if not self.is_limited and self.level is None:
+            raise InvalidInputError(
+                "There is no query, so nothing says how much is enough. Pass budget, rate or level."
+            )
+
     def arguments(self) -> CompressionArguments:
         """The same options as keyword arguments."""
         return cast("CompressionArguments", asdict(self))

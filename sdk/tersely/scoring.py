@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 from tersely.levels import LEVELS, choose_level_for
 from tersely.options import CompressionOptions
 from tersely.packing.choose import choose_documents
-from tersely.packing.prepare import Prepared, Scored, cut_to_levels, cut_to_limit
+from tersely.packing.prepare import (
+    CHARACTERS_PER_TOKEN,
+    Prepared,
+    Scored,
+    cut_to_levels,
+    cut_to_limit,
+)
 from tersely.runtime.cancellation import TimeIsUpError
 from tersely.selector.protocol import DocumentScores, ScoredInput, Scorer
 
@@ -24,6 +30,10 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger("tersely")
+
+
+COVERAGE = "coverage"
+"""What chooses where there is no query, in the place of a model; also the reason of what it keeps."""
 
 
 class ScoringError(Exception):
@@ -116,6 +126,43 @@ def score_by_matches(query: str, source: Prepared, count: Callable[[str], int]) 
     scores = [[match / (1.0 + match) for match in islice(flat, len(own))] for own in prepared.units]
     return Scored(
         prepared, [DocumentScores(max(s, default=0.0), s, s, [True] * len(s)) for s in scores], None
+    )
+
+
+def score_by_coverage(source: Prepared, options: CompressionOptions, count: Callable[[str], int]) -> Scored:
+    """Scores where there is no query: what each unit adds to those before it. What is too large is cut.
+
+    A document's relevance is the score of its best unit.
+    """
+    from tersely.packing.structure import rate_failures  # numpy, which `import tersely` need not wait for
+    from tersely.selector.coverage import UnitText, score_units
+
+    levels = None if options.level is None else [LEVELS[int(options.level) - 1]] * len(source.documents)
+    prepared = source if levels is None else cut_to_levels(source, levels)
+    if options.is_limited:
+        prepared = cut_to_limit(prepared, count)
+    failures = rate_failures(prepared)
+    texts = [
+        UnitText(
+            text=document.text[unit.start : unit.end],
+            position=position,
+            cost=unit.cost if prepared.costs_in_tokens else unit.cost / CHARACTERS_PER_TOKEN,
+            failure=failures.get((doc, position), 0.0),
+            is_event=unit.link is not None and unit.link.series is not None and unit.link.series.flows,
+            is_open=unit.link is None or not (unit.link.is_frame or unit.link.is_markup),
+        )
+        for doc, (document, own) in enumerate(zip(prepared.documents, prepared.units, strict=True))
+        for position, unit in enumerate(own)
+    ]
+    # Some of the best do not fit, and levels fill document by document, so more are ranked than fit.
+    enough = 2.0 * prepared.limit if options.is_limited and levels is None else math.inf
+    flat = iter(score_units(texts, enough))
+    scores = [list(islice(flat, len(own))) for own in prepared.units]
+    return Scored(
+        prepared,
+        [DocumentScores(max(s, default=0.0), s, s, [True] * len(s)) for s in scores],
+        levels,
+        kept_by=COVERAGE,
     )
 
 

@@ -29,13 +29,14 @@ class Span:
     end: int
     score: float
     """In [0, 1]; higher means more likely to be needed. 0.0 where nothing was scored. In a degraded result it
-    only grows with exact matches, and is no probability."""
+    only grows with exact matches, and is no probability. Without a query it is what the unit adds for its
+    length, as a share of what the best unit does."""
     reason: str
     """Why it was kept or dropped.
 
-    Kept: "score" (its score was high enough), "truncated" (a piece of a unit that alone exceeds the limit),
-    "unchanged" (everything fits), "bypassed" (nothing to compress, or it does not pay), "failed_open" (the
-    model failed, or its time was up).
+    Kept: "score" (its score was high enough), "coverage" (there is no query, and it adds most to what is kept
+    beside it), "truncated" (a piece of a unit that alone exceeds the limit), "unchanged" (everything fits),
+    "bypassed" (nothing to compress, or it does not pay), "failed_open" (the model failed or its time was up).
 
     Dropped: "threshold" (its score is too low), "budget" (the limit is full), "truncated" (the rest of a unit
     that was cut), "max_docs" (its document is not among the most relevant), "level" (its document's level of
@@ -59,7 +60,7 @@ class CompressedDocument:
     relevance: float
     """Probability that the document helps to answer the query, or the score of the caller's reranker.
 
-    0.0 where nothing was scored.
+    0.0 where nothing was scored. Without a query, the score of the document's best unit.
     """
     spans: tuple[Span, ...]
 
@@ -138,7 +139,7 @@ class Compression:
     reason: str | None
     """Why the status is not "compressed"; None if it is."""
     model: str
-    """Name and checksum of the model, as "name@12345678"."""
+    """Name and checksum of the model, as "name@12345678"; "coverage" where there was no query."""
     timings: Mapping[str, float] = field(compare=False)
     """Seconds per stage: "split" (into units), "score" (and cut), "pack" (and render), "total"."""
     recall_met: bool | None = None

@@ -27,15 +27,18 @@ BUDGETS = [10, 25, 60, 120, 250, 600, 1500]
 RATES = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 0.8]
 
 
-def run_case(number: int) -> tuple[str, str]:
-    """Build, compress and check one case; its kind and what became of it."""
+def run_case(number: int, *, asks: bool) -> tuple[str, str]:
+    """Build, compress and check one case, with or without a question; its kind and what became of it."""
     r = random.Random(number)
     kind = KINDS[number % len(KINDS)]
     source = tool_results.KINDS[kind](r) if kind in tool_results.KINDS else tool_results.mixture(r)
     options = r.choice([{"budget": r.choice(BUDGETS)}, {"rate": r.choice(RATES)}, {}])
+    if not asks and not options:
+        options = {"budget": 120}
     compressor = r.choice(COMPRESSORS)
     docs = [Document(source)]
-    result = compressor.compress(tool_results.question(r), docs, **options)
+    query = tool_results.question(r)
+    result = compressor.compress(query if asks else None, docs, **options)
     limits = {name: options.get(name) for name in ("budget", "rate")}
     check_all(result, docs, compressor.count_tokens, **limits)
     tool_oracle.check(kind, source, result.text)
@@ -50,13 +53,14 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--keep-going", action="store_true", help="count the failures instead of stopping")
+    parser.add_argument("--without-query", action="store_true", help="compress without a question")
     arguments = parser.parse_args()
     statuses: Counter[tuple[str, str]] = Counter()
     failures: Counter[str] = Counter()
     start = time.perf_counter()
     for number in range(arguments.first, arguments.first + arguments.count):
         try:
-            statuses[run_case(number)] += 1
+            statuses[run_case(number, asks=not arguments.without_query)] += 1
         except Exception as error:  # noqa: BLE001  # whatever it is, the case's number belongs to it
             kind = KINDS[number % len(KINDS)]
             failures[kind] += 1

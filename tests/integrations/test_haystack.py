@@ -127,6 +127,13 @@ def test_a_class_under_an_unknown_name_is_not_loaded() -> None:
         TerselyDocumentCompressor.from_dict(data)
 
 
+def test_without_a_query_the_documents_are_compressed_to_a_limit() -> None:
+    component = make_component(Compressor(FakeScorer()), budget=12)
+    (document, image) = component.run(documents=DOCUMENTS)["documents"]
+    assert document.content in ("The museum is in Hill Street.", "The harbour was dug in 1871.")
+    assert image == DOCUMENTS[2]
+
+
 def test_an_empty_query_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="The query is empty"):
         make_component(Compressor(FakeScorer())).run(query=" ", documents=DOCUMENTS)

@@ -160,6 +160,12 @@ def test_unknown_arguments_are_refused() -> None:
         TerselyCompressor(compressor=Compressor(FakeScorer()), ratio=0.3)
 
 
+def test_without_a_query_the_documents_are_compressed_to_a_limit(bundled: Compressor) -> None:
+    documents = TerselyCompressor(compressor=bundled, budget=12).compress_documents(DOCUMENTS, None)
+    assert documents
+    assert sum(bundled.count_tokens(document.page_content) for document in documents) <= 12
+
+
 def test_an_empty_query_is_refused() -> None:
     adapter = TerselyCompressor(compressor=Compressor(FakeScorer()))
     with pytest.raises(InvalidInputError, match="The query is empty"):

@@ -27,6 +27,7 @@ from llama_index.core.schema import (
     TextNode,
 )
 
+import tersely
 from tersely import CompressionOptions, Compressor, InvalidInputError
 from tersely_llamaindex import TerselyPostprocessor
 from tests.integrations import provenance
@@ -181,9 +182,17 @@ def test_bad_options_are_refused_when_the_adapter_is_made() -> None:
         TerselyPostprocessor(ratio=0.3)
 
 
-def test_a_missing_or_empty_query_is_refused() -> None:
+def test_without_a_query_the_nodes_are_compressed_to_a_limit(bundled: Compressor) -> None:
+    nodes = TerselyPostprocessor(compressor=bundled, budget=12).postprocess_nodes(make_nodes())
+    documents = [tersely.Document(HARBOUR, "Harbour"), tersely.Document(MUSEUM, "Museum")]
+    expected = bundled.compress(None, documents, budget=12)
+    texts = [node.node.get_content(MetadataMode.NONE) for node in nodes]
+    assert texts == [document.text for document in expected.documents] != []
+
+
+def test_an_empty_query_is_refused_and_so_is_none_without_a_limit() -> None:
     adapter = TerselyPostprocessor(compressor=Compressor(FakeScorer()))
-    with pytest.raises(InvalidInputError, match="There is no query"):
+    with pytest.raises(InvalidInputError, match="Pass budget, rate or level"):
         adapter.postprocess_nodes(make_nodes())
     with pytest.raises(InvalidInputError, match="The query is empty"):
         adapter.postprocess_nodes(make_nodes(), query_str=" ")

@@ -60,6 +60,7 @@ def test_the_default_budget_is_described() -> None:
     [
         ({"query": " ", "documents": ["a"]}, "query is empty"),
         ({"query": "q"}, "nothing to compress"),
+        ({"documents": ["a"], "recall": 0.9}, "there is no query"),
         ({"query": "q", "documents": []}, "nothing to compress"),
         ({"query": "q", "paths": ["missing.md"]}, "No file in the allowed folders"),
         ({"query": "q", "paths": ["town"]}, "No file in the allowed folders"),
@@ -75,6 +76,13 @@ def test_the_default_budget_is_described() -> None:
 )
 def test_bad_input_is_explained(allowed: Path, arguments: dict[str, Any], words: str) -> None:
     assert words in read_error("compress", arguments, folders=[allowed])
+
+
+def test_a_document_without_a_query_is_reduced_to_an_overview() -> None:
+    note = "The harbour was dug in 1871. " + "It is there. " * 20
+    compressor = Compressor(BrokenScorer(RuntimeError("the model was asked")))
+    result = call("compress", {"documents": [note], "budget": 12}, compressor)
+    assert json.loads(result.content[0].text)["text"] == "The harbour was dug in 1871."
 
 
 def test_too_much_input_is_refused(allowed: Path, monkeypatch: pytest.MonkeyPatch) -> None:

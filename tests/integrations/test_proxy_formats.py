@@ -185,3 +185,19 @@ def test_a_text_that_the_model_fails_on_is_not_shortened_by_other_means() -> Non
     rewriter = Rewriter(Compressor(BrokenScorer(RuntimeError("out of order"))), ToolLimits(80))
     with pytest.raises(CompressionFailedError, match="out of order"):
         rewriter.rewrite(agent_turn(1), read_chat)
+
+
+def test_a_result_that_nobody_asked_for_keeps_what_tells_most() -> None:
+    page = "The crane of Maren lifts 40 tonnes. " + "There is something somewhere. " * 60
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    messages = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": page},
+        {"role": "user", "content": f"<context>{page}</context>"},
+    ]
+    rewriter = Rewriter(Compressor(BrokenScorer(RuntimeError("out of order"))), ToolLimits(60))
+    rewritten = rewriter.rewrite(json.dumps({"messages": messages}).encode(), read_chat)
+    shown = json.loads(rewritten.body)["messages"]
+    assert "The crane of Maren lifts 40 tonnes." in shown[1]["content"]
+    assert len(shown[1]["content"]) < len(page) / 4
+    assert shown[2] == messages[2], "the user may yet ask about it"

@@ -67,6 +67,24 @@ def test_a_batch_gives_each_result_with_its_place(client: httpx2.Client, bundled
     assert lines[2]["status"] == "bypassed"
 
 
+@pytest.mark.parametrize("query", [{}, {"query": None}])
+def test_without_a_query_what_tells_most_comes_back(
+    client: httpx2.Client, bundled: Compressor, query: dict[str, None]
+) -> None:
+    body = {"documents": BODY["documents"], **query}
+    expected = bundled.compress(None, BODY["documents"], budget=12).to_dict()
+    reply = client.post("/v1/compress", json={**body, "budget": 12})
+    assert without_timings(reply.json()) == without_timings(json.loads(json.dumps(expected)))
+    assert reply.json()["model"] == "coverage"
+    line = client.post("/v1/compress/batch", json={"requests": [body], "budget": 12}).json()
+    assert line["text"] == expected["text"]
+    refused = client.post("/v1/compress", json=body)
+    assert refused.status_code == 422
+    assert "Pass budget, rate or level" in refused.json()["error"]["message"]
+    for path in ("/v1/summarize", "/rerank"):
+        assert client.post(path, json=body).status_code == 422
+
+
 class WaitingScorer(FakeScorer):
     """Waits before it scores a document that says so."""
 

@@ -34,6 +34,8 @@ def batch(tmp_path: Path) -> Path:
         (b"\xff", "line 2: not UTF-8 text"),
         (b'{"query": "x", "documents": [5]}', "line 2, document 1: is an int"),
         (b'{"query": " ", "documents": ["One."]}', "line 2: The query is empty"),
+        (b'{"query": 7, "documents": ["One."]}', "line 2: expected"),
+        (b'{"documents": ["One."]}', "line 2: There is no query"),
     ],
 )
 @pytest.mark.parametrize("piped", [False, True])
@@ -149,3 +151,15 @@ def test_the_results_of_another_batch_are_not_continued(batch: Path, tmp_path: P
 def test_a_folder_as_the_file_is_one_line_of_complaint(batch: Path, tmp_path: Path) -> None:
     result = run_tersely("compress", "--batch", batch, "--out", tmp_path, "--resume")
     check_failure(result, 1)
+
+
+def test_a_batch_may_hold_requests_without_a_question_and_goes_on(tmp_path: Path) -> None:
+    path, out = tmp_path / "batch.jsonl", tmp_path / "out.jsonl"
+    write_json_lines(path, [{"documents": [NOTE]}, {"query": None, "documents": [NOTE]}, request(3)])
+    command = ("compress", "--batch", path, "--rate", "0.5", "--out", out, "--resume")
+    assert run_tersely(*command).exit_code == 0
+    first = read(out)
+    assert [row["query"] for row in first] == [None, None, f"{QUERY} (3)"]
+    assert [row["model"] == "coverage" for row in first] == [True, True, False]
+    assert run_tersely(*command).exit_code == 0
+    assert read(out) == first

@@ -12,7 +12,16 @@ import pytest
 
 from tersely import Compressor
 from tersely.runtime.artifacts import load_artifact
-from tests.sdk.cli_runner import ANSWER, COMMAND, NOTE, QUERY, CommandResult, run_tersely, write_json_lines
+from tests.sdk.cli_runner import (
+    ANSWER,
+    COMMAND,
+    NOTE,
+    QUERY,
+    CommandResult,
+    check_failure,
+    run_tersely,
+    write_json_lines,
+)
 
 
 @pytest.fixture
@@ -28,6 +37,12 @@ def test_the_command_prints_what_the_library_returns(note: Path) -> None:
     assert result == CommandResult(0, expected.text + "\n", "")
     assert ANSWER in result.stdout
     assert len(result.stdout) < len(NOTE)
+
+
+def test_without_a_question_the_command_needs_a_limit(note: Path) -> None:
+    expected = Compressor().compress(None, [NOTE], rate=0.5)
+    assert run_tersely("compress", "--rate", "0.5", note) == CommandResult(0, expected.text + "\n", "")
+    check_failure(run_tersely("compress", note), 2, "Pass budget, rate or level")
 
 
 def test_standard_input_and_dash_are_the_same() -> None:

@@ -103,7 +103,6 @@ def test_an_empty_result_is_reported_as_in_llmlingua() -> None:
         ({"reorder_context": "two_stage"}, "'original' or 'sort'"),
         ({"target_token": -2}, "target_token is -2"),
         ({"rate": 1.5}, "rate is 1.5"),
-        ({"question": ""}, "There is no question"),
         ({"question": None}, "question is a NoneType"),
         ({"context": [{"text": "a"}]}, "not a list of texts"),
         ({"context": (t for t in ("a", "b"))}, "not a list of texts"),

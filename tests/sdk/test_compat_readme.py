@@ -63,9 +63,10 @@ def test_the_call_of_longllmlingua_runs_as_documented(lingua: PromptCompressor) 
     ]
 
 
-def test_the_first_call_runs_with_a_question(lingua: PromptCompressor) -> None:
-    with pytest.raises(InvalidInputError, match="There is no question"):
-        lingua.compress_prompt(PROMPT, instruction="", question="", target_token=200)
+def test_the_first_call_runs_with_and_without_a_question(lingua: PromptCompressor) -> None:
+    bare = lingua.compress_prompt(PROMPT, instruction="", question="", target_token=12)
+    assert bare["compression"].model == "coverage"
+    assert bare["compression"].tokens_after <= 12
     result = lingua.compress_prompt(PROMPT, instruction="", question=QUESTION, target_token=12)
     assert result["compressed_prompt"] == f"{ANSWER}\n\n{QUESTION}"
 

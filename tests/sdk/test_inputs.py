@@ -35,7 +35,7 @@ def test_metadata_of_its_own_wins_over_other_keys() -> None:
     [
         ("", ["a"], "query is empty"),
         (" \n", ["a"], "query is empty"),
-        (None, ["a"], "query is None"),
+        (7, ["a"], "query is an int"),
         (b"q", ["a"], "query is a bytes"),
         ("q", "a", "Pass a list of documents"),
         ("q", b"a", "Pass a list of documents"),

@@ -29,12 +29,14 @@ def reason_of(position: int, choice: Choice, scores: DocumentScores = SCORES) ->
 
 
 def test_a_whole_unit_is_kept_for_its_score() -> None:
-    assert reason_kept(0, WHOLE, {(0, 1)}) == "score"
+    assert reason_kept(0, WHOLE, {(0, 1)}, "score") == "score"
 
 
 def test_a_kept_piece_is_truncated() -> None:
-    assert reason_kept(0, FIRST_PIECE, {(0, 1)}) == "truncated"
-    assert reason_kept(1, FIRST_PIECE, {(0, 1)}) == "score"  # the pieces of document 0 say nothing about 1
+    assert reason_kept(0, FIRST_PIECE, {(0, 1)}, "score") == "truncated"
+    assert (
+        reason_kept(1, FIRST_PIECE, {(0, 1)}, "score") == "score"
+    )  # the pieces of document 0 say nothing about 1
 
 
 def test_a_unit_of_a_document_behind_the_best_is_dropped_for_max_docs() -> None:

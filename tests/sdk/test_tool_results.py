@@ -14,7 +14,7 @@ from tests.sdk import tool_oracle, tool_results
 
 @pytest.mark.parametrize("number", range(0, 7 * len(KINDS), 2))
 def test_nothing_false_is_said_and_every_omission_is_counted(number: int) -> None:
-    run_case(number)
+    run_case(number, asks=True)
 
 
 FALSE = {

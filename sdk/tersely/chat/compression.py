@@ -28,9 +28,9 @@ class TextCompressor(Protocol):
     """The part of `tersely.Compressor` that `compress_messages` uses."""
 
     def compress(
-        self, query: str, docs: Sequence[str], *, budget: int | None = ..., rate: float | None = ...
+        self, query: str | None, docs: Sequence[str], *, budget: int | None = ..., rate: float | None = ...
     ) -> Compression:
-        """Keep what the query needs of each text."""
+        """Keep what the query needs of each text; for None, what tells most about them."""
         ...
 
     def count_tokens(self, text: str) -> int:
@@ -66,7 +66,8 @@ def compress_messages(
     Args:
         compressor: chooses what is kept, and counts tokens.
         messages: in OpenAI's format.
-        query: what the results are needed for; None for the user's last message.
+        query: what the results are needed for; None for the user's last message. Where there is none, what
+            tells most about the results is kept, which needs a limit.
         budget: most tokens of all messages, including what roles and calls add.
         rate: the same as a share of the tokens before. With neither, the results keep what scores above the
             model's own threshold.
@@ -76,7 +77,7 @@ def compress_messages(
             limit.
     """
     before = _check_messages(messages)
-    query = check_query(_find_last_question(before) if query is None else query)
+    query = _find_last_question(before) if query is None else check_query(query)
     options = CompressionOptions(budget=budget, rate=rate)
     count = compressor.count_tokens
     least = max(map(count, (LEFT_OUT, SHORTENED)))
@@ -151,8 +152,8 @@ def _check_messages(messages: object) -> list[Json]:
     return checked
 
 
-def _find_last_question(messages: Sequence[Json]) -> str:
+def _find_last_question(messages: Sequence[Json]) -> str | None:
     for message in reversed(messages):
         if message["role"] == "user" and get_text(message).strip():
             return get_text(message)
-    raise InvalidInputError("No message of the user says what is needed. Pass query.")
+    return None

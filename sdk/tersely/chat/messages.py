@@ -110,6 +110,13 @@ def get_call_ids(message: Message) -> list[str]:
     return [call["id"] for call in message.get("tool_calls") or ()]
 
 
+def join_query(arguments: object, request: str | None) -> str | None:
+    """What a tool's result is needed for: the arguments of its call, and the user's request. None where
+    neither says anything."""
+    given = "" if arguments in (None, "", "{}", {}) else arguments
+    return f"{given} {request or ''}".strip() or None
+
+
 def get_text(message: Message) -> str:
     """The text of a message, without parts such as images."""
     content = message.get("content")

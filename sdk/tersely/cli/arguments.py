@@ -42,8 +42,9 @@ def parser() -> argparse.ArgumentParser:
     commands = root.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
 
     compress = _add(commands, "compress", "compress documents for a question")
-    questions = compress.add_mutually_exclusive_group(required=True)
-    questions.add_argument("-q", "--query", type=_decode, help="the question")
+    questions = compress.add_mutually_exclusive_group()
+    query = "the question; without one, what tells most about the documents, up to a limit"
+    questions.add_argument("-q", "--query", type=_decode, help=query)
     batch = 'JSON lines {"query", "documents", "id"} from FILE or -; JSON lines out, in the same order'
     questions.add_argument("--batch", metavar="FILE", help=batch)
     out = "with --batch: a new file for the results (default: standard output)"

@@ -31,7 +31,7 @@ def calibrate(model: str | None, threads: int | None, data: str, out: str) -> Re
     if target.exists():
         raise InvalidInputError(f"{target} exists already. Name a new folder.")
     requests = list(read_requests(data))
-    cases = [Case(r.query, r.documents, _answers(r, data)) for r in requests]
+    cases = [Case(_question(r, data), r.documents, _answers(r, data)) for r in requests]
     artifact = load_artifact(model)
     selector = Selector.load(artifact, threads)
     measured: list[Measured] = []
@@ -57,6 +57,12 @@ def calibrate(model: str | None, threads: int | None, data: str, out: str) -> Re
         },
     }
     return Report("", facts)
+
+
+def _question(request: Request, data: str) -> str:
+    if request.query is None:
+        raise InvalidInputError(f"{data}, line {request.line}: there is no 'query'. Add the question.")
+    return request.query
 
 
 def _answers(request: Request, data: str) -> tuple[str, ...]:

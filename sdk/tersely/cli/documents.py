@@ -26,7 +26,8 @@ class Request:
 
     line: int
     """Counted from 1."""
-    query: str
+    query: str | None
+    """None for no question."""
     documents: tuple[Document, ...]
     id: Any
     """Any JSON value; it is handed back as it came."""
@@ -95,7 +96,7 @@ def read_rows(name: str) -> Iterator[Request | BadRow]:
 
 def _request(record: dict[str, Any], number: int, where: str) -> Request:
     query, documents = record.get("query"), record.get("documents")
-    if not isinstance(query, str) or not isinstance(documents, list):
+    if not isinstance(query, str | None) or not isinstance(documents, list):
         raise InvalidInputError(f'{where}: expected {{"query": string, "documents": [...]}}.')
     items = cast("list[object]", documents)
     parsed = tuple(_document(item, f"{where}, document {index}") for index, item in enumerate(items, 1))

@@ -24,20 +24,20 @@ Row = dict[str, Any]
 class Results:
     """Where the results of a batch go, and which are there already."""
 
-    def __init__(self, stream: TextIO, done: dict[int, str], name: str) -> None:
+    def __init__(self, stream: TextIO, done: dict[int, str | None], name: str) -> None:
         self._stream = stream
         self._done = done
         self._name = name
 
     def has(self, request: Request) -> bool:
         """Whether the request is done. Raises InvalidInputError if its line was another request's."""
-        query = self._done.get(request.line)
-        if query is not None and query != request.query:
+        is_done = request.line in self._done
+        if is_done and self._done[request.line] != request.query:
             raise InvalidInputError(
                 f"{self._name} has the result of another question for line {request.line}. Name the file of "
                 "this batch, or leave out --resume and name a new one."
             )
-        return query is not None
+        return is_done
 
     def write(self, row: Row) -> None:
         """Write one line, which stays even if the process is killed."""
@@ -69,7 +69,7 @@ def open_results(path: str | None, *, resume: bool) -> Generator[Results]:
         yield Results(stream, done, path)
 
 
-def _keep_results(file: Path) -> dict[int, str]:
+def _keep_results(file: Path) -> dict[int, str | None]:
     """The queries of the results in a file, by line. Everything else is removed from it."""
     lines = file.read_bytes().splitlines(keepends=True)
     rows = [(line, _parse(line)) for line in lines]
@@ -95,5 +95,5 @@ def _parse(line: bytes) -> Row | None:
     if not isinstance(row, dict):
         return None
     values = cast("Row", row)
-    is_result = type(values.get("line")) is int and isinstance(values.get("query"), str)
+    is_result = type(values.get("line")) is int and isinstance(values.get("query", 0), str | None)
     return values if is_result or "error" in values else None

@@ -111,7 +111,8 @@ class PromptCompressor:
 
         Args:
             context: a text, or a text for each document.
-            instruction: comes first in the prompt, unchanged. It is the query if there is no question.
+            instruction: comes first in the prompt, unchanged. It is the query if there is no question. With
+                neither, the sentences that tell most about the context are kept.
             question: the query, whatever the value of `condition_in_question`. It comes last in the prompt,
                 unchanged, unless `concate_question` is False.
             rate: most tokens of the compressed context, as a share.
@@ -129,7 +130,7 @@ class PromptCompressor:
             that were given and changed nothing).
 
         Raises:
-            InvalidInputError: there is neither question nor instruction, or an argument has no meaning here.
+            InvalidInputError: an argument has no meaning here.
         """
         without_effect = [name for name in others if name in _OWN_STEPS]
         rest = {name: value for name, value in others.items() if name not in _OWN_STEPS}
@@ -144,8 +145,6 @@ class PromptCompressor:
         for name, value in (("question", question), ("instruction", instruction)):
             if not isinstance(cast("object", value), str):
                 raise InvalidInputError(f"{name} is a {type(value).__name__}. Pass text.")
-        if not (question.strip() or instruction.strip()):
-            raise InvalidInputError("There is no question. Pass the one that the context should answer.")
         contexts = [context] if isinstance(context, str) else check_texts(context, "context")
         size: dict[str, Any] = {"rate": rate}
         if target_token != -1:
@@ -153,7 +152,7 @@ class PromptCompressor:
             target = int(target_token) if whole else target_token
             size = {"budget": check_count(target, "target_token", "tokens")}
         compression = self._compressor.compress(
-            question if question.strip() else instruction,
+            next(filter(str.strip, (question, instruction)), None),
             contexts,
             **size,
             max_docs=None if target_context == -1 else target_context,

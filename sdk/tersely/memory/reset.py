@@ -101,7 +101,7 @@ class Resetter:
             return list(first), []
         text = get_text(users[-1].message).strip()
         query = text if len(text) <= 2 * _QUESTION else f"{text[:_QUESTION]}\n{text[-_QUESTION:]}"
-        shown, originals = self.shortener.fit_newest(users, room, query or "the task")
+        shown, originals = self.shortener.fit_newest(users, room, query or None)
         if len(shown) < len(users):
             return [s for s in first if s.message["role"] != "user"] + shown, originals
         left = iter(shown)

@@ -93,7 +93,10 @@ def find_source(message: Json, key: str | None, original: str | None) -> Shown:
 
 
 class Shortener:
-    """Shortens texts with a compressor, which is made when it is first needed."""
+    """Shortens texts with a compressor, which is made when it is first needed.
+
+    Where a query is None, what tells most about a text is kept.
+    """
 
     def __init__(self, compressor: Compressor | None, count: Callable[[str], int]) -> None:
         self._given = compressor
@@ -103,7 +106,7 @@ class Shortener:
     def _compressor(self) -> Compressor:
         return self._given or Compressor()
 
-    def shorten(self, shown: Shown, room: int, query: str) -> tuple[Shown, Originals]:
+    def shorten(self, shown: Shown, room: int, query: str | None) -> tuple[Shown, Originals]:
         """The message with a text of at most `room` tokens, and its original.
 
         With very little room the text is only a reference to the original, which may exceed it. A message
@@ -129,7 +132,7 @@ class Shortener:
         return changed, [] if shown.key else [(key, text)]
 
     def shorten_texts(
-        self, texts: Sequence[str], room: int, query: str, key: str | None = None
+        self, texts: Sequence[str], room: int, query: str | None, key: str | None = None
     ) -> tuple[list[str], Originals]:
         """The texts of one message in at most `room` tokens together, and their original: all of them.
 
@@ -156,7 +159,7 @@ class Shortener:
             return list(texts), []
         return short, originals
 
-    def _shorten(self, texts: Sequence[str], room: int, query: str, note: str, key: str) -> list[str]:
+    def _shorten(self, texts: Sequence[str], room: int, query: str | None, note: str, key: str) -> list[str]:
         """The texts with the note; all of them empty where there is too little room."""
         short = [""] * len(texts)
         head = f"[{note}; id of the original: {key}]\n"
@@ -173,14 +176,14 @@ class Shortener:
             short[first] = head + short[first]
         return short
 
-    def fit(self, text: str, room: int, query: str) -> str:
+    def fit(self, text: str, room: int, query: str | None) -> str:
         """The sentences of `text` that the query needs most, in at most `room` tokens."""
         if self._count(text) <= room:
             return text
         short = self._compressor.compress(query, [text], budget=max(1, room)).text
         return short or self._first_sentences(text, room)
 
-    def extract(self, query: str, quotes: Sequence[Quote], room: int) -> str:
+    def extract(self, query: str | None, quotes: Sequence[Quote], room: int) -> str:
         """The sentences of all quotes that the query needs most, each quoted as what it is, in at most `room`
         tokens."""
         given = [quote for quote in quotes if quote.text.strip()]
@@ -203,7 +206,7 @@ class Shortener:
         """Extractive notes in at most `room` tokens: the first quotes of them."""
         return self._best([(0.0, quote) for quote in read_quotes(notes)], room) if room else ""
 
-    def fit_step(self, step: Sequence[Shown], room: int, query: str) -> tuple[list[Shown], Originals]:
+    def fit_step(self, step: Sequence[Shown], room: int, query: str | None) -> tuple[list[Shown], Originals]:
         """The messages of a step in at most `room` tokens: its longest texts are shortened to one length.
 
         Parts that are no text are left out where the messages do not fit with them. Tool calls stay as they
@@ -227,7 +230,9 @@ class Shortener:
         reference, original = self._reference(step)
         return [reference], [original]
 
-    def fit_newest(self, messages: Sequence[Shown], room: int, query: str) -> tuple[list[Shown], Originals]:
+    def fit_newest(
+        self, messages: Sequence[Shown], room: int, query: str | None
+    ) -> tuple[list[Shown], Originals]:
         """`fit_step`, where each message stands for itself: if not all can be shown, the newest are, and one
         message refers to those before them."""
         count = len(messages)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from tersely.chat.messages import Json, get_call_ids, get_text, measure_tokens
+from tersely.chat.messages import Json, get_call_ids, get_text, join_query, measure_tokens
 from tersely.errors import InvalidInputError
 from tersely.memory.events import Ending, Event, MessageEvent, ResetEvent
 from tersely.memory.segments import Notes, Segment, Step, SubTrajectory
@@ -97,18 +97,18 @@ class Transcript:
         return self.segment.base[len(self.first) : -1] if self.resets else ()
 
     @property
-    def user_request(self) -> str:
-        """What the user wants, as a query: the last request, then the first."""
+    def user_request(self) -> str | None:
+        """What the user wants, as a query: the last request, then the first; None where nothing is said."""
         given = [m for m in self.first if m["role"] == "user"] or self.first
         later = [*self.later_messages("user"), *(m for m in self.held if m["role"] == "user")]
         texts = [get_text(m).strip() for m in (*later[-1:], given[-1])]
-        return "\n".join(filter(None, texts)) or "the task"
+        return "\n".join(filter(None, texts)) or None
 
-    def query_of_call(self, call: str) -> str:
+    def query_of_call(self, call: str) -> str | None:
         """What the result of a call is needed for, as a query: its arguments, then the user's request."""
         for given in self.open_step[0].get("tool_calls") or () if self.open_step else ():
             if given["id"] == call:
-                return f"{given.get('function', {}).get('arguments', '')} {self.user_request}".strip()
+                return join_query(given.get("function", {}).get("arguments"), self.user_request)
         return self.user_request
 
     def later_messages(self, *roles: str) -> list[Json]:

@@ -87,6 +87,8 @@ class Scored(NamedTuple):
     """How much detail to keep of each document; None for any."""
     warnings: tuple[str, ...] = ()
     """What did not go as asked."""
+    kept_by: str = "score"
+    """The reason of what is kept."""
 
 
 def prepare(

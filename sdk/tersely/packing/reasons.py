@@ -12,9 +12,9 @@ Parent = tuple[int, int]
 """(document, parent) of a unit that was cut."""
 
 
-def reason_kept(doc: int, unit: PreparedUnit, cut_and_kept: Set[Parent]) -> str:
-    """The reason of a kept unit. `cut_and_kept` are the parents of kept pieces."""
-    return "truncated" if (doc, unit.parent) in cut_and_kept else "score"
+def reason_kept(doc: int, unit: PreparedUnit, cut_and_kept: Set[Parent], kept_by: str) -> str:
+    """The reason of a kept unit: `kept_by`, unless its parent, which was cut, is in `cut_and_kept`."""
+    return "truncated" if (doc, unit.parent) in cut_and_kept else kept_by
 
 
 def reason_dropped(

@@ -46,7 +46,7 @@ def explain(scored: Scored, choice: Choice, facts: Facts, failure: str | None = 
         for position, unit in enumerate(units):
             score = scores[doc].scores[position]
             if (doc, position) in choice.kept:
-                reason = reason_kept(doc, unit, cut_and_kept)
+                reason = reason_kept(doc, unit, cut_and_kept, scored.kept_by)
                 kept[doc].append(Span(doc, unit.start, unit.end, score, reason))
             else:
                 reason = reason_dropped(doc, position, unit, scores[doc], choice, cut_and_kept)

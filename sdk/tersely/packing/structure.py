@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tersely.packing.prepare import Prepared
-from tersely.records.matching import Floats, PartText, choose_to_read, match
+from tersely.records.matching import Floats, PartText, choose_to_read, find_failures, match
 from tersely.selector.protocol import DocumentScores
 from tersely.text.sentences import Unit
 
@@ -39,12 +39,7 @@ class Structure:
     @classmethod
     def match(cls, query: str, prepared: Prepared) -> Structure:
         """The parts among the units of `prepared`, matched with the query."""
-        parts = [
-            PartText(doc, position, unit.start, unit.end, unit.link)
-            for doc, own in enumerate(prepared.units)
-            for position, unit in enumerate(own)
-            if unit.link is not None
-        ]
+        parts = list_parts(prepared)
         return cls(parts, match(query, [document.text for document in prepared.documents], parts))
 
     def choose_units(self, doc: int, units: Sequence[Unit]) -> list[int]:
@@ -69,3 +64,20 @@ class Structure:
         packing = matched + (1.0 - matched) * share * packing
         relevance = max(read.relevance, float(matched.max()))
         return DocumentScores(relevance, scores.tolist(), packing.tolist(), is_read.tolist())
+
+
+def list_parts(prepared: Prepared) -> list[PartText]:
+    """The parts of structure among all units, by document and place."""
+    return [
+        PartText(doc, position, unit.start, unit.end, unit.link)
+        for doc, own in enumerate(prepared.units)
+        for position, unit in enumerate(own)
+        if unit.link is not None
+    ]
+
+
+def rate_failures(prepared: Prepared) -> dict[tuple[int, int], float]:
+    """By document and position, how much a part looks like a rare error or stands beside one, in [0, 1]."""
+    parts = list_parts(prepared)
+    severe = find_failures([document.text for document in prepared.documents], parts)
+    return {(part.doc, part.position): value for part, value in zip(parts, severe.tolist(), strict=True)}

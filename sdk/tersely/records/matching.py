@@ -118,6 +118,11 @@ def _match_words(query: str, texts: Sequence[str], parts: Sequence[PartText]) ->
     return np.where(inside, _MATCH * share**2, 0.0)
 
 
+def find_failures(texts: Sequence[str], parts: Sequence[PartText]) -> Floats:
+    """How much each part looks like a rare error, or stands beside one in time, in [0, 1], shape (parts,)."""
+    return _follow_time(rate_severity(texts, parts), parts) if parts else np.zeros(0)
+
+
 def rate_severity(texts: Sequence[str], parts: Sequence[PartText]) -> Floats:
     """How much each part looks like an error among others that do not, in [0, 1], shape (parts,)."""
     severe = np.zeros(len(parts))
