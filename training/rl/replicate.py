@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from training.rl.replications import effcomp, evolving, supo, ziprl
+from training.rl.replications import effcomp, evolving, recon, supo, ziprl
 from training.rl.replications.claim import Claim, Row
 from training.rl.replications.results import Results, read_results, render_claim, verdicts, write_results
 from training.run import show_progress, write_text
@@ -24,6 +24,7 @@ CLAIMS: Mapping[str, Claim] = {
     for claim in (
         effcomp.RQ4,
         effcomp.D8,
+        recon.SUMMARIES,
         supo.OVERLONG_MASK,
         supo.WINDOW,
         supo.MORE_RESETS,
