@@ -10,6 +10,7 @@ import pytest
 from tersely import Compressor
 from tests.audit.tool_results import KINDS, run_case
 from tests.sdk import tool_oracle, tool_results
+from tests.sdk.fakes import FakeScorer
 
 
 @pytest.mark.parametrize("number", range(0, 7 * len(KINDS), 2))
@@ -116,3 +117,13 @@ def test_a_fence_is_opened_with_both_of_its_lines() -> None:
     )
     inside = result.text.split("```csv\n")[1].split("\n```")[0]
     tool_oracle.check("csv", body, inside)
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=repr)
+def test_code_is_opened_at_its_statements_whatever_ends_its_lines(ending: str) -> None:
+    lines = [f"def dig_{n}(depth):\n    return depth + {n}" for n in range(60)]
+    text = "```python\n" + "\n".join(lines).replace("\n", ending) + "\n```"
+    result = Compressor(FakeScorer()).compress("What does dig_17 return?", [text], budget=60)
+    assert result.status == "compressed"
+    kept = "".join(text[span.start : span.end] for span in result.kept)
+    assert f"def dig_17(depth):{ending}    return depth + 17" in kept

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from tersely.records.parts import DEEPEST, Node, Series
 from tersely.text.documents import parse_python
 
-_LINE = re.compile(r"[^\n]*\n?")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)?")
+"""A line as Python counts it: a lone carriage return ends one too."""
 _CLOSING = re.compile(r"\s*(?:[)}\]]|end\b|else\b|elif\b|except\b|finally\b|catch\b)")
 _SLASHES = re.compile(r"[{;][ \t\r]*$|^[ \t]*//", re.MULTILINE)
 _LONGEST_IMPORT = 160
