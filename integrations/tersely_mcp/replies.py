@@ -51,6 +51,8 @@ class CompressReply:
     tokens_after: int
     status: str
     reason: str | None
+    best_fits: bool | None
+    """False if the unit that scored highest did not fit the limit: a larger budget may answer better."""
 
 
 @dataclass
@@ -97,6 +99,7 @@ def compress_reply(
         tokens_after=result.tokens_after,
         status=result.status,
         reason=result.reason,
+        best_fits=result.best_fits,
     )
     content = asdict(reply)
     # The package would indent the JSON, and models pay for every blank.

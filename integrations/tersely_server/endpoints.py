@@ -137,6 +137,7 @@ class Endpoints:
                 query=body.query,
                 budget=body.budget,
                 rate=body.rate,
+                timeout=body.timeout,
             )
         self._record(request, result.receipt)
         return JsonAnswer(

@@ -74,6 +74,7 @@ class MessagesRequest(_Request):
     )
     budget: int | None = Field(None, description="most tokens of all messages")
     rate: float | None = Field(None, description="most tokens of all messages, as a share of before")
+    timeout: float | None = Field(None, description="seconds after which the model stops reading")
 
 
 class RerankRequest(_Request):

@@ -245,6 +245,7 @@ class Compressor:
         query: str | None = None,
         budget: int | None = None,
         rate: float | None = None,
+        timeout: float | None = None,
     ) -> CompressedMessages:
         """A chat transcript with shorter tool results. All other messages, roles, ids and calls stay.
 
@@ -258,6 +259,7 @@ class Compressor:
             budget: most tokens of all messages, by the compressor's counter, roles and calls included.
             rate: most tokens of them, as a share of before. With neither, the results keep what scores above
                 the model's own threshold.
+            timeout: as in `compress`.
 
         Raises:
             InvalidInputError: a message is malformed or out of place, or what is not a tool result takes more
@@ -265,7 +267,7 @@ class Compressor:
         """
         from tersely.chat.compression import compress_messages  # `import tersely` needs no chat models
 
-        return compress_messages(self, messages, query=query, budget=budget, rate=rate)
+        return compress_messages(self, messages, query=query, budget=budget, rate=rate, timeout=timeout)
 
     def find_speed(self, *, again: bool = False) -> Speed:
         """How long this compressor takes on this machine: remembered, or measured in about two seconds.

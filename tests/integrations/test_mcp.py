@@ -149,6 +149,14 @@ def test_a_failing_model_gives_what_matches_within_the_limit(caplog: pytest.LogC
     assert "no memory" in caplog.text
 
 
+def test_a_limit_that_is_too_tight_for_the_best_unit_is_told() -> None:
+    days = "The museum is free on Thursdays and on the first Sunday of every month."
+    text = f"{days} It is old. It is red. It is wide."
+    arguments = {"query": "On which days is the museum free?", "documents": [text]}
+    tight, wide = (call("compress", {**arguments, "budget": budget}).structured_content for budget in (6, 20))
+    assert (tight["best_fits"], wide["best_fits"]) == (False, True)
+
+
 def test_clients_without_structured_content_read_the_same_reply() -> None:
     result = call("compress", {"query": QUESTION, "documents": ["The museum is free. It is old."]})
     assert json.loads(result.content[0].text) == result.structured_content

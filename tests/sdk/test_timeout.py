@@ -6,14 +6,14 @@ import asyncio
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tersely import Compressor, Document
+from tersely import Compressor, Document, InvalidInputError
 from tersely.runtime.cancellation import current_time_limit
 from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import Workers
@@ -156,6 +156,29 @@ def test_acompress_and_batches_take_a_timeout_for_each_request() -> None:
     batch = compressor.compress_batch([("Which light?", docs)] * 4, budget=5, timeout=0.3)
     assert time.monotonic() - start < IN_TIME_S
     assert [result.text for result in (single, *batch)] == ["The red light burns."] * 5
+    scorer.go_on.set()
+
+
+def test_messages_take_a_timeout_over_all_tries() -> None:
+    scorer = HangingScorer()
+    compressor = Compressor(scorer)
+    call = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    page = "The red light burns at night. " + "Boats are blue and bread is baked daily. " * 9
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "When does the red light burn?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": page},
+    ]
+    start = time.monotonic()
+    limited = compressor.compress_messages(messages, budget=70, timeout=0.3)
+    unlimited = compressor.compress_messages(messages, timeout=0.3)
+    assert time.monotonic() - start < IN_TIME_S
+    assert (limited.receipt.status, unlimited.receipt.status) == ("degraded", "failed_open")
+    assert limited.messages[2]["content"].startswith("[shortened]\nThe red light burns at night.")
+    assert limited.tokens_after <= 70
+    assert unlimited.messages == messages
+    with pytest.raises(InvalidInputError, match="timeout"):
+        compressor.compress_messages(messages, timeout=0)
     scorer.go_on.set()
 
 

@@ -6,9 +6,10 @@ shorter. `tersely.memory.AgentMemory` goes further and forgets whole steps.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from tersely.chat.messages import Json, check_message, get_call_ids, get_text, measure_tokens, with_text
 from tersely.chat.protocol import Message
@@ -22,13 +23,21 @@ SHORTENED = "[shortened]\n"
 LEFT_OUT = "[left out]"
 """Replaces a tool result of which nothing is kept, because servers refuse an empty one. Results that are not
 longer than this or `SHORTENED` stay as they are."""
+LEAST_TIME_S = 0.001
+"""Seconds for a further try where no time is left."""
 
 
 class TextCompressor(Protocol):
     """The part of `tersely.Compressor` that `compress_messages` uses."""
 
     def compress(
-        self, query: str | None, docs: Sequence[str], *, budget: int | None = ..., rate: float | None = ...
+        self,
+        query: str | None,
+        docs: Sequence[str],
+        *,
+        budget: int | None = ...,
+        rate: float | None = ...,
+        timeout: float | None = ...,
     ) -> Compression:
         """Keep what the query needs of each text; for None, what tells most about them."""
         ...
@@ -60,6 +69,7 @@ def compress_messages(
     query: str | None = None,
     budget: int | None = None,
     rate: float | None = None,
+    timeout: float | None = None,
 ) -> CompressedMessages:
     """Compress the tool results of `messages` for a query.
 
@@ -71,6 +81,7 @@ def compress_messages(
         budget: most tokens of all messages, including what roles and calls add.
         rate: the same as a share of the tokens before. With neither, the results keep what scores above the
             model's own threshold.
+        timeout: seconds after which the model stops reading, as in `Compressor.compress`.
 
     Raises:
         InvalidInputError: an argument cannot be used, or the messages without the tool results exceed the
@@ -78,7 +89,8 @@ def compress_messages(
     """
     before = _check_messages(messages)
     query = _find_last_question(before) if query is None else check_query(query)
-    options = CompressionOptions(budget=budget, rate=rate)
+    options = CompressionOptions(budget=budget, rate=rate, timeout=timeout)
+    started = time.monotonic()
     count = compressor.count_tokens
     least = max(map(count, (LEFT_OUT, SHORTENED)))
     results = _find_long_results(before, least, count)
@@ -86,16 +98,19 @@ def compress_messages(
     tokens_before = measure_tokens(before, count)
     limit = options.limit(tokens_before)
 
-    def apply(receipt: Compression) -> CompressedMessages:
+    def apply(**limits: Any) -> CompressedMessages:
+        if options.timeout is not None:
+            limits["timeout"] = max(LEAST_TIME_S, options.timeout - (time.monotonic() - started))
+        receipt = compressor.compress(query, texts, **limits)
         if receipt.status not in ("compressed", "degraded"):
             return CompressedMessages(before, results, receipt, tokens_before, tokens_before)
         after = _replace_results(before, results, receipt, count)
         return CompressedMessages(after, results, receipt, tokens_before, measure_tokens(after, count))
 
     if not options.is_limited:
-        return apply(compressor.compress(query, texts))
+        return apply()
     if limit >= tokens_before:
-        return apply(compressor.compress(query, texts, rate=1.0))
+        return apply(rate=1.0)
     bare = tokens_before - sum(count(text) - least for text in texts)
     if bare > limit:
         raise InvalidInputError(
@@ -104,7 +119,7 @@ def compress_messages(
         )
     room = max(1, limit - bare)
     while True:
-        result = apply(compressor.compress(query, texts, budget=room))
+        result = apply(budget=room)
         # Token counts need not add up: texts may cost more inside messages than together.
         if result.tokens_after <= limit or room == 1:
             return result
