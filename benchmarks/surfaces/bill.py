@@ -11,11 +11,12 @@ import json
 import random
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.arguments import add_data, add_out, add_seed, make_parser
 from benchmarks.markdown import format_table
@@ -27,6 +28,7 @@ from benchmarks.shared.tasks.rows import find_data_folder
 from tersely import Advisor, Compressor
 from tersely.adapters import ToolLimits
 from tersely.runtime.artifacts import load_artifact
+from tersely.speed import Speed
 from tersely_proxy.formats import read_chat
 from tersely_proxy.rewriting import Rewriter
 
@@ -35,8 +37,12 @@ LIMITS = (200, 400)
 PRICES = {"cache reads at 0.1, writes at 1.25": (0.1, 1.25), "cache reads at 0.5, writes at 1": (0.5, 1.0)}
 """Of a token that the cache holds, and of one that it does not, as shares of the price of an input token."""
 
-ADVISOR: dict[str, float] = {"price": 3.0, "cache_read": 0.1, "cache_write": 1.25, "repeats": 0.0}
-"""Of the first prices; 3 is the price of a million tokens, and a second of waiting costs 0.01."""
+PRICE, SECOND = 3.0, 0.01
+"""What a million input tokens cost, and a second of waiting."""
+ADVISOR: dict[str, float] = {
+    "price": PRICE, "second": SECOND, "cache_read": 0.1, "cache_write": 1.25, "repeats": 6.0
+}  # fmt: skip
+"""The first prices; six is about half of the requests of a run."""
 
 Json = dict[str, Any]
 
@@ -52,6 +58,8 @@ class BillRow:
     """Texts that were shortened, in all runs."""
     seconds: float
     """Of compressions a run, by the measured speed."""
+    total: Estimate
+    """Cost of the input by the first prices, and of these seconds, as a share of the input's without."""
     tokens: Estimate
     """Input tokens, as a share of those without the proxy."""
     hit_rate: float
@@ -72,8 +80,8 @@ class BillRun:
     requests: int
     hit_rate: float
     """Without the proxy."""
-    speed: tuple[tuple[int, float], ...]
-    """Tokens and seconds of compressions on this machine."""
+    speed: dict[str, float]
+    """Seconds of a compression on this machine, by tokens."""
     rows: tuple[BillRow, ...]
 
 
@@ -131,21 +139,8 @@ def measure(options: Options) -> BillRun:
     for limit in LIMITS:
         for own in (compressor, advised):
             rewriter = Rewriter(own, ToolLimits(limit))
-            shortened = [shorten(rewriter, messages) for messages in runs]
-            usages = [
-                replay(messages, sent.messages, compressor)
-                for messages, sent in zip(runs, shortened, strict=True)
-            ]
-            row = compare(limit, usages, plain, options.seed)
-            costs = [speed.seconds(tokens) for sent in shortened for tokens in sent.tokens]
-            rows.append(
-                replace(
-                    row,
-                    advised=own is advised,
-                    shortened=len(costs),
-                    seconds=round(sum(costs) / len(runs), 2),
-                )
-            )
+            sent = [shorten(rewriter, messages) for messages in runs]
+            rows.append(compare(limit, runs, sent, plain, compressor, speed, options.seed, own is advised))
     return BillRun(
         benchmark="bill",
         model=name_model(artifact),
@@ -154,7 +149,7 @@ def measure(options: Options) -> BillRun:
         runs=len(runs),
         requests=sum(count_requests(messages) for messages in runs),
         hit_rate=hit_rate(plain),
-        speed=speed.times,
+        speed={f"{tokens:,}": round(seconds, 3) for tokens, seconds in speed.times},
         rows=tuple(rows),
     )
 
@@ -191,17 +186,38 @@ def hit_rate(usages: Sequence[Usage]) -> float:
     return round(read / (read + sum(usage.written for usage in usages)), 4)
 
 
-def compare(limit: int, usages: Sequence[Usage], plain: Sequence[Usage], seed: int) -> BillRow:
+def compare(
+    limit: int,
+    runs: Sequence[Sequence[Json]],
+    sent: Sequence[Shortened],
+    plain: Sequence[Usage],
+    compressor: Compressor,
+    speed: Speed,
+    seed: int,
+    advised: bool,
+) -> BillRow:
     """A limit's row: all shares are sums over runs, with intervals over runs."""
+    usages = [replay(whole, own.messages, compressor) for whole, own in zip(runs, sent, strict=True)]
+    seconds = np.array([sum(map(speed.seconds, own.tokens)) for own in sent])
 
-    def share(read_price: float, write_price: float) -> Estimate:
-        def cost(usage: Usage) -> float:
-            return usage.read * read_price + usage.written * write_price
+    def cost(usages: Sequence[Usage], read_price: float, write_price: float) -> NDArray[np.float64]:
+        return np.array([usage.read * read_price + usage.written * write_price for usage in usages])
 
-        return bootstrap(np.array(list(map(cost, usages))), np.array(list(map(cost, plain))), seed).round()
+    def share(read_price: float, write_price: float, waiting: float = 0.0) -> Estimate:
+        own, other = cost(usages, read_price, write_price), cost(plain, read_price, write_price)
+        return bootstrap(own + waiting * seconds, other, seed).round()
 
-    bills = {name: share(*prices) for name, prices in PRICES.items()}
-    return BillRow(limit, False, 0, 0.0, share(1, 1), hit_rate(usages), bills)
+    first = next(iter(PRICES.values()))
+    return BillRow(
+        limit=limit,
+        advised=advised,
+        shortened=sum(len(own.tokens) for own in sent),
+        seconds=round(float(seconds.mean()), 2),
+        total=share(*first, waiting=SECOND / (PRICE / 1e6)),
+        tokens=share(1, 1),
+        hit_rate=hit_rate(usages),
+        bills={name: share(*prices) for name, prices in PRICES.items()},
+    )
 
 
 def render(run: BillRun) -> str:
@@ -211,23 +227,23 @@ def render(run: BillRun) -> str:
         return f"{estimate.value:.0%} ({estimate.low:.0%} to {estimate.high:.0%})"
 
     header = ["most tokens of a result", "shortened", "seconds a run"]
-    header += ["input tokens", "held by the cache", *PRICES]
-    rows = [["no proxy", "0", "0", "100%", f"{run.hit_rate:.1%}", *("100%" for _ in PRICES)]]
+    header += ["input tokens", "held by the cache", *PRICES, "first prices, and waiting"]
+    rows = [["no proxy", "0", "0", "100%", f"{run.hit_rate:.1%}", *("100%" for _ in PRICES), "100%"]]
     for row in run.rows:
         bills = (percent(row.bills[name]) for name in PRICES)
         name = f"{row.limit}, with advisor" if row.advised else str(row.limit)
         head = [name, str(row.shortened), f"{row.seconds:.2f}"]
-        rows.append([*head, percent(row.tokens), f"{row.hit_rate:.1%}", *bills])
-    shown = ", ".join(f"{seconds:.2g} s for {tokens:,} tokens" for tokens, seconds in run.speed)
+        rows.append([*head, percent(row.tokens), f"{row.hit_rate:.1%}", *bills, percent(row.total)])
+    shown = ", ".join(f"{seconds:.2g} s for {tokens} tokens" for tokens, seconds in run.speed.items())
     return "\n\n".join(
         [
             f"Model {run.model}, seed {run.seed}. {run.environment.describe()}",
             f"{run.runs} recorded runs of tau-bench with {run.requests} requests. Tokens by the built-in "
             "estimate. Costs are those of the input alone, as shares of those without the proxy, with 95 % "
             "bootstrap intervals over runs. Seconds are those of the compressions, by the speed measured in "
-            f"the same run ({shown}). The advisor counts a price of {ADVISOR['price']:g} a million tokens, "
-            "the first prices of the cache, 0.01 for a second, and one request for each text, though later "
-            "ones carry it too.",
+            f"the same run ({shown}). The last column adds {SECOND:g} for each of them, at a price of "
+            f"{PRICE:g} a million tokens. The advisor counts the same, the first prices of the cache, and "
+            f"{ADVISOR['repeats']:g} later requests with each text.",
             format_table(header, rows),
         ]
     )

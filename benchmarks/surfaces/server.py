@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,6 +35,8 @@ from tersely.runtime.artifacts import load_artifact
 REQUESTS, DOCUMENTS, WORDS, RATE = 16, 10, 120, 0.25
 CLIENTS = 8
 SDK = "compress_batch"
+TERSELY = (sys.executable, "-m", "tersely.cli")
+"""The command in this environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,10 @@ def measure(options: Options) -> ServerRun:
 
     expected = compress()
     seconds: list[float] = []
-    with start_server() as url, httpx2.Client(base_url=url, timeout=120) as client:
+    with (
+        start_process([*TERSELY, "serve", "--port", "0"]) as url,
+        httpx2.Client(base_url=url, timeout=120) as client,
+    ):
 
         def ask(documents: list[str]) -> str:
             started = time.perf_counter()
@@ -139,9 +144,8 @@ def measure(options: Options) -> ServerRun:
 
 
 @contextmanager
-def start_server() -> Generator[str]:
-    """The URL of `tersely serve` in a process of its own."""
-    command = [sys.executable, "-m", "tersely.cli", "serve", "--port", "0"]
+def start_process(command: Sequence[str]) -> Generator[str]:
+    """The URL of a server in a process of its own, which is the end of the first line that it writes."""
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         url = process.stderr.readline().split()[-1]
