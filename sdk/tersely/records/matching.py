@@ -21,6 +21,10 @@ Floats = NDArray[np.float64]
 
 READ = 4_000
 """Code points of structure that a model reads of all documents together: about 1,300 tokens."""
+READ_BESIDE = 1_000
+"""Code points that it reads where so few parts hold all words of the question, which then score highest."""
+_CERTAIN = 0.9
+"""Score of such a part, at least."""
 
 _MOST_TERMS = 48
 _CONTEXT = 0.5
@@ -182,12 +186,14 @@ def choose_to_read(parts: Sequence[PartText], scores: Floats) -> NDArray[np.bool
     """Which parts a model should read: the best, and of equals those that are spread most evenly."""
     lengths = np.array([part.end - part.start for part in parts], dtype=np.int64)
     inside = np.array([not part.link.is_frame for part in parts], dtype=np.bool_)
-    if lengths[inside].sum() <= READ:
+    certain = int(lengths[scores >= _CERTAIN].sum())
+    most = READ_BESIDE if 0 < certain <= READ_BESIDE else READ
+    if lengths[inside].sum() <= most:
         return inside
     order = np.lexsort((_spread(len(parts)), -scores))
     order = order[inside[order]]
     chosen = np.zeros(len(parts), dtype=np.bool_)
-    chosen[order[np.cumsum(lengths[order]) <= READ]] = True
+    chosen[order[np.cumsum(lengths[order]) <= most]] = True
     return chosen
 
 

@@ -1,0 +1,45 @@
+"""How much of structure a model reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from tersely import Compressor
+from tersely.records.matching import READ, READ_BESIDE
+from tersely.selector import DocumentScores, ScoredInput
+from tests.sdk.fakes import FakeScorer
+
+ROWS = [
+    {"name": f"lighthouse {n}", "built": 1700 + n, "keeper": "Ada", "note": "by the pier"} for n in range(300)
+]
+TEXT = json.dumps({"results": ROWS})
+
+
+class Reader(FakeScorer):
+    """Notes how many code points it was given."""
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
+        self.read += sum(unit.end - unit.start for document in documents for unit in document.units)
+        return super().score(query, documents)
+
+
+@pytest.mark.parametrize(
+    ("query", "least", "most"),
+    [
+        ("When was lighthouse 17 built?", 1, READ_BESIDE),
+        ("Which keeper is by the pier?", READ_BESIDE, READ),
+    ],
+)
+def test_little_is_read_where_few_records_hold_every_word_of_the_question(
+    query: str, least: int, most: int
+) -> None:
+    reader = Reader()
+    result = Compressor(reader).compress(query, [TEXT], budget=120)
+    assert least < reader.read <= most
+    assert "17" not in query or ROWS[17] in json.loads(result.text)["results"]
