@@ -37,12 +37,15 @@ from benchmarks.surfaces.bill import BillRun
 from benchmarks.surfaces.bill import render as render_bill
 from benchmarks.tool_results.report import ToolResultsRun
 from benchmarks.tool_results.report import render as render_tool_results
+from benchmarks.without_question.report import OpenRun
+from benchmarks.without_question.report import render as render_without_question
 
 SECTIONS: dict[str, tuple[type, Callable[[Any], str]]] = {
     "quality": (QualityRun, render_quality),
     "attacks": (AttacksRun, render_attacks),
     "peers": (PeersRun, render_peers),
     "tool_results": (ToolResultsRun, render_tool_results),
+    "without_question": (OpenRun, render_without_question),
     "reading": (ReadingRun, render_reading),
     "memory": (MemoryRun, render_memory),
     "calibration": (CalibrationRun, render_calibration),

@@ -134,6 +134,9 @@ class Compressor:
                 beside it, units below the threshold fill a document up to its level's lower bound.
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
+            marks: where marks stand for left-out text: "structure" (in lists, code and the like, and where
+                two pieces could be read as one), or "all" (in prose too).
+            mark: the words of a mark that counts what was left out, with "{count}" for the number.
             timeout: seconds after which the model stops reading, so that the result comes in time. Splitting
                 and writing are never cut short; they take about seven seconds for a million words.
 

@@ -7,6 +7,7 @@ To add an option, add a field to `CompressionOptions` and a key to `CompressionA
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import Field, asdict, dataclass, field, fields
 from numbers import Integral, Real
@@ -17,6 +18,12 @@ from tersely.inputs import check_count, check_time_limit, type_name
 
 Detail = Literal["auto", 1, 2, 3, 4, 5]
 Order = Literal["source", "rerank"]
+Marks = Literal["structure", "all"]
+
+MARK = "[… {count} more]"
+_LONGEST_MARK = 60
+_NO_MARK = re.compile(r"""["'\\,;|<>`\t\r\n]""")
+"""What would end a string, a cell or a line that a mark stands in."""
 
 
 def _parse_level(text: str) -> str | int:
@@ -65,6 +72,19 @@ class CompressionOptions:
         metadata=_flag(str, "ORDER", "source: documents as given (default); rerank: the most relevant first"),
     )
 
+    marks: Marks = field(
+        default="structure",
+        metadata=_flag(
+            str,
+            "WHERE",
+            "what stands for left-out text: structure: marks in lists, code and the like (default); "
+            "all: in prose too",
+        ),
+    )
+    mark: str = field(
+        default=MARK,
+        metadata=_flag(str, "WORDS", f"words of a mark that counts what was left out (default: {MARK!r})"),
+    )
     timeout: float | None = field(
         default=None,
         metadata=_flag(float, "S", "seconds after which the model stops reading, to end in time"),
@@ -82,6 +102,8 @@ class CompressionOptions:
             if self.max_docs is None
             else check_count(self.max_docs, "max_docs", "documents"),
             "order": _check_order(self.order),
+            "marks": _check_marks(self.marks),
+            "mark": _check_mark(self.mark),
             "timeout": None if self.timeout is None else check_time_limit(self.timeout, "timeout"),
         }
         for name, value in checked.items():
@@ -128,6 +150,8 @@ class CompressionArguments(TypedDict, total=False):
     level: Detail | None
     max_docs: int | None
     order: Order
+    marks: Marks
+    mark: str
     timeout: float | None
 
 
@@ -172,3 +196,25 @@ def _check_order(order: object) -> Order:
     if order not in ("source", "rerank"):
         raise InvalidInputError(f"order is {order!r}. Pass 'source' or 'rerank'.")
     return order
+
+
+def _check_marks(marks: object) -> Marks:
+    if marks not in ("structure", "all"):
+        raise InvalidInputError(f"marks is {marks!r}. Pass 'structure' or 'all'.")
+    return marks
+
+
+def _check_mark(mark: object) -> str:
+    """The words of a mark. They must say more than a number, and fit into any string, cell or line."""
+    remedy = f"Pass a line of at most {_LONGEST_MARK} characters with {{count}} once, such as {MARK!r}."
+    if not isinstance(mark, str):
+        raise InvalidInputError(f"mark is {type_name(mark)}. {remedy}")
+    around = mark.replace("{count}", "", 1)
+    if "{count}" not in mark or "{count}" in around or len(mark) > _LONGEST_MARK or not around.strip():
+        raise InvalidInputError(f"mark is {mark!r}. {remedy}")
+    if found := _NO_MARK.search(mark):
+        raise InvalidInputError(
+            f"mark holds {found[0]!r}, which could end what a mark stands in. Leave quotation marks, "
+            "backslashes, commas, semicolons and the characters | < > ` out."
+        )
+    return mark

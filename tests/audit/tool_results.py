@@ -14,6 +14,7 @@ import sys
 import time
 import traceback
 from collections import Counter
+from typing import Any
 
 from tersely import Compressor, Document
 from tests.sdk import tool_oracle, tool_results
@@ -27,8 +28,11 @@ BUDGETS = [10, 25, 60, 120, 250, 600, 1500]
 RATES = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 0.8]
 
 
-def run_case(number: int, *, asks: bool) -> tuple[str, str]:
-    """Build, compress and check one case, with or without a question; its kind and what became of it."""
+def run_case(number: int, *, asks: bool, **more: Any) -> tuple[str, str]:
+    """Build, compress and check one case, with or without a question, with `more` options.
+
+    Returns its kind and what became of it.
+    """
     r = random.Random(number)
     kind = KINDS[number % len(KINDS)]
     source = tool_results.KINDS[kind](r) if kind in tool_results.KINDS else tool_results.mixture(r)
@@ -38,7 +42,7 @@ def run_case(number: int, *, asks: bool) -> tuple[str, str]:
     compressor = r.choice(COMPRESSORS)
     docs = [Document(source)]
     query = tool_results.question(r)
-    result = compressor.compress(query if asks else None, docs, **options)
+    result = compressor.compress(query if asks else None, docs, **options, **more)
     limits = {name: options.get(name) for name in ("budget", "rate")}
     check_all(result, docs, compressor.count_tokens, **limits)
     tool_oracle.check(kind, source, result.text)

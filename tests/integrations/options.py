@@ -17,6 +17,8 @@ EXAMPLES: dict[str, Any] = {
     "level": 2,
     "max_docs": 1,
     "order": "rerank",
+    "marks": "all",
+    "mark": "({count} left out)",
     "timeout": 60.0,
 }
 """A value of every option that is not its default."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tersely import CompressionOptions, Compressor, InvalidInputError
 from tersely.cli.arguments import compression_options, parser
-from tersely.options import OPTION_FIELDS, CompressionArguments, Detail, Order
+from tersely.options import OPTION_FIELDS, CompressionArguments, Detail, Marks, Order
 from tersely.selector.calibration import Calibration
 from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer
@@ -24,6 +24,8 @@ RATE = "Pass a share above 0 and at most 1."
 RECALL = "Pass the share of questions that must keep their answer sentence, above 0 and below 1."
 LEVEL = "Pass 'auto' or a level of detail from 1 to 5."
 TIMEOUT = "Pass a positive number of seconds, such as 60.0."
+MARKS = "Pass 'structure' or 'all'."
+MARK = "Pass a line of at most 60 characters with {count} once, such as '[… {count} more]'."
 ORDER = "Pass 'source' or 'rerank'."
 
 BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
@@ -57,6 +59,12 @@ BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"max_docs": True}, f"max_docs is True. {DOCUMENTS}"),
     ({"order": "best"}, f"order is 'best'. {ORDER}"),
     ({"order": None}, f"order is None. {ORDER}"),
+    ({"marks": "none"}, f"marks is 'none'. {MARKS}"),
+    ({"mark": None}, f"mark is None. {MARK}"),
+    ({"mark": "more"}, f"mark is 'more'. {MARK}"),
+    ({"mark": " {count} "}, f"mark is ' {{count}} '. {MARK}"),
+    ({"mark": "{count} of {count}"}, f"mark is '{{count}} of {{count}}'. {MARK}"),
+    ({"mark": "{count}" + "." * 54}, f"mark is '{{count}}{'.' * 54}'. {MARK}"),
     ({"timeout": 0}, f"timeout is 0. {TIMEOUT}"),
     ({"timeout": -1.5}, f"timeout is -1.5. {TIMEOUT}"),
     ({"timeout": math.nan}, f"timeout is nan. {TIMEOUT}"),
@@ -71,6 +79,8 @@ GOOD_OPTIONS: dict[str, list[Any]] = {
     "level": [None, *get_args(Detail)],
     "max_docs": [None, 1, 99],
     "order": [*get_args(Order)],
+    "marks": [*get_args(Marks)],
+    "mark": ["[… {count} more]", "({count} left out)"],
     "timeout": [None, 0.001, 30.0],
 }
 """By name, values that are taken as they are."""
@@ -114,6 +124,8 @@ def test_without_arguments_nothing_is_limited() -> None:
         "level": None,
         "max_docs": None,
         "order": "source",
+        "marks": "structure",
+        "mark": "[… {count} more]",
         "timeout": None,
     }
 

@@ -15,6 +15,8 @@ from tersely import Compression, Compressor, Document
 from tersely.packing.render import render_document
 from tersely.packing.units import PreparedUnit
 from tersely.text.sentences import Unit, split_units
+from tests.audit.tool_results import run_case
+from tests.sdk import checks
 from tests.sdk.fakes import FakeScorer
 
 YEARS = {number: 1700 + 3 * number for number in range(60)}
@@ -166,3 +168,45 @@ def test_two_tables_with_something_dropped_between_them_do_not_become_one() -> N
     result = Compressor(FakeScorer()).compress("lamp year red", [text], rate=0.9)
     assert result.text == f"{tables[0]}\n[…]\n{tables[1]}"
     assert len(result.marks) == 1
+
+
+PROSE = (
+    "The lamp is red. The tide is low. A crane lifts stone.\n\nThe pier is old. Nobody knows. It ends here."
+)
+
+
+@given(st.sets(st.sampled_from(["red", "tide", "crane", "pier", "knows", "ends"]), min_size=1))
+def test_every_gap_in_prose_is_marked_where_that_is_asked(words: set[str]) -> None:
+    docs = [Document(PROSE)]
+    compressor = Compressor(FakeScorer(), token_counter=len)
+    result = compressor.compress(" ".join(sorted(words)), docs, marks="all", budget=90)
+    checks.check_all(result, docs, len, budget=90)
+    bare = result.text
+    for mark in reversed(result.marks):
+        assert bare[mark.text_start : mark.text_end] in ("[…]", "…")
+        bare = bare[: mark.text_start] + "#" + bare[mark.text_end :]
+    gaps = [bool(PROSE[a.end : b.start].strip()) for a, b in pairwise(result.citations().entries)]
+    cut = [result.kept[0].start > 0, *gaps, result.kept[-1].end < len(PROSE)]
+    assert len(result.marks) == sum(cut)
+
+
+def test_prose_has_no_marks_unless_asked() -> None:
+    compressor = Compressor(FakeScorer(), token_counter=len)
+    assert compressor.compress("tide", [PROSE], budget=20).text == "The tide is low."
+    marked = compressor.compress("tide", [PROSE], budget=24, marks="all")
+    inside = compressor.compress("red crane", [PROSE], budget=46, marks="all")
+    assert inside.text == "The lamp is red. […] A crane lifts stone.\n[…]"
+    assert marked.text == "[…]\nThe tide is low.\n[…]"
+
+
+def test_the_words_of_a_mark_can_be_chosen_and_the_block_still_parses() -> None:
+    rows = json.dumps([{"id": n, "name": f"lighthouse {n}"} for n in range(200)])
+    result = Compressor(FakeScorer()).compress("lighthouse 7", [rows], budget=60, mark="({count} left out)")
+    left = [row for row in json.loads(result.text) if isinstance(row, str)]
+    assert left
+    assert all(re.fullmatch(r"\([\d,]+ left out\)", row) for row in left)
+
+
+@pytest.mark.parametrize("number", range(0, 12 * 7, 5))
+def test_structure_stays_true_with_marks_in_prose(number: int) -> None:
+    run_case(number, asks=True, marks="all")

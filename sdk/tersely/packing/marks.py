@@ -4,6 +4,7 @@ A mark stands where a block was cut: between two pieces of it, before its first 
 something is missing there. Between units it stands where the first one has no end of its own, such as the
 line `Name: ...` of a record, so that the line `Built: ...` of another record does not seem to belong to it;
 and between two blocks of one kind, such as two tables with prose between them.
+Where the option `marks` is "all", it stands wherever something is missing.
 The marks that count what is left out of a list are in `omissions`.
 """
 
@@ -31,22 +32,34 @@ def mark_between(text: str, units: Sequence[PreparedUnit], before: int, after: i
     fields = _is_field(text, units, after)
     if is_cut or fields or _is_fragment(text, left, right) or _could_be_one(left, right):
         return _choose(("\n" + _LONG + "\n", "\n" + _SHORT + "\n", _SHORT), right.start - left.end)
+    if right.is_marked and (left.link is None or right.link is None):
+        gap = text[left.end : right.start]
+        blank = "\n" if "\n" in gap or "\r" in gap else " "
+        return _choose((blank + _LONG + blank, blank + _SHORT + blank, _SHORT), len(gap))
     return ""
 
 
 def mark_before(units: Sequence[PreparedUnit], first: int) -> str:
-    """The mark in front of the first kept unit of a document; "" unless the start of a block is missing."""
-    if not _is_cut_before(units, first):
+    """The mark in front of the first kept unit of a document; "" unless the start of a block is missing, or
+    of a text in which all that is left out is marked."""
+    if _is_cut_before(units, first):
+        start = next(unit.start for unit in units if unit.parent == units[first].parent)
+    elif first and units[first].is_marked and units[first].link is None:
+        start = units[0].start
+    else:
         return ""
-    start = next(unit.start for unit in units if unit.parent == units[first].parent)
     return _choose((_LONG + "\n", _SHORT + "\n", _SHORT), units[first].start - start)
 
 
 def mark_behind(units: Sequence[PreparedUnit], last: int) -> str:
-    """The mark behind the last kept unit of a document; "" unless the end of a block is missing."""
-    if not _is_cut_behind(units, last):
+    """The mark behind the last kept unit of a document; "" unless the end of a block is missing, or of a text
+    in which all that is left out is marked."""
+    if _is_cut_behind(units, last):
+        end = max(unit.end for unit in units if unit.parent == units[last].parent)
+    elif last + 1 < len(units) and units[last].is_marked and units[last].link is None:
+        end = units[-1].end
+    else:
         return ""
-    end = max(unit.end for unit in units if unit.parent == units[last].parent)
     return _choose(("\n" + _LONG, "\n" + _SHORT, _SHORT), end - units[last].end)
 
 

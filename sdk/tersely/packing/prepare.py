@@ -35,8 +35,6 @@ LARGEST_FUNCTION = 2000
 """Code points up to which a function stays whole."""
 CHARACTERS_PER_TOKEN = 4
 """About as many as in English prose, where code points stand in for tokens."""
-MARK = "[… {count} more]"
-"""The words of a mark."""
 
 
 @dataclass(frozen=True)
@@ -130,19 +128,23 @@ def open_structure(prepared: Prepared, options: CompressionOptions, count: Calla
         )
 
     units = tuple(
-        _arrange(document.text, own, partial(is_large, document.text), sizes)
+        _arrange(document.text, own, partial(is_large, document.text), sizes, options)
         for document, own in zip(prepared.documents, prepared.units, strict=True)
     )
     return replace(prepared, units=units)
 
 
 def _arrange(
-    text: str, units: Sequence[PreparedUnit], is_large: Callable[[Unit], bool], sizes: Sizes
+    text: str,
+    units: Sequence[PreparedUnit],
+    is_large: Callable[[Unit], bool],
+    sizes: Sizes,
+    options: CompressionOptions,
 ) -> tuple[PreparedUnit, ...]:
-    arranged = arrange(text, [unit.unit for unit in units], is_large, sizes, MARK)
+    arranged = arrange(text, [unit.unit for unit in units], is_large, sizes, options.mark)
     siblings = Counter(parent for _, parent, _ in arranged)
     return tuple(
-        PreparedUnit(unit, parent, siblings[parent] > 1, unit.end - unit.start, link)
+        PreparedUnit(unit, parent, siblings[parent] > 1, unit.end - unit.start, link, options.marks == "all")
         for unit, parent, link in arranged
     )
 

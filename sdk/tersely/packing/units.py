@@ -20,6 +20,8 @@ class PreparedUnit:
     """Tokens, counted alone, where `Prepared.costs_in_tokens`; else code points."""
     link: Link | None = None
     """How it hangs together with others of its document, where it is part of a structure."""
+    is_marked: bool = False
+    """Whether a mark stands for what is left out beside it, in prose too."""
 
     @property
     def start(self) -> int:
