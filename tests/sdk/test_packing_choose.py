@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from tersely import Compressor
 from tersely.options import CompressionOptions
 from tersely.packing.choose import Choice, choose
 from tersely.packing.prepare import Prepared, Scored
 from tersely.selector import DocumentScores
 from tests.sdk.counters import count_words
+from tests.sdk.fakes import FakeScorer
 from tests.sdk.packing_cases import make_choice, make_level, make_prepared, make_scores
 
 SCORES = [make_scores(0.9, 0.2, 0.5), make_scores(0.1, 0.8)]
@@ -195,3 +197,27 @@ def test_of_units_that_score_the_same_the_cheapest_has_to_fit() -> None:
 
 def test_without_candidates_nothing_is_said_of_the_best() -> None:
     assert choose_from(two_documents(), SCORES, threshold=0.95).best_fits is None
+
+
+SECTIONS = "# Lamps\n\nThe lamp burns.\n\n# Cranes of Maren\n\nThe old crane lifts stone. It creaks a lot."
+
+
+@pytest.mark.parametrize(
+    ("budget", "text"),
+    [
+        (5, "The old crane lifts stone."),
+        (9, "# Cranes of Maren\n\nThe old crane lifts stone."),
+    ],
+)
+def test_a_heading_comes_along_where_there_is_room(budget: int, text: str) -> None:
+    compressor = Compressor(FakeScorer(), token_counter=count_words)
+    assert compressor.compress("old crane lifts stone", [SECTIONS], budget=budget).text == text
+
+
+def test_a_heading_is_not_kept_for_a_unit_below_the_threshold() -> None:
+    prepared = make_prepared(["Lamps", "They burn."], limit=2)
+    heading = replace(prepared.units[0][0], unit=replace(prepared.units[0][0].unit, kind="heading"))
+    prepared = replace(prepared, units=((heading, prepared.units[0][1]),))
+    assert choose_from(prepared, [make_scores(0.5, 0.1, packing_scores=[0.1, 0.9])], threshold=0.3).kept == {
+        (0, 0)
+    }

@@ -7,7 +7,7 @@ document's level has room for. Never the same words twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from tersely.levels import Level
@@ -22,6 +22,8 @@ from tersely.selector.protocol import DocumentScores
 
 MARK_TOKENS = 8
 """Tokens of a mark, about."""
+_HEADING = 0.5
+"""Priority of a heading, as a share of that of the best unit below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ def choose(
             for doc, own in groupby(candidates, key=lambda c: c.doc)
             for candidate in _fill_level(prepared, list(own), levels[doc], scores[doc].scores, threshold)
         ]
+    candidates = _raise_headings(prepared, candidates)
     costs = sum(unit.cost for own in prepared.units for unit in own) + sum(prepared.title_costs)
 
     def measure(places: frozenset[Place]) -> int:
@@ -151,6 +154,27 @@ def _candidates(
         )
         if unit.link is None or not (unit.link.is_frame or unit.link.is_markup)
     ]
+
+
+def _raise_headings(prepared: Prepared, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates, with headings that come along with the best unit below them, where there is room."""
+    raised: list[Candidate] = []
+    best: Candidate | None = None
+    """Between a heading and the next one."""
+    for candidate in reversed(candidates):
+        if best is not None and best.doc != candidate.doc:
+            best = None
+        if prepared.units[candidate.doc][candidate.unit].unit.kind != "heading":
+            if best is None or candidate.priority > best.priority:
+                best = candidate
+        elif best is not None:
+            if _HEADING * best.priority > candidate.priority:
+                # It stands for nothing without the unit.
+                needs = ((best.unit, best.cost), *best.needs)
+                candidate = replace(candidate, priority=_HEADING * best.priority, needs=needs)
+            best = None
+        raised.append(candidate)
+    return raised[::-1]
 
 
 def _is_marked(unit: PreparedUnit) -> bool:
