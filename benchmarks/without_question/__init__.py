@@ -1,0 +1,1 @@
+"""What does a text tell that was compressed before anybody asked?"""
