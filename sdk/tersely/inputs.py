@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, cast
 
@@ -111,6 +111,41 @@ def check_time_limit(seconds: object, name: str = "timeout_s") -> float:
     if not (math.isfinite(limit) and 0 < limit <= threading.TIMEOUT_MAX):
         raise InvalidInputError(f"{name} is {seconds}. Pass a positive number of seconds, such as 60.0.")
     return limit
+
+
+def check_share(value: object, name: str, remedy: str) -> float:
+    """`value` as a float. Raises InvalidInputError unless it is a number above 0 and at most 1.
+
+    `name` and `remedy`, a sentence, stand in the message.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InvalidInputError(f"{name} is {type_name(value)}. {remedy}")
+    share = float(value)
+    if math.isnan(share) or not 0 < share <= 1:
+        raise InvalidInputError(f"{name} is {share}. {remedy}")
+    return share
+
+
+def check_members(value: object, members: Sequence[str], name: str, remedy: str) -> None:
+    """Raises InvalidInputError unless `value` has all of these members.
+
+    `name` and `remedy`, a sentence, stand in the message. A class is refused too: it is often passed in the
+    place of its object.
+    """
+    if isinstance(value, type) or not all(hasattr(value, member) for member in members):
+        kind = f"the class {value.__name__}" if isinstance(value, type) else type_name(value)
+        raise InvalidInputError(f"{name} is {kind}. {remedy}")
+
+
+def is_list_of(value: object, kind: type) -> bool:
+    """Whether `value` is a sequence of such objects. A text is no list of texts."""
+    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    return is_list and all(isinstance(item, kind) for item in cast("Sequence[object]", value))
+
+
+def check_compressor(value: object) -> None:
+    """Raises InvalidInputError unless `value` can be used as a compressor."""
+    check_members(value, ("compress", "count_tokens"), "The compressor", "Pass a tersely.Compressor.")
 
 
 def type_name(value: object) -> str:

@@ -10,11 +10,11 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import Field, asdict, dataclass, field, fields
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal, TypedDict, cast
 
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_count, check_time_limit, type_name
+from tersely.inputs import check_count, check_share, check_time_limit
 
 Detail = Literal["auto", 1, 2, 3, 4, 5]
 Order = Literal["source", "rerank"]
@@ -160,25 +160,16 @@ OPTION_FIELDS: tuple[Field[Any], ...] = fields(CompressionOptions)
 
 
 def _check_rate(rate: object) -> float | None:
-    return None if rate is None else _check_share(rate, "rate", "Pass a share above 0 and at most 1.")
+    return None if rate is None else check_share(rate, "rate", "Pass a share above 0 and at most 1.")
 
 
 def _check_recall(recall: object) -> float | None:
     remedy = "Pass the share of questions that must keep their answer sentence, above 0 and below 1."
     if recall is None:
         return None
-    share = _check_share(recall, "recall", remedy)
+    share = check_share(recall, "recall", remedy)
     if share == 1:
         raise InvalidInputError(f"recall is 1.0, which only the whole text can promise. {remedy}")
-    return share
-
-
-def _check_share(value: object, name: str, remedy: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise InvalidInputError(f"{name} is {type_name(value)}. {remedy}")
-    share = float(value)
-    if math.isnan(share) or not 0 < share <= 1:
-        raise InvalidInputError(f"{name} is {share}. {remedy}")
     return share
 
 

@@ -22,8 +22,9 @@ from tersely.chat.protocol import ChatError, ChatModel, Message, Reply, complete
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.experience.bank import ExperienceBank
-from tersely.inputs import check_count, check_query
+from tersely.inputs import check_compressor, check_count, check_members, check_query, is_list_of
 from tersely.memory.memory import AgentMemory
+from tersely.runtime.paths import check_path
 
 _CHARACTERS = 3
 """Characters to a token, at the least, in the parts of an original."""
@@ -80,9 +81,14 @@ class Agent:
             raise InvalidInputError(
                 f"memory is a {kind}. Pass a function that makes one: lambda first: AgentMemory(first, ...)."
             )
+        check_members(model, ("complete", "name"), "The model", "Pass a model of tersely.chat.")
+        if compressor is not None:
+            check_compressor(compressor)
         self.model = model
         self.strict = strict
-        self.compressor = compressor or Compressor()
+        self.compressor = Compressor() if compressor is None else compressor
+        if not is_list_of(tools, Tool):
+            raise InvalidInputError("The tools are not all tools. Pass a list of tersely.agent.Tool.")
         self._tools = [*tools, finish_tool(needs_explanation=strategy == "summary")]
         tool_names = [tool.name for tool in self._tools]
         if len(set(tool_names)) < len(tool_names):
@@ -93,7 +99,9 @@ class Agent:
         self._result_tokens = check_count(result_tokens, "result_tokens", "tokens")
         self._setup = Setup(self.compressor, model.name, self._result_tokens, memory, strict)
         self._start = STRATEGIES[strategy]
-        self._trace_file = None if trace_file is None else Path(trace_file)
+        self._trace_file = None if trace_file is None else check_path(trace_file, "The trace file")
+        if self._trace_file is not None and self._trace_file.is_dir():
+            raise InvalidInputError(f"The trace file {self._trace_file} is a folder. Name a file in it.")
         self._redact_secrets = redact_secrets
 
     def run(self, question: str) -> EpisodeState:

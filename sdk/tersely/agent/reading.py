@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tersely.agent.retrieval import Hit, Retriever
+from tersely.agent.retrieval import Hit, Retriever, check_retriever
 from tersely.agent.strategies.recon import TOP_K
 from tersely.agent.tools import Tool
 from tersely.compressor import Compressor
+from tersely.errors import InvalidInputError
+from tersely.inputs import check_compressor, check_count, check_members, type_name
 from tersely.summarize.summarizer import Summarizer
 from tersely.types import Document
 
@@ -29,6 +31,10 @@ class SelectedSentences:
     compressor: Compressor
     budget: int | None = None
 
+    def __post_init__(self) -> None:
+        check_compressor(self.compressor)
+        _check_budget(self.budget)
+
     def __call__(self, question: str, query: str, hits: Sequence[Hit]) -> str:
         wanted = query if query == question else f"{question} {query}"
         return self.compressor.compress(wanted, _documents(hits), budget=self.budget).text
@@ -41,6 +47,10 @@ class WrittenSummary:
     summarizer: Summarizer
     budget: int | None = None
 
+    def __post_init__(self) -> None:
+        check_members(self.summarizer, ("summarize",), "The summarizer", "Pass a Summarizer.")
+        _check_budget(self.budget)
+
     def __call__(self, question: str, query: str, hits: Sequence[Hit]) -> str:
         documents = _documents(hits)
         return self.summarizer.summarize(query, documents, question=question, budget=self.budget).text
@@ -48,6 +58,10 @@ class WrittenSummary:
 
 def reading_tool(retriever: Retriever, read: Reading = read_passages, k: int = TOP_K) -> Tool:
     """A tool `search` whose result is what `read` makes of the `k` best documents."""
+    check_retriever(retriever)
+    check_count(k, "k", "documents")
+    if not callable(read):
+        raise InvalidInputError(f"read is {type_name(read)}. Pass a function, such as read_passages.")
 
     def search(arguments: Mapping[str, str]) -> str:
         query = arguments["query"]
@@ -56,6 +70,11 @@ def reading_tool(retriever: Retriever, read: Reading = read_passages, k: int = T
 
     parameters = {"query": "what to look for", "question": "what you want to know in the end"}
     return Tool("search", "finds documents and tells what they say", parameters, search, ("query",))
+
+
+def _check_budget(budget: int | None) -> None:
+    if budget is not None:
+        check_count(budget, "budget", "tokens")
 
 
 def _documents(hits: Sequence[Hit]) -> list[Document]:

@@ -10,6 +10,8 @@ from typing import Protocol
 import numpy as np
 
 from tersely.errors import InvalidInputError
+from tersely.inputs import check_members, is_list_of
+from tersely.runtime.paths import check_path
 from tersely.text.bm25 import BM25
 from tersely.text.sentences import split_units
 from tersely.types import Document
@@ -41,6 +43,11 @@ class Retriever(Protocol):
         ...
 
 
+def check_retriever(value: object) -> None:
+    """Raises InvalidInputError unless `value` can search and open."""
+    check_members(value, ("search", "open"), "The retriever", "Pass one with search() and open().")
+
+
 class DocumentIndex:
     """BM25 over the passages of documents, by their ids.
 
@@ -48,6 +55,10 @@ class DocumentIndex:
     """
 
     def __init__(self, documents: Mapping[str, Document]) -> None:
+        remedy = "Pass {id: Document(text)}."
+        check_members(documents, ("items", "values"), "The collection of documents", remedy)
+        if not is_list_of(list(documents.values()), Document):
+            raise InvalidInputError(f"The documents are not all Documents. {remedy}")
         if not documents:
             raise InvalidInputError("There is no document to search.")
         self._documents = dict(documents)
@@ -96,7 +107,9 @@ class FolderIndex(DocumentIndex):
 
 def read_folder(folder: str | Path, suffixes: Sequence[str] = SUFFIXES) -> dict[str, Document]:
     """The text files under `folder` by their paths in there. Raises InvalidInputError where it is missing."""
-    root = Path(folder)
+    root = check_path(folder, "The folder")
+    if not is_list_of(suffixes, str):
+        raise InvalidInputError(f"suffixes is {suffixes!r}. Pass a tuple of ends of names, such as ('.md',).")
     if not root.is_dir():
         raise InvalidInputError(f"There is no folder {str(root)!r}.")
     documents: dict[str, Document] = {}

@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tersely.agent.retrieval import Hit, Retriever
+from tersely.agent.retrieval import Hit, Retriever, check_retriever
+from tersely.errors import InvalidInputError
 from tersely.experience.bank import ExperienceBank
 from tersely.experience.extraction import format_experiences
+from tersely.inputs import check_members, is_list_of, type_name
 
 TOP_K = 10
 """Documents that a search gives, unless the agent says otherwise (ZipRL, appendix U)."""
@@ -33,6 +35,20 @@ class Tool:
     parameters: Mapping[str, str]
     run: Callable[[Mapping[str, str]], str]
     required: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        where = f"of the tool {self.name!r}"
+        for name in ("name", "description"):
+            value: object = getattr(self, name)
+            if not isinstance(value, str):
+                raise InvalidInputError(f"The {name} {where} is {type_name(value)}. Pass text.")
+        check_members(self.parameters, ("items", "keys"), f"parameters {where}", "Pass a mapping of texts.")
+        if not callable(self.run):
+            raise InvalidInputError(f"run {where} is {type_name(self.run)}. Pass a function.")
+        if not is_list_of(self.required, str) or any(n not in self.parameters for n in self.required):
+            raise InvalidInputError(
+                f"required {where} is {self.required!r}. Pass a tuple of names of parameters."
+            )
 
     def check(self, arguments: Mapping[str, str]) -> None:
         """Raises ToolError for a parameter that is unknown or missing."""
@@ -63,6 +79,7 @@ class Tool:
 
 def search_tools(retriever: Retriever) -> list[Tool]:
     """`search` and `open_page` over a retriever."""
+    check_retriever(retriever)
 
     def search(arguments: Mapping[str, str]) -> str:
         try:

@@ -14,7 +14,7 @@ from typing import Any, Self, Unpack
 from tersely.chat.completions import MALFORMED_ERRORS, parse_reply
 from tersely.chat.protocol import ChatError, Message, Options, Reply, Sampling
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_count, check_time_limit
+from tersely.inputs import check_count, check_members, check_time_limit
 from tersely.runtime.cancellation import current_cancellation, run_cancellable
 from tersely.runtime.limits import clean
 from tersely.runtime.llama import LlamaEngine
@@ -56,10 +56,11 @@ class LocalChat:
         **sampling: Unpack[Sampling],
     ) -> None:
         path = find_smollm2() if model is None else check_path(model, "The model")
-        adapters = adapters or {}
+        adapters = {} if adapters is None else adapters
+        check_members(adapters, ("keys", "values"), "adapters", "Pass a mapping of names to GGUF files.")
         self._engine = LlamaEngine(
             path,
-            [Path(file) for file in adapters.values()],
+            [check_path(file, "The adapter") for file in adapters.values()],
             context=check_count(context, "context", "tokens"),
             parallel=check_count(parallel, "parallel", "replies"),
             threads=None if threads is None else check_count(threads, "threads", "threads"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tersely.chat.protocol import ChatError, Message, Reply
+from tersely.inputs import check_members
 
 Answer = str | Reply | Exception
 
@@ -24,6 +25,8 @@ class ScriptedChat:
     name = "scripted"
 
     def __init__(self, script: Iterable[Answer] | Callable[[Sequence[Message]], Answer]) -> None:
+        if not callable(script):
+            check_members(script, ("__iter__",), "The script", "Pass a list of answers, or a function.")
         self._script = script if callable(script) else iter(script)
         self.requests: list[tuple[list[Message], dict[str, Any]]] = []
 

@@ -19,12 +19,12 @@ from typing import Any
 from tersely.embedding import SentenceEmbedder
 from tersely.errors import InvalidInputError
 from tersely.experience import storage, transfer
-from tersely.experience.index import ExactIndex, Index, KeyedIndex
+from tersely.experience.index import ExactIndex, Index, make_index
 from tersely.experience.merging import Entry, choose_replaced, find_similar
 from tersely.experience.rows import DamagedError
 from tersely.experience.types import TEXTS, Embedder, Experience, Recalled, Record, Vectors, embed_checked
 from tersely.experience.undo import undo_replacements
-from tersely.inputs import check_count, check_query
+from tersely.inputs import check_count, check_query, check_share
 from tersely.text.redaction import redact
 
 logger = logging.getLogger("tersely")
@@ -44,14 +44,14 @@ class ExperienceBank:
 
     Args:
         path: the file, created if it is missing; ":memory:" for a bank that ends with the process.
-        embedder: makes the vectors; None for `SentenceEmbedder()`. A bank that another embedder has filled is
-            embedded again once.
+        embedder: makes the vectors; None for `SentenceEmbedder()`. Another one embeds the bank again once.
         index: makes an empty index for vectors of a dimension, such as `ExactIndex` or `FaissIndex`.
         merge_threshold: similarity above which a new experience replaces the most similar one.
         redact_secrets: whether what looks like keys, tokens and passwords stays out of the file and exports.
 
     Raises:
         ExperienceError: the file cannot be opened or is not a bank.
+        InvalidInputError: another argument cannot be used.
     """
 
     def __init__(
@@ -63,19 +63,19 @@ class ExperienceBank:
         merge_threshold: float = MERGE_THRESHOLD,
         redact_secrets: bool = True,
     ) -> None:
-        if not 0 < merge_threshold <= 1:
-            raise InvalidInputError(f"merge_threshold is {merge_threshold}. Pass a similarity in (0, 1].")
         self.path = path
-        self._embedder: Embedder = embedder or SentenceEmbedder()
+        self._embedder: Embedder = (
+            SentenceEmbedder() if embedder is None else storage.check_embedder(embedder)
+        )
         self._make_index = index
-        self._merge_threshold = merge_threshold
+        self._merge_threshold = check_share(merge_threshold, "merge_threshold", "Pass one in (0, 1].")
         self._redact_secrets = redact_secrets
         self._lock = threading.RLock()
         self._data_version: int | None = None
         """State of the file that the index shows; None if the index has to be made again."""
         self._vectors_version: str | None = None
         """Version of the vectors that the index holds."""
-        self._index = KeyedIndex(index(self._embedder.dimension))
+        self._index = make_index(index, self._embedder.dimension)
         self._damaged: dict[str, str] = {}
         self._database = storage.open_database(path)
         self._refresh()
@@ -128,8 +128,8 @@ class ExperienceBank:
         """
         query = check_query(query)
         k = check_count(k, "k", "experiences")
-        if not 0 <= alpha <= 1:
-            raise InvalidInputError(f"alpha is {alpha}. Pass a weight from 0 to 1.")
+        if alpha != 0:
+            alpha = check_share(alpha, "alpha", "Pass a weight from 0 to 1.")
         vectors = embed_checked(self._embedder, [query] if problem is None else [query, problem])
         with self._lock:
             self._refresh()
@@ -332,7 +332,7 @@ class ExperienceBank:
         self._vectors_version = storage.read_vectors_version(self._database)
         keys, own, problems, damaged = storage.read_vectors(self._database, self._embedder.dimension)
         self._report_damage(damaged)
-        index = KeyedIndex(self._make_index(self._embedder.dimension))
+        index = make_index(self._make_index, self._embedder.dimension)
         if keys:
             index.add(keys, own, problems)
         self._index = index

@@ -7,14 +7,15 @@ position, a `KeyedIndex` by their id.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tersely.errors import MissingDependencyError
+from tersely.errors import InvalidInputError, MissingDependencyError
 from tersely.experience.types import Vectors
+from tersely.inputs import check_count, check_members, type_name
 
 HEAD = 64
 """Leading numbers of each vector, from which its score is bounded."""
@@ -24,6 +25,8 @@ FEW = 8
 """If more than one in `FEW` entries are left, scoring all of them in order is faster than selecting."""
 ROUNDING = 1e-5
 """Added to the bounds, since float32 rounds."""
+
+INDEX_MEMBERS = ("add", "replace", "remove", "search", "nearest", "__len__")
 
 Scores = NDArray[np.float32]
 Matches = list[tuple[int, float]]
@@ -100,6 +103,16 @@ class KeyedIndex:
         return None if match is None else (self._keys[match[0]], match[1])
 
 
+def make_index(make: Callable[[int], Index], dimension: int) -> KeyedIndex:
+    """An empty index. Raises InvalidInputError if `make` is no function that makes one."""
+    remedy = "Pass a function that makes one, such as ExactIndex."
+    if not callable(make):
+        raise InvalidInputError(f"index is {type_name(make)}. {remedy}")
+    index = make(dimension)
+    check_members(index, INDEX_MEMBERS, "What index made for the bank", remedy)
+    return KeyedIndex(index)
+
+
 class ExactIndex:
     """Exact search that scores only the entries that may be among the best.
 
@@ -108,6 +121,7 @@ class ExactIndex:
     """
 
     def __init__(self, dimension: int) -> None:
+        dimension = check_count(dimension, "dimension", "numbers")
         self._experiences = _BoundedRows(dimension)
         self._problems = _BoundedRows(dimension)
 
@@ -219,7 +233,7 @@ class FaissIndex:
             self._faiss: Any = importlib.import_module("faiss")
         except ImportError as error:
             raise MissingDependencyError("FaissIndex needs faiss: pip install 'tersely[faiss]'") from error
-        self._dimension = dimension
+        self._dimension = dimension = check_count(dimension, "dimension", "numbers")
         self._both: Any = self._faiss.IndexFlatIP(2 * dimension)
         self._experiences: Any = self._faiss.IndexFlatIP(dimension)
 

@@ -34,6 +34,7 @@ from tersely.experience.types import (
     Vectors,
     embed_checked,
 )
+from tersely.inputs import check_count, check_members, type_name
 from tersely.runtime.database import Database
 
 _MIGRATIONS = (
@@ -84,6 +85,16 @@ def open_database(path: str | Path) -> Database:
     return Database(
         path, _MIGRATIONS, ExperienceError, lambda _: "Check the file, its folder and the free space."
     )
+
+
+def check_embedder(embedder: Embedder) -> Embedder:
+    """The embedder. Raises InvalidInputError if it cannot be one."""
+    remedy = "Pass an object with embed(), name and dimension, such as SentenceEmbedder()."
+    check_members(embedder, ("embed", "name", "dimension"), "The embedder", remedy)
+    if not isinstance(embedder.name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(f"The embedder's name is {type_name(embedder.name)}. Give it a name as text.")
+    check_count(embedder.dimension, "The embedder's dimension", "numbers")
+    return embedder
 
 
 def read_experience(database: Database, key: str) -> Experience:

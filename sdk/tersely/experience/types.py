@@ -6,12 +6,14 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from numbers import Integral
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tersely.errors import InvalidInputError, TerselyError
+from tersely.inputs import type_name
 
 Vectors = NDArray[np.float32]
 
@@ -47,6 +49,12 @@ class Origin:
     replaces: str | None = None
     """Id of the experience that it replaced."""
 
+    def __post_init__(self) -> None:
+        for name in ("run", "model", "created", "replaces"):
+            value: object = getattr(self, name)
+            if not isinstance(value, str) and (value is not None or name == "created"):
+                raise InvalidInputError(f"An origin has the {name} {value!r}. Pass text.")
+
 
 @dataclass(frozen=True, slots=True)
 class Experience:
@@ -69,12 +77,19 @@ class Experience:
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:16])
 
     def __post_init__(self) -> None:
-        for name in TEXTS:
+        for name in (*TEXTS, "id"):
             value: object = getattr(self, name)
             if not isinstance(value, str) or not value.strip():
                 raise InvalidInputError(f"An experience has the {name} {value!r}. Pass some text.")
         if not isinstance(self.success, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInputError(f"An experience has the success {self.success!r}. Pass True or False.")
+        if not isinstance(self.origin, Origin):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInputError(
+                f"An experience has an origin that is {type_name(self.origin)}. Pass an Origin."
+            )
+        for name, count in (("uses", self.uses), ("wins", self.wins)):
+            if isinstance(count, bool) or not isinstance(count, Integral):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise InvalidInputError(f"An experience has the {name} {count!r}. Pass a whole number.")
         if not 0 <= self.wins <= self.uses:
             raise InvalidInputError(
                 f"An experience has {self.wins} wins in {self.uses} uses. Wins cannot exceed uses."

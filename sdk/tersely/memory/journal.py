@@ -12,6 +12,7 @@ from tersely.chat.messages import Json, check_message, measure_tokens
 from tersely.chat.protocol import Message, remove_thoughts
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
+from tersely.inputs import check_compressor, check_members, is_list_of, type_name
 from tersely.memory.events import KINDS, Ending, Event, FirstEvent, MessageEvent
 from tersely.memory.reset import OPENED_SHARE, Resetter
 from tersely.memory.settings import MemorySettings
@@ -52,6 +53,8 @@ class Journal:
         and for system messages and pins that leave no room; StoreError for a session that cannot be read.
         """
         events = self.store.events(self.session) if self.store is not None else []
+        if first is not None and not is_list_of(first, object):
+            raise InvalidInputError(f"The first prompt is {type_name(first)}. Pass a list of messages.")
         given = None if first is None else [check_message(m) for m in first]
         if events:
             transcript = self._replayed(events)
@@ -191,6 +194,11 @@ def make_journal(
 ) -> Journal:
     """A journal that shortens and counts with `compressor`; None for the bundled model, loaded when first
     needed, and the bundled estimate."""
+    if compressor is not None:
+        check_compressor(compressor)
+    if store is not None:
+        remedy = "Pass a store, such as MemoryStore(path)."
+        check_members(store, ("events", "append", "original"), "The store", remedy)
     count = ApproximateCounter().count if compressor is None else compressor.count_tokens
     return Journal(Resetter(settings, count, Shortener(compressor, count)), store, session)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 from tersely.errors import InvalidInputError, TerselyError
-from tersely.inputs import check_time_limit
+from tersely.inputs import check_time_limit, type_name
 from tersely.rerank.protocol import format_passage
 from tersely.runtime.limits import (
     MAX_ANSWER_BYTES,
@@ -103,6 +103,8 @@ class RerankEndpoint:
         self._address = check_address(url)
         if style not in ("openai", "tei"):
             raise InvalidInputError(f"style is {style!r}. Pass 'openai' or 'tei'.")
+        if not isinstance(cast("object", model), str | None):
+            raise InvalidInputError(f"model is {type_name(model)}. Pass a name, or None.")
         if api_key:
             check_key(api_key)
         self._authorization = f"Bearer {api_key}" if api_key else self._address.authorization

@@ -16,7 +16,7 @@ from typing import Literal
 from tersely.chat.protocol import ChatError, ChatModel, acomplete_safely, complete_safely
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
-from tersely.inputs import DocumentLike, check_count
+from tersely.inputs import DocumentLike, check_compressor, check_count
 from tersely.summarize.extractive import extract_summary
 from tersely.summarize.request import explain_fallback, prepare
 from tersely.summarize.types import Aspect, Summary
@@ -57,8 +57,10 @@ class Summarizer:
             raise InvalidInputError(f"unsupported is {unsupported!r}. Pass 'flag' or 'drop'.")
         if preselect is not None:
             preselect = check_count(preselect, "preselect", "tokens")
+        if compressor is not None:
+            check_compressor(compressor)
         self.model = model
-        self.compressor = compressor or Compressor()
+        self.compressor = Compressor() if compressor is None else compressor
         self._preselect = preselect
         self._drop_unsupported = unsupported == "drop"
 
