@@ -33,6 +33,17 @@ class TimedProtocol(H11Protocol):
         if not self._is_waiting():
             self._stop_arrival()
 
+    def send_400_response(self, msg: str) -> None:
+        """Answer bytes that are no HTTP, unless an answer has begun. The application may already work on the
+        request that they belong to, and is told that nobody waits for its answer."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+
     def pause_writing(self) -> None:
         super().pause_writing()
         self._stall = self.loop.call_later(STALL_S, self.transport.abort)

@@ -198,7 +198,7 @@ def audit(count: int, plain: int) -> list[str]:
         elif httpx2.get(f"{server.url}/health", timeout=10).status_code != 200:
             problems.append("the server is not well")
     if any("Traceback" in line for line in server.log):
-        problems.append(next(line for line in server.log if "Traceback" in line)[:500])
+        problems.append(next(line for line in server.log if "Traceback" in line)[-1500:])
     statuses = Counter(status for status, _ in [*generated, *raw])
     print(f"{len(generated)} generated, {len(raw)} raw, statuses {dict(sorted(statuses.items()))}")
     print(f"memory: {growth:+.1f} MB over the last {plain // 2} of {plain} requests")
