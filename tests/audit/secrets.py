@@ -5,7 +5,8 @@ python -m tests.audit.secrets --lines 2000000     # false alarms on more lines
 
 Every kind is put into log lines, tool results, chats and code. A secret is caught where no eight characters
 in a row of it are left. Secrets are made at run time from a seed (secrets_formats.py, secrets_lines.py). A
-false alarm is a line that redaction changes, although some do hold passwords of examples: see `--show`.
+false alarm is a line that redaction changes, unless somebody has read it and found a credential in it
+(secrets_judged.py); both counts are printed, and `--show` prints the lines.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 
 from tersely.text.redaction import redact
 from tests.audit.secrets_formats import BARE, NAMED, fill
+from tests.audit.secrets_judged import fingerprint, holds_a_credential
 from tests.audit.secrets_lines import KEYS, LINES
 
 Redact = Callable[[str], str]
@@ -235,13 +237,15 @@ def report(redact: Redact, most: int, rounds: int, *, show: bool) -> None:
         started = time.perf_counter()
         count, size, changed = false_alarms(redact, texts)
         seconds = time.perf_counter() - started
-        rate = len(changed) / max(count, 1) * 100_000
+        unread = [pair for pair in changed if not holds_a_credential(pair[0])]
+        in_100_000 = 100_000 / max(count, 1)
         print(
-            f"{name}: {count} lines, {len(changed)} false alarms, {rate:.2f} in 100,000, "
-            f"{size / seconds / 1e6:.1f} MB/s"
+            f"{name}: {count} lines, {len(changed)} changed ({len(changed) * in_100_000:.2f} in 100,000), of "
+            f"which {len(changed) - len(unread)} hold a credential by sight; {len(unread)} others "
+            f"({len(unread) * in_100_000:.2f} in 100,000), {size / seconds / 1e6:.1f} MB/s"
         )
         for line, redacted in changed if show else ():
-            print(f"    {line.strip()[:200]}\n    {redacted.strip()[:200]}")
+            print(f"    {fingerprint(line)} {line.strip()[:200]}\n    {redacted.strip()[:200]}")
 
 
 if __name__ == "__main__":

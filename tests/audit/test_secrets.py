@@ -10,6 +10,7 @@ import pytest
 
 from tersely.text.redaction import redact
 from tests.audit import secrets
+from tests.audit.secrets_judged import holds_a_credential
 
 
 def test_at_least_95_percent_of_the_kinds_of_secrets_are_caught() -> None:
@@ -36,6 +37,12 @@ def test_source_code_stays_as_it_is(package: str) -> None:
     _, _, changed = secrets.false_alarms(redact, secrets.read(files, 100_000))
     assert files
     assert changed == []
+
+
+def test_only_lines_that_somebody_has_read_are_no_false_alarms() -> None:
+    line = '"api_key": "secret_key_123"'
+    _, _, changed = secrets.false_alarms(redact, [f"An example:\n    {line}\n  {line.replace('123', '124')}\n"])
+    assert [holds_a_credential(before) for before, _ in changed] == [True, False]
 
 
 def test_what_was_missed_is_shown() -> None:
