@@ -14,7 +14,7 @@ from numbers import Integral
 from typing import Any, Literal, TypedDict, cast
 
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_count, check_share, check_time_limit
+from tersely.inputs import check_count, check_share, check_time_limit, type_name
 
 Detail = Literal["auto", 1, 2, 3, 4, 5]
 Order = Literal["source", "rerank"]

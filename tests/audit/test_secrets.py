@@ -41,7 +41,8 @@ def test_source_code_stays_as_it_is(package: str) -> None:
 
 def test_only_lines_that_somebody_has_read_are_no_false_alarms() -> None:
     line = '"api_key": "secret_key_123"'
-    _, _, changed = secrets.false_alarms(redact, [f"An example:\n    {line}\n  {line.replace('123', '124')}\n"])
+    other = line.replace("123", "124")
+    _, _, changed = secrets.false_alarms(redact, [f"An example:\n    {line}\n  {other}\n"])
     assert [holds_a_credential(before) for before, _ in changed] == [True, False]
 
 
