@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TOPICS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
 PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", *TOPICS]
 
+_TEST = re.compile(r"^def (test_\w+)", re.MULTILINE)
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -33,6 +34,12 @@ def commands(name: str, program: str) -> list[str]:
     """The commands of a page's `sh` blocks that call `program`; continued lines are joined."""
     lines = "".join(blocks(name, "sh")).replace("\\\n", " ").splitlines()
     return [line for line in lines if line.startswith(f"{program} ")]
+
+
+def defined_tests() -> set[str]:
+    """Names of all tests of the repository."""
+    files = (ROOT / "tests").rglob("test_*.py")
+    return {name for file in files for name in _TEST.findall(file.read_text(encoding="utf-8"))}
 
 
 def pages_with(language: str) -> list[str]:

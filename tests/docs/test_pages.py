@@ -8,12 +8,11 @@ from itertools import pairwise
 import pytest
 
 import tersely
-from tests.docs.pages import PAGES, ROOT, TOPICS, prose, read_page
+from tests.docs.pages import PAGES, ROOT, TOPICS, defined_tests, prose, read_page
 
 FOLDERS = "benchmarks|docs|integrations|models|scripts|sdk|tests|training|\\.ci"
 PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-TEST = re.compile(r"^def (test_\w+)", re.MULTILINE)
 SETS = re.compile(r"^### (.+?)\n(.*?)(?=^##|\Z)", re.DOTALL | re.MULTILINE)
 
 Table = dict[str, dict[str, str]]
@@ -56,12 +55,9 @@ def test_paths_exist(name: str) -> None:
 
 def test_the_tests_that_pages_name_exist() -> None:
     """A guarantee without its test would be a claim."""
-    defined = {
-        name for file in (ROOT / "tests").rglob("test_*.py") for name in TEST.findall(file.read_text("utf-8"))
-    }
     named = {name for page in PAGES for name in re.findall(r"`(test_\w+)`", prose(page))}
     assert named, "the page of guarantees names some"
-    assert named - defined == set()
+    assert named - defined_tests() == set()
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -105,6 +106,16 @@ def test_errors_of_tools_pass_through(bundled: Compressor) -> None:
     agent = make_agent(scripted(call_tools("fails"), AIMessage(content="Done.")), bundled)
     with pytest.raises(ValueError, match="no page"):
         agent.invoke({"messages": [HumanMessage(QUESTION)]})
+
+
+def test_what_was_sent_once_stays_at_the_start_of_the_next_prompt(bundled: Compressor) -> None:
+    model = recording(
+        call_tools("tower"), call_tools("pier", number=1), call_tools("tower", number=2), AIMessage("Ada.")
+    )
+    make_agent(model, bundled).invoke({"messages": [HumanMessage(QUESTION)]})
+    assert len(model.seen) == 4
+    for before, after in pairwise(model.seen):
+        assert after[: len(before)] == before
 
 
 def test_older_results_are_shown_compressed_and_stay_whole_in_the_history(bundled: Compressor) -> None:

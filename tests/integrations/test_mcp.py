@@ -55,6 +55,13 @@ def test_the_default_budget_is_described() -> None:
     assert f"{server.DEFAULT_BUDGET} tokens by default" in connect(read_compress_tool).description
 
 
+def test_without_a_limit_the_default_budget_holds() -> None:
+    pages = [f"The museum of town {n} is free on day {n} of the month." for n in range(200)]
+    reply = call("compress", {"query": QUESTION, "documents": pages}).structured_content
+    assert reply["tokens_before"] > 2 * server.DEFAULT_BUDGET
+    assert server.DEFAULT_BUDGET // 2 < reply["tokens_after"] <= server.DEFAULT_BUDGET
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -131,6 +138,7 @@ def test_long_documents_are_shown_in_parts() -> None:
         while len(read) < len(text):
             part = await client.call_tool("expand", {"id": document["id"], "start": len(read)})
             assert part.structured_content["characters"] == len(text)
+            assert len(part.structured_content["text"]) <= 20_000
             read += part.structured_content["text"]
         beyond = await client.call_tool("expand", {"id": document["id"], "start": len(text) + 1})
         assert beyond.is_error
