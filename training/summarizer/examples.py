@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -135,13 +135,13 @@ def _draw(recipe: Recipe, name: str, count: int, data: Path) -> list[Example]:
 
 def _read_references(data: Path) -> dict[str, list[Reference]]:
     """QED's annotation by the question's id: which mention refers to which part of the question."""
-    rows: Iterable[Any] = read_lines(data / "train" / "qed_references.jsonl.gz")
-    return {
-        row["id"]: [
-            Reference(*r["context"], r["question_text"]) for r in row["references"] if r["question_text"]
+    references: dict[str, list[Reference]] = {}
+    for row in read_lines(data / "train" / "qed_references.jsonl.gz"):
+        named = [r for r in row["references"] if r["question_text"]]
+        references[row["id"]] = [
+            Reference(r["context"][0], r["context"][1], r["question_text"]) for r in named
         ]
-        for row in rows
-    }
+    return references
 
 
 def _make_lesson(

@@ -139,7 +139,8 @@ def train(
     model = add_adapter(model, settings.adapter) if settings.adapter.rank else model
     if not torch.cuda.is_available():
         # On a CPU this is the faster of the two by a seventh.
-        (model.get_base_model() if settings.adapter.rank else model).set_attn_implementation("eager")
+        causal: Any = model.get_base_model() if settings.adapter.rank else model
+        causal.set_attn_implementation("eager")
     model.to("cuda" if torch.cuda.is_available() else "cpu").train()
     own = settings.training
     examples = [e for e in (encode(lesson, tokenizer) for lesson in lessons) if _count(e) <= own.positions]
@@ -175,7 +176,7 @@ def train(
     bar.close()
     save_checkpoint(run, parts, {"done": done})
     run.record(update=done, heldout=_evaluate(model, heldout))
-    model.save_pretrained(run.final)
+    model.save_pretrained(str(run.final))
     facts = {
         "examples": sum(map(len, batches[:done])),
         "examples_of": len(taught),
@@ -206,7 +207,7 @@ class _Weights:
 
 def _find_parts(model: Any) -> tuple[Any, Any]:
     """What gives the hidden states, and the output layer."""
-    causal = model.get_base_model() if isinstance(model, PeftModel) else model
+    causal: Any = model.get_base_model() if isinstance(model, PeftModel) else model
     return causal.base_model, causal.get_output_embeddings()
 
 

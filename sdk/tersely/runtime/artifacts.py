@@ -1,8 +1,9 @@
 """Find, check and seal model folders.
 
-An artifact is a folder with `config.json`, `tokenizer.json`, `onnx/model_quantized.onnx` or `onnx/model.onnx`
-or both, a model card `README.md`, and `manifest.json`. The manifest holds the SHA-256 and the size of every
-other file, and facts about the export.
+An artifact is a folder with `config.json`, a model card `README.md`, `manifest.json`, and the files of its
+kind. A selector has `tokenizer.json`, and `onnx/model_quantized.onnx` or `onnx/model.onnx` or both; a
+summarizer has an adapter in a GGUF file. The manifest holds the SHA-256 and the size of every other file, and
+facts about the export.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from tersely.runtime.paths import check_path
 MANIFEST = "manifest.json"
 MANIFEST_FORMAT = 1
 BUNDLED = "tersely-mini"
+"""The selector that is used where no model is named."""
+ALL_BUNDLED = (BUNDLED, "tersely-recon")
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _GRAPHS = ("onnx/model_quantized.onnx", "onnx/model.onnx")
@@ -97,8 +100,8 @@ def load_artifact(
     """Find and check a model folder. Files that the manifest does not list are never loaded.
 
     Args:
-        name_or_path: None for the bundled model, a folder, or a hub name "owner/name". A folder wins
-            over a hub name of the same spelling. Only a hub name uses the network.
+        name_or_path: None for the bundled selector, a folder, the name of a bundled model, or a hub name
+            "owner/name". A folder wins over a name of the same spelling. Only a hub name uses the network.
         kind: the kind of model that the caller can run.
         verify: whether to compare the hash of every file with the manifest (20 ms for 25 MB). Sizes are
             always compared.
@@ -111,9 +114,11 @@ def load_artifact(
     """
     folder = _find_folder(name_or_path)
     manifest = _read_json(folder / MANIFEST)
-    _check_files(folder, manifest, verify=verify)
+    listed = _check_files(folder, manifest, verify=verify)
     config = _read_json(folder / "config.json")
     _check_config(folder, config, kind)
+    if kind == "selector":
+        _check_selector(folder, listed)
     return Artifact(folder, config, manifest)
 
 
@@ -148,7 +153,7 @@ def _make_entry(path: Path) -> dict[str, Any]:
 
 def _find_folder(name_or_path: str | Path | None) -> Path:
     if name_or_path is None:
-        return _find_bundled()
+        return _find_bundled(BUNDLED)
     try:
         folder = check_path(name_or_path, "The model").expanduser()
         if folder.is_dir():
@@ -160,6 +165,8 @@ def _find_folder(name_or_path: str | Path | None) -> Path:
         raise ArtifactError(f"{str(name_or_path)!r} is not the path of a folder ({error}).") from error
     if is_file:
         raise ArtifactError(f"{folder} is a file. Name the model's folder instead.")
+    if name_or_path in ALL_BUNDLED:
+        return _find_bundled(str(name_or_path))
     if isinstance(name_or_path, str) and _HUB_NAME.fullmatch(name_or_path):
         return download_model(name_or_path)
     raise ArtifactError(
@@ -168,12 +175,12 @@ def _find_folder(name_or_path: str | Path | None) -> Path:
     )
 
 
-def _find_bundled() -> Path:
+def _find_bundled(name: str) -> Path:
     # In the wheel the model is inside the package, in a source checkout at the top.
-    for folder in (_PACKAGE / "models" / BUNDLED, _PACKAGE.parent.parent / "models" / BUNDLED):
+    for folder in (_PACKAGE / "models" / name, _PACKAGE.parent.parent / "models" / name):
         if (folder / MANIFEST).is_file():
             return folder
-    raise ArtifactError(f"The bundled model {BUNDLED} is missing from {_PACKAGE}. Reinstall tersely.")
+    raise ArtifactError(f"The bundled model {name} is missing from {_PACKAGE}. Reinstall tersely.")
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -216,7 +223,8 @@ def _is_deep(values: dict[str, Any]) -> bool:
     return bool(level)
 
 
-def _check_files(folder: Path, manifest: dict[str, Any], *, verify: bool) -> None:
+def _check_files(folder: Path, manifest: dict[str, Any], *, verify: bool) -> set[str]:
+    """Compare the files with the manifest; the names that it lists."""
     if manifest.get("format") != MANIFEST_FORMAT:
         raise ArtifactError(
             f"{folder / MANIFEST} has format {manifest.get('format')!r}; this tersely reads "
@@ -224,14 +232,20 @@ def _check_files(folder: Path, manifest: dict[str, Any], *, verify: bool) -> Non
         )
     files = manifest.get("files")
     listed = cast("dict[str, Any]", files) if isinstance(files, dict) else {}
-    if not {"config.json", "tokenizer.json"} <= set(listed):
+    if "config.json" not in listed:
         raise ArtifactError(f"{folder / MANIFEST} does not list the model's files. {_REMEDY}")
-    if not any(graph in listed for graph in _GRAPHS):
-        raise ArtifactError(f"{folder / MANIFEST} lists neither of {list(_GRAPHS)}. {_REMEDY}")
     for name, expected in listed.items():
         if not _is_inside(name) or not _is_entry(expected):
             raise ArtifactError(f"{folder / MANIFEST} has a bad entry {name!r}. {_REMEDY}")
         _check_file(folder / name, expected, verify=verify)
+    return set(listed)
+
+
+def _check_selector(folder: Path, listed: set[str]) -> None:
+    if "tokenizer.json" not in listed:
+        raise ArtifactError(f"{folder / MANIFEST} does not list the model's files. {_REMEDY}")
+    if not any(graph in listed for graph in _GRAPHS):
+        raise ArtifactError(f"{folder / MANIFEST} lists neither of {list(_GRAPHS)}. {_REMEDY}")
 
 
 def _is_inside(name: str) -> bool:

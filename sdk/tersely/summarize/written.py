@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from tersely.chat.protocol import Reply, remove_thoughts
 from tersely.compressor import Compressor
@@ -14,10 +15,15 @@ from tersely.summarize.request import Request, explain_fallback
 from tersely.summarize.types import Summary, SummarySentence
 from tersely.text.sentences import split_units
 
+Checks = Literal["flag", "drop", "drop mixed"]
+"""Sentences without support are kept, or dropped. "drop mixed" also drops a sentence that repeats another,
+and one with a name or a number that the document of its main source does not contain: a small model gives one
+thing the attributes of another, and the words alone do not show it."""
+
 _LEAD_IN = re.compile(r"\A(?:\*\*)?(?:support context|summary)(?:\*\*)?\s*:\s*(?:\*\*)?\s*", re.IGNORECASE)
 
 
-def check_reply(request: Request, reply: Reply, model: str, *, drop_unsupported: bool) -> Summary:
+def check_reply(request: Request, reply: Reply, model: str, *, checks: Checks) -> Summary:
     """The model's summary with the support of each sentence, or the extractive one if it cannot be used."""
     request.timer.lap("write")
     text = _LEAD_IN.sub("", remove_thoughts(reply.text)).strip()
@@ -30,7 +36,17 @@ def check_reply(request: Request, reply: Reply, model: str, *, drop_unsupported:
     if reply.finish == "length" and len(ranges) > 1:
         ranges.pop()  # the last sentence was cut off
     support = [sources.find_support(text[start:end]) for start, end in ranges]
-    kept = [i for i in range(len(ranges)) if support[i] or not drop_unsupported]
+    unknown = [sources.find_unknown(text[start:end]) for start, end in ranges]
+    kept = [i for i in range(len(ranges)) if support[i] or checks == "flag"]
+    if checks == "drop mixed":
+        first = {text[start:end]: i for i, (start, end) in reversed(list(enumerate(ranges)))}
+        single = {doc: Sources([request.documents[doc]]) for doc in {support[i][0].doc for i in kept}}
+        kept = [
+            i
+            for i in kept
+            if first[sentence := text[slice(*ranges[i])]] == i
+            and not single[support[i][0].doc].find_unknown(sentence)
+        ]
     limit = request.budget or request.count_source_tokens()
     while kept and request.compressor.count_tokens(render_ranges(text, ranges, kept).text) > limit:
         kept.pop()
@@ -45,7 +61,7 @@ def check_reply(request: Request, reply: Reply, model: str, *, drop_unsupported:
         sentence = text[ranges[i][0] : ranges[i][1]]
         start = body.index(sentence, end)
         end = start + len(sentence)
-        sentences.append(SummarySentence(start, end, support[i], sources.find_unknown(sentence)))
+        sentences.append(SummarySentence(start, end, support[i], unknown[i]))
     return Summary(
         text=body,
         sentences=tuple(sentences),

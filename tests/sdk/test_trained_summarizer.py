@@ -1,0 +1,139 @@
+"""What becomes of the text of a trained summarizer; the model itself is scripted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tersely import ArtifactError, Compressor, Document, InvalidInputError
+from tersely.chat import ScriptedChat
+from tersely.runtime.artifacts import load_artifact, write_manifest
+from tersely.summarize import Summarizer, Summary
+from tersely.summarize import bundled as bundled_summarizer
+from tersely.summarize.grounding import Sources
+from tersely.summarize.local import TrainedModel, describe_prompts
+from tests.sdk.fakes import FakeScorer
+
+QUERY = "When does the ferry leave Port Maren?"
+DOCS = [
+    Document("The ferry leaves Port Maren at seven. Gulls circle above it. Bicycles travel free.", "Ferry"),
+    Document("The museum opened in 1904. Its garden has a pond.", "Museum"),
+]
+GROUNDED = ("The ferry leaves Port Maren at seven.", "Bicycles travel free.", "The museum opened in 1904.")
+UNGROUNDED = (
+    "Dragons guard every treasure chest.",
+    "The ferry leaves Port Maren at nine.",
+    "The museum opened in 1905.",
+    "The ferry leaves Port Astrid at seven.",
+    "The ferry leaves Port Maren in 1904.",  # the year is the museum's
+)
+COMPRESSOR = Compressor(FakeScorer())
+
+
+def summarize(*replies: str, budget: int | None = None, preselect: int | None = None) -> Summary:
+    trained = TrainedModel(ScriptedChat(replies), preselect=30, max_tokens=50)
+    summarizer = Summarizer(trained, compressor=COMPRESSOR, preselect=preselect)
+    return summarizer.summarize(QUERY, DOCS, budget=budget)
+
+
+@given(st.lists(st.sampled_from(GROUNDED + UNGROUNDED), max_size=8))
+def test_what_remains_is_grounded_like_a_quotation(sentences: list[str]) -> None:
+    summary = summarize(" ".join(sentences))
+    sources = Sources(DOCS)
+    for sentence in summary.sentences:
+        text = summary.text[sentence.start : sentence.end]
+        assert sentence.supported
+        assert sources.find_unknown(text) == sentence.unknown == ()
+    if summary.backend == "llm":
+        kept = [summary.text[s.start : s.end] for s in summary.sentences]
+        assert kept == list(dict.fromkeys(s for s in sentences if s in GROUNDED))
+        assert set(summary.dropped) <= set(sentences)
+    else:
+        assert not set(sentences) & set(GROUNDED)
+        assert summary.reason is not None
+
+
+def test_a_trained_model_reads_what_it_was_made_for_and_writes_the_likeliest_text() -> None:
+    chat = ScriptedChat([GROUNDED[0]] * 2)
+    summarizer = Summarizer(TrainedModel(chat, preselect=12, max_tokens=50), compressor=COMPRESSOR)
+    summarizer.summarize(QUERY, DOCS)
+    summarizer.summarize(QUERY, DOCS, budget=20)
+    (whole, plain), (_, limited) = chat.requests
+    assert "Gulls" not in whole[1]["content"]
+    assert plain == {"temperature": 0.0, "max_tokens": 50}
+    assert limited == {"temperature": 0.0, "max_tokens": 20 * 3 // 2 + 16}
+
+
+def test_the_caller_may_flag_instead_of_drop() -> None:
+    text = " ".join(UNGROUNDED[:3])
+    trained = TrainedModel(ScriptedChat([text]), preselect=30, max_tokens=50)
+    summary = Summarizer(trained, compressor=COMPRESSOR, unsupported="flag").summarize(QUERY, DOCS)
+    assert summary.backend == "llm"
+    assert summary.unsupported
+    assert summary.text == text
+
+
+def test_a_base_without_a_trained_summarizer_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="base is only for a trained summarizer"):
+        Summarizer(ScriptedChat([""]), base="model.gguf")
+
+
+def write_artifact(folder: Path, prompts: dict[str, str]) -> Path:
+    folder.mkdir()
+    (folder / "adapter.gguf").write_bytes(b"GGUF" + b"\0" * 20)
+    values = {
+        "kind": "summarizer",
+        "adapter": "adapter.gguf",
+        "prompts": prompts,
+        "preselect": 9,
+        "max_tokens": 9,
+    }
+    (folder / "config.json").write_text(json.dumps(values), "utf-8")
+    write_manifest(folder)
+    return folder
+
+
+def test_a_summarizer_for_other_prompts_is_refused(tmp_path: Path) -> None:
+    folder = write_artifact(tmp_path / "old", {"summary_system": "00000000"})
+    with pytest.raises(ArtifactError, match="prompts that tersely no longer has"):
+        Summarizer(str(folder))
+
+
+def test_a_selector_is_no_summarizer_and_the_other_way_round(tmp_path: Path) -> None:
+    folder = write_artifact(tmp_path / "new", describe_prompts())
+    assert load_artifact(folder, kind="summarizer").file("adapter.gguf").exists()
+    with pytest.raises(ArtifactError, match="'summarizer', not a 'selector'"):
+        Compressor(folder)
+    with pytest.raises(ArtifactError, match="'selector', not a 'summarizer'"):
+        Summarizer("tersely-mini")
+
+
+def test_a_bundled_model_is_found_by_its_name() -> None:
+    assert load_artifact("tersely-mini").path == load_artifact(None).path
+
+
+def test_without_the_model_a_compressor_quotes_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    bundled_summarizer._load_once.cache_clear()
+
+    def fail(*_: object) -> TrainedModel:
+        raise InvalidInputError("There is no model.")
+
+    monkeypatch.setattr(bundled_summarizer, "load_trained", fail)
+    summary = COMPRESSOR.summarize(QUERY, DOCS, budget=20)
+    bundled_summarizer._load_once.cache_clear()
+    assert summary.backend == "extractive"
+    assert summary.reason == "extractive, because There is no model"
+    assert 0 < summary.tokens_after <= 20
+
+
+def test_a_compressor_writes_with_the_bundled_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    bundled_summarizer._load_once.cache_clear()
+    trained = TrainedModel(ScriptedChat([GROUNDED[0]]), preselect=30, max_tokens=50)
+    monkeypatch.setattr(bundled_summarizer, "load_trained", lambda *_: trained)
+    summary = COMPRESSOR.summarize(QUERY, DOCS)
+    bundled_summarizer._load_once.cache_clear()
+    assert (summary.text, summary.backend) == (GROUNDED[0], "llm")

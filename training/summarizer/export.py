@@ -1,0 +1,145 @@
+"""`python -m training.summarizer.export --run RUN --out models/tersely-recon`: an adapter as an artifact.
+
+adapter_model.safetensors, adapter_config.json   for transformers with peft, and for vLLM
+adapter.gguf                                     for llama.cpp, which `tersely.summarize` runs
+config.json, manifest.json, README.md            what the runtime needs to know, checksums, the card
+
+Both adapters are float16. The export fails where llama.cpp and transformers disagree on the next token.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import platform
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft import PeftModel
+from safetensors.torch import load_file, save_file
+
+from tersely.chat import LocalChat
+from tersely.chat.local import find_smollm2
+from tersely.chat.protocol import Sampling
+from tersely.runtime.artifacts import write_manifest
+from tersely.summarize.local import describe_prompts
+from training.causal import load_causal
+from training.run import read_runs
+from training.summarizer.card import render_card
+from training.summarizer.examples import Lesson, read_lessons
+from training.summarizer.gguf import write_gguf
+from training.summarizer.train import encode, load_settings
+
+MIN_AGREEMENT = 0.9
+"""Least share of llama.cpp's tokens that transformers would have chosen too."""
+BASE = "HuggingFaceTB/SmolLM2-135M-Instruct"
+PRESELECT = 280
+"""Tokens of the documents that the model reads, by the compressor's counter: as in training."""
+MAX_TOKENS = 200
+REPLIES = 5
+"""Replies that the parity check compares."""
+TOOLS = ("torch", "transformers", "peft", "gguf", "xllamacpp")
+
+
+def export_adapter(
+    run: Path, config: Path, target: Path, command: str, base: Path | None = None
+) -> dict[str, float]:
+    """Write the artifact of a finished run to `target`; how llama.cpp and transformers agree.
+
+    Raises RuntimeError where they disagree; nothing is written to `target` then.
+    """
+    staging = run / "artifact"
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir()
+    trained = run / "final"
+    weights = load_file(trained / "adapter_model.safetensors")
+    save_file({key: value.half() for key, value in weights.items()}, staging / "adapter_model.safetensors")
+    adapter = json.loads((trained / "adapter_config.json").read_text(encoding="utf-8"))
+    adapter["base_model_name_or_path"] = BASE
+    _write_json(staging / "adapter_config.json", adapter)
+    model, tokenizer = load_causal(base)
+    shape = model.config
+    write_gguf(
+        staging, staging / "adapter.gguf", heads=shape.num_attention_heads, kv_heads=shape.num_key_value_heads
+    )
+    lessons = read_lessons(run / "lessons.jsonl")
+    settings = load_settings(config)
+    heldout = lessons[: min(REPLIES, settings.training.heldout)]
+    model = PeftModel.from_pretrained(model, staging).eval()
+    parity = measure_parity(model, tokenizer, staging / "adapter.gguf", heldout)
+    if parity["agreement"] < MIN_AGREEMENT:
+        raise RuntimeError(f"llama.cpp and transformers disagree: {parity}")
+    facts = {
+        "base_model": BASE,
+        "training_command": command,
+        "data": dict(Counter(lesson.source for lesson in lessons)),
+        "run": read_runs(trained)[-1],
+        "parity": parity,
+        "adapter": {"rank": adapter["r"], "alpha": adapter["lora_alpha"], "layers": settings.adapter.layers},
+        "tools": {"python": platform.python_version(), **{tool: version(tool) for tool in TOOLS}},
+    }
+    base_file = find_smollm2()
+    values = {
+        "kind": "summarizer",
+        "name": target.name,
+        "base_model": BASE,
+        "base_sha256": hashlib.sha256(base_file.read_bytes()).hexdigest(),
+        "adapter": "adapter.gguf",
+        "prompts": describe_prompts(),
+        "preselect": PRESELECT,
+        "max_tokens": MAX_TOKENS,
+    }
+    _write_json(staging / "config.json", values)
+    (staging / "README.md").write_text(render_card(target.name, facts), encoding="utf-8")
+    write_manifest(staging, **facts)
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(staging, target)
+    return parity
+
+
+@torch.no_grad()
+def measure_parity(
+    model: Any, tokenizer: Any, adapter: Path, lessons: Sequence[Lesson], most: int = 64
+) -> dict[str, float]:
+    """How the greedy replies of llama.cpp agree with transformers.
+
+    agreement: share of llama.cpp's tokens that transformers ranks first after the same context.
+    replies: the number of replies that were compared.
+    """
+    same = count = 0
+    options: Sampling = {"temperature": 0.0, "max_tokens": most}
+    with LocalChat(adapters={"own": adapter}, context=2048, timeout_s=600, **options) as chat:
+        for lesson in lessons:
+            reply = chat.use("own").complete(lesson.messages).text
+            example = encode(lesson, tokenizer)
+            written = tokenizer.encode(reply, add_special_tokens=False)
+            ids = torch.tensor([[*example.system, *example.prompt, *written]])
+            best = model(input_ids=ids).logits[0, -len(written) - 1 : -1].argmax(-1).tolist()
+            same += sum(a == b for a, b in zip(best, written, strict=True))
+            count += len(written)
+    return {"agreement": round(same / max(1, count), 4), "tokens": count, "replies": len(lessons)}
+
+
+def _write_json(path: Path, values: dict[str, Any]) -> None:
+    path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.summarizer.export", description=__doc__)
+    parser.add_argument("--run", type=Path, required=True, help="folder of a finished run")
+    parser.add_argument("--config", type=Path, default=Path("training/configs/summarizer_smollm2.toml"))
+    parser.add_argument("--out", type=Path, required=True, help="the artifact's folder, named like the model")
+    parser.add_argument("--base", type=Path, help="folder of the base model; SmolLM2-135M by default")
+    args = parser.parse_args()
+    command = f"python -m training.summarizer --config {args.config} --data DATA --out RUN --max-minutes 47"
+    print(json.dumps(export_adapter(args.run, args.config, args.out, command, args.base)))
+
+
+if __name__ == "__main__":
+    main()
