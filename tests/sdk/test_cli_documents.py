@@ -154,7 +154,7 @@ def test_requests_carry_their_line_numbers(tmp_path: Path) -> None:
     [
         ("{", "line 2: not valid JSON"),
         ('"text"', "line 2: expected a JSON object"),
-        ('{"documents": []}', 'line 2: expected {"query": string'),
+        ('{"query": 3, "documents": []}', 'line 2: expected {"query": string'),
         ('{"query": "a", "documents": "b"}', 'line 2: expected {"query": string'),
         ('{"query": "a", "documents": ["b", 3]}', "line 2, document 2: is an int"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from tersely.records.parts import Node, Series
@@ -42,8 +43,9 @@ def open_table(text: str, start: int, end: int, form: str) -> Node | None:
 def _join_rules(rows: list[Node], lines: list[tuple[int, int]]) -> list[Node]:
     """The rows, each with the rule below it, if there is one."""
     starts = [row.start for row in rows]
+    lefts = [left for left, _ in lines]
     for row, following in zip(rows, [*starts[1:], lines[-1][1] + 1], strict=True):
-        row.end = max(right for left, right in lines if row.start <= left < following)
+        row.end = lines[bisect_left(lefts, following) - 1][1]
     return rows
 
 
