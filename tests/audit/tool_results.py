@@ -2,6 +2,9 @@
 
     python -m tests.audit.tool_results --count 20000
     python -m tests.audit.tool_results --count 1 --first 4711     # one case again
+    python -m tests.audit.tool_results --without-query             # what is kept where nothing is asked
+
+Ctrl-C ends it with what was found so far.
 
 The scores come from no model: a fake one scores by shared words and noise, so that what is kept varies.
 """
@@ -62,21 +65,24 @@ def main() -> int:
     statuses: Counter[tuple[str, str]] = Counter()
     failures: Counter[str] = Counter()
     start = time.perf_counter()
-    for number in range(arguments.first, arguments.first + arguments.count):
-        try:
-            statuses[run_case(number, asks=not arguments.without_query)] += 1
-        except Exception as error:  # noqa: BLE001  # whatever it is, the case's number belongs to it
+    try:
+        for number in range(arguments.first, arguments.first + arguments.count):
             kind = KINDS[number % len(KINDS)]
-            failures[kind] += 1
-            if not arguments.keep_going:
-                traceback.print_exc()
-            print(f"case {number} ({kind}) failed: {str(error)[:200]}", file=sys.stderr)
-            if not arguments.keep_going:
-                return 1
+            try:
+                statuses[run_case(number, asks=not arguments.without_query)] += 1
+            except Exception as error:  # noqa: BLE001  # whatever it is, the case's number belongs to it
+                failures[kind] += 1
+                print(f"case {number} ({kind}) failed: {str(error)[:200]}", file=sys.stderr)
+                if not arguments.keep_going:
+                    traceback.print_exc()
+                    break
+    except KeyboardInterrupt:
+        print("stopped from the keyboard", file=sys.stderr)
     for (kind, status), count in sorted(statuses.items()):
         print(f"{kind:12} {status:12} {count}")
     seconds = time.perf_counter() - start
-    print(f"{arguments.count} cases in {seconds:.0f} s, {failures.total()} failed: {dict(failures)}")
+    cases = statuses.total() + failures.total()
+    print(f"{cases} cases in {seconds:.0f} s, {failures.total()} failed: {dict(failures)}")
     return 1 if failures else 0
 
 
