@@ -1,7 +1,8 @@
 """`python -m benchmarks.surfaces.proxy`: the time that `tersely proxy` adds to a request.
 
 Proxy and model run in processes of their own; the model is a stand-in that answers at once. Every request is
-sent directly and through the proxy, in turns. Prints a table, writes the JSON and fills RESULTS.md.
+sent directly and through the proxy, in turns. What the proxy computes for a request is measured too, because
+that does not depend on who else uses the machine. Prints a table, writes the JSON and fills RESULTS.md.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import httpx2
 import numpy as np
+import psutil
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -62,6 +64,8 @@ class ProxyRow:
     """Median milliseconds that it adds."""
     mean: Estimate
     """Mean of them, over rounds."""
+    cpu: float
+    """Milliseconds of CPU time that the proxy takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +103,13 @@ def measure(options: Options) -> ProxyRun:
         f"{RESULTS} results that were shortened before, to the first token": (shortened, time_first_token),
     }
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in timers}
+    cpu: dict[str, float] = {}
     with start_process(UPSTREAM) as direct:
-        command = [*TERSELY, "proxy", "--upstream", direct, "--port", "0", "--over", str(LIMIT)]
+        command = [*TERSELY, "proxy", "--upstream", direct.url, "--port", "0", "--over", str(LIMIT)]
         with (
             start_process([*command, "--timeout", "600"]) as proxied,
-            httpx2.Client(base_url=direct, timeout=600) as to_model,
-            httpx2.Client(base_url=proxied, timeout=600) as to_proxy,
+            httpx2.Client(base_url=direct.url, timeout=600) as to_model,
+            httpx2.Client(base_url=proxied.url, timeout=600) as to_proxy,
         ):
             for content in (short, long, shortened):
                 check(to_proxy.post(PATH, content=content), shorter=content is shortened)
@@ -114,6 +119,11 @@ def measure(options: Options) -> ProxyRun:
                     taken[name].append((timer(to_model, content), timer(to_proxy, content)))
                 progress.step("rounds")
             progress.close()
+            for name, (content, timer) in timers.items():
+                started = read_cpu(proxied.pid)
+                for _ in range(options.rounds):
+                    timer(to_proxy, content)
+                cpu[name] = 1000 * (read_cpu(proxied.pid) - started) / options.rounds
     sizes = {name: len(content) // 1000 for name, (content, _) in timers.items()}
     return ProxyRun(
         benchmark="proxy",
@@ -122,7 +132,9 @@ def measure(options: Options) -> ProxyRun:
         rounds=options.rounds,
         environment=read_environment(),
         frameworks={name: version(name) for name in ("starlette", "uvicorn", "httpx2")},
-        rows=tuple(compare(name, sizes[name], pairs, options.seed) for name, pairs in taken.items()),
+        rows=tuple(
+            compare(name, sizes[name], pairs, cpu[name], options.seed) for name, pairs in taken.items()
+        ),
     )
 
 
@@ -163,12 +175,21 @@ def time_first_token(client: httpx2.Client, content: bytes) -> float:
     return seconds
 
 
-def compare(name: str, kilobytes: int, pairs: Sequence[tuple[float, float]], seed: int) -> ProxyRow:
+def read_cpu(pid: int) -> float:
+    """Seconds of CPU time that a process has taken."""
+    times = psutil.Process(pid).cpu_times()
+    return times.user + times.system
+
+
+def compare(
+    name: str, kilobytes: int, pairs: Sequence[tuple[float, float]], cpu: float, seed: int
+) -> ProxyRow:
     """A row, in milliseconds."""
     added = [1000 * (proxied - direct) for direct, proxied in pairs]
     direct = float(np.median([1000 * direct for direct, _ in pairs]))
     median = float(np.median(added))
-    return ProxyRow(name, kilobytes, round(direct, 2), round(median, 2), bootstrap_mean(added, seed).round(2))
+    mean = bootstrap_mean(added, seed).round(2)
+    return ProxyRow(name, kilobytes, round(direct, 2), round(median, 2), mean, round(cpu, 2))
 
 
 def serve_upstream() -> None:
@@ -201,10 +222,11 @@ def render(run: ProxyRun) -> str:
             f"{row.direct:.1f}",
             f"{row.added:.1f}",
             f"{row.mean.value:.1f} ({row.mean.low:.1f} to {row.mean.high:.1f})",
+            f"{row.cpu:.1f}",
         ]
         for row in run.rows
     ]
-    header = ["request", "kB", "without, ms", "added, ms, median", "mean, 95 %"]
+    header = ["request", "kB", "without, ms", "added, ms, median", "mean, 95 %", "CPU of the proxy, ms"]
     return "\n\n".join(
         [
             f"Model {run.model}, seed {run.seed}. {run.environment.describe()}",

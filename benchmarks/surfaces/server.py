@@ -101,8 +101,8 @@ def measure(options: Options) -> ServerRun:
     expected = compress()
     seconds: list[float] = []
     with (
-        start_process([*TERSELY, "serve", "--port", "0"]) as url,
-        httpx2.Client(base_url=url, timeout=120) as client,
+        start_process([*TERSELY, "serve", "--port", "0"]) as server,
+        httpx2.Client(base_url=server.url, timeout=120) as client,
     ):
 
         def ask(documents: list[str]) -> str:
@@ -143,9 +143,17 @@ def measure(options: Options) -> ServerRun:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """A server in a process of its own."""
+
+    url: str
+    pid: int
+
+
 @contextmanager
-def start_process(command: Sequence[str]) -> Generator[str]:
-    """The URL of a server in a process of its own, which is the end of the first line that it writes."""
+def start_process(command: Sequence[str]) -> Generator[RunningServer]:
+    """A running server. The first line that it writes ends in its URL."""
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         url = process.stderr.readline().split()[-1]
@@ -153,7 +161,7 @@ def start_process(command: Sequence[str]) -> Generator[str]:
         with ThreadPoolExecutor(1) as reader:
             reader.submit(process.stderr.read)
             try:
-                yield url
+                yield RunningServer(url, process.pid)
             finally:
                 process.terminate()
                 process.wait(60)
