@@ -25,7 +25,7 @@ API = {
     "tersely": "tersely",
     **{name: f"tersely.{name}" for name in ("chat", "memory", "agent", "experience", "summarize", "rerank")},
     **{name: f"tersely.{name}" for name in ("speed", "compat", "adapters")},
-    **{name: f"tersely_{name}" for name in ("langchain", "llamaindex", "haystack", "server", "proxy")},
+    **{name: f"tersely_{name}" for name in ("langchain", "llamaindex", "haystack", "server", "proxy", "ray")},
 }
 """By page under api/, the module whose public names it lists."""
 PLOTS = "benchmarks/baselines/"

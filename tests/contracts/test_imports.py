@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("tersely_mcp", "integrations"),
         ("tersely_http", "integrations"),
         ("tersely_proxy", "integrations"),
+        ("tersely_ray", "integrations"),
         ("tersely_server", "integrations"),
         ("training", "."),
         ("benchmarks", "."),

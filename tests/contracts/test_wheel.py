@@ -104,6 +104,7 @@ def test_the_wheel_holds_the_package_and_the_model_and_nothing_else(wheel: Path)
         "tersely_http",
         "tersely_mcp",
         "tersely_proxy",
+        "tersely_ray",
         "tersely_server",
     }
     required = [

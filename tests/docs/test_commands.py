@@ -120,6 +120,7 @@ def test_the_configuration_for_mcp_starts_the_server(working_folder: Path) -> No
         "scripts/check",
         "scripts/venv",
         "scripts/oldest",
+        "scripts/ray",
         ".ci/run",
         "training/runs/phase2_vllm.sh",
     ],

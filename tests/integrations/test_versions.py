@@ -22,6 +22,7 @@ EXTRAS = {
     "tersely_llamaindex": ("llama-index-core", "llamaindex"),
     "tersely_mcp": ("mcp", "mcp"),
     "tersely_proxy": ("httpx2", "server"),
+    "tersely_ray": ("ray", "ray"),
     "tersely_server": ("fastapi", "server"),
 }
 
@@ -63,7 +64,7 @@ def test_every_adapter_checks_its_framework_first(monkeypatch: pytest.MonkeyPatc
         importlib.import_module(adapter)
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     (specification,) = [s for s in declared[extra] if re.match(rf"{package}\b(?!-)", s)]
-    name, low, high = re.fullmatch(r"([\w-]+)>=([\d.]+),<([\d.]+)", specification).groups()
+    name, low, high = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+),<([\d.]+)", specification).groups()
     assert str(refused.value) == (
         f"{name} 0.0.1 is installed, and tersely needs {low} or newer, below {high}: "
         f"pip install 'tersely[{extra}]'"

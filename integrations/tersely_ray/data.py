@@ -1,0 +1,91 @@
+"""Rows with a query and documents -> the same rows with what the query needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Unpack
+
+# Ray is not in the environment of the type checker: it takes 600 MB.
+import ray.data  # pyright: ignore[reportMissingImports]
+
+from tersely import CompressionArguments, CompressionOptions, Compressor, InvalidInputError
+from tersely.adapters import check_count, make_receipt
+
+REFUSED = "refused"
+"""Status of a row that cannot be compressed."""
+
+
+def compress_dataset(
+    dataset: ray.data.Dataset,
+    *,
+    query: str = "query",
+    documents: str = "documents",
+    into: str = "compression",
+    compressor: Mapping[str, Any] | None = None,
+    actors: tuple[int, int] = (1, 8),
+    threads: int = 1,
+    **options: Unpack[CompressionArguments],
+) -> ray.data.Dataset:
+    """The rows with one column more, made by a pool of actors, each with a compressor of its own.
+
+    The column holds "text", "tokens_before", "tokens_after", "status", "reason" ("" for none), and "receipt":
+    the receipt without texts, in JSON. No row is left out: one that cannot be compressed has the status
+    "refused", and the reason. Where an actor or its machine dies, Ray does its unfinished rows again on
+    others, with the same results. A job that died goes on where it was with Ray's own
+    `DataContext.checkpoint_config`.
+
+    Args:
+        dataset: has a column of questions, and one of lists of texts or of {"text", "title", "id"}.
+        query: name of the column of questions.
+        documents: name of the column of documents.
+        into: name of the new column.
+        compressor: arguments of `Compressor`, such as {"token_counter": "tokenizer.json"}. Paths must lead
+            to the same file on every machine.
+        actors: fewest and most actors.
+        threads: of each actor; it reserves as many cores.
+        options: every option of `Compressor.compress`, for all rows.
+
+    Raises:
+        InvalidInputError: an option or an argument cannot be used.
+    """
+    fewest, most = (check_count(number, "actors", "actors") for number in actors)
+    if into in (query, documents):
+        raise InvalidInputError(f"into is {into!r}, which is a column of the input. Pass another name.")
+    made = {
+        "compressor": {**(compressor or {}), "threads": check_count(threads, "threads", "threads")},
+        "options": CompressionOptions(**options).arguments(),
+        "columns": (query, documents, into),
+    }
+    pool = ray.data.ActorPoolStrategy(min_size=fewest, max_size=most)
+    return dataset.map(_CompressRow, fn_constructor_kwargs=made, compute=pool, num_cpus=threads)
+
+
+class _CompressRow:
+    """An actor's work: one row after the other."""
+
+    def __init__(
+        self, compressor: dict[str, Any], options: CompressionArguments, columns: tuple[str, str, str]
+    ) -> None:
+        self._compressor, self._options, self._columns = Compressor(**compressor), options, columns
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        query, documents, into = self._columns
+        return {**row, into: self._compress(row.get(query), row.get(documents))}
+
+    def _compress(self, query: Any, documents: Any) -> dict[str, Any]:
+        try:
+            if isinstance(documents, str | Mapping) or not isinstance(documents, Iterable):
+                raise InvalidInputError("The documents are no list. Pass a list of texts or of mappings.")
+            result = self._compressor.compress(query, list(documents), **self._options)
+        except InvalidInputError as error:
+            nothing = {"text": "", "tokens_before": 0, "tokens_after": 0}
+            return {**nothing, "status": REFUSED, "reason": str(error), "receipt": "{}"}
+        return {
+            "text": result.text,
+            "tokens_before": result.tokens_before,
+            "tokens_after": result.tokens_after,
+            "status": str(result.status),
+            "reason": result.reason or "",
+            "receipt": json.dumps(make_receipt(result)),
+        }

@@ -1,0 +1,66 @@
+"""A cluster on this machine, whose nodes can be killed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+# Before Ray is imported. No token is needed on one machine. A busy one answers health checks late, and its
+# workers get nothing at Ray's own niceness of 15.
+os.environ |= {
+    "RAY_AUTH_MODE": "disabled",
+    "RAY_health_check_timeout_ms": "60000",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_worker_niceness": "0",
+    "RAY_worker_register_timeout_seconds": "600",
+}
+ray = pytest.importorskip("ray", reason="run scripts/ray")
+
+
+STORE = 150 * 2**20
+"""Bytes of a node's object store."""
+ATTEMPTS = 5
+"""A busy machine may start a node more slowly than Ray waits for it."""
+
+
+class LocalCluster:
+    """Nodes on this machine, with processes of their own."""
+
+    def __init__(self) -> None:
+        from ray.cluster_utils import Cluster  # pyright: ignore[reportMissingImports]
+
+        self._cluster = Cluster()
+        self.add_node()
+        self.address = self._cluster.address
+
+    def add_node(self) -> Any:
+        """A node with two cores; the first is the head."""
+        for attempt in range(ATTEMPTS):
+            try:
+                return self._cluster.add_node(num_cpus=2, object_store_memory=STORE, include_dashboard=False)
+            except Exception:
+                if attempt == ATTEMPTS - 1:
+                    raise
+        return None
+
+    def kill_node(self, node: Any) -> None:
+        """End all processes of a node at once."""
+        self._cluster.remove_node(node, allow_graceful=False)
+
+    def stop(self) -> None:
+        """End all nodes."""
+        ray.shutdown()
+        self._cluster.shutdown()
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[LocalCluster]:
+    """A cluster, at first with a head alone."""
+    made = LocalCluster()
+    os.environ["RAY_ADDRESS"] = made.address
+    yield made
+    made.stop()
+    del os.environ["RAY_ADDRESS"]
