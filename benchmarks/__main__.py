@@ -35,6 +35,10 @@ from benchmarks.retrieval.report import render as render_retrieval
 from benchmarks.retrieval.rows import RetrievalRun
 from benchmarks.surfaces.bill import BillRun
 from benchmarks.surfaces.bill import render as render_bill
+from benchmarks.surfaces.proxy import ProxyRun
+from benchmarks.surfaces.proxy import render as render_proxy
+from benchmarks.surfaces.server import ServerRun
+from benchmarks.surfaces.server import render as render_server
 from benchmarks.tool_results.report import ToolResultsRun
 from benchmarks.tool_results.report import render as render_tool_results
 from benchmarks.without_question.report import OpenRun
@@ -54,6 +58,8 @@ SECTIONS: dict[str, tuple[type, Callable[[Any], str]]] = {
     "allocation": (AllocationRun, render_allocation),
     "latency": (LatencyRun, render_latency),
     "adapters": (AdaptersRun, render_adapters),
+    "server": (ServerRun, render_server),
+    "proxy": (ProxyRun, render_proxy),
     "bill": (BillRun, render_bill),
     "throughput": (ThroughputRun, render_throughput),
 }
