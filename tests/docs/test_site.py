@@ -51,7 +51,9 @@ def test_the_reference_has_every_public_name(site: Path) -> None:
     page = (site / "api" / "tersely.html").read_text("utf-8")
     shown = set(re.findall(r'id="tersely\.(\w+)"', page))
     assert {name for name in tersely.__all__ if not name.startswith("_")} - shown == set()
-    assert "Keep what the query needs." in page, "docstrings are shown"
+    first = (tersely.Compressor.compress.__doc__ or "").splitlines()[0]
+    assert len(first) > 10
+    assert first in page, "docstrings are shown"
 
 
 def test_nothing_is_loaded_from_outside(site: Path) -> None:
