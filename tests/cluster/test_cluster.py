@@ -102,7 +102,7 @@ def test_rows_survive_a_killed_actor_and_a_killed_worker(cluster: Any, tmp_path:
 
 def test_a_job_that_was_killed_goes_on_where_it_was(cluster: Any, tmp_path: Path) -> None:
     write_rows(tmp_path, kill=None)
-    job = start_job(tmp_path, 0.5)
+    job = start_job(tmp_path, 4.0)  # so that some are written while others wait
     checkpoint = tmp_path / "checkpoint"
     wait_until(lambda: checkpoint.exists() and len(list(checkpoint.rglob("*.parquet"))) >= 2, job)
     job.kill()
@@ -125,10 +125,10 @@ def test_the_server_runs_on_the_cluster(cluster: Any) -> None:
     serve.run(make_application(num_replicas=1), name="tersely", route_prefix="/")
     body = {"query": "When was the harbour dug?", "documents": ["The harbour was dug in 1871. It is old."]}
     with httpx2.Client(base_url="http://127.0.0.1:8123", timeout=PATIENCE_S) as client:
-        reply = client.post("/v1/compress", json={**body, "budget": 8})
+        reply = client.post("/v1/compress", json={**body, "budget": 12})
         assert reply.status_code == 200
         assert reply.json()["text"] == "The harbour was dug in 1871."
-        batch = client.post("/v1/compress/batch", json={"requests": [body, body], "budget": 8})
+        batch = client.post("/v1/compress/batch", json={"requests": [body, body], "budget": 12})
         texts = [json.loads(line)["text"] for line in batch.text.splitlines()]
         assert texts == ["The harbour was dug in 1871."] * 2
         assert client.post("/v1/compress", json={**body, "budget": 0}).status_code == 422
