@@ -33,6 +33,8 @@ from benchmarks.retrieval.merging import MergingRun
 from benchmarks.retrieval.merging import render as render_merging
 from benchmarks.retrieval.report import render as render_retrieval
 from benchmarks.retrieval.rows import RetrievalRun
+from benchmarks.summaries.report import render as render_summaries
+from benchmarks.summaries.rows import SummariesRun
 from benchmarks.surfaces.bill import BillRun
 from benchmarks.surfaces.bill import render as render_bill
 from benchmarks.surfaces.proxy import ProxyRun
@@ -56,6 +58,7 @@ SECTIONS: dict[str, tuple[type, Callable[[Any], str]]] = {
     "retrieval": (RetrievalRun, render_retrieval),
     "merging": (MergingRun, render_merging),
     "allocation": (AllocationRun, render_allocation),
+    "summaries": (SummariesRun, render_summaries),
     "latency": (LatencyRun, render_latency),
     "adapters": (AdaptersRun, render_adapters),
     "server": (ServerRun, render_server),

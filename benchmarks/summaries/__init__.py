@@ -1,0 +1,1 @@
+"""Summaries: how grounded they are, and what a reader makes of them (`python -m benchmarks.summaries`)."""

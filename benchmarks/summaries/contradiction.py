@@ -1,0 +1,35 @@
+"""Does a sentence contradict its source? A rule, because no model of entailment can be had offline.
+
+A sentence contradicts a unit that covers most of its words in three cases: one of both denies and the other
+does not; each has a number that the other lacks; or the sentence has a name that no document contains. The
+rule misses what is false in other ways, and it takes some true combinations of two sources for false.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tersely.summarize.grounding import Sources
+from tersely.types import Document
+
+COVERED = 0.6
+"""Share of the sentence's content, weighted by rarity, that one unit must hold."""
+_DENIAL = re.compile(r"\b(?:not|never|no|neither|nor|without|cannot|\w+n['’]t)\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
+
+
+def contradicts(sentence: str, documents: Sequence[Document], sources: Sources) -> bool:
+    """Whether the unit that covers most of the sentence says otherwise. `sources` holds the documents."""
+    support = sources.find_support(sentence)
+    if not support or support[0].score < COVERED:
+        return False
+    best, document = support[0], documents[support[0].doc]
+    unit = document.text[best.start : best.end]
+    if bool(_DENIAL.search(sentence)) != bool(_DENIAL.search(unit)):
+        return True
+    own, theirs = set(_NUMBER.findall(sentence)), set(_NUMBER.findall(f"{document.title or ''} {unit}"))
+    if own - theirs and theirs - own:
+        return True
+    alone = Sources([Document(unit, document.title)])
+    return bool(alone.find_unknown(sentence)) and bool(sources.find_unknown(sentence))
