@@ -13,16 +13,17 @@ import pytest
 from tersely.selector.features import (
     BRIDGE_FEATURES,
     FIRST_FEATURES,
+    PATH_FEATURES,
     QUERY_FEATURES,
-    REREAD_FEATURES,
+    Hop,
     Logits,
     best_sentences,
     bridge_features,
     bridge_weights,
     first_features,
-    hop_sentences,
+    path_features,
+    path_starts,
     query_features,
-    reread_features,
 )
 from tests.sdk.feature_cases import FIRST_LOGITS, LOGITS, MATCHES
 
@@ -69,15 +70,17 @@ BRIDGE_COLUMNS = {
     "shares_terms": [TRUST_IN_SECOND * math.log(5), 0, 0, 0.5 * math.log(5)],
     "same_document_as_best": [0.5, 0.5, 0, TRUST_IN_SECOND],
 }
-REREAD_COLUMNS = {
-    "hop1_keep": [0, 0, 0.5, 0],
-    "hop1_gain": [0, 0, 1.5, 0],
-    "hop1_relevance": [0, 0, 1.5, 0],
-    "hop1_read": [0, 0, 1, 0],
-    "hop2_keep": [3, 2, 0, 0],
-    "hop2_gain": [1, 1.5, 0, 0],
-    "hop2_relevance": [0.25, 0.25, 0, 0],
-    "hop2_read": [1, 1, 0, 0],
+# The path from sentence 3 costs half a logit: its own is that much below the best one.
+PATH_COLUMNS = {
+    "path": [2.5, 1.5, 1, -1],
+    "path_below_best": [0, -1, -1.5, -3.5],
+    "path_sum": [2.5, 1.5, math.log(math.exp(0.5) + math.exp(1)), -1],
+    "path_keep": [3, 2, 1.5, -1],
+    "path_gain": [1, 1.5, 2.5, -2],
+    "path_relevance": [0.25, 0.25, 2, 0.5],
+    "path_read": [1, 1, 1, 1],
+    "leads_to": [0.5, 0, 0, 3],
+    "leads": [1, 0, 0, 1],
 }
 
 
@@ -132,20 +135,27 @@ def test_the_second_stage_sees_these_columns_of_the_bridges() -> None:
 def test_the_second_stage_sees_these_columns_of_the_second_pass() -> None:
     nan = math.nan
     hops = [
-        Logits(np.array([nan, nan, 0.5, nan]), np.array([nan, 1.5, nan])),
-        Logits(np.array([3, 2, nan, nan]), np.array([0.25, nan, nan])),
+        Hop(0, Logits(np.array([nan, nan, 0.5, -1]), np.array([nan, 1.5, 0.5]))),
+        Hop(3, Logits(np.array([3, 2, 1.5, nan]), np.array([0.25, 2, nan]))),
     ]
-    features = reread_features(MATCHES, LOGITS, hops)
-    assert by_name(REREAD_FEATURES, features) == REREAD_COLUMNS
-    one_hop = reread_features(MATCHES, LOGITS, hops[:1])
-    assert one_hop.tolist() == np.hstack([features[:, :4], np.zeros((4, 4))]).tolist()
-    assert not reread_features(MATCHES, LOGITS, []).any()
+    features = path_features(MATCHES, LOGITS, FIRST_LOGITS, hops)
+    assert by_name(PATH_FEATURES, features) == approximately(PATH_COLUMNS)
+    assert path_features(MATCHES, LOGITS, FIRST_LOGITS, hops[::-1]).tolist() == features.tolist()
 
 
-def test_the_second_pass_starts_from_the_best_sentence_of_each_of_the_best_documents() -> None:
-    assert hop_sentences(MATCHES, np.array([3.0, 4.0, -2.0, 2.5])) == [1, 3]
+def test_what_was_not_read_again_has_no_path() -> None:
+    nothing = Logits(np.full(4, math.nan), np.full(3, math.nan))
+    some = Logits(np.array([math.nan, math.nan, 0.5, math.nan]), np.array([math.nan, 1.5, math.nan]))
+    features = path_features(MATCHES, LOGITS, FIRST_LOGITS, [Hop(0, some), Hop(3, nothing)])
+    assert not features[[1, 3]].any()
+    assert features[2].tolist() == [0.5, 0, 0.5, 0.5, 1.5, 1.5, 1, 0, 0]
+    assert not path_features(MATCHES, LOGITS, FIRST_LOGITS, []).any()
+
+
+def test_paths_start_from_the_best_sentence_of_each_of_the_best_documents() -> None:
+    assert path_starts(MATCHES, np.array([3.0, 4.0, -2.0, 2.5])) == [1, 3, 2]
     single_document = replace(MATCHES, document=np.zeros(4, np.int64))
-    assert hop_sentences(single_document, FIRST_LOGITS) == [0]
+    assert path_starts(single_document, FIRST_LOGITS) == [0]
 
 
 def test_a_bridge_does_not_look_at_its_own_document() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tersely.selector.encoder import BATCH_TOKENS
-from tersely.selector.features import HOPS, bridge_features, first_features, hop_sentences
-from tersely.selector.selector import HOP_WINDOWS, MORE_TOKENS
+from tersely.selector.features import STARTS, bridge_features, first_features, path_starts
+from tersely.selector.selector import MORE_TOKENS, PATH_WINDOWS
 from tests.sdk.selector_cases import (
     DOCUMENTS,
     FEW_TOKENS,
@@ -27,7 +27,7 @@ def test_the_second_pass_runs_only_where_the_gate_is_open() -> None:
     assert len(one_pass.windows()) == len(DOCUMENTS)
     with_open_gate, two_passes = recording_selector(gate_logit=GATE_OPEN)
     second_scores = with_open_gate.score(TWO_HOP_QUESTION, DOCUMENTS)
-    assert len(two_passes.windows()) == len(DOCUMENTS) + HOPS * (len(DOCUMENTS) - 1)
+    assert len(two_passes.windows()) == len(DOCUMENTS) + STARTS * (len(DOCUMENTS) - 1)
     assert two_passes.windows()[: len(DOCUMENTS)] == one_pass.windows()
     pairs = zip(first_scores, second_scores, strict=True)
     assert any(not np.allclose(first.scores, second.scores) for first, second in pairs)
@@ -43,10 +43,11 @@ def test_the_other_documents_are_read_again_behind_each_of_the_best_sentences() 
     second_features = np.hstack([features, bridge_features(matches, first_logits)])
     hops = selector.second_pass(first_pass, second_features, first_logits)
     config = selector.layout.config
-    assert len(session.windows()) == HOPS * (len(DOCUMENTS) - 1)
-    for sentence, logits in zip(hop_sentences(matches, first_logits), hops, strict=True):
-        home = int(matches.document[sentence])
-        evidence = [*matches.title_ids[home], *matches.sentence_ids[sentence]]
+    assert len(session.windows()) == STARTS * (len(DOCUMENTS) - 1)
+    assert [hop.start for hop in hops] == path_starts(matches, first_logits)
+    for hop in hops:
+        home, logits = int(matches.document[hop.start]), hop.logits
+        evidence = [*matches.title_ids[home], *matches.sentence_ids[hop.start]]
         prefix = [config.cls_id, *matches.query_ids, config.sep_id, *evidence, config.sep_id]
         windows = [window for window in session.windows() if window[: len(prefix)] == prefix]
         assert len(windows) == len(DOCUMENTS) - 1
@@ -64,7 +65,7 @@ def test_for_a_single_document_the_second_pass_reads_nothing() -> None:
 def test_the_second_pass_and_its_batches_are_limited() -> None:
     selector, session = recording_selector(gate_logit=GATE_OPEN)
     selector.score(NEEDLE_QUESTION, make_long_input(24, 13))
-    assert len(session.windows()) == 24 + HOPS * HOP_WINDOWS
+    assert len(session.windows()) == 24 + PATH_WINDOWS
     for inputs in session.inputs:
         assert inputs["input_ids"].size <= BATCH_TOKENS or len(inputs["input_ids"]) == 1
 
@@ -97,4 +98,4 @@ def test_with_an_open_gate_more_of_a_long_input_is_read() -> None:
     assert extended.logits.keep[second_hop] > extended.logits.keep.min()
     session.inputs.clear()
     selector.score(LINK_QUESTION, LONG_INPUT)
-    assert len(session.windows()) == first_windows + len(added_lengths) + HOPS * HOP_WINDOWS
+    assert len(session.windows()) == first_windows + len(added_lengths) + PATH_WINDOWS

@@ -23,11 +23,11 @@ from tersely.selector import ScoredInput
 from tersely.selector.features import (
     ENCODER_FEATURES,
     FIRST_FEATURES,
-    Logits,
+    Hop,
     bridge_features,
     first_features,
+    path_features,
     query_features,
-    reread_features,
 )
 from tersely.selector.fusion import Fusion, Perceptron
 from tersely.selector.matching import Floats
@@ -102,9 +102,9 @@ def fit_fusion(
         for f, r, a in zip(features, readings, first, strict=True)
     ]
 
-    def bridges(second: Sequence[Sequence[Logits]]) -> list[Floats]:
-        rows = zip(sides, readings, second, strict=True)
-        return [np.hstack([f, reread_features(r.matches, r.logits, s)]) for f, r, s in rows]
+    def bridges(second: Sequence[Sequence[Hop]]) -> list[Floats]:
+        rows = zip(sides, readings, first, second, strict=True)
+        return [np.hstack([f, path_features(r.matches, r.logits, a, s)]) for f, r, a, s in rows]
 
     def fit_part(part: Sequence[int], *views: list[Floats]) -> Fit:
         rows = [row for view in views for row in _take(view, part)]

@@ -53,13 +53,21 @@ BRIDGE_FEATURES = (
     "shares_terms",
     "same_document_as_best",
 )
-HOPS = 2
-"""Documents whose best sentence the second pass starts from."""
+STARTS = 3
+"""Documents whose best sentence a path may start from."""
 
-REREAD_FEATURES = tuple(
-    f"hop{hop + 1}_{name}" for hop in range(HOPS) for name in ("keep", "gain", "relevance", "read")
+PATH_FEATURES = (
+    "path",
+    "path_below_best",
+    "path_sum",
+    "path_keep",
+    "path_gain",
+    "path_relevance",
+    "path_read",
+    "leads_to",
+    "leads",
 )
-SECOND_FEATURES = FIRST_FEATURES + BRIDGE_FEATURES + REREAD_FEATURES
+SECOND_FEATURES = FIRST_FEATURES + BRIDGE_FEATURES + PATH_FEATURES
 QUERY_FEATURES = (
     "query_length",
     "query_names",
@@ -87,6 +95,15 @@ class Logits:
 
     keep: Floats
     relevance: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """What was read again behind one sentence, the start of paths."""
+
+    start: int
+    """Index of the sentence."""
+    logits: Logits
 
 
 @dataclass(slots=True)
@@ -185,12 +202,12 @@ def best_sentences(first: Floats, count: int = BRIDGES) -> list[int]:
     return [int(i) for i in np.argsort(-first, kind="stable")[:count]]
 
 
-def hop_sentences(m: Matches, first: Floats) -> list[int]:
-    """Indices of the best sentences of the HOPS best documents, best first."""
+def path_starts(m: Matches, first: Floats) -> list[int]:
+    """Indices of the best sentences of the STARTS best documents, best first."""
     best_by_document: dict[int, int] = {}
     for i in best_sentences(first, len(first)):
         best_by_document.setdefault(int(m.document[i]), i)
-        if len(best_by_document) == HOPS:
+        if len(best_by_document) == STARTS:
             break
     return list(best_by_document.values())
 
@@ -251,15 +268,39 @@ def _new_term_weights(m: Matches, terms: NDArray[np.int64]) -> Floats:
     return m.index.presence(novel).weigh(m.index.weights(novel))
 
 
-def reread_features(m: Matches, logits: Logits, hops: Sequence[Logits]) -> Floats:
-    """(sentences, len(REREAD_FEATURES)) from the logits of the second pass; zeros where it did not read."""
-    columns = np.zeros((len(REREAD_FEATURES), len(m.document)))
-    for hop, second in enumerate(hops):
-        was_read = ~np.isnan(second.keep)
-        columns[4 * hop] = np.where(was_read, second.keep, 0.0)
-        columns[4 * hop + 1] = np.where(was_read, second.keep - logits.keep, 0.0)
-        columns[4 * hop + 2] = np.nan_to_num(second.relevance, nan=0.0)[m.document]
-        columns[4 * hop + 3] = was_read
+def path_features(m: Matches, logits: Logits, first: Floats, hops: Sequence[Hop]) -> Floats:
+    """(sentences, len(PATH_FEATURES)) that say how well each sentence goes on from the starts of the hops.
+
+    A path leads from a start to a sentence that was read again behind it. Its value is the sum of two logits:
+    the start's, below that of the best one, and the sentence's behind the start. A start gains what its best
+    path reaches. The order of the hops counts for nothing. Zeros where nothing was read again.
+    """
+    size = len(first)
+    columns = np.zeros((len(PATH_FEATURES), size))
+    if not hops:
+        return columns.T
+    keep = np.stack([hop.logits.keep for hop in hops])
+    relevance = np.stack([hop.logits.relevance for hop in hops])[:, m.document]
+    trust = np.array([[first[hop.start] - first.max()] for hop in hops])
+    was_read = ~np.isnan(keep)
+    reached = was_read.any(axis=0)
+
+    def best(values: Floats) -> Floats:
+        return np.where(was_read, values, -np.inf).max(axis=0)[reached]
+
+    paths = np.where(was_read, trust + keep, -np.inf)[:, reached]
+    if reached.any():
+        columns[0, reached] = paths.max(axis=0)
+        columns[1, reached] = paths.max(axis=0) - paths.max()
+        columns[2, reached] = np.logaddexp.reduce(paths, axis=0)
+        columns[3, reached] = best(keep)
+        columns[4, reached] = best(keep - logits.keep)
+        columns[5, reached] = best(relevance)
+        columns[6, reached] = 1.0
+    for hop, row in zip(hops, keep, strict=True):
+        if not np.isnan(row).all():
+            columns[7, hop.start] = np.nanmax(row)
+            columns[8, hop.start] = 1.0
     return columns.T
 
 

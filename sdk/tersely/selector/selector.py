@@ -2,9 +2,9 @@
 
     tokenise -> first pass of the encoder -> fusion's first stage -> score
 
-Where the question seems to need another hop, the gate opens: of a long input more windows are read, the best
-documents are read again behind each of the two best sentences (the evidence), and the second stage adds what
-that tells to the scores.
+Where the question seems to need another hop, the gate opens: of a long input more windows are read, a second
+pass searches for paths of two sentences by reading the most promising windows again behind some of the best
+sentences (the evidence), and the second stage adds what that tells to the scores.
 
 A question in a script that the vocabulary does not know is matched by characters (`grams`) instead: the
 encoder would read letters without meaning.
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,15 +24,16 @@ from tersely.runtime.cancellation import current_cancellation, current_time_limi
 from tersely.selector.calibration import Calibration, read_calibration
 from tersely.selector.encoder import Encoder, WindowLogits, merge_logits
 from tersely.selector.features import (
+    Hop,
     Logits,
     Matches,
     bridge_features,
     bridge_weights,
     first_features,
-    hop_sentences,
     max_per_document,
+    path_features,
+    path_starts,
     query_features,
-    reread_features,
 )
 from tersely.selector.fusion import LEARNED_THRESHOLD, Fusion, sigmoid
 from tersely.selector.grams import gram_logits, gram_weight, unknown_share
@@ -54,8 +54,8 @@ LENGTH_PRICE = 0.5
 """Under a limit, sentences are taken by score per square root of tokens. On held-out questions this was the
 best compromise between single answers (0) and many supporting sentences (1)."""
 
-HOP_WINDOWS = 4
-"""Windows of the second pass per hop."""
+PATH_WINDOWS = 12
+"""Windows that the second pass reads, behind all starts together."""
 
 NEIGHBOUR = 0.3
 """Under a limit, the share of a sentence's score that its neighbours gain: a reader answers more from
@@ -160,8 +160,8 @@ class Selector:
         hops = self.second_pass(done, features, stage.logits)
         if limit.was_reached:  # what was read again is incomplete
             return _split(done.offsets, done.read, _mix(stage.logits, grams, weight), NEIGHBOUR)
-        reread = reread_features(done.matches, done.logits, hops)
-        bridges = self.fusion.bridge(np.hstack([features, reread]))
+        paths = path_features(done.matches, done.logits, stage.logits, hops)
+        bridges = self.fusion.bridge(np.hstack([features, paths]))
         logits = _mix(stage.logits + stage.gate * bridges, grams, weight)
         return _split(done.offsets, done.read, logits, NEIGHBOUR * (1.0 - stage.gate))
 
@@ -202,8 +202,8 @@ class Selector:
         window_logits = [*done.window_logits, *self.encoder.encode(chosen)]
         return _merge(done.matches, done.encoded, done.offsets, window_logits, unread)
 
-    def second_pass(self, done: FirstPass, features: Floats, first: Floats) -> list[Logits]:
-        """Read the most promising windows again, behind the best sentence of each of the best documents.
+    def second_pass(self, done: FirstPass, features: Floats, first: Floats) -> list[Hop]:
+        """Read windows again behind sentences of other documents: those that promise the best paths.
 
         Args:
             done: the first pass.
@@ -211,24 +211,31 @@ class Selector:
             first: the first stage's logits, (sentences,).
 
         Returns:
-            Logits for each hop, nan where nothing was read again.
+            A hop for each start; its logits are nan where nothing was read again.
         """
         matches, encoded, offsets = done.matches, done.encoded, done.offsets
-        nothing_reread = reread_features(matches, done.logits, ())
+        nothing_reread = path_features(matches, done.logits, first, ())
         promise = first + self.fusion.bridge(np.hstack([features, nothing_reread]))
-        ranked = np.argsort(-max_per_document(promise, matches.document, len(encoded)), kind="stable")
-        hops: list[list[Window]] = []
-        for sentence in hop_sentences(matches, first):
-            home = int(matches.document[sentence])
-            others = set([int(i) for i in ranked if i != home][:HOP_WINDOWS])
+        by_document = max_per_document(promise, matches.document, len(encoded))
+        ranked = [int(i) for i in np.argsort(-by_document, kind="stable")]
+        starts = path_starts(matches, first)
+        paths: list[tuple[float, int, Window]] = []
+        for start in starts:
+            home = int(matches.document[start])
+            others = set([i for i in ranked if i != home][:PATH_WINDOWS])
             windows = self.layout.windows(
                 matches.query_ids,
                 [e if i in others else EncodedDocument([], []) for i, e in enumerate(encoded)],
-                evidence=[*matches.title_ids[home], *matches.sentence_ids[sentence]],
+                evidence=[*matches.title_ids[home], *matches.sentence_ids[start]],
             )
-            hops.append([windows[i] for i in _rank_windows(windows, promise, offsets)[:HOP_WINDOWS]])
-        window_logits = iter(self.encoder.encode([w for windows in hops for w in windows]))
-        return [merge_logits(list(islice(window_logits, len(ws))), offsets, len(encoded)) for ws in hops]
+            ends = _best_values(windows, promise, offsets)
+            paths += [(float(first[start]) + end, start, w) for w, end in zip(windows, ends, strict=True)]
+        best = sorted(paths, key=lambda path: -path[0])[:PATH_WINDOWS]
+        window_logits = self.encoder.encode([window for _, _, window in best])
+        by_start: dict[int, list[WindowLogits]] = {start: [] for start in starts}
+        for (_, start, _), logits in zip(best, window_logits, strict=False):  # fewer when the time is up
+            by_start[start].append(logits)
+        return [Hop(start, merge_logits(ws, offsets, len(encoded))) for start, ws in by_start.items()]
 
     def _first_stage(self, done: FirstPass) -> FirstStage:
         features = first_features(done.matches, done.logits)
