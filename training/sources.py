@@ -14,8 +14,11 @@ SOURCES = {
     "twowiki": ("2WikiMultihopQA, 500 training questions", "Apache-2.0"),
     "qmsum": ("QMSum", "MIT"),
     "fever_athnlp": ("FEVER, claims with their evidence", "CC BY-SA 3.0"),
-    "chains2": ("two-hop questions chained from qed_nq, selqa, squad_train44, squadshifts_wiki", "theirs"),
-    "chains3": ("three-hop questions from the same", "theirs"),
+    "chains2": (
+        "two-hop questions chained from qed_nq, selqa, squad_train44, squadshifts_wiki",
+        "CC BY-SA 4.0, CC BY-SA 3.0, CC BY 4.0, Apache-2.0",
+    ),
+    "chains3": ("three-hop questions from the same", "CC BY-SA 4.0, CC BY-SA 3.0, CC BY 4.0, Apache-2.0"),
 }
 """Description and licence of each set."""
 
