@@ -148,6 +148,11 @@ def test_a_reply_that_takes_too_long_is_a_chat_error() -> None:
         chat.complete(STORY)
 
 
+def test_a_model_that_never_replied_closes_every_time() -> None:
+    for _ in range(6):
+        LocalChat(context=256).close()
+
+
 def test_a_closed_model_says_so() -> None:
     chat = LocalChat(context=256)
     chat.close()

@@ -47,6 +47,7 @@ class LlamaEngine:
             _check_file(file)
         self.adapters = len(adapters)
         self._folder = Path(tempfile.mkdtemp(prefix="tersely-"))
+        self._has_replied = False
         params = llama.CommonParams()
         params.model.path = os.fspath(path)
         params.n_ctx, params.n_parallel = context * parallel, parallel
@@ -93,11 +94,16 @@ class LlamaEngine:
         extra = {"lora": scales} if scales else {}
         options = {"stream": True, "stream_options": {"include_usage": True}}
         self._server.handle_chat_completions({**request, **options, **extra}, handle)
+        self._has_replied = True
         if errors:
             raise errors[0]
 
     def close(self) -> None:
         """Free the model. Replies under way end first."""
+        if cast(Any, getattr(self, "_server", None)) is not None and not self._has_replied:
+            # llama.cpp hangs where its loop is told to end before it has begun. A reply shows that it has.
+            one_token = {"messages": [{"role": "user", "content": "."}], "max_tokens": 1}
+            self._server.handle_chat_completions(one_token, lambda _: False)
         self._server = None
         self._remove_folder()
 
