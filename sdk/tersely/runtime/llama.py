@@ -103,7 +103,7 @@ class LlamaEngine:
         if cast(Any, getattr(self, "_server", None)) is not None and not self._has_replied:
             # llama.cpp hangs where its loop is told to end before it has begun. A reply shows that it has.
             one_token = {"messages": [{"role": "user", "content": "."}], "max_tokens": 1}
-            self._server.handle_chat_completions(one_token, lambda _: False)
+            self._server.handle_chat_completions(one_token, _go_on)
         self._server = None
         self._remove_folder()
 
@@ -113,6 +113,11 @@ class LlamaEngine:
     def __del__(self) -> None:
         if cast("Path | None", getattr(self, "_folder", None)) is not None:
             self.close()
+
+
+def _go_on(_: dict[str, Any]) -> bool:
+    """Read a chunk and do not stop."""
+    return False
 
 
 def _check_file(path: Path) -> None:
