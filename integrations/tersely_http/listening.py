@@ -13,7 +13,9 @@ def listen(host: str, port: int, option: str) -> socket.socket:
 
     Raises InvalidInputError where that cannot be.
     """
-    opened = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends small parts at once only where the protocol is named, not left at 0.
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         # Not on Windows, where it would let two programs have one port.
         if hasattr(socket, "AF_UNIX"):
