@@ -14,7 +14,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 
 import httpx2
 import numpy as np
@@ -25,15 +24,15 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
-from benchmarks.arguments import add_out, add_seed, make_parser
 from benchmarks.latency.texts import QUERY, write_documents
 from benchmarks.markdown import format_table
 from benchmarks.progress import Progress
 from benchmarks.results import publish
 from benchmarks.shared.environment import Environment, name_model, read_environment
 from benchmarks.shared.statistics import Estimate, bootstrap_mean
-from benchmarks.surfaces.server import TERSELY, start_process
+from benchmarks.surfaces.processes import TERSELY, Options, read_options, start_process
 from tersely.runtime.artifacts import load_artifact
+from tersely_http import listen
 
 PATH = "/v1/chat/completions"
 LIMIT = 1000
@@ -41,15 +40,6 @@ LIMIT = 1000
 RESULTS = 20
 """Tool results of a long request."""
 UPSTREAM = (sys.executable, "-c", "from benchmarks.surfaces.proxy import serve_upstream; serve_upstream()")
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of the command."""
-
-    rounds: int
-    seed: int
-    out: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +74,7 @@ class ProxyRun:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
-    parser = make_parser("benchmarks.surfaces.proxy", __doc__)
-    parser.add_argument("--rounds", type=int, default=200)
-    add_seed(parser)
-    add_out(parser, "proxy")
-    options = Options(**vars(parser.parse_args(arguments)))
+    options = read_options("proxy", __doc__, 200, arguments)
     return publish("proxy", lambda: measure(options), render, options.out)
 
 
@@ -206,10 +192,9 @@ def serve_upstream() -> None:
         return StreamingResponse(parts(), media_type="text/event-stream")
 
     app = Starlette(routes=[Route(PATH, answer, methods=["POST"])])
-    config = uvicorn.Config(app, log_config=None, host="127.0.0.1", port=0)
-    with config.bind_socket() as opened:
+    with listen("127.0.0.1", 0, "port") as opened:
         print(f"http://127.0.0.1:{opened.getsockname()[1]}", file=sys.stderr, flush=True)
-        uvicorn.Server(config).run(sockets=[opened])
+        uvicorn.Server(uvicorn.Config(app, log_config=None)).run(sockets=[opened])
 
 
 def render(run: ProxyRun) -> str:

@@ -8,44 +8,30 @@ Prints a table, writes the JSON and fills RESULTS.md.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import httpx2
 import numpy as np
 
-from benchmarks.arguments import add_out, add_seed, make_parser
 from benchmarks.latency.texts import QUERY, write_documents
 from benchmarks.markdown import format_table
 from benchmarks.progress import Progress
 from benchmarks.results import publish
 from benchmarks.shared.environment import Environment, name_model, read_environment
 from benchmarks.shared.statistics import Estimate, bootstrap
+from benchmarks.surfaces.processes import TERSELY, Options, read_options, start_process
 from tersely import Compressor
 from tersely.runtime.artifacts import load_artifact
 
 REQUESTS, DOCUMENTS, WORDS, RATE = 16, 10, 120, 0.25
 CLIENTS = 8
 SDK = "compress_batch"
-TERSELY = (sys.executable, "-m", "tersely.cli")
-"""The command in this environment."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of the command."""
-
-    rounds: int
-    seed: int
-    out: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +65,7 @@ class ServerRun:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
-    parser = make_parser("benchmarks.surfaces.server", __doc__)
-    parser.add_argument("--rounds", type=int, default=20)
-    add_seed(parser)
-    add_out(parser, "server")
-    options = Options(**vars(parser.parse_args(arguments)))
+    options = read_options("server", __doc__, 20, arguments)
     return publish("server", lambda: measure(options), render, options.out)
 
 
@@ -141,30 +123,6 @@ def measure(options: Options) -> ServerRun:
         p50=round(float(np.quantile(seconds, 0.5)), 4),
         p99=round(float(np.quantile(seconds, 0.99)), 4),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class RunningServer:
-    """A server in a process of its own."""
-
-    url: str
-    pid: int
-
-
-@contextmanager
-def start_process(command: Sequence[str]) -> Generator[RunningServer]:
-    """A running server. The first line that it writes ends in its URL."""
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        url = process.stderr.readline().split()[-1]
-        # Nobody reads the log, and it must not fill the pipe.
-        with ThreadPoolExecutor(1) as reader:
-            reader.submit(process.stderr.read)
-            try:
-                yield RunningServer(url, process.pid)
-            finally:
-                process.terminate()
-                process.wait(60)
 
 
 def _take_turns(

@@ -1,0 +1,58 @@
+"""Servers in processes of their own, and the options of the benchmarks that time them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.arguments import add_out, add_seed, make_parser
+
+TERSELY = (sys.executable, "-m", "tersely.cli")
+"""The command in this environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of a benchmark in rounds."""
+
+    rounds: int
+    seed: int
+    out: Path
+
+
+def read_options(section: str, doc: str | None, rounds: int, arguments: list[str] | None) -> Options:
+    """The options of `python -m benchmarks.surfaces.SECTION`."""
+    parser = make_parser(f"benchmarks.surfaces.{section}", doc)
+    parser.add_argument("--rounds", type=int, default=rounds)
+    add_seed(parser)
+    add_out(parser, section)
+    return Options(**vars(parser.parse_args(arguments)))
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """A server in a process of its own."""
+
+    url: str
+    pid: int
+
+
+@contextmanager
+def start_process(command: Sequence[str]) -> Generator[RunningServer]:
+    """A running server. The first line that it writes ends in its URL."""
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        url = process.stderr.readline().split()[-1]
+        # Nobody reads the log, and it must not fill the pipe.
+        with ThreadPoolExecutor(1) as reader:
+            reader.submit(process.stderr.read)
+            try:
+                yield RunningServer(url, process.pid)
+            finally:
+                process.terminate()
+                process.wait(60)
