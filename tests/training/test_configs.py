@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from training.selector.__main__ import limit_training
-from training.selector.bandit import load_phase2_config
-from training.selector_model.config import DataConfig, load_config
+from training.selector.bandit import Phase2Config
+from training.selector_model.config import DataConfig, SelectorConfig
+from training.settings import read_settings
 from training.sources import SOURCES
 
 FOLDER = Path(__file__).resolve().parents[2] / "training" / "configs"
@@ -17,7 +18,7 @@ CONFIGS = sorted(FOLDER.glob("selector_*.toml"))
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_each_selector_configuration_parses_and_names_known_sets(path: Path) -> None:
-    config = load_config(path)
+    config = read_settings(SelectorConfig, path)
     assert set(config.data.questions) <= set(SOURCES)
     assert set(config.data.heldout) <= set(config.data.questions)
     assert set(config.data.repeats) <= set(config.data.questions)
@@ -44,7 +45,7 @@ def test_training_gets_a_part_of_the_commands_time(
 
 
 def test_the_modernbert_recipe_is_that_of_the_paper() -> None:
-    c = load_config(FOLDER / "selector_modernbert.toml")
+    c = read_settings(SelectorConfig, FOLDER / "selector_modernbert.toml")
     assert (c.base_model, c.head) == ("answerdotai/ModernBERT-base", "sen")  # sections 3 and 4.1
     assert (c.data.labels, c.data.documents) == ("string", 30)  # section 3.1
     assert (c.data.longest, c.max_length) == (5120, 5120)  # section 3.1, appendix B.3
@@ -59,7 +60,7 @@ def test_the_modernbert_recipe_is_that_of_the_paper() -> None:
 
 
 def test_the_defaults_of_phase2_are_the_values_of_the_paper() -> None:
-    c = load_phase2_config(FOLDER / "phase2_modernbert.toml")
+    c = read_settings(Phase2Config, FOLDER / "phase2_modernbert.toml")
     assert (c.alpha, c.group, c.epsilon, c.entropy_weight, c.epochs) == (0.95, 8, 0.2, 0.1, 3)
     assert (c.rollout_size, c.updates, c.batch, c.target_kl) == (128, 4, 8, 0.02)
     assert (c.max_grad_norm, c.learning_rate, c.trained_layers) == (0.5, 1e-6, None)
@@ -67,14 +68,14 @@ def test_the_defaults_of_phase2_are_the_values_of_the_paper() -> None:
 
 def test_phase2_configurations_parse_and_an_unknown_key_is_named(tmp_path: Path) -> None:
     text = (FOLDER / "phase2_mini.toml").read_text(encoding="utf-8")
-    assert load_phase2_config(FOLDER / "phase2_mini.toml").questions >= 3000
-    assert load_phase2_config(FOLDER / "phase2_mini_causal.toml").trained_layers == 1
+    assert read_settings(Phase2Config, FOLDER / "phase2_mini.toml").questions >= 3000
+    assert read_settings(Phase2Config, FOLDER / "phase2_mini_causal.toml").trained_layers == 1
     (tmp_path / "bad.toml").write_text(text.replace("epochs", "epoch"))
     with pytest.raises(ValueError, match="unknown key 'epoch'"):
-        load_phase2_config(tmp_path / "bad.toml")
+        read_settings(Phase2Config, tmp_path / "bad.toml")
     (tmp_path / "bad.toml").write_text("questions = 3")
     with pytest.raises(ValueError, match="validation"):
-        load_phase2_config(tmp_path / "bad.toml")
+        read_settings(Phase2Config, tmp_path / "bad.toml")
 
 
 @pytest.mark.parametrize("key", ["learning_rat", "base_modle", "negative"])
@@ -84,7 +85,7 @@ def test_an_unknown_key_is_named(tmp_path: Path, key: str) -> None:
     path = tmp_path / "bad.toml"
     path.write_text(text.replace(f"\n{right} =", f"\n{key} =", 1))
     with pytest.raises(ValueError, match=f"unknown key '{key}'"):
-        load_config(path)
+        read_settings(SelectorConfig, path)
 
 
 @pytest.mark.parametrize(
@@ -94,11 +95,11 @@ def test_a_choice_that_does_not_exist_is_named(tmp_path: Path, line: str, wrong:
     text = (FOLDER / "selector_modernbert.toml").read_text(encoding="utf-8")
     (tmp_path / "bad.toml").write_text(text.replace(line, f'{wrong} = "other"'))
     with pytest.raises(ValueError, match=f"{wrong} is 'other', not one of"):
-        load_config(tmp_path / "bad.toml")
+        read_settings(SelectorConfig, tmp_path / "bad.toml")
 
 
 def test_a_missing_section_is_named(tmp_path: Path) -> None:
     path = tmp_path / "bad.toml"
     path.write_text('name = "x"')
-    with pytest.raises(ValueError, match=r"\[data\] is missing"):
-        load_config(path)
+    with pytest.raises(ValueError, match=r"the file lacks .*data"):
+        read_settings(SelectorConfig, path)

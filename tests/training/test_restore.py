@@ -16,10 +16,11 @@ from tersely.selector.layout import OUTPUT_NAMES, POOLED_NAME
 from training.export.onnx import export_float
 from training.export.restore import restore
 from training.run import read_runs
-from training.selector_model.config import load_config
+from training.selector_model.config import SelectorConfig
 from training.selector_model.trained import load_trained
+from training.settings import read_settings
 
-CONFIG = load_config(Path("training/configs/selector_mini.toml"))
+CONFIG = read_settings(SelectorConfig, Path("training/configs/selector_mini.toml"))
 
 
 def run_graph(graph: Path) -> Sequence[np.ndarray]:

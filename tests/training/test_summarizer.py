@@ -17,11 +17,12 @@ from tersely import Compressor
 from training.causal import Adapter
 from training.rl.engines.random_model import make_model, make_tokenizer
 from training.run import Run
+from training.settings import read_settings
 from training.sources import SOURCES
 from training.summarizer import train as training
 from training.summarizer.examples import Lesson, Recipe, make_lessons, read_lessons
 from training.summarizer.standalone import Reference, clean_tokenized, make_standalone
-from training.summarizer.train import Settings, Training, encode, load_settings, make_batches, summary_loss
+from training.summarizer.train import Settings, Training, encode, make_batches, summary_loss
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 """peft, transformers and torch warn about parts of themselves."""
@@ -208,10 +209,10 @@ def test_a_training_that_was_stopped_ends_like_one_that_was_not(
 
 
 def test_the_configuration_is_read_and_checked(tmp_path: Path) -> None:
-    settings = load_settings(CONFIG)
+    settings = read_settings(Settings, CONFIG)
     assert settings.adapter.rank == 16
     assert set(settings.data.questions) <= set(SOURCES)
     wrong = tmp_path / "wrong.toml"
     wrong.write_text("[data]\nquestions = {}\n[training]\nspeed = 1\n", "utf-8")
     with pytest.raises(ValueError, match=r"unknown key 'speed' in \[training\]"):
-        load_settings(wrong)
+        read_settings(Settings, wrong)

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from tersely.runtime.artifacts import load_artifact
 from tersely.selector.layout import check_layout_version
-from training.selector_model.config import SelectorConfig, load_config
+from training.selector_model.config import SelectorConfig
 from training.selector_model.model import build_selector
 from training.selector_model.trained import save_trained
+from training.settings import read_settings
 
 OUTPUTS = ("keep_logits", "relevance_logits")
 PREFIX = "model."
@@ -105,7 +106,7 @@ def main() -> None:
     parser.add_argument("--artifact", type=Path, help="its folder; the bundled model by default")
     parser.add_argument("--out", type=Path, required=True, help="run folder; the weights go to its `final`")
     args = parser.parse_args()
-    restore(load_config(args.config), args.artifact, args.out / "final")
+    restore(read_settings(SelectorConfig, args.config), args.artifact, args.out / "final")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import torch
 
 from training.rl.curves import draw_curve
 from training.rl.loop import train
-from training.rl.settings import read_settings
+from training.rl.settings import read_run_settings
 from training.run import Run
 
 
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="in place of the configuration's")
     args = parser.parse_args()
     try:
-        settings = read_settings(args.config)
+        settings = read_run_settings(args.config)
         if args.seed is not None:
             settings = settings.with_seed(args.seed)
         run = Run(args.out, identity=_to_json(asdict(settings)))

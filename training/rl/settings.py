@@ -13,7 +13,6 @@ name = "supo"            # any of ALGORITHMS; the other keys are its settings
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,7 +27,7 @@ from training.rl.environments.registers import Registers
 from training.rl.episode import Environment
 from training.rl.targets import Target
 from training.rl.tiny import TinyConfig
-from training.settings import make_settings
+from training.settings import read_settings
 
 T = TypeVar("T")
 Algorithm = Callable[..., list[Target]]
@@ -111,14 +110,10 @@ class Settings:
         return replace(self, seed=seed)
 
 
-def read_settings(file: Path) -> Settings:
+def read_run_settings(file: Path) -> Settings:
     """Raises ValueError that names the file, for a table, a key or a name that does not exist."""
+    settings = read_settings(Settings, file)
     try:
-        values = tomllib.loads(file.read_text(encoding="utf-8"))
-        parts = {"policy": TinyConfig, "cold_start": ColdStart, "updates": Updates}
-        for name, kind in parts.items():
-            values[name] = make_settings(kind, values.get(name, {}), f"[{name}]")
-        settings = make_settings(Settings, values, "the file")
         settings.make_environment()
         settings.make_algorithm()
     except (ValueError, TypeError) as error:

@@ -17,8 +17,9 @@ from tersely.selector.fusion import Decision
 from training.export.artifact import export_artifact
 from training.run import Run, read_runs
 from training.selector.train import train
-from training.selector_model.config import load_config
+from training.selector_model.config import SelectorConfig
 from training.selector_model.groups import has_groups, prepare_groups
+from training.settings import read_settings
 
 GROUPS_PER_MINUTE = 240
 """More than two cores can train on: a short run prepares no more than it can use."""
@@ -47,7 +48,7 @@ def main() -> None:
     )
     parser.add_argument("--stage", choices=["prepare", "train", "export"], help="run only this stage")
     args = parser.parse_args()
-    config = load_config(args.config)
+    config = read_settings(SelectorConfig, args.config)
     started = time.monotonic()
     if args.max_minutes:
         draws = round(GROUPS_PER_MINUTE * args.max_minutes)

@@ -17,13 +17,14 @@ from typing import get_args
 from benchmarks.shared.readers import CachedReader, Reader, open_reader
 from tersely.rerank import CrossEncoder
 from training.run import Run
-from training.selector.bandit import Phase2Config, load_phase2_config
+from training.selector.bandit import Phase2Config
 from training.selector.environment import DocumentStep
 from training.selector.phase2 import add_options, make_document_step, train_phase2
 from training.selector.questions import Questions, draw_questions, load_questions
 from training.selector_model.batching import WindowBuilder
 from training.selector_model.groups import Part, read_groups
 from training.selector_model.trained import load_layout
+from training.settings import read_settings
 
 ALPHAS = (0.65, 0.75, 0.85)
 
@@ -71,7 +72,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--only", action="append", help="variants to train, all by default; repeatable")
     args = parser.parse_args()
-    config = replace(load_phase2_config(args.config), epochs=args.epochs)
+    config = replace(read_settings(Phase2Config, args.config), epochs=args.epochs)
     reader = CachedReader(open_reader(args.reader, args.prompt))
     reranker = CrossEncoder(args.reranker) if args.reranker else None
     file = args.out / "questions.json"

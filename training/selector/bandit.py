@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import random
 import time
-import tomllib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -25,7 +23,6 @@ from training.selector.replay import ReplayBuffer
 from training.selector.trunk import Trunk
 from training.selector_model.batching import PART_TOKENS
 from training.selector_model.model import SelectorModel
-from training.settings import check_choice, make_settings
 
 Strategy = Literal["hybrid", "rl", "sl"]
 
@@ -65,17 +62,6 @@ class Phase2Config:
     trained_layers: int | None = None
     """Encoder layers that learn, from the top; all by default."""
     seed: int = 13
-
-
-def load_phase2_config(path: Path) -> Phase2Config:
-    """Parse a TOML file. Raises ValueError naming an unknown or missing key."""
-    values = tomllib.loads(path.read_text(encoding="utf-8"))
-    try:
-        config = make_settings(Phase2Config, values, "the file")
-        check_choice("strategy", config.strategy, Strategy)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-    return config
 
 
 class Phase2:

@@ -21,12 +21,13 @@ from tersely.rerank import CrossEncoder, Reranker
 from training.checkpoint import resume, save_checkpoint
 from training.optimisation import keep_freed_memory
 from training.run import Run, read_runs
-from training.selector.bandit import Phase2, Phase2Config, load_phase2_config
+from training.selector.bandit import Phase2, Phase2Config
 from training.selector.environment import DocumentStep, Observation, make_observation
 from training.selector.questions import Questions, check_unseen, draw_questions, find_groups, load_questions
 from training.selector_model.batching import WindowBuilder
 from training.selector_model.groups import Part, read_groups, write_groups
 from training.selector_model.trained import load_layout, load_trained, save_trained
+from training.settings import read_settings
 
 
 def train_phase2(
@@ -168,7 +169,7 @@ def main() -> None:
     args = parser.parse_args()
     reader = CachedReader(open_reader(args.reader, args.prompt))
     reranker = CrossEncoder(args.reranker) if args.reranker else None
-    config = load_phase2_config(args.config)
+    config = read_settings(Phase2Config, args.config)
     train_phase2(config, args.start_from, reader, args.out, reranker=reranker)
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal
 
 from benchmarks.shared.tasks.negatives import Neighbours
-from training.settings import check_choice, make_settings
 
 Labels = Literal["support", "string"]
 """What makes a sentence positive in Phase I: a span of it that supports the answer, or the answer as a string
@@ -115,20 +112,3 @@ class SelectorConfig:
     sen_token: str = "[unused1]"
     doc_token: str = "[unused2]"
     seed: int = 13
-
-
-def load_config(path: Path) -> SelectorConfig:
-    """Parse a TOML file. Raises ValueError naming an unknown or missing key."""
-    values = tomllib.loads(path.read_text(encoding="utf-8"))
-    try:
-        for name, kind in (("data", DataConfig), ("train", TrainConfig)):
-            if name not in values:
-                raise ValueError(f"the section [{name}] is missing")
-            values[name] = make_settings(kind, values[name], f"[{name}]")
-        config = make_settings(SelectorConfig, values, "the file")
-        check_choice("labels", config.data.labels, Labels)
-        check_choice("best", config.train.best, Choice)
-        check_choice("head", config.head, Head)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-    return config

@@ -23,10 +23,11 @@ def main() -> None:
 
     from tersely import Compressor  # takes seconds, as the next two do
     from training.run import Run
+    from training.settings import read_settings
     from training.summarizer.examples import make_lessons
-    from training.summarizer.train import load_settings, train
+    from training.summarizer.train import Settings, train
 
-    settings = load_settings(args.config)
+    settings = read_settings(Settings, args.config)
     Run(args.out, identity=asdict(settings))  # refuses the folder of another configuration at once
     lessons = make_lessons(settings.data, Compressor(), args.out / "lessons.jsonl", args.data)
     run = Run(args.out, max_minutes=args.max_minutes, identity=asdict(settings))

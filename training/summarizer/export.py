@@ -31,10 +31,11 @@ from tersely.runtime.artifacts import write_manifest
 from tersely.summarize.local import describe_prompts
 from training.causal import load_causal
 from training.run import read_runs
+from training.settings import read_settings
 from training.summarizer.card import render_card
 from training.summarizer.examples import Lesson, read_lessons
 from training.summarizer.gguf import write_gguf
-from training.summarizer.train import encode, load_settings
+from training.summarizer.train import Settings, encode
 
 MIN_AGREEMENT = 0.9
 """Least share of llama.cpp's tokens that transformers would have chosen too."""
@@ -69,7 +70,7 @@ def export_adapter(
         staging, staging / "adapter.gguf", heads=shape.num_attention_heads, kv_heads=shape.num_key_value_heads
     )
     lessons = read_lessons(run / "lessons.jsonl")
-    settings = load_settings(config)
+    settings = read_settings(Settings, config)
     heldout = lessons[: min(REPLIES, settings.training.heldout)]
     model = PeftModel.from_pretrained(model, staging).eval()
     parity = measure_parity(model, tokenizer, staging / "adapter.gguf", heldout)

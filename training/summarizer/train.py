@@ -11,7 +11,6 @@ FOLDER/final/          the adapter, or the whole model where the rank is 0
 from __future__ import annotations
 
 import random
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -29,7 +28,6 @@ from training.causal import Adapter, add_adapter, load_causal
 from training.checkpoint import remove_checkpoint, resume, save_checkpoint
 from training.optimisation import adamw, keep_freed_memory, set_learning_rate, triangle
 from training.run import Run, show_progress
-from training.settings import make_settings
 from training.summarizer.examples import Lesson, Recipe
 
 IGNORED = -100
@@ -69,19 +67,6 @@ class Encoded:
     prompt: tuple[int, ...]
     summary: tuple[int, ...]
     """With the token that ends the message."""
-
-
-def load_settings(file: Path) -> Settings:
-    """Settings in TOML. Raises ValueError for a name that there is not."""
-    values: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-    parts = {"data": Recipe, "adapter": Adapter, "training": Training}
-    try:
-        for name in set(values) & set(parts):
-            values[name] = make_settings(parts[name], values[name], f"[{name}]")
-        settings = make_settings(Settings, values, "the file")
-    except ValueError as error:
-        raise ValueError(f"{file}: {error}") from error
-    return settings
 
 
 def encode(lesson: Lesson, tokenizer: Any) -> Encoded:

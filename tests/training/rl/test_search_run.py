@@ -15,6 +15,7 @@ from training.rl.engines.overhead import measure
 from training.rl.engines.random_model import make_model, make_tokenizer
 from training.rl.engines.search_run import Adapter, Archive, ColdStart, Settings, Updates
 from training.run import Run
+from training.settings import read_settings
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 """trl, peft, transformers and torch warn about parts of themselves."""
@@ -70,18 +71,18 @@ def test_a_run_that_was_stopped_ends_like_one_that_was_not(
 
 
 def test_the_configuration_is_read_and_checked(tmp_path: Path) -> None:
-    settings = search_run.load_settings(CONFIG)
+    settings = read_settings(search_run.Settings, CONFIG)
     assert (settings.seed, settings.updates.algorithm) == (0, "grpo")
-    assert search_run.load_settings(CONFIG, seed=3) == replace(settings, seed=3)
+    assert read_settings(search_run.Settings, CONFIG, seed=3) == replace(settings, seed=3)
     wrong = tmp_path / "wrong.toml"
     for text, complaint in (
         ("[updates]\nspeed = 1", "unknown key .speed."),
         ("speed = 1", "unknown key .speed."),
-        ('[updates]\nalgorithm = "ppo"', "no algorithm 'ppo'"),
+        ('[updates]\nalgorithm = "ppo"', "algorithm is 'ppo', not one of"),
     ):
         wrong.write_text(text)
         with pytest.raises(ValueError, match=complaint):
-            search_run.load_settings(wrong)
+            read_settings(search_run.Settings, wrong)
 
 
 def test_the_overhead_compares_rollouts_with_generation_alone() -> None:

@@ -16,7 +16,7 @@ import torch
 
 from training.rl.environments.families import Families
 from training.rl.loop import train
-from training.rl.settings import ColdStart, Settings, Updates, read_settings
+from training.rl.settings import ColdStart, Settings, Updates, read_run_settings
 from training.rl.tiny import TinyConfig
 from training.run import Run
 
@@ -72,7 +72,7 @@ def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(tmp_path: Path) -> 
 
     whole = tmp_path / "whole"
     torch.set_num_threads(1)
-    train(read_settings(config), Run(whole))
+    train(read_run_settings(config), Run(whole))
     assert (killed / "curve.png").stat().st_size > 1000
     assert [json.loads(line) for line in (killed / "history.jsonl").read_text().splitlines()] == [
         json.loads(line) for line in (whole / "history.jsonl").read_text().splitlines()
@@ -97,7 +97,7 @@ def test_a_policy_learns_a_small_task(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("file", sorted(CONFIGS.glob("rl_*.toml")), ids=lambda file: file.stem)
 def test_every_configuration_can_be_read(file: Path) -> None:
-    assert read_settings(file).updates.count > 0
+    assert read_run_settings(file).updates.count > 0
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_wrong_configuration_is_refused(tmp_path: Path, old: str, new: str, me
     file = tmp_path / "wrong.toml"
     file.write_text(SMALL.replace(old, new))
     with pytest.raises(ValueError, match=message):
-        read_settings(file)
+        read_run_settings(file)
 
 
 def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
 def test_a_seed_changes_the_run(tmp_path: Path) -> None:
     config = tmp_path / "small.toml"
     config.write_text(SMALL.replace("count = 24", "count = 1").replace("steps = 10", "steps = 1"))
-    settings = read_settings(config)
+    settings = read_run_settings(config)
     one, other = (
         train(replace(settings, seed=seed), Run(tmp_path / str(seed))).tokens.weight for seed in (1, 2)
     )

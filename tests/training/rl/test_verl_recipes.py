@@ -14,7 +14,8 @@ from training.rl.targets import count_written
 from training.rl.trajectory import Outcome, Segment, Trajectory, Turn
 from training.rl.verl.advantages import compute_advantages, read_trajectories
 from training.rl.verl.outputs import to_outputs
-from training.rl.verl.recipe import list_overrides, load_recipe, make_algorithm
+from training.rl.verl.recipe import Recipe, list_overrides, make_algorithm
+from training.settings import read_settings
 
 RUNS = Path(__file__).parents[3] / "training/runs/verl"
 FILES = sorted(RUNS.glob("*.toml"))
@@ -22,7 +23,7 @@ FILES = sorted(RUNS.glob("*.toml"))
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_recipe_is_read_and_gives_settings(file: Path) -> None:
-    recipe = load_recipe(file)
+    recipe = read_settings(Recipe, file)
     settings = dict(line.split("=", 1) for line in list_overrides(recipe, file, 2, Path("questions.parquet")))
     assert settings["trainer.nnodes"] == "2"
     assert settings["actor_rollout_ref.rollout.n"] == str(recipe.group)
@@ -33,7 +34,7 @@ def test_every_recipe_is_read_and_gives_settings(file: Path) -> None:
 
 
 def test_the_papers_numbers_stand() -> None:
-    recon, ziprl = load_recipe(RUNS / "recon.toml"), load_recipe(RUNS / "ziprl.toml")
+    recon, ziprl = read_settings(Recipe, RUNS / "recon.toml"), read_settings(Recipe, RUNS / "ziprl.toml")
     assert (recon.batch, recon.mini_batch, recon.k, recon.turns) == (512, 256, 5, 5)
     assert (recon.learning_rate, recon.critic_learning_rate, recon.kl, recon.entropy) == (
         1e-6,
@@ -42,19 +43,19 @@ def test_the_papers_numbers_stand() -> None:
         0.001,
     )
     assert (ziprl.w, ziprl.batch, ziprl.turns, ziprl.k, ziprl.learning_rate) == (0.2, 64, 20, 20, 1e-6)
-    assert load_recipe(RUNS / "evolving.toml").group == 8
+    assert read_settings(Recipe, RUNS / "evolving.toml").group == 8
 
 
 def test_what_no_recipe_has_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "odd.toml"
     file.write_text('paper = "X"\nspeed = 3\n')
     with pytest.raises(ValueError, match="unknown key 'speed'"):
-        load_recipe(file)
+        read_settings(Recipe, file)
     file.write_text('paper = "X"\n')
     with pytest.raises(ValueError, match="lacks"):
-        load_recipe(file)
+        read_settings(Recipe, file)
     with pytest.raises(ValueError, match="critic"):
-        make_algorithm(load_recipe(RUNS / "recon.toml"))
+        make_algorithm(read_settings(Recipe, RUNS / "recon.toml"))
 
 
 def make_trajectory(key: str, number: int, segments: int, reward: float, outcome: Outcome) -> Trajectory:
@@ -131,6 +132,6 @@ def test_a_dry_run_takes_a_step() -> None:
     pytest.importorskip("trl")
     from training.rl.verl.dry_run import take_step
 
-    said = take_step(load_recipe(RUNS / "ziprl.toml"))
+    said = take_step(read_settings(Recipe, RUNS / "ziprl.toml"))
     assert "answered (reward 1" in said
     assert float(said.split("by ")[-1].split()[0]) > 0

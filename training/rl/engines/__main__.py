@@ -19,10 +19,12 @@ def main() -> None:
     parser.add_argument("--progress", action="store_true", help="show bars")
     args = parser.parse_args()
 
-    from training.rl.engines.search_run import load_model, load_settings, train  # takes seconds
+    from training.rl.engines.search_run import Settings, load_model, train  # takes seconds
     from training.run import Run
+    from training.settings import read_settings
 
-    settings = load_settings(args.config, args.seed)
+    seed = {} if args.seed is None else {"seed": args.seed}
+    settings = read_settings(Settings, args.config, **seed)
     run = Run(args.out, identity=asdict(settings))
     train(settings, run, *load_model(), show=args.progress)
     first, last = (entry for entry in run.history if entry["kind"] == "evaluation")

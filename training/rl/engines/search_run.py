@@ -11,12 +11,11 @@ from __future__ import annotations
 import random
 import resource
 import time
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from peft import PeftModel
@@ -34,7 +33,6 @@ from training.rl.language.generate import TransformersPolicy
 from training.rl.rollout import run_episodes
 from training.rl.trajectory import OUTCOMES, Trajectory
 from training.run import Run
-from training.settings import make_settings
 
 ALGORITHMS = {"grpo": grpo.make_targets, "hrr": hrr.make_targets, "supo": supo.make_targets}
 _TEMPLATE = (
@@ -70,7 +68,7 @@ class ColdStart:
 
 @dataclass(frozen=True, slots=True)
 class Updates:
-    algorithm: str = "grpo"
+    algorithm: Literal["grpo", "hrr", "supo"] = "grpo"
     count: int = 60
     tasks: int = 2
     group: int = 4
@@ -87,23 +85,6 @@ class Settings:
     archive: Archive = field(default_factory=Archive)
     cold_start: ColdStart = field(default_factory=ColdStart)
     updates: Updates = field(default_factory=Updates)
-
-
-def load_settings(file: Path, seed: int | None = None) -> Settings:
-    """Settings in TOML. Raises ValueError for a name that there is not."""
-    values: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-    parts = {"adapter": Adapter, "archive": Archive, "cold_start": ColdStart, "updates": Updates}
-    if seed is not None:
-        values["seed"] = seed
-    try:
-        for name, kind in parts.items():
-            values[name] = make_settings(kind, values.get(name, {}), f"[{name}]")
-        settings = make_settings(Settings, values, "the file")
-        if settings.updates.algorithm not in ALGORITHMS:
-            raise ValueError(f"there is no algorithm {settings.updates.algorithm!r}")
-    except ValueError as error:
-        raise ValueError(f"{file}: {error}") from error
-    return settings
 
 
 def load_model() -> tuple[Any, Any]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from training.rl.verl.recipe import GPUS, list_overrides, load_recipe, write_questions
+from training.rl.verl.recipe import GPUS, Recipe, list_overrides, write_questions
+from training.settings import read_settings
 
 
 def main() -> None:
@@ -21,7 +22,7 @@ def main() -> None:
     what.add_argument("--questions", type=Path, help="Parquet file for verl; written where it is missing")
     what.add_argument("--dry-run", action="store_true", help="take one step of a random model on the CPU")
     args = parser.parse_args()
-    recipe = load_recipe(args.config)
+    recipe = read_settings(Recipe, args.config)
     if args.dry_run:
         from training.rl.verl.dry_run import take_step  # needs TRL
 

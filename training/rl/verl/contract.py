@@ -31,8 +31,9 @@ from training.rl.rollout import Generation
 from training.rl.trajectory import Trajectory
 from training.rl.verl.loop import TerselyLoop, run_episode
 from training.rl.verl.outputs import to_outputs
-from training.rl.verl.recipe import Questions, list_overrides, load_recipe, make_environment
+from training.rl.verl.recipe import Questions, Recipe, list_overrides, make_environment
 from training.rl.verl.trainer import TerselyTrainer, read_advantages
+from training.settings import read_settings
 
 RUNS = Path(__file__).parents[2] / "runs" / "verl"
 QUESTIONS = Path("questions.parquet")
@@ -47,7 +48,7 @@ def check_registration() -> str:
 def check_settings() -> str:
     files = sorted(RUNS.glob("*.toml"))
     for file in files:
-        recipe = load_recipe(file)
+        recipe = read_settings(Recipe, file)
         with initialize_config_module("verl.trainer.config", version_base=None):
             config = compose("ppo_trainer", overrides=list_overrides(recipe, file, 2, QUESTIONS))
         assert config.trainer.nnodes == 2
@@ -72,7 +73,7 @@ def roll_out(questions: Questions, replies: Sequence[str]) -> tuple[list[AgentLo
     chat = questions.environment.chat
     script = [chat.encode(reply) for reply in replies]
     loop = object.__new__(TerselyLoop)  # verl's own constructor wants its servers and data sets
-    loop.recipe, loop.environment = load_recipe(RUNS / "recon.toml"), questions
+    loop.recipe, loop.environment = read_settings(Recipe, RUNS / "recon.toml"), questions
     loop.server_manager = _Server(script)
     outputs = asyncio.run(loop.run({"temperature": 1.0}, extra_info={"index": 0}))
     left = list(script)
@@ -85,7 +86,7 @@ def roll_out(questions: Questions, replies: Sequence[str]) -> tuple[list[AgentLo
 
 
 def make_questions() -> Questions:
-    recipe = load_recipe(RUNS / "recon.toml")
+    recipe = read_settings(Recipe, RUNS / "recon.toml")
     tokenizer = make_tokenizer()
     small = {**{name: getattr(recipe, name) for name in recipe.__slots__}, "context_tokens": 16_000}
     small |= {"summarizer": "", "reading": "passages"}

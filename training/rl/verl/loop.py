@@ -14,7 +14,8 @@ from training.rl.episode import Task
 from training.rl.rollout import Generation, Recorder
 from training.rl.trajectory import Trajectory
 from training.rl.verl.outputs import to_outputs
-from training.rl.verl.recipe import Questions, Recipe, load_environment, load_recipe
+from training.rl.verl.recipe import Questions, Recipe, load_environment
+from training.settings import read_settings
 
 Generate = Callable[[Sequence[int]], Awaitable[Generation | None]]
 """From a context to what the policy writes; None where its server fails."""
@@ -31,7 +32,7 @@ class TerselyLoop(AgentLoopBase):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         file = str(self.config.trainer.tersely_recipe)
-        self.recipe: Recipe = load_recipe(Path(file))
+        self.recipe: Recipe = read_settings(Recipe, Path(file))
         if file not in self.loaded:
             self.loaded[file] = load_environment(self.recipe, self.tokenizer)
         self.environment = self.loaded[file]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,6 @@ from tersely.summarize import Summarizer
 from training.rl.algorithms import grpo, hrr, supo
 from training.rl.environments.search import SearchEnvironment, SearchTask, load_task_set
 from training.rl.language.chat import Chat
-from training.settings import make_settings
 
 GPUS = 8
 """Of one node."""
@@ -86,11 +84,6 @@ class Recipe:
         """Of weights, gradients and optimiser on one GPU, sharded over all; a critic counts like a policy."""
         models = 2 if self.algorithm == "ppo" else 1
         return models * self.parameters * _BYTES / gpus
-
-
-def load_recipe(file: Path) -> Recipe:
-    """A recipe in TOML. Raises ValueError for a name that there is not or that is missing."""
-    return make_settings(Recipe, tomllib.loads(file.read_text(encoding="utf-8")), str(file))
 
 
 def make_algorithm(recipe: Recipe) -> Callable[..., Any]:

@@ -13,7 +13,8 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.workers.utils.padding import response_to_nested
 
 from training.rl.verl.advantages import compute_advantages, read_trajectories
-from training.rl.verl.recipe import load_recipe, make_algorithm
+from training.rl.verl.recipe import Recipe, make_algorithm
+from training.settings import read_settings
 
 FIELDS = ["response_mask", "rm_scores", "extra_fields"]
 
@@ -25,7 +26,7 @@ class TerselyTrainer(PPOTrainerSync):
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         batch = super()._compute_advantage(batch, metrics)
-        recipe = load_recipe(Path(self.config.trainer.tersely_recipe))
+        recipe = read_settings(Recipe, Path(self.config.trainer.tersely_recipe))
         data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=FIELDS)
         advantages = read_advantages(batch.keys, data, make_algorithm(recipe))
         nested = response_to_nested(advantages, data["response_mask"])
