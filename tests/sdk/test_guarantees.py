@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tersely import Compressor, Document, TerselyError
+from tersely.selector import DocumentScores
 from tersely.text.tokens import replace_surrogates
 from tests.sdk import checks, inputs
-from tests.sdk.counters import COUNTERS
+from tests.sdk.counters import COUNTERS, count_words
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
 COMPRESSORS = [Compressor(FakeScorer(), token_counter=counter) for counter in COUNTERS]
@@ -79,6 +80,26 @@ def test_2_the_text_is_never_over_the_limit_and_never_longer_than_the_input(
         return compressor.token_counter.count(replace_surrogates(text))
 
     checks.check_size(result, docs, count, budget=limit.get("budget"), rate=limit.get("rate"))
+
+
+@given(
+    words=st.lists(st.lists(st.sampled_from(["red", "lamp", "tide"]), min_size=1, max_size=9), min_size=1),
+    scores=st.randoms(use_true_random=False),
+    title=st.none() | st.just("Lights by the sea"),
+    limit=st.integers(1, 60),
+)
+def test_2_the_sentence_that_scored_highest_is_kept_where_it_fits_with_its_title(
+    words: list[list[str]], scores: random.Random, title: str | None, limit: int
+) -> None:
+    sentences = [f"{' '.join(own).capitalize()} {number}." for number, own in enumerate(words)]
+    scored = [scores.random() for _ in sentences]
+    packing = [scores.random() for _ in sentences]
+    scorer = BrokenScorer([DocumentScores(max(scored), scored, packing)])
+    compressor = Compressor(scorer, token_counter=count_words)
+    result = compressor.compress("red", [Document(" ".join(sentences), title)], budget=limit)
+    best = sentences[scored.index(max(scored))]
+    needed = len(best.split()) + (4 if title else 0)
+    assert result.status == "unchanged" or result.best_fits == (needed <= limit) == (best in result.text)
 
 
 @given(queries, documents, documents, limits, other_options)

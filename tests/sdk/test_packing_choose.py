@@ -67,15 +67,15 @@ def test_a_threshold_rules_out_units_that_a_limit_has_room_for() -> None:
 
 
 def test_packing_scores_rank_the_units_and_scores_are_held_against_the_threshold() -> None:
-    scores = [make_scores(0.9, 0.2, 0.5, packing_scores=[0.1, 0.9, 0.5]), make_scores(0.1, 0.8)]
-    assert choose_from(two_documents(2), scores).kept == {(0, 1)}
-    assert choose_from(two_documents(4), scores, threshold=0.5).kept == {(0, 2)}
+    scores = [make_scores(0.9, 0.2, 0.5, packing_scores=[0.9, 0.6, 0.3]), make_scores(0.1, 0.8)]
+    assert choose_from(two_documents(5), scores).kept == {(0, 0), (0, 1)}
+    assert choose_from(two_documents(7), scores, threshold=0.5).kept == {(0, 0), (0, 2)}
 
 
 def test_a_length_price_prefers_short_units() -> None:
-    scores = [make_scores(0.5, 0.4, 0.6), make_scores(0.3, 0.0)]
-    assert choose_from(two_documents(6), scores).kept == {(0, 2), (0, 1)}
-    assert choose_from(two_documents(6), scores, length_price=1.0).kept == {(1, 0), (0, 1), (0, 0)}
+    scores = [make_scores(0.6, 0.4, 0.5), make_scores(0.3, 0.0)]
+    assert choose_from(two_documents(7), scores).kept == {(0, 0), (0, 2)}
+    assert choose_from(two_documents(7), scores, length_price=1.0).kept == {(1, 0), (0, 1), (0, 0)}
 
 
 def test_without_max_docs_every_document_with_text_is_in_the_sequence() -> None:
@@ -173,6 +173,14 @@ def test_a_choice_is_frozen() -> None:
     choice = make_choice((0, 0))
     with pytest.raises(FrozenInstanceError):
         choice.kept = frozenset()  # type: ignore[misc]
+
+
+def test_the_unit_that_scored_highest_is_kept_where_shorter_ones_would_leave_no_room() -> None:
+    # The second sentence scores less, and gains from its neighbour: with its length it would come first.
+    scores = [make_scores(0.9, 0.4, 0.0, packing_scores=[0.9, 0.8, 0.0]), make_scores(0.0, 0.0)]
+    choice = choose_from(two_documents(4), scores, length_price=1.0)
+    assert (0, 0) in choice.kept
+    assert choice.best_fits is True
 
 
 @pytest.mark.parametrize(("limit", "best_fits"), [(2, False), (3, True), (8, True)])

@@ -40,7 +40,7 @@ class Choice:
     threshold: float | None
     """Score from which units were candidates; None where a limit alone decided."""
     best_fits: bool | None = None
-    """Whether the limit has room for the candidate that scored highest."""
+    """Whether the candidate that scored highest is kept, which it is if it fits alone."""
 
     def by_document(self, documents: int) -> list[list[int]]:
         """Positions of the kept units, per document, ascending."""
@@ -81,21 +81,25 @@ def choose(
         grouped = _group_by_document(_complete(prepared, places), len(prepared.documents))
         return count(render_documents(prepared.documents, prepared.units, grouped, sequence).text)
 
-    kept = fit(
-        sort_by_priority(candidates),
-        prepared.title_costs,
-        prepared.limit,
-        measure,
-        scale=costs / max(1, prepared.tokens_before),
-    )
-    kept = _complete(prepared, kept)
+    def fill(ranked: Sequence[Candidate]) -> frozenset[Place]:
+        scale = costs / max(1, prepared.tokens_before)
+        return _complete(prepared, fit(ranked, prepared.title_costs, prepared.limit, measure, scale=scale))
+
+    ranked = sort_by_priority(candidates)
+    kept = fill(ranked)
+    best = _find_best(candidates, scores, kept)
+    if best is not None and not best.places <= kept and measure(frozenset(best.places)) <= prepared.limit:
+        # Shorter units came first and left no room for it.
+        kept = fill([best, *ranked])
+        if not best.places <= kept:
+            kept = _complete(prepared, frozenset(best.places))
     return Choice(
         kept=kept,
         sequence=sequence,
         candidates=frozenset(place for candidate in candidates for place in candidate.places),
         duplicates=_duplicates(candidates, kept),
         threshold=threshold,
-        best_fits=_best_fits(candidates, scores, kept, lambda best: measure(best) <= prepared.limit),
+        best_fits=None if best is None else best.places <= kept,
     )
 
 
@@ -105,24 +109,15 @@ def choose_documents(relevance: Sequence[float], among: Iterable[int], count: in
     return sorted(among, key=lambda doc: (-relevance[doc], doc))[:count]
 
 
-def _best_fits(
-    candidates: Sequence[Candidate],
-    scores: Sequence[DocumentScores],
-    kept: frozenset[Place],
-    fits: Callable[[frozenset[Place]], bool],
-) -> bool | None:
-    """Whether the candidate that scored highest is kept, or fits the limit alone with its title.
-
-    Of equal candidates a kept one counts, or else the cheapest. None without candidates.
-    """
-    if not candidates:
-        return None
+def _find_best(
+    candidates: Sequence[Candidate], scores: Sequence[DocumentScores], kept: frozenset[Place]
+) -> Candidate | None:
+    """The candidate that scored highest: of equal ones a kept one, or else the cheapest. None without any."""
 
     def rank(c: Candidate) -> tuple[float, bool, int, int, int]:
         return scores[c.doc].scores[c.unit], (c.doc, c.unit) in kept, -c.cost, -c.doc, -c.unit
 
-    best = max(candidates, key=rank)
-    return (best.doc, best.unit) in kept or fits(frozenset(best.places))
+    return max(candidates, key=rank, default=None)
 
 
 def _sequence(
