@@ -162,6 +162,19 @@ def test_a_mark_is_never_longer_than_what_it_replaces(text: str, expected: str) 
     assert len(rendered) <= len(text)
 
 
+def test_a_line_of_broken_json_is_not_joined_with_prose() -> None:
+    lines = ["The lamp of lighthouse 90 is lit.", '{\n  "name": "lighthouse 4",', '  "built": 1704', "}"]
+    text = "\n".join(lines)
+    kinds = ("sentence", "code", "code", "code")
+    starts = [text.index(line) for line in lines]
+    pieces = [
+        PreparedUnit(Unit(start, start + len(line), kind, atomic=kind == "code"), parent, False, cost=9)
+        for parent, (start, line, kind) in enumerate(zip(starts, lines, kinds, strict=True))
+    ]
+    assert render_document(text, pieces, [0, 2]).text == f"{lines[0]}\n[…]\n{lines[2]}\n…"
+    assert render_document(text, pieces, [2, 3]).text == f"[…]\n{lines[2]}\n{lines[3]}"
+
+
 def test_two_tables_with_something_dropped_between_them_do_not_become_one() -> None:
     tables = [f"| lamp | year |\n|---|---|\n| red {n} | {1800 + n} |" for n in range(2)]
     text = f"{tables[0]}\n\nBread is baked in the morning.\n\n{tables[1]}"

@@ -82,7 +82,7 @@ def render_document(text: str, units: Sequence[PreparedUnit], kept: Sequence[int
         if marked:
             _mark_omissions(builder, text, units, before, marked, start)
         elif before is None:
-            builder.add_mark(mark_before(units, position), 0, start)
+            builder.add_mark(mark_before(text, units, position), 0, start)
         elif mark := mark_between(text, units, kept[index - 1], position):
             builder.add_mark(mark, before, start)
         else:
@@ -92,7 +92,7 @@ def render_document(text: str, units: Sequence[PreparedUnit], kept: Sequence[int
     if done < len(omissions):
         _mark_omissions(builder, text, units, units[kept[-1]].end, omissions[done:], None)
     elif kept:
-        builder.add_mark(mark_behind(units, kept[-1]), units[kept[-1]].end, len(text))
+        builder.add_mark(mark_behind(text, units, kept[-1]), units[kept[-1]].end, len(text))
     return builder.finish()
 
 
