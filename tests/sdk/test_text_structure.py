@@ -14,6 +14,7 @@ from tersely.text.structure import Block, find_blocks
 from tersely.text.tables import find_rows_end, find_table_end
 from tersely.text.wrapping import is_wrapped, measure_width
 
+TOWERS = [{"id": number, "name": "A. B."} for number in range(9)]
 BEFORE = ["The harbour is old.", "Nobody knows its age."]
 AFTER = ["The lamp still burns.", "It is lit at dusk."]
 
@@ -47,6 +48,9 @@ WHOLE = {
     "json over lines": ("json", json.dumps({"towers": [{"id": 1}, {"id": 2}], "note": "A. B."}, indent=2)),
     "json with blank lines": ("json", '{\n\n  "a": [1,\n\n2]\n\n}'),
     "json array": ("json", '["One. Two.", "Three."]'),
+    "json behind a label": ("json", "Observation: " + json.dumps(TOWERS)),
+    "json over lines behind a label": ("json", "Tool result (search): " + json.dumps(TOWERS, indent=2)),
+    "json below a label": ("json", "Output:\n" + json.dumps(TOWERS, indent=2)),
     "list item": ("list_item", "- The first tower. It is old.\n  Its lamp is new."),
     "timestamped log line": ("log", "2024-05-01 12:00:07,123 ERROR worker: lost. Will retry."),
     "web log line": ("log", '10.0.0.7 - - [01/May/2024:12:00:07 +0000] "GET /a.html HTTP/1.1" 200 17'),
@@ -205,6 +209,21 @@ PROSE = {
 @pytest.mark.parametrize("sentences", PROSE.values(), ids=PROSE.keys())
 def test_prose_that_looks_like_structure_is_split(sentences: list[str]) -> None:
     assert list_units(" ".join(sentences)) == as_sentences(sentences)
+
+
+@pytest.mark.parametrize("label", ["", "Observation: ", "Output:\n"])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_json_right_below_a_line_of_prose_is_a_unit(label: str, indent: int | None) -> None:
+    value = label + json.dumps(TOWERS, indent=indent)
+    assert list_units(f"Its lamp is lit.\n{value}\n\nIt is old.") == [
+        ("sentence", "Its lamp is lit."),
+        ("json", value),
+        ("sentence", "It is old."),
+    ]
+
+
+def test_a_label_and_a_small_value_are_prose() -> None:
+    assert list_units("Sources: [1]\nThey are old.") == as_sentences(["Sources: [1]", "They are old."])
 
 
 def test_lines_of_dialogue_are_units() -> None:

@@ -117,11 +117,19 @@ class _Scanner:
         if end := self._find_item_end(index, starts_paragraph=starts_paragraph):
             return end, "list_item"
         may_be_code = starts_paragraph or lines.indent(index) >= lines.indent(index - 1) + 2
-        if may_be_code and (end := find_code_end(lines, index)):
+        if may_be_code and (end := self._find_code_end(index)):
             return end, "code"
         if starts_paragraph and (end := find_rows_end(lines.texts, index)):
             return self._start_rows(index, end, "row")
         return None
+
+    def _find_code_end(self, index: int) -> int | None:
+        """As `find_code_end`, up to a JSON value. One line above such a value is not taken for code."""
+        end = find_code_end(self._lines, index)
+        for line in range(index + 1, end or index):
+            if not self._lines.is_blank(line) and self._json.find_end(line):
+                return line if line > index + 1 else None
+        return end
 
     def _start_rows(self, index: int, end: int, kind: Kind) -> tuple[int, Kind]:
         """The first of the rows index..end-1, each of which is a unit."""
