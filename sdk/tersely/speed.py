@@ -18,11 +18,11 @@ from tersely.types import Compression
 if TYPE_CHECKING:
     from random import Random
 
-_PASSAGES = (2, 8, 32)
-"""Sizes that are measured, in passages of about 120 tokens."""
+_SIZES = (1, 12, 48, 192)
+"""What is measured, in sentences of about 22 tokens."""
+_PASSAGE = 6
+"""Sentences of a passage."""
 _RUNS = 3
-_SENTENCES = 6
-"""Of a passage."""
 _NOUNS = (
     "archive", "baker", "bridge", "canal", "chapel", "dam", "farmer", "ferry", "forest",
     "garden", "harbour", "island", "judge", "lamp", "ledger", "mill", "museum", "orchard", "painter",
@@ -36,6 +36,8 @@ Compress = Callable[[str, Sequence[str]], Compression]
 @dataclass(frozen=True, slots=True)
 class Speed:
     """Seconds of a compression by the tokens of its documents; straight lines lead from size to size.
+
+    Fewer tokens than the first size take as long as it.
 
     Raises InvalidInputError unless tokens and seconds are positive, and tokens grow.
     """
@@ -51,8 +53,10 @@ class Speed:
 
     def seconds(self, tokens: int) -> float:
         """Seconds for documents of so many tokens."""
-        points = ((0, 0.0), *self.times)
-        place = min(max(1, bisect_left(points, tokens, key=lambda point: point[0])), len(points) - 1)
+        if tokens <= self.times[0][0]:
+            return self.times[0][1]
+        points = self.times if len(self.times) > 1 else ((0, 0.0), *self.times)
+        place = min(bisect_left(points, tokens, key=lambda point: point[0]), len(points) - 1)
         (left, fewer), (right, more) = points[place - 1 : place + 1]
         slope = max(0.0, more - fewer) / (right - left)
         return fewer + slope * (tokens - left)
@@ -86,20 +90,21 @@ def find_speed(name: str, compress: Compress, *, again: bool = False) -> Speed:
 
 
 def measure_speed(compress: Compress) -> Speed:
-    """Time `compress` on texts of three sizes: the fastest of three runs each, as others work here too."""
+    """Time `compress` on texts of four sizes: the fastest of three runs each, as others work here too."""
     from random import Random  # `import tersely` need not wait for it
 
     draw = Random(0)
-    passages = [_write_passage(draw) for _ in range(max(_PASSAGES))]
+    sentences = [_write_sentence(draw) for _ in range(max(_SIZES))]
     query = f"Who {_VERBS[0]} the {_NOUNS[0]}?"
-    compress(query, passages[: _PASSAGES[0]])
+    compress(query, sentences[:1])
     times: list[tuple[int, float]] = []
-    for count in _PASSAGES:
+    for count in _SIZES:
+        passages = [" ".join(sentences[at : min(at + _PASSAGE, count)]) for at in range(0, count, _PASSAGE)]
         seconds: list[float] = []
         tokens = 0
         for _ in range(_RUNS):
             start = perf_counter()
-            tokens = compress(query, passages[:count]).tokens_before
+            tokens = compress(query, passages).tokens_before
             seconds.append(perf_counter() - start)
         times.append((tokens, min(seconds)))
     return Speed(tuple(times))
@@ -116,12 +121,7 @@ def _read(file: Path) -> dict[str, Any]:
     return {}
 
 
-def _write_passage(draw: Random) -> str:
-    sentences: list[str] = []
-    for _ in range(_SENTENCES):
-        a, b, c, d = draw.sample(_NOUNS, 4)
-        year = draw.randrange(1700, 1900)
-        sentences.append(
-            f"In {year} the {a} of the {b} {draw.choice(_VERBS)} the {c} behind the old {d} on the hill."
-        )
-    return " ".join(sentences)
+def _write_sentence(draw: Random) -> str:
+    a, b, c, d = draw.sample(_NOUNS, 4)
+    year = draw.randrange(1700, 1900)
+    return f"In {year} the {a} of the {b} {draw.choice(_VERBS)} the {c} behind the old {d} on the hill."

@@ -21,8 +21,9 @@ SPEED = Speed(((100, 0.1), (1100, 0.3)))
 
 def test_a_speed_follows_straight_lines() -> None:
     assert [SPEED.seconds(tokens) for tokens in (0, 50, 100, 600, 1100, 2100)] == pytest.approx(
-        [0.0, 0.05, 0.1, 0.2, 0.3, 0.5]
+        [0.1, 0.1, 0.1, 0.2, 0.3, 0.5]
     )
+    assert Speed(((100, 0.2),)).seconds(300) == pytest.approx(0.6)
     assert Speed(((100, 0.2), (200, 0.1))).seconds(1000) == 0.2, "noise never makes more tokens faster"
 
 
@@ -148,12 +149,12 @@ def test_the_speed_is_measured_once_for_a_model_and_kept(cache: Path) -> None:
     first = Compressor(scorer, advisor=Advisor(price=3)).advisor
     assert first is not None
     assert first.speed is not None
-    assert scorer.calls == 10, "three sizes three times, and one to warm up"
+    assert scorer.calls == 13, "four sizes three times, and one to warm up"
     again = Compressor(scorer, advisor=Advisor(price=9))
     assert again.advisor is not None
-    assert (again.advisor.speed, scorer.calls) == (first.speed, 10)
+    assert (again.advisor.speed, scorer.calls) == (first.speed, 13)
     again.find_speed(again=True)
-    assert scorer.calls == 20
+    assert scorer.calls == 26
     Compressor(scorer, threads=1, token_counter=len).find_speed()
     assert len(json.loads(cache.read_text())) == 2, "another counter or another number of threads is another"
 
@@ -185,4 +186,4 @@ def test_a_folder_that_cannot_be_written_is_no_failure(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert len(find_speed("m", Compressor(FakeScorer()).compress).times) == 3
+    assert len(find_speed("m", Compressor(FakeScorer()).compress).times) == 4
