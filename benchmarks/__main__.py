@@ -37,6 +37,8 @@ from benchmarks.summaries.report import render as render_summaries
 from benchmarks.summaries.rows import SummariesRun
 from benchmarks.surfaces.bill import BillRun
 from benchmarks.surfaces.bill import render as render_bill
+from benchmarks.surfaces.playground import PlaygroundRun
+from benchmarks.surfaces.playground import render as render_playground
 from benchmarks.surfaces.proxy import ProxyRun
 from benchmarks.surfaces.proxy import render as render_proxy
 from benchmarks.surfaces.server import ServerRun
@@ -63,6 +65,7 @@ SECTIONS: dict[str, tuple[type, Callable[[Any], str]]] = {
     "adapters": (AdaptersRun, render_adapters),
     "server": (ServerRun, render_server),
     "proxy": (ProxyRun, render_proxy),
+    "playground": (PlaygroundRun, render_playground),
     "bill": (BillRun, render_bill),
     "throughput": (ThroughputRun, render_throughput),
 }

@@ -102,6 +102,7 @@ def test_rows_survive_a_killed_actor_and_a_killed_worker(cluster: Any, tmp_path:
 
 def test_a_job_that_was_killed_goes_on_where_it_was(cluster: Any, tmp_path: Path) -> None:
     write_rows(tmp_path, kill=None)
+    cluster.add_node()  # the actors take the cores of one, and rows are written by the others
     job = start_job(tmp_path, 4.0)  # so that some are written while others wait
     checkpoint = tmp_path / "checkpoint"
     wait_until(lambda: checkpoint.exists() and len(list(checkpoint.rglob("*.parquet"))) >= 2, job)

@@ -121,6 +121,7 @@ def test_the_configuration_for_mcp_starts_the_server(working_folder: Path) -> No
         "scripts/venv",
         "scripts/oldest",
         "scripts/ray",
+        "scripts/browser",
         ".ci/run",
         "training/runs/phase2_vllm.sh",
     ],
