@@ -22,6 +22,7 @@ from ray import serve  # pyright: ignore[reportMissingImports]
 from tersely import Compressor
 from tersely_ray import make_application
 from tests.cluster.job import ROWS_OF_A_FILE
+from tests.docs.pages import blocks
 from tests.sdk.fakes import FakeScorer
 
 PATIENCE_S = 900
@@ -118,6 +119,25 @@ def test_a_job_that_was_killed_goes_on_where_it_was(cluster: Any, tmp_path: Path
     kept = {number for number in before if number not in again}
     assert kept, "what was done is not done again"
     assert kept <= done
+
+
+def test_the_code_of_the_page_runs(cluster: Any, tmp_path: Path) -> None:
+    corpus, server = blocks("docs/ray.md", "py")
+    rows = [
+        {"id": n, "query": "Who holds the key?", "documents": ["Ada holds it. It rains."]} for n in range(3)
+    ]
+    (tmp_path / "questions").mkdir()
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "questions" / "rows.json").write_text(lines, encoding="utf-8")
+    ray.init(address=cluster.address, log_to_driver=False)
+    exec(corpus.replace("/shared", str(tmp_path)).replace("(4, 32)", "(1, 1)"), {})
+    written = pq.read_table(tmp_path / "compressed").to_pylist()
+    assert sorted(row["id"] for row in written) == [0, 1, 2]
+    assert all(row["compression"]["status"] == "unchanged" for row in written)
+    exec(server.replace("num_replicas=4", "num_replicas=1"), {})
+    assert serve.status().applications["default"].status == "RUNNING"
+    serve.shutdown()
+    ray.shutdown()
 
 
 def test_the_server_runs_on_the_cluster(cluster: Any) -> None:
