@@ -128,10 +128,12 @@ def test_outputs_hold_the_exact_tokens() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_dry_run_takes_a_step() -> None:
+@pytest.mark.parametrize("name", ["evolving", "recon", "supo", "ziprl"])
+def test_a_dry_run_takes_a_step(name: str) -> None:
     pytest.importorskip("trl")
     from training.rl.verl.dry_run import take_step
 
-    said = take_step(read_settings(Recipe, RUNS / "ziprl.toml"))
+    said = take_step(read_settings(Recipe, RUNS / f"{name}.toml"))
     assert "answered (reward 1" in said
     assert float(said.split("by ")[-1].split()[0]) > 0
+    assert ("the critic's loss was" in said) == (name == "recon")

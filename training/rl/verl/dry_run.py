@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import copy
 import random
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 from trl import GRPOConfig
 
+from training.rl.algorithms import ppo
 from training.rl.cold_start import demonstrate
+from training.rl.critic import Critic, read_logprobs, read_values
 from training.rl.engines.random_model import make_model, make_tokenizer
 from training.rl.engines.trl_trainer import TrajectoryTrainer
 from training.rl.environments.archive import make_archive
 from training.rl.language.generate import TransformersPolicy
+from training.rl.loop import teach
 from training.rl.rollout import run_episodes
+from training.rl.settings import Updates
+from training.rl.targets import Target
 from training.rl.trajectory import Trajectory
 from training.rl.verl.recipe import Recipe, make_algorithm, make_environment
 
@@ -26,14 +34,12 @@ REPLY, POSITIONS = 400, 16_000
 
 def take_step(recipe: Recipe) -> str:
     """One optimiser step of TRL on a group of two rollouts: one by the random model, and one by the expert,
-    so that their rewards differ. Returns what happened, in one line.
-
-    Raises ValueError for PPO, which TRL does not have.
+    so that their rewards differ. With PPO, its critic takes a step too. Returns what happened, in one line.
     """
-    algorithm = make_algorithm(recipe)
     torch.manual_seed(0)
     tokenizer = make_tokenizer()
     model = make_model(tokenizer, positions=POSITIONS)
+    learner = PpoTargets(model, recipe) if recipe.algorithm == "ppo" else None
     small = replace(recipe, context_tokens=POSITIONS, reply_tokens=REPLY, summarizer="", bank="")
     environment = make_environment(small, tokenizer, *make_archive(8, 0))
     seen: list[Trajectory] = []
@@ -64,7 +70,7 @@ def take_step(recipe: Recipe) -> str:
         trainer = TrajectoryTrainer(
             model,
             roll_out=roll_out,
-            make_targets=algorithm,
+            make_targets=learner or make_algorithm(recipe),
             keys=["dry run"],
             args=args,
             processing_class=tokenizer,
@@ -72,4 +78,43 @@ def take_step(recipe: Recipe) -> str:
         trainer.train()
     moved = sum(float((p - q).abs().sum()) for p, q in zip(model.parameters(), before, strict=True))
     ends = " and ".join(f"{t.outcome} (reward {t.reward:g}, {len(t.turns)} turns)" for t in seen)
-    return f"{recipe.paper}, {recipe.algorithm}: {ends}; the step moved the weights by {moved:.3g} in sum"
+    said = f"{recipe.paper}, {recipe.algorithm}: {ends}; the step moved the weights by {moved:.3g} in sum"
+    return said if learner is None else f"{said}, and the critic's loss was {learner.teach():.3g}"
+
+
+class PpoTargets:
+    """Makes PPO's targets, and teaches the critic that they need; TRL has neither."""
+
+    def __init__(self, model: Any, recipe: Recipe) -> None:
+        self._reference = copy.deepcopy(_Readable(model)).requires_grad_(False)
+        self._critic = Critic(_Readable(model))
+        self._optimizer = torch.optim.AdamW(self._critic.parameters(), lr=recipe.critic_learning_rate)
+        self._kl, self._plan = recipe.kl, Updates(value_clip=recipe.value_clip)
+        self._targets: list[Target] = []
+
+    def __call__(self, trajectories: Sequence[Trajectory]) -> list[Target]:
+        values = read_values(self._critic, trajectories)
+        references = read_logprobs(self._reference, trajectories)
+        self._targets = ppo.make_targets(trajectories, values, references, kl=self._kl)
+        return self._targets
+
+    def teach(self) -> float:
+        """One step of the critic on the last targets; its loss."""
+        return teach(self._critic, self._targets, self._optimizer, self._plan)
+
+
+class _Readable(nn.Module):
+    """A causal model of transformers as critic and reference read it."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+        self.config = SimpleNamespace(width=model.config.hidden_size)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """(rows, length) token ids -> (rows, length, vocabulary) logits."""
+        return self.model(input_ids=tokens).logits
+
+    def states(self, tokens: Tensor) -> Tensor:
+        """(rows, length) token ids -> (rows, length, width) states."""
+        return self.model(input_ids=tokens, output_hidden_states=True).hidden_states[-1]
