@@ -15,6 +15,7 @@ Shorten = Callable[[str, str, int], str]
 """(text, question, most tokens) to a shorter text."""
 Count = Callable[[str], int]
 
+OURS = "tersely"
 MASK = "[tool result left out]"
 _TRIES = 12
 
@@ -27,7 +28,7 @@ def make_methods(compressor: Compressor) -> dict[str, Shorten]:
         return compressor.compress(question, [text], budget=budget).text
 
     methods: dict[str, Shorten] = {
-        "tersely": run_tersely,
+        OURS: run_tersely,
         "head": lambda text, _, budget: _cut(text, budget, count, from_end=False),
         "tail": lambda text, _, budget: _cut(text, budget, count, from_end=True),
         "lines by BM25": lambda text, question, budget: _choose_lines(text, question, budget, count),

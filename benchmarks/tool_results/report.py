@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.markdown import format_percent, format_table
@@ -14,7 +15,8 @@ class MethodRow:
     """What one method makes of the cases of one kind at one rate. Shares are of the cases."""
 
     kind: str
-    rate: float
+    rate: float | None
+    """None at the size that Headroom comes to."""
     method: str
     answered: float
     """Share whose answer is kept."""
@@ -41,11 +43,13 @@ class ToolResultsRun:
     """Mean tokens of a case, by kind."""
     environment: Environment
     rows: tuple[MethodRow, ...]
+    headroom: tuple[MethodRow, ...] = ()
+    """Headroom's rows and tersely's at the same sizes; none where Headroom is not installed."""
 
 
 def render(run: ToolResultsRun) -> str:
     """The section of RESULTS.md."""
-    rates = sorted({row.rate for row in run.rows})
+    rates = sorted({row.rate for row in run.rows if row.rate is not None})
     methods = list(dict.fromkeys(row.method for row in run.rows))
     parts = [
         f"Model {run.model}, seed {run.seed}, {run.cases} cases of each kind. {run.environment.describe()}",
@@ -61,21 +65,36 @@ def render(run: ToolResultsRun) -> str:
         )
         header = ["kind", "tokens", *methods]
         parts.append(format_table(header, [_row(run, kind, rate, methods) for kind in run.tokens_before]))
-        parts.append(_describe_all(run, rate, methods))
+        rows = [row for row in run.rows if row.rate == rate]
+        parts.append(_describe_all(rows, run.cases))
     seconds = [[method, *(f"{_mean_seconds(run, method, rate):.3f}" for rate in rates)] for method in methods]
     parts.append("Seconds for a call, the mean of the kinds' medians, measured side by side:")
     parts.append(format_table(["method", *(f"{100 * rate:g} %" for rate in rates)], seconds))
+    if run.headroom:
+        parts.append(
+            "Headroom (headroom-ai, without its learned compressor of prose, whose weights have to be "
+            "fetched from a hub) chooses its size by itself. At the size that it comes to, for every case: "
+            "tokens kept, and answered, in percent (false, if any; parses, if asked)"
+        )
+        pairs = list(zip(run.headroom[::2], run.headroom[1::2], strict=True))
+        header = ["kind", "tokens kept", *(row.method for row in pairs[0])]
+        lines = [
+            [pair[0].kind, f"{100 * pair[0].tokens:.0f} %", *(_format_cell(row) for row in pair)]
+            for pair in pairs
+        ]
+        parts.append(format_table(header, lines))
+        parts.append(_describe_all(run.headroom, run.cases))
     return "\n\n".join(parts)
 
 
-def _describe_all(run: ToolResultsRun, rate: float, methods: list[str]) -> str:
-    """The shares over all kinds, with intervals."""
+def _describe_all(of_all: Sequence[MethodRow], size: int) -> str:
+    """The shares over all kinds, with intervals. `size`: cases of a kind."""
     lines: list[list[str]] = []
-    for method in methods:
-        rows = [row for row in run.rows if row.method == method and row.rate == rate]
+    for method in dict.fromkeys(row.method for row in of_all):
+        rows = [row for row in of_all if row.method == method]
         parsed = [row.parses for row in rows if row.parses is not None]
-        cases = run.cases * len(rows)
-        shares = [sum(getattr(row, name) for row in rows) * run.cases for name in ("answered", "false")]
+        cases = size * len(rows)
+        shares = [sum(getattr(row, name) for row in rows) * size for name in ("answered", "false")]
         cells = [format_percent(estimate_share(share, cases)) for share in shares]
         kept = sum(row.tokens for row in rows) / len(rows)
         lines.append([method, *cells, f"{100 * sum(parsed) / max(1, len(parsed)):.0f}", f"{100 * kept:.1f}"])

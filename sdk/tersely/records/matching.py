@@ -19,8 +19,8 @@ from tersely.records.parts import Link
 
 Floats = NDArray[np.float64]
 
-READ = 4_000
-"""Code points of structure that a model reads of all documents together: about 1,300 tokens."""
+READ = 3_000
+"""Code points of structure that a model reads of all documents together: about 1,000 tokens."""
 READ_BESIDE = 1_000
 """Code points that it reads where so few parts hold all words of the question, which then score highest."""
 _CERTAIN = 0.9
