@@ -14,6 +14,7 @@ from tersely.summarize.grounding import Sources
 from tersely.summarize.request import Request, explain_fallback
 from tersely.summarize.types import Summary, SummarySentence
 from tersely.text.sentences import split_units
+from tersely.types import Document
 
 Checks = Literal["flag", "drop", "drop mixed"]
 """Sentences without support are kept, or dropped. "drop mixed" also drops a sentence that repeats another,
@@ -39,14 +40,8 @@ def check_reply(request: Request, reply: Reply, model: str, *, checks: Checks) -
     unknown = [sources.find_unknown(text[start:end]) for start, end in ranges]
     kept = [i for i in range(len(ranges)) if support[i] or checks == "flag"]
     if checks == "drop mixed":
-        first = {text[start:end]: i for i, (start, end) in reversed(list(enumerate(ranges)))}
-        single = {doc: Sources([request.documents[doc]]) for doc in {support[i][0].doc for i in kept}}
-        kept = [
-            i
-            for i in kept
-            if first[sentence := text[slice(*ranges[i])]] == i
-            and not single[support[i][0].doc].find_unknown(sentence)
-        ]
+        supported = [(i, text[slice(*ranges[i])], support[i][0].doc) for i in kept]
+        kept = _drop_mixed(supported, request.documents)
     limit = request.budget or request.count_source_tokens()
     while kept and request.compressor.count_tokens(render_ranges(text, ranges, kept).text) > limit:
         kept.pop()
@@ -74,6 +69,19 @@ def check_reply(request: Request, reply: Reply, model: str, *, checks: Checks) -
         usage=reply.usage,
         timings=request.timer.stop("ground"),
     )
+
+
+def _drop_mixed(supported: Sequence[tuple[int, str, int]], documents: Sequence[Document]) -> list[int]:
+    """Of (number, sentence, its main source), the numbers of the sentences that repeat no other, and whose
+    names and numbers all stand in that document."""
+    alone = {doc: Sources([documents[doc]]) for doc in {doc for _, _, doc in supported}}
+    said: set[str] = set()
+    kept: list[int] = []
+    for number, sentence, doc in supported:
+        if sentence not in said and not alone[doc].find_unknown(sentence):
+            kept.append(number)
+        said.add(sentence)
+    return kept
 
 
 def score_texts(compressor: Compressor, sentence: str, texts: Sequence[str]) -> list[float]:
