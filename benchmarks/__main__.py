@@ -35,6 +35,8 @@ from benchmarks.retrieval.report import render as render_retrieval
 from benchmarks.retrieval.rows import RetrievalRun
 from benchmarks.summaries.report import render as render_summaries
 from benchmarks.summaries.rows import SummariesRun
+from benchmarks.summaries.shorter import ShorterRun
+from benchmarks.summaries.shorter import render as render_shorter
 from benchmarks.surfaces.bill import BillRun
 from benchmarks.surfaces.bill import render as render_bill
 from benchmarks.surfaces.playground import PlaygroundRun
@@ -61,6 +63,7 @@ SECTIONS: dict[str, tuple[type, Callable[[Any], str]]] = {
     "merging": (MergingRun, render_merging),
     "allocation": (AllocationRun, render_allocation),
     "summaries": (SummariesRun, render_summaries),
+    "shorter": (ShorterRun, render_shorter),
     "latency": (LatencyRun, render_latency),
     "adapters": (AdaptersRun, render_adapters),
     "server": (ServerRun, render_server),

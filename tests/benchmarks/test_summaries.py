@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from benchmarks.records import read_record
+from benchmarks.shared.readers import Prompt
+from benchmarks.shared.tasks import Example
 from benchmarks.summaries import __main__ as program
+from benchmarks.summaries import shorter
 from benchmarks.summaries.contradiction import contradicts
 from benchmarks.summaries.report import OURS, SYSTEMS, render
 from benchmarks.summaries.rouge import rouge_l
@@ -70,3 +74,22 @@ def test_a_run_is_recorded_and_rendered(data: Path, tmp_path: Path, monkeypatch:
     assert {row.task for row in run.rows if row.rouge is not None} == {"qmsum"}
     text = render(run)
     assert "### HotpotQA, 10 paragraphs, 2 questions" in text
+
+
+class FirstWord:
+    """A reader that answers with the first word of the context."""
+
+    name = "first word"
+
+    def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
+        return [prompt.context.split()[0] for prompt in prompts]
+
+
+def test_a_shorter_context_is_compared_with_the_raw_passages_of_the_same_questions() -> None:
+    asked = [("Who is it?", "Ada"), ("Where is it?", "Orvelle")]
+    examples = [Example(q, q, (answer,), (), None, None, findable=True) for q, answer in asked]
+    contexts = [("Bo was here for long", "Ada was here"), ("Orvelle is old and large", "Orvelle is old")]
+    row = shorter.compare("some", examples, contexts, FirstWord(), lambda text: len(text.split()), seed=0)
+    assert (row.questions, row.tokens) == (2, 3.0)
+    assert row.shorter.value == pytest.approx(0.4)  # 6 words instead of 10
+    assert (row.f1.value, row.difference.value) == (1.0, 0.5)
