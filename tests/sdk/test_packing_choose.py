@@ -214,6 +214,7 @@ SECTIONS = "# Lamps\n\nThe lamp burns.\n\n# Cranes of Maren\n\nThe old crane lif
     ("budget", "text"),
     [
         (5, "The old crane lifts stone."),
+        (7, "The old crane lifts stone."),  # "# Lamps" would fit, and says nothing alone
         (9, "# Cranes of Maren\n\nThe old crane lifts stone."),
     ],
 )

@@ -152,7 +152,8 @@ def _candidates(
 
 
 def _raise_headings(prepared: Prepared, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates, with headings that come along with the best unit below them, where there is room."""
+    """The candidates, with headings that come along with the best unit below them, where there is room, and
+    never without it: a heading alone says nothing."""
     raised: list[Candidate] = []
     best: Candidate | None = None
     """Between a heading and the next one."""
@@ -163,10 +164,8 @@ def _raise_headings(prepared: Prepared, candidates: Sequence[Candidate]) -> list
             if best is None or candidate.priority > best.priority:
                 best = candidate
         elif best is not None:
-            if _HEADING * best.priority > candidate.priority:
-                # It stands for nothing without the unit.
-                needs = ((best.unit, best.cost), *best.needs)
-                candidate = replace(candidate, priority=_HEADING * best.priority, needs=needs)
+            priority = max(candidate.priority, _HEADING * best.priority)
+            candidate = replace(candidate, priority=priority, needs=((best.unit, best.cost), *best.needs))
             best = None
         raised.append(candidate)
     return raised[::-1]
