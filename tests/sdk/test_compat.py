@@ -52,9 +52,9 @@ def test_a_prompt_has_instruction_context_and_question(lingua: PromptCompressor)
 
 
 def test_a_compressor_can_be_called_with_one_text(lingua: PromptCompressor) -> None:
-    by_rate = lingua(MUSEUM, question=QUESTION, rate=0.4, concate_question=False)
+    by_rate = lingua(f"{FREE} It opened in 1904.", question=QUESTION, rate=0.6, concate_question=False)
     assert by_rate["compressed_prompt"] == FREE
-    assert by_rate["compression"].tokens_after <= 0.4 * by_rate["compression"].tokens_before
+    assert by_rate["compression"].tokens_after <= 0.6 * by_rate["compression"].tokens_before
 
 
 def test_the_context_keeps_its_token_limit(lingua: PromptCompressor) -> None:
