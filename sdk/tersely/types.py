@@ -145,8 +145,8 @@ class Compression:
     recall_met: bool | None = None
     """Whether everything was kept that the promised `recall` needs; None where none was promised."""
     best_fits: bool | None = None
-    """Whether the unit that scored highest is kept, as it is if the limit has room for it and its title. If
-    not, units that scored lower fill the text. None where nothing was chosen by scores."""
+    """Whether the limit has room for the unit that scored highest, alone with its title. If not, units that
+    scored lower fill the text. None where nothing was chosen by scores."""
     warnings: tuple[str, ...] = ()
     """What did not go as asked, such as a reranker that failed."""
     marks: tuple[Mark, ...] = ()

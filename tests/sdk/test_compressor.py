@@ -166,15 +166,14 @@ def test_lone_surrogates_and_nul_survive(compressor: Compressor, options: dict[s
 @pytest.mark.parametrize(
     ("length_price", "kept"),
     [
-        (0.0, "Best of all. This one is long, and it takes its time to arrive at last."),
-        (0.5, "Best of all. Short is good. Brief is better."),
+        (0.0, "This one is long, and it takes its time to arrive at last."),
+        (0.5, "Short is good. Brief is best."),
     ],
 )
 def test_a_length_price_weighs_a_score_against_its_tokens(length_price: float, kept: str) -> None:
-    long = "This one is long, and it takes its time to arrive at last."
-    text = f"Best of all. {long} Short is good. Brief is better."
-    scorer = FixedScorer(DocumentScores(0.95, np.array([0.95, 0.9, 0.8, 0.8])), length_price)
-    assert Compressor(scorer, token_counter=count_words).compress("?", [text], budget=16).text == kept
+    text = "This one is long, and it takes its time to arrive at last. Short is good. Brief is best."
+    scorer = FixedScorer(DocumentScores(0.9, np.array([0.9, 0.8, 0.8])), length_price)
+    assert Compressor(scorer, token_counter=count_words).compress("?", [text], budget=13).text == kept
 
 
 def test_packing_scores_decide_under_a_limit_and_scores_elsewhere() -> None:

@@ -175,7 +175,7 @@ def test_a_choice_is_frozen() -> None:
         choice.kept = frozenset()  # type: ignore[misc]
 
 
-def test_the_unit_that_scored_highest_is_kept_where_shorter_ones_would_leave_no_room() -> None:
+def test_shorter_units_do_not_displace_one_that_scored_more_than_all_of_them() -> None:
     # The second sentence scores less, and gains from its neighbour: with its length it would come first.
     scores = [make_scores(0.9, 0.4, 0.0, packing_scores=[0.9, 0.8, 0.0]), make_scores(0.0, 0.0)]
     choice = choose_from(two_documents(4), scores, length_price=1.0)

@@ -6,6 +6,7 @@ document's level has room for. Never the same words twice.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -40,7 +41,7 @@ class Choice:
     threshold: float | None
     """Score from which units were candidates; None where a limit alone decided."""
     best_fits: bool | None = None
-    """Whether the candidate that scored highest is kept, which it is if it fits alone."""
+    """Whether the limit has room for the candidate that scored highest."""
 
     def by_document(self, documents: int) -> list[list[int]]:
         """Positions of the kept units, per document, ascending."""
@@ -85,21 +86,26 @@ def choose(
         scale = costs / max(1, prepared.tokens_before)
         return _complete(prepared, fit(ranked, prepared.title_costs, prepared.limit, measure, scale=scale))
 
+    def add_up(places: frozenset[Place]) -> float:
+        return math.fsum(scores[doc].scores[position] for doc, position in places)
+
     ranked = sort_by_priority(candidates)
     kept = fill(ranked)
     best = _find_best(candidates, scores, kept)
-    if best is not None and not best.places <= kept and measure(frozenset(best.places)) <= prepared.limit:
-        # Shorter units came first and left no room for it.
-        kept = fill([best, *ranked])
-        if not best.places <= kept:
-            kept = _complete(prepared, frozenset(best.places))
+    best_fits = None if best is None else best.places <= kept
+    if best is not None and not best_fits and measure(frozenset(best.places)) <= prepared.limit:
+        best_fits = True
+        # Shorter units came first and left no room for it. Greedy filling alone can miss nearly everything;
+        # the better of it and the best unit cannot (Lin and Bilmes, 2010).
+        others = [fill([best, *ranked]), _complete(prepared, frozenset(best.places))]
+        kept = max((kept, *others), key=add_up)
     return Choice(
         kept=kept,
         sequence=sequence,
         candidates=frozenset(place for candidate in candidates for place in candidate.places),
         duplicates=_duplicates(candidates, kept),
         threshold=threshold,
-        best_fits=None if best is None else best.places <= kept,
+        best_fits=best_fits,
     )
 
 
