@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -158,6 +159,18 @@ def test_later_turns_begin_with_the_same_bytes() -> None:
     ], "also if the proxy was started again in between"
     assert ANSWER in sent[-1].body.decode()
     assert sent[-1].tokens_after < sent[-1].tokens_before / 4
+
+
+def cached_share(bodies: Sequence[bytes]) -> float:
+    """The share of all messages, in bytes, that a cache of prefixes holds from the request before."""
+    prompts = [b"".join(json.dumps(m).encode() for m in json.loads(body)["messages"]) for body in bodies]
+    return sum(common_prefix(*pair) for pair in pairwise(prompts)) / sum(map(len, prompts))
+
+
+def test_a_run_of_50_turns_keeps_the_share_that_caches_hold() -> None:
+    whole = [agent_turn(turn) for turn in range(1, 51)]
+    rewriter = Rewriter(Compressor(FakeScorer()), ToolLimits(80))
+    assert cached_share([rewriter.rewrite(body, read_chat).body for body in whole]) >= cached_share(whole)
 
 
 def test_limits_are_those_of_each_tool() -> None:
