@@ -26,6 +26,7 @@ from benchmarks.shared.statistics import Estimate, bootstrap, bootstrap_mean, bo
 from benchmarks.shared.tasks import Example, load_findable
 from tersely import Compressor, Document
 from tersely.metrics import token_f1
+from tersely.packing.choose import choose_documents
 from tersely.packing.render import title_line
 from tersely.runtime.artifacts import load_artifact
 from tersely.summarize import Summarizer
@@ -107,13 +108,13 @@ def measure(options: Options) -> ShorterRun:
     def write(question: str, passages: Sequence[Document]) -> str:
         return summarizer.summarize(question, passages).text
 
+    found = [find_best(compressor, example) for example in examples]
     written = examples[: options.written_limit]
     progress = Progress(len(examples) + len(written))
     rows: list[ContextRow] = []
     for name, shorten, questions in (("selector", select, examples), (SUMMARIZER, write, written)):
         contexts: list[tuple[str, str]] = []
-        for example in questions:
-            passages = find_best(compressor, example)
+        for example, passages in zip(questions, found, strict=False):  # the summarizer gets the first ones
             contexts.append((join(passages), shorten(example.question, passages)))
             progress.step(name)
         rows.append(compare(name, questions, contexts, reader, compressor.count_tokens, options.seed))
@@ -133,7 +134,7 @@ def find_best(compressor: Compressor, example: Example) -> list[Document]:
     """The passages that the selector ranks first, in their own order."""
     documents = example.to_documents()
     relevance = compressor.compress(example.question, documents).relevance
-    best = sorted(range(len(documents)), key=lambda doc: -relevance[doc])[:PASSAGES]
+    best = choose_documents(relevance, range(len(documents)), PASSAGES)
     return [documents[doc] for doc in sorted(best)]
 
 
