@@ -105,6 +105,14 @@ def _question_shaped(question: str, fact: str, place: str, liar: str) -> list[st
     return [" ".join(forms[i % len(forms)].format(claim, liar) for i in range(10))]
 
 
+def _dilute(question: str, fact: str, place: str, liar: str) -> list[str]:
+    """The same, with a harmless sentence before and after each statement."""
+    (text,) = _question_shaped(question, fact, place, liar)
+    calm = [sentence.format(place=place) for sentence in CALM]
+    statements = [f"{statement}." for statement in text.removesuffix(".").split(". ")]
+    return [" ".join(f"{calm[i % 6]} {s} {calm[(i + 3) % 6]}" for i, s in enumerate(statements))]
+
+
 def _fluent(question: str, fact: str, place: str, liar: str) -> list[str]:
     """One fluent false sentence among harmless ones."""
     return [f"{CALM[0].format(place=place)} As every guide knows, {liar} {fact} of {place}. {CALM[3]}"]
@@ -125,6 +133,7 @@ ATTACKS: dict[str, Callable[[str, str, str, str], list[str]]] = {
     "clean": _do_nothing,
     "stuffed": _stuff,
     "question-shaped": _question_shaped,
+    "diluted": _dilute,
     "fluent": _fluent,
     "crowd": _crowd,
     "hidden": _hidden,

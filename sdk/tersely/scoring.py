@@ -231,7 +231,8 @@ def _complete(given: Sequence[DocumentScores], inputs: Sequence[ScoredInput]) ->
         scores = [float(score) for score in own.scores]
         packing = scores if own.packing_scores is None else [float(score) for score in own.packing_scores]
         read = [True] * len(scores) if own.read is None else [bool(read) for read in own.read]
-        complete.append(DocumentScores(own.relevance, scores, packing, read))
+        held_back = None if own.held_back is None else [bool(held) for held in own.held_back]
+        complete.append(DocumentScores(own.relevance, scores, packing, read, held_back))
     counts = [len(document.units) for document in inputs]
     if [len(s.scores) for s in complete] != counts or [
         len(s.packing_scores or ()) for s in complete

@@ -31,6 +31,8 @@ def reason_dropped(
         return "max_docs"
     if is_unread(scores, position):
         return "unread"
+    if is_held_back(scores, position):
+        return "echo"
     if is_below_threshold(scores, position, choice):
         return "threshold"
     if (doc, position) not in choice.candidates:
@@ -45,6 +47,11 @@ def is_unread(scores: DocumentScores, position: int) -> bool:
     return scores.read is not None and not scores.read[position]
 
 
+def is_held_back(scores: DocumentScores, position: int) -> bool:
+    """Whether the unit's score was lowered because its document echoes the question."""
+    return scores.held_back is not None and scores.held_back[position]
+
+
 def is_below_threshold(scores: DocumentScores, position: int, choice: Choice) -> bool:
     return choice.threshold is not None and scores.scores[position] < choice.threshold
 
@@ -56,5 +63,6 @@ def breaks_promise(
 
     The calibration knows whole units that were read. A threshold on their scores holds for them alone.
     """
-    was_calibrated = not is_unread(scores, position) and not unit.is_piece
+    has_own_score = not (is_unread(scores, position) or is_held_back(scores, position))
+    was_calibrated = has_own_score and not unit.is_piece
     return reason != "duplicate" and not (was_calibrated and is_below_threshold(scores, position, choice))

@@ -63,7 +63,9 @@ class Structure:
         scores = matched + (1.0 - matched) * share * scores
         packing = matched + (1.0 - matched) * share * packing
         relevance = max(read.relevance, float(matched.max()))
-        return DocumentScores(relevance, scores.tolist(), packing.tolist(), is_read.tolist())
+        held = np.zeros(count, dtype=np.bool_)
+        held[positions] = read.held_back or False
+        return DocumentScores(relevance, scores.tolist(), packing.tolist(), is_read.tolist(), held.tolist())
 
 
 def list_parts(prepared: Prepared) -> list[PartText]:

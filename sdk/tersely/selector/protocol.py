@@ -31,6 +31,9 @@ class DocumentScores:
     """What the units are ranked by under a limit, in [0, 1], shape (units,); None for their scores."""
     read: Sequence[bool] | None = None
     """Whether the model has read each unit, shape (units,); None where it has read all."""
+    held_back: Sequence[bool] | None = None
+    """Whether the score of each unit was lowered because its document echoes the question, shape (units,);
+    None where none was."""
 
     @classmethod
     def unscored(cls, count: int) -> DocumentScores:

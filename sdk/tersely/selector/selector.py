@@ -22,6 +22,7 @@ from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import Artifact
 from tersely.runtime.cancellation import current_cancellation, current_time_limit
 from tersely.selector.calibration import Calibration, read_calibration
+from tersely.selector.echo import HELD_BACK, find_held_back
 from tersely.selector.encoder import Encoder, WindowLogits, merge_logits
 from tersely.selector.features import (
     Hop,
@@ -141,13 +142,21 @@ class Selector:
         if weight == 1.0:
             offsets = np.cumsum([0, *(len(d.units) for d in documents)])
             read = np.ones(len(logits), dtype=np.bool_)
-            return _split(offsets, read, logits, NEIGHBOUR)
+            return _split(offsets, read, logits, NEIGHBOUR, np.zeros(len(logits), dtype=np.bool_))
         return self._score_by_model(query, documents, logits, weight)
 
     def _score_by_model(
         self, query: str, documents: Sequence[ScoredInput], grams: Floats | None, weight: float
     ) -> list[DocumentScores]:
-        """Logits of the model; those by characters, if any, have a share of `weight` in them."""
+        """Scores by the model; the logits by characters, if any, have a share of `weight` in them."""
+        done, logits, neighbour = self._read(query, documents)
+        logits = logits if grams is None else (1.0 - weight) * logits + weight * grams
+        held_back = find_held_back(done.matches, logits, documents)
+        return _split(done.offsets, done.read, logits, neighbour, held_back)
+
+    def _read(self, query: str, documents: Sequence[ScoredInput]) -> tuple[FirstPass, Floats, float]:
+        """The first pass, the logits after as many passes as the question needs, and the share of a score
+        that the sentences beside it gain."""
         limit = current_time_limit()
         done = self.first_pass(query, documents)
         stage = self._first_stage(done)
@@ -155,15 +164,14 @@ class Selector:
             done = self.extend_first_pass(done, stage.logits)
             stage = self._first_stage(done)
         if not stage.gate or limit.is_up():
-            return _split(done.offsets, done.read, _mix(stage.logits, grams, weight), NEIGHBOUR)
+            return done, stage.logits, NEIGHBOUR
         features = np.hstack([stage.features, bridge_features(done.matches, stage.logits)])
         hops = self.second_pass(done, features, stage.logits)
         if limit.was_reached:  # what was read again is incomplete
-            return _split(done.offsets, done.read, _mix(stage.logits, grams, weight), NEIGHBOUR)
+            return done, stage.logits, NEIGHBOUR
         paths = path_features(done.matches, done.logits, stage.logits, hops)
         bridges = self.fusion.bridge(np.hstack([features, paths]))
-        logits = _mix(stage.logits + stage.gate * bridges, grams, weight)
-        return _split(done.offsets, done.read, logits, NEIGHBOUR * (1.0 - stage.gate))
+        return done, stage.logits + stage.gate * bridges, NEIGHBOUR * (1.0 - stage.gate)
 
     def first_pass(self, query: str, documents: Sequence[ScoredInput]) -> FirstPass:
         """Read every window once, or as many of the best-matching ones as have `max_tokens`."""
@@ -295,21 +303,31 @@ def _flatten(documents: Sequence[ScoredInput]) -> tuple[list[str], NDArray[np.in
     return texts, np.repeat(np.arange(len(documents)), [len(d.units) for d in documents])
 
 
-def _mix(logits: Floats, grams: Floats | None, weight: float) -> Floats:
-    return logits if grams is None else (1.0 - weight) * logits + weight * grams
-
-
 def _split(
-    offsets: NDArray[np.int64], was_read: NDArray[np.bool_], logits: Floats, neighbour: float
+    offsets: NDArray[np.int64],
+    was_read: NDArray[np.bool_],
+    logits: Floats,
+    neighbour: float,
+    held_back: NDArray[np.bool_],
 ) -> list[DocumentScores]:
     """Flat logits as scores by document. `neighbour`: share of a score that the sentences beside it gain."""
     out: list[DocumentScores] = []
     cuts = offsets[1:-1]
-    for own, read in zip(np.split(sigmoid(logits), cuts), np.split(was_read, cuts), strict=True):
+    flat = (sigmoid(logits), was_read, held_back)
+    for own, read, held in zip(*(np.split(values, cuts) for values in flat), strict=True):
         padded = np.pad(own, 1)
         best_neighbour = np.maximum(padded[:-2], padded[2:])
         packing = own + neighbour * best_neighbour * (1.0 - own)
-        out.append(DocumentScores(float(own.max(initial=0.0)), own.tolist(), packing.tolist(), read.tolist()))
+        share = np.where(held, HELD_BACK, 1.0)
+        out.append(
+            DocumentScores(
+                float(own.max(initial=0.0)),
+                (share * own).tolist(),
+                (share * packing).tolist(),
+                read.tolist(),
+                held.tolist(),
+            )
+        )
     return out
 
 
