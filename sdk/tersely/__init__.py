@@ -16,6 +16,7 @@ from tersely.errors import (
     TerselyError,
 )
 from tersely.options import CompressionArguments, CompressionOptions
+from tersely.prepared import PreparedDocument
 from tersely.text.tokens import TokenCounter
 from tersely.types import Citation, Citations, CompressedDocument, Compression, Document, Span
 
@@ -36,6 +37,7 @@ __all__ = [
     "InvalidInputError",
     "MissingDependencyError",
     "OfflineError",
+    "PreparedDocument",
     "Span",
     "TerselyError",
     "TokenCounter",

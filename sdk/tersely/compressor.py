@@ -22,6 +22,7 @@ from tersely.options import CompressionArguments, CompressionOptions
 from tersely.packing.choose import choose
 from tersely.packing.prepare import Prepared, Scored, open_structure, prepare
 from tersely.packing.receipt import Facts, explain, keep_everything
+from tersely.prepared import PreparedDocument, accept_prepared
 from tersely.runtime.cancellation import (
     TimeIsUpError,
     TimeLimit,
@@ -32,9 +33,10 @@ from tersely.runtime.cancellation import (
 from tersely.runtime.workers import Workers, allowed_threads
 from tersely.scoring import COVERAGE, ScoringError, score, score_by_coverage, score_by_matches
 from tersely.selector.loading import load_scorer, promised_threshold
-from tersely.selector.protocol import Scorer
+from tersely.selector.protocol import Preparer, ScoredInput, Scorer
 from tersely.speed import Speed, find_speed
 from tersely.telemetry import watch_compression
+from tersely.text.sentences import split_units
 from tersely.text.tokens import TokenCounter, count_tokens, resolve_counter
 from tersely.timing import StageTimer
 from tersely.types import Compression, Document
@@ -124,7 +126,7 @@ class Compressor:
             query: the question that the context should answer. None where it is not known: then the units
                 that cover the documents' topics come first, names, numbers and errors before all, and without
                 repetition. That needs no model, and needs `budget`, `rate` or a `level` from 1 to 5.
-            docs: texts, `Document`s, or mappings with the key "text".
+            docs: texts, `Document`s, mappings with the key "text", or what `prepare` gave.
             budget: most tokens of the text, by the compressor's counter; titles and separators included.
             rate: most tokens of the text, as a share of the input's, in (0, 1].
             recall: keep enough that the answer sentence survives in at least this share of questions, for
@@ -157,8 +159,10 @@ class Compressor:
             else:
                 check_query(query)
             with time_limit(checked.timeout) as limit:
-                result = self._compress(query, read_documents(docs), checked, timer, limit, self.advisor)
-            result = replace(result, timings=timer.stop("pack"))
+                name = getattr(self._scorer, "preparation_name", None)
+                documents, warnings = accept_prepared(read_documents(docs), name)
+                result = self._compress(query, documents, checked, timer, limit, self.advisor)
+            result = replace(result, timings=timer.stop("pack"), warnings=(*warnings, *result.warnings))
             record(result)
         return result
 
@@ -223,6 +227,30 @@ class Compressor:
                 f"the time limit of {options.timeout} s was up before the model had read everything",
             )
         return scored, None
+
+    def prepare(self, docs: Iterable[DocumentLike]) -> list[PreparedDocument]:
+        """Documents with what can be known of them before any question, so that `compress` takes less time.
+
+        Store `PreparedDocument.to_bytes()` beside each document, and bring it back with `from_bytes`.
+
+        Args:
+            docs: texts, `Document`s, or mappings with the key "text".
+
+        Returns:
+            One for each document, in order. `compress` takes them in the place of the documents, alone or
+            mixed with others. What was prepared with another model is not used, and `warnings` says so.
+
+        Raises:
+            InvalidInputError: a document cannot be used, or the model cannot prepare any.
+        """
+        documents, scorer = read_documents(docs), self._scorer
+        if not isinstance(scorer, Preparer):
+            raise InvalidInputError(f"{self.model} cannot prepare documents. Use an exported model.")
+        inputs = [ScoredInput(d.title, d.text, split_units(d.text)) for d in documents]
+        return [
+            PreparedDocument(d.text, d.title, d.id, d.metadata, preparation=preparation)
+            for d, preparation in zip(documents, scorer.prepare(inputs), strict=True)
+        ]
 
     def compress_batch(
         self,

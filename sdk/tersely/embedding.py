@@ -7,10 +7,8 @@ into a vector. It was distilled from all-MiniLM-L6-v2 and trained on questions a
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +73,8 @@ class SentenceEmbedder:
             self.dimension = int(self._projection.shape[1])
             if not np.isfinite(self._pooler([_PROOF]) @ self._projection).all():
                 raise ValueError(f"{PROJECTION} or the graph gives vectors that are not numbers")
-        self.name = f"{artifact.name}-{_hash_files(artifact, PROJECTION, 'tokenizer.json')}"
+        graph = artifact.model_path.relative_to(artifact.path).as_posix()
+        self.name = f"{artifact.name}-{artifact.hash_of(graph, PROJECTION, 'tokenizer.json')}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Vectors of length 1, shape (texts, dimension). A text always gets the same vector."""
@@ -84,10 +83,3 @@ class SentenceEmbedder:
         # One product per row, because a product of all rows is rounded differently.
         vectors = np.stack([states @ self._projection for states in self._pooler(texts)])
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-
-
-def _hash_files(artifact: Artifact, *names: str) -> str:
-    """Eight hexadecimal digits that depend on the graph and the named files only."""
-    files: dict[str, Any] = artifact.manifest["files"]
-    graph = artifact.model_path.relative_to(artifact.path).as_posix()
-    return hashlib.sha256("".join(files[n]["sha256"] for n in (graph, *names)).encode()).hexdigest()[:8]

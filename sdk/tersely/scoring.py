@@ -22,8 +22,11 @@ from tersely.packing.prepare import (
     cut_to_levels,
     cut_to_limit,
 )
+from tersely.prepared import PreparedDocument
 from tersely.runtime.cancellation import TimeIsUpError
 from tersely.selector.protocol import DocumentScores, ScoredInput, Scorer
+from tersely.text.sentences import Unit
+from tersely.types import Document
 
 if TYPE_CHECKING:
     from tersely.rerank.protocol import Reranker
@@ -198,7 +201,7 @@ def _score(
     structure = Structure.match(query, prepared)
     read = [structure.choose_units(doc, units[doc]) for doc in to_read]
     inputs = [
-        ScoredInput(documents[doc].title, documents[doc].text, [units[doc][position] for position in own])
+        _make_input(documents[doc], [units[doc][position] for position in own])
         for doc, own in zip(to_read, read, strict=True)
     ]
     given = _complete(scorer.score(query, inputs), inputs)
@@ -210,6 +213,11 @@ def _score(
     if not all(math.isfinite(x) for s in scores for x in (s.relevance, *s.scores, *(s.packing_scores or ()))):
         raise ValueError("the model gave scores that are not numbers")
     return scores
+
+
+def _make_input(document: Document, units: Sequence[Unit]) -> ScoredInput:
+    preparation = document.preparation if isinstance(document, PreparedDocument) else None
+    return ScoredInput(document.title, document.text, units, preparation)
 
 
 def _rerank(reranker: Reranker, query: str, prepared: Prepared) -> list[float]:

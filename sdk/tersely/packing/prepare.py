@@ -20,6 +20,7 @@ from tersely.options import CompressionOptions
 from tersely.packing.cutting import PIECE, can_cut, cut
 from tersely.packing.render import render_documents, title_line
 from tersely.packing.units import PreparedUnit
+from tersely.prepared import PreparedDocument
 from tersely.records import Sizes, arrange
 from tersely.selector.protocol import DocumentScores
 from tersely.text.sentences import Unit, split_units
@@ -93,7 +94,10 @@ def prepare(
     documents: Sequence[Document], options: CompressionOptions, count: Callable[[str], int]
 ) -> Prepared:
     """Split every document into units, and count the tokens of all (`count`: tokens of a text)."""
-    split = [split_units(document.text) for document in documents]
+    split = [
+        document.preparation.units if isinstance(document, PreparedDocument) else split_units(document.text)
+        for document in documents
+    ]
     units = tuple(tuple(PreparedUnit.whole(unit, n) for n, unit in enumerate(own)) for own in split)
     positions = [range(len(own)) for own in split]
     tokens_before = count(render_documents(documents, units, positions, range(len(documents))).text)

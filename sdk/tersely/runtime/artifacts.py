@@ -58,6 +58,11 @@ class Artifact:
         files = json.dumps(self.manifest["files"], sort_keys=True)
         return hashlib.sha256(files.encode()).hexdigest()[:8]
 
+    def hash_of(self, *names: str) -> str:
+        """Eight hexadecimal digits that depend on these listed files alone."""
+        files: dict[str, Any] = self.manifest["files"]
+        return hashlib.sha256("".join(files[name]["sha256"] for name in names).encode()).hexdigest()[:8]
+
     @property
     def tokenizer_path(self) -> Path:
         return self.file("tokenizer.json")

@@ -3,6 +3,6 @@
 A `Compressor` takes any `Scorer`; `tersely.selector.selector.Selector` is the one that ships.
 """
 
-from tersely.selector.protocol import DocumentScores, ScoredInput, Scorer
+from tersely.selector.protocol import DocumentScores, Preparer, ScoredInput, Scorer
 
-__all__ = ["DocumentScores", "ScoredInput", "Scorer"]
+__all__ = ["DocumentScores", "Preparer", "ScoredInput", "Scorer"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from tersely.prepared import Preparation
 from tersely.text.sentences import Unit
 
 
@@ -17,6 +18,8 @@ class ScoredInput:
     text: str
     units: Sequence[Unit]
     """Ranges of `text`, in order."""
+    preparation: Preparation | None = None
+    """What the same scorer has prepared of the document, if anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class Scorer(Protocol):
     """A model that a compressor can use. `tersely.selector.Selector` is the one that ships.
 
     A scorer that also has an attribute `calibration` (`tersely.selector.calibration.Calibration`) can be
-    asked for a `recall`.
+    asked for a `recall`. One that is also a `Preparer` can prepare documents.
     """
 
     threshold: float
@@ -56,4 +59,16 @@ class Scorer(Protocol):
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> Sequence[DocumentScores]:
         """Scores for each document, in order. Called from several threads at once."""
+        ...
+
+
+@runtime_checkable
+class Preparer(Protocol):
+    """A scorer that can prepare documents: that knows of them before any question what it needs later."""
+
+    preparation_name: str
+    """Name of what makes preparations, with a checksum of all that they depend on."""
+
+    def prepare(self, documents: Sequence[ScoredInput]) -> Sequence[Preparation]:
+        """What can be known of each document, in order. Called from several threads at once."""
         ...

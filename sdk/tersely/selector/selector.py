@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tersely.errors import ArtifactError
+from tersely.prepared import Preparation, digest
 from tersely.runtime.artifacts import Artifact
 from tersely.runtime.cancellation import current_cancellation, current_time_limit
 from tersely.selector.calibration import Calibration, read_calibration
@@ -38,10 +39,11 @@ from tersely.selector.features import (
 )
 from tersely.selector.fusion import LEARNED_THRESHOLD, Fusion, sigmoid
 from tersely.selector.grams import gram_logits, gram_weight, unknown_share
-from tersely.selector.layout import EncodedDocument, Ids, Layout, Window
+from tersely.selector.layout import EncodedDocument, Layout, Window
 from tersely.selector.matching import Floats
 from tersely.selector.proof import check_parts
 from tersely.selector.protocol import DocumentScores, ScoredInput
+from tersely.selector.tokens import tokenise
 
 MAX_TOKENS = 16_384
 """Most tokens that the encoder reads in the first pass: 64 full windows. Of a longer input it reads the
@@ -103,6 +105,7 @@ class Selector:
         threshold: float,
         calibration: Calibration | None = None,
         max_tokens: int = MAX_TOKENS,
+        preparation_name: str = "",
     ) -> None:
         self.encoder = encoder
         self.layout = layout
@@ -111,6 +114,7 @@ class Selector:
         self.threshold = threshold
         self.calibration = calibration
         self.max_tokens = max_tokens
+        self.preparation_name = preparation_name
 
     @classmethod
     def load(cls, artifact: Artifact, threads: int | None = None) -> Selector:
@@ -123,7 +127,22 @@ class Selector:
             calibration = read_calibration(artifact)
             encoder = Encoder.load(artifact, layout.config, threads)
             check_parts(layout, encoder, fusion, idf, threshold)
-        return cls(encoder, layout, fusion, idf, threshold, calibration)
+        name = f"{artifact.name}-{artifact.hash_of('tokenizer.json')}"
+        return cls(encoder, layout, fusion, idf, threshold, calibration, preparation_name=name)
+
+    def prepare(self, documents: Sequence[ScoredInput]) -> list[Preparation]:
+        """What can be known of each document before any question."""
+        encoded = tokenise(self.layout, "", documents).group_by_document(documents)
+        return [
+            Preparation(
+                self.preparation_name,
+                digest(document.text, document.title),
+                tuple(document.units),
+                tuple(own.title),
+                tuple(map(tuple, own.sentences)),
+            )
+            for document, own in zip(documents, encoded, strict=True)
+        ]
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         """One DocumentScores per document, in the order given. Documents without units get relevance 0.
@@ -175,20 +194,18 @@ class Selector:
 
     def first_pass(self, query: str, documents: Sequence[ScoredInput]) -> FirstPass:
         """Read every window once, or as many of the best-matching ones as have `max_tokens`."""
-        query_ids, titles, sentences = self._tokenise(query, documents)
-        encoded = _group_by_document(titles, sentences, documents)
+        ids = tokenise(self.layout, query, documents)
+        encoded = ids.group_by_document(documents)
         counts = [len(d.units) for d in documents]
         offsets = np.cumsum([0, *counts])
         matches = Matches(
             query,
-            query_ids,
-            titles,
-            sentences,
+            *ids,
             texts=[d.text[u.start : u.end] for d in documents for u in d.units],
             document=np.repeat(np.arange(len(documents)), counts),
             idf=self.idf,
         )
-        windows = self.layout.windows(query_ids, encoded)
+        windows = self.layout.windows(ids.query, encoded)
         unread: list[Window] = []
         if sum(len(w.input_ids) for w in windows) > self.max_tokens:
             coverage = matches.presence.share(matches.weights)
@@ -251,14 +268,6 @@ class Selector:
         query = query_features(done.matches, done.logits, logits)
         return FirstStage(features, logits, self.fusion.gate_value(query))
 
-    def _tokenise(self, query: str, documents: Sequence[ScoredInput]) -> tuple[Ids, list[Ids], list[Ids]]:
-        """Token ids of the query, of each title, and of each sentence."""
-        texts = [query, *(d.title or "" for d in documents)]
-        texts += [d.text[u.start : u.end] for d in documents for u in d.units]
-        ids = self.layout.tokenize(texts)
-        count = len(documents)
-        return ids[0], ids[1 : count + 1], ids[count + 1 :]
-
 
 def _load_decision(artifact: Artifact) -> tuple[Fusion, float]:
     """What turns logits into scores, and the score from which a sentence is kept, as the manifest says."""
@@ -270,18 +279,6 @@ def _load_decision(artifact: Artifact) -> tuple[Fusion, float]:
     raise ArtifactError(
         f"{artifact.path} decides by {decision!r}, which this tersely does not know. Upgrade tersely."
     )
-
-
-def _group_by_document(
-    titles: Sequence[Ids], sentences: Sequence[Ids], documents: Sequence[ScoredInput]
-) -> list[EncodedDocument]:
-    out: list[EncodedDocument] = []
-    start = 0
-    for title, document in zip(titles, documents, strict=True):
-        end = start + len(document.units)
-        out.append(EncodedDocument(title, sentences[start:end]))
-        start = end
-    return out
 
 
 def _merge(
