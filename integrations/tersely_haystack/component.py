@@ -109,7 +109,7 @@ def _to_haystack(
     kept: list[Document] = []
     for compressed in result.documents:
         original = originals[compressed.source]
-        meta = {**original.meta, adapters.NOTE_KEY: adapters.make_note(result, compressed)}
+        meta = adapters.add_note(original.meta, adapters.make_note(result, compressed))
         # The embeddings are those of the whole text.
         kept.append(
             replace(original, content=compressed.text, meta=meta, embedding=None, sparse_embedding=None)

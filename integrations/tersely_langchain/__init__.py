@@ -1,6 +1,7 @@
 """tersely in LangChain: `pip install 'tersely[langchain]'`.
 
 TerselyCompressor     a document compressor for `ContextualCompressionRetriever` and chains
+TerselyPreparer       a document transformer: prepares passages on their way into an index
 TerselyReranker       a cross-encoder for `CrossEncoderReranker`
 TerselyMiddleware     for `create_agent`: tool results enter the history compressed
 TerselyMemory         the same, and a history that never outgrows its limit
@@ -15,6 +16,7 @@ from tersely_langchain.editing import TerselyContextEdit, TerselySummary
 from tersely_langchain.memory import TerselyMemory, TerselyMemoryState
 from tersely_langchain.middleware import TerselyMiddleware, TerselyState
 from tersely_langchain.originals import open_original
+from tersely_langchain.preparer import TerselyPreparer
 from tersely_langchain.reranker import TerselyReranker
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "TerselyMemory",
     "TerselyMemoryState",
     "TerselyMiddleware",
+    "TerselyPreparer",
     "TerselyReranker",
     "TerselyState",
     "TerselySummary",

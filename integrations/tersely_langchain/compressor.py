@@ -39,6 +39,8 @@ class TerselyCompressor(BaseDocumentCompressor):
     nothing is needed are left out. If the model fails without a limit, the documents come back as they were;
     under one, exact matches choose. Both are logged.
 
+    What `TerselyPreparer` has put into the metadata is used, and left out of what comes out.
+
     Callbacks get the receipt, without texts, as the custom event "tersely.compression".
 
     Raises:
@@ -97,6 +99,6 @@ def _to_langchain(result: tersely.Compression, originals: Sequence[Document]) ->
     documents: list[Document] = []
     for compressed in result.documents:
         original = originals[compressed.source]
-        metadata = {**original.metadata, adapters.NOTE_KEY: adapters.make_note(result, compressed)}
+        metadata = adapters.add_note(original.metadata, adapters.make_note(result, compressed))
         documents.append(Document(page_content=compressed.text, metadata=metadata, id=original.id))
     return documents

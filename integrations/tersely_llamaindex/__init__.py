@@ -9,5 +9,6 @@ memory = Memory.from_defaults(memory_blocks=[TerselyMemoryBlock(budget=500)])
 from tersely_llamaindex import _version as _version
 from tersely_llamaindex.memory import TerselyMemoryBlock
 from tersely_llamaindex.postprocessor import TerselyCompressionEvent, TerselyPostprocessor
+from tersely_llamaindex.preparer import TerselyPreparer
 
-__all__ = ["TerselyCompressionEvent", "TerselyMemoryBlock", "TerselyPostprocessor"]
+__all__ = ["TerselyCompressionEvent", "TerselyMemoryBlock", "TerselyPostprocessor", "TerselyPreparer"]

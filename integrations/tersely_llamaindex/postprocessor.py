@@ -69,6 +69,8 @@ class TerselyPostprocessor(BaseNodePostprocessor):
     limit, the nodes come back as they were; under one, exact matches choose. Both are logged. A
     `TerselyCompressionEvent` with the receipt is dispatched.
 
+    What `TerselyPreparer` has put into the metadata is used, and left out of what comes out.
+
     Raises:
         InvalidInputError: an option does not exist or cannot be used; later, an empty query, or an id that
             stands for two texts.
@@ -167,7 +169,7 @@ def _replace_text(node: BaseNode, text: str, note: dict[str, Any]) -> BaseNode:
     spans, key = note["spans"], adapters.NOTE_KEY
     changes: dict[str, Any] = {
         "embedding": None,  # it was that of the whole text
-        "metadata": {**node.metadata, key: note},
+        "metadata": adapters.add_note(node.metadata, note),
         "excluded_llm_metadata_keys": [*node.excluded_llm_metadata_keys, key],
         "excluded_embed_metadata_keys": [*node.excluded_embed_metadata_keys, key],
     }

@@ -7,6 +7,8 @@ require_package    the framework is installed, in a version that the adapter wor
 gather_options     keywords become one `CompressionOptions`
 name_options       a signature that names every option, for frameworks that read signatures
 to_document        a framework's document as a `Document`
+prepare_documents  what is prepared of documents, for a framework's metadata, under `PREPARED_KEY`
+add_note           the metadata of a compressed document
 make_note          what an adapter writes into a framework's metadata, under `NOTE_KEY`
 make_receipt       what an adapter tells those who watch a framework, under `EVENT_NAME`
 count_lookup       a text that a cache of results was asked for, for telemetry
@@ -23,7 +25,9 @@ check_address      an address that may be reached now
 
 from __future__ import annotations
 
+import base64
 import inspect
+import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -38,6 +42,7 @@ from tersely.inputs import check_count, check_time_limit, decode_utf8, type_name
 from tersely.memory.shortening import Shortener, join_texts
 from tersely.memory.store import original_id
 from tersely.options import OPTION_FIELDS, CompressionOptions
+from tersely.prepared import PreparedDocument
 from tersely.runtime.cancellation import run_cancellable
 from tersely.runtime.limits import check_key, parse_json
 from tersely.runtime.locks import Lock
@@ -50,10 +55,12 @@ __all__ = [
     "EVENT_NAME",
     "NOTE_KEY",
     "OPTION_FIELDS",
+    "PREPARED_KEY",
     "Lock",
     "Mark",
     "Shortener",
     "ToolLimits",
+    "add_note",
     "allowed_threads",
     "check_address",
     "check_compressor",
@@ -77,14 +84,20 @@ __all__ = [
     "name_options",
     "original_id",
     "parse_json",
+    "prepare_documents",
     "render_messages",
     "require_package",
     "run_cancellable",
     "to_document",
 ]
 
+logger = logging.getLogger("tersely")
+
 NOTE_KEY = "tersely"
 """Key of the note in a framework's metadata."""
+
+PREPARED_KEY = "tersely_prepared"
+"""Key of what was prepared, in a framework's metadata: bytes as base64, because metadata is often JSON."""
 
 EVENT_NAME = "tersely.compression"
 """Name of the event with the receipt of a compression."""
@@ -198,9 +211,38 @@ def check_keep(keep: int) -> int:
 
 
 def to_document(text: str, metadata: Mapping[str, Any], title_key: str | None) -> Document:
-    """A framework's document. Its title is the value under `title_key` of its metadata, if that is a text."""
+    """A framework's document. Its title is the value under `title_key` of its metadata, if that is a text.
+
+    What was prepared of it is used. A warning is logged where that cannot be: an index outlives its versions.
+    """
     title = metadata.get(title_key) if title_key else None
-    return Document(text, title if isinstance(title, str) else None)
+    document = Document(text, title if isinstance(title, str) else None)
+    prepared = metadata.get(PREPARED_KEY)
+    if prepared is None:
+        return document
+    try:
+        return PreparedDocument.from_bytes(base64.b64decode(prepared), document)
+    except (TypeError, ValueError) as error:  # no base64, or no bytes of this document
+        logger.warning("a document is read as if it were not prepared: %s", error)
+        return document
+
+
+def prepare_documents(
+    compressor: Compressor, documents: Iterable[tuple[str, Mapping[str, Any]]], title_key: str | None
+) -> list[str]:
+    """What is prepared of each document, for its metadata under `PREPARED_KEY`.
+
+    `documents` are pairs of (text, metadata); `title_key` is as in `to_document`.
+    """
+    prepared = compressor.prepare(
+        to_document(text, {**metadata, PREPARED_KEY: None}, title_key) for text, metadata in documents
+    )
+    return [base64.b64encode(document.to_bytes()).decode("ascii") for document in prepared]
+
+
+def add_note(metadata: Mapping[str, Any], note: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of a compressed document: with a note, and without what was prepared of the whole one."""
+    return {**{key: value for key, value in metadata.items() if key != PREPARED_KEY}, NOTE_KEY: note}
 
 
 def make_note(result: Compression, document: CompressedDocument) -> dict[str, Any]:

@@ -24,15 +24,19 @@ from tersely_langchain import (
     TerselyContextEdit,
     TerselyMemory,
     TerselyMiddleware,
+    TerselyPreparer,
     TerselyReranker,
     TerselySummary,
 )
 from tersely_langchain import open_original as langchain_tool
 from tersely_llamaindex import TerselyMemoryBlock, TerselyPostprocessor
+from tersely_llamaindex import TerselyPreparer as LlamaIndexPreparer
 from tests.integrations.town import ANSWER, HARBOUR, MUSEUM, QUESTION
 
 MAKERS: dict[str, Callable[..., Any]] = {
     "TerselyCompressor": TerselyCompressor,
+    "TerselyPreparer": TerselyPreparer,
+    "TerselyPreparer of LlamaIndex": LlamaIndexPreparer,
     "TerselyReranker": TerselyReranker,
     "TerselyMiddleware": TerselyMiddleware,
     "TerselyMemory": lambda **options: TerselyMemory(**{"limit": 600, **options}),
