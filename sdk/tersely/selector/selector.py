@@ -43,6 +43,7 @@ from tersely.selector.layout import EncodedDocument, Layout, Window
 from tersely.selector.matching import Floats
 from tersely.selector.proof import check_parts
 from tersely.selector.protocol import DocumentScores, ScoredInput
+from tersely.selector.sieve import best_values, divide_windows
 from tersely.selector.tokens import tokenise
 
 MAX_TOKENS = 16_384
@@ -209,12 +210,12 @@ class Selector:
         unread: list[Window] = []
         if sum(len(w.input_ids) for w in windows) > self.max_tokens:
             coverage = matches.presence.share(matches.weights)
-            windows, unread = _divide(windows, coverage, offsets, self.max_tokens)
+            windows, unread = divide_windows(windows, coverage, offsets, self.max_tokens)
         promise = None
         limit = current_time_limit()
         if limit.seconds is not None:
             limit.check()
-            promise = _best_values(windows, matches.presence.share(matches.weights), offsets)
+            promise = best_values(windows, matches.presence.share(matches.weights), offsets)
         window_logits = self.encoder.encode(windows, promise)
         if not window_logits:
             limit.check()
@@ -223,7 +224,7 @@ class Selector:
     def extend_first_pass(self, done: FirstPass, first: Floats) -> FirstPass:
         """Read further windows: those that share rare terms with the best sentences so far."""
         weights = bridge_weights(done.matches, first)
-        chosen, unread = _divide(done.unread, weights, done.offsets, MORE_TOKENS)
+        chosen, unread = divide_windows(done.unread, weights, done.offsets, MORE_TOKENS)
         window_logits = [*done.window_logits, *self.encoder.encode(chosen)]
         return _merge(done.matches, done.encoded, done.offsets, window_logits, unread)
 
@@ -253,7 +254,7 @@ class Selector:
                 [e if i in others else EncodedDocument([], []) for i, e in enumerate(encoded)],
                 evidence=[*matches.title_ids[home], *matches.sentence_ids[start]],
             )
-            ends = _best_values(windows, promise, offsets)
+            ends = best_values(windows, promise, offsets)
             paths += [(float(first[start]) + end, start, w) for w, end in zip(windows, ends, strict=True)]
         best = sorted(paths, key=lambda path: -path[0])[:PATH_WINDOWS]
         window_logits = self.encoder.encode([window for _, _, window in best])
@@ -326,32 +327,6 @@ def _split(
             )
         )
     return out
-
-
-def _divide(
-    windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64], tokens: int
-) -> tuple[list[Window], list[Window]]:
-    """Split windows in two: those with the sentences of highest value, up to `tokens` tokens, and the others.
-
-    Both keep their order.
-    """
-    ranked = _rank_windows(windows, values, offsets)
-    ends = np.cumsum([len(windows[i].input_ids) for i in ranked])
-    best = set(ranked[: int(np.searchsorted(ends, tokens, side="right"))])
-    return [w for i, w in enumerate(windows) if i in best], [
-        w for i, w in enumerate(windows) if i not in best
-    ]
-
-
-def _rank_windows(windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64]) -> list[int]:
-    """Indices of the windows by their best sentence's value, best first."""
-    best = _best_values(windows, values, offsets)
-    return sorted(range(len(windows)), key=lambda i: (-best[i], i))
-
-
-def _best_values(windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64]) -> list[float]:
-    """The value of each window's best sentence."""
-    return [max(float(values[offsets[d] + s]) for d, s in w.sentences) for w in windows]
 
 
 def _fill(values: Floats) -> Floats:
