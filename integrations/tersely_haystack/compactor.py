@@ -18,7 +18,7 @@ from tersely.adapters import (
     Shortener,
     ToolLimits,
     check_keep,
-    check_text,
+    check_model_name,
     find_original,
     join_query,
 )
@@ -56,7 +56,7 @@ class TerselyCompactor:
         over: int | None = 800,
         tools: Mapping[str, int | None] | None = None,
     ) -> None:
-        self.model, self.keep = check_text(model, "model"), check_keep(keep)
+        self.model, self.keep = check_model_name(model), check_keep(keep)
         self.limits = ToolLimits(over, tools)
         self._shortener: Shortener | None = None
 

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from haystack import Document, component, default_from_dict, default_to_dict
 
 import tersely
-from tersely import CompressionArguments, CompressionOptions, Compressor, adapters
+from tersely import CompressionArguments, Compressor, adapters
 
 
 @component
@@ -42,10 +42,10 @@ class TerselyDocumentCompressor:
         threads: int | None = None,
         **options: Unpack[CompressionArguments],
     ) -> None:
-        self.model = adapters.check_text(model, "model")
+        self.model = adapters.check_model_name(model)
         self.title_key = adapters.check_text(title_key, "title_key")
         self.threads = None if threads is None else adapters.check_count(threads, "threads", "threads")
-        self.options = CompressionOptions(**options)
+        self.options = adapters.make_options(options)
         self._compressor: Compressor | None = None
 
     def warm_up(self) -> None:
@@ -72,11 +72,12 @@ class TerselyDocumentCompressor:
     def run(self, documents: list[Document], query: str | None = None) -> dict[str, list[Document]]:
         """The compressed documents. Without a query, what tells most about them, up to a limit.
 
-        Raises InvalidInputError for an empty query, and for an id that stands for two texts.
+        Raises InvalidInputError for an empty query, for an id that stands for two texts, and for what is no
+        list of documents.
         """
         self.warm_up()
         assert self._compressor is not None
-        documents = list(documents)  # a generator can be read only once
+        documents = _read(documents)
         originals = [document for document in documents if document.content is not None]
         sources = self._to_sources(originals)
         result = self._compressor.compress(query, sources, **self.options.arguments())
@@ -89,7 +90,7 @@ class TerselyDocumentCompressor:
         """`run` without blocking the event loop."""
         await asyncio.to_thread(self.warm_up)
         assert self._compressor is not None
-        documents = list(documents)  # a generator can be read only once
+        documents = _read(documents)
         originals = [document for document in documents if document.content is not None]
         sources = self._to_sources(originals)
         result = await self._compressor.acompress(query, sources, **self.options.arguments())
@@ -98,6 +99,11 @@ class TerselyDocumentCompressor:
     def _to_sources(self, documents: list[Document]) -> list[tersely.Document]:
         adapters.check_ids((document.id, document.content or "") for document in documents)
         return [adapters.to_document(d.content or "", d.meta, self.title_key) for d in documents]
+
+
+def _read(documents: object) -> list[Document]:
+    """As a list: a generator can be read only once."""
+    return adapters.check_list(documents, Document, "documents", "Pass a list of Haystack's documents.")
 
 
 def _to_haystack(

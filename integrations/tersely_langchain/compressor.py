@@ -62,9 +62,10 @@ class TerselyCompressor(BaseDocumentCompressor):
     ) -> list[Document]:
         """The compressed documents. Without a query, what tells most about them, up to a limit.
 
-        Raises InvalidInputError for an empty query, and for an id that stands for two texts.
+        Raises InvalidInputError for an empty query, for an id that stands for two texts, and for what is no
+        list of documents.
         """
-        documents = list(documents)  # a generator can be read only once
+        documents = _read(documents)
         sources = self._to_sources(documents)
         result = self.compressor.compress(query, sources, **self.options.arguments())
         manager = get_callback_manager_for_config(_configure(callbacks))
@@ -75,7 +76,7 @@ class TerselyCompressor(BaseDocumentCompressor):
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
         """`compress_documents` without blocking the event loop."""
-        documents = list(documents)  # a generator can be read only once
+        documents = _read(documents)
         sources = self._to_sources(documents)
         result = await self.compressor.acompress(query, sources, **self.options.arguments())
         manager = get_async_callback_manager_for_config(_configure(callbacks))
@@ -86,6 +87,11 @@ class TerselyCompressor(BaseDocumentCompressor):
     def _to_sources(self, documents: Sequence[Document]) -> list[tersely.Document]:
         adapters.check_ids((document.id, document.page_content) for document in documents)
         return [adapters.to_document(d.page_content, d.metadata, self.title_key) for d in documents]
+
+
+def _read(documents: object) -> list[Document]:
+    """As a list: a generator can be read only once."""
+    return adapters.check_list(documents, Document, "documents", "Pass a list of LangChain's documents.")
 
 
 def _configure(callbacks: Callbacks | None) -> RunnableConfig:

@@ -6,8 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 from langchain_core.messages import AnyMessage, ToolMessage
 
-from tersely import Compressor, Document, InvalidInputError
-from tersely.adapters import Shortener, ToolLimits, check_compressor, check_count, check_keep
+from tersely import Compressor, Document
+from tersely.adapters import (
+    Shortener,
+    ToolLimits,
+    check_compressor,
+    check_count,
+    check_keep,
+    check_members,
+)
 from tersely.summarize import Summarizer
 from tersely_langchain.messages import find_query, find_tools, find_user_text, shorten_result
 
@@ -75,8 +82,8 @@ class TerselySummary:
 
     def __init__(self, *, budget: int = 1000, summarizer: Summarizer | None = None) -> None:
         self._budget = check_count(budget, "budget", "tokens")
-        if summarizer is not None and not callable(getattr(summarizer, "summarize", None)):
-            raise InvalidInputError(f"summarizer is {type(summarizer).__name__}. Pass a Summarizer.")
+        if summarizer is not None:
+            check_members(summarizer, ("summarize",), "summarizer", "Pass a Summarizer.")
         self._summarizer = summarizer or Summarizer()
 
     def __call__(self, messages: Sequence[AnyMessage]) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from langchain_core.cross_encoders import BaseCrossEncoder
 
 from tersely import Document, InvalidInputError
+from tersely.adapters import check_list, check_members
 from tersely.rerank import Relevance, Reranker
+
+_PAIRS = "Pass a list of pairs: a query and a text."
 
 
 class TerselyReranker(BaseCrossEncoder):
@@ -19,17 +22,20 @@ class TerselyReranker(BaseCrossEncoder):
     """
 
     def __init__(self, reranker: Reranker | None = None) -> None:
-        if reranker is not None and not callable(getattr(reranker, "rank", None)):
-            raise InvalidInputError(
-                f"reranker is {type(reranker).__name__}. Pass an object with rank(), such as those of "
-                "tersely.rerank."
-            )
+        if reranker is not None:
+            remedy = "Pass an object with rank(), such as those of tersely.rerank."
+            check_members(reranker, ("rank",), "reranker", remedy)
         self._reranker = reranker or Relevance()
 
     def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:
         """How relevant each text is to its query, for pairs of (query, text). Pairs with the same query are
-        read together."""
-        text_pairs = list(text_pairs)
+        read together.
+
+        Raises InvalidInputError for anything but pairs of texts.
+        """
+        text_pairs = check_list(text_pairs, tuple | list, "text_pairs", _PAIRS)
+        if any([type(text) for text in pair] != [str, str] for pair in text_pairs):
+            raise InvalidInputError(f"text_pairs has what is no pair of texts. {_PAIRS}")
         places_of: dict[str, list[int]] = {}
         for place, (query, _) in enumerate(text_pairs):
             places_of.setdefault(query, []).append(place)

@@ -98,7 +98,7 @@ class TerselyPostprocessor(BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        nodes = list(nodes)
+        nodes = _read(nodes)
         originals = [node for node in nodes if _has_text(node)]
         query, sources = query_bundle and query_bundle.query_str, self._to_sources(originals)
         result = self.compressor.compress(query, sources, **self.options.arguments())
@@ -107,7 +107,7 @@ class TerselyPostprocessor(BaseNodePostprocessor):
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        nodes = list(nodes)
+        nodes = _read(nodes)
         originals = [node for node in nodes if _has_text(node)]
         query, sources = query_bundle and query_bundle.query_str, self._to_sources(originals)
         result = await self.compressor.acompress(query, sources, **self.options.arguments())
@@ -149,6 +149,11 @@ class TerselyPostprocessor(BaseNodePostprocessor):
             return [node for _, node in kept]
         places = {id(node): place for place, node in enumerate(nodes)}
         return [node for _, node in sorted(kept, key=lambda pair: places[id(pair[0])])]
+
+
+def _read(nodes: object) -> list[NodeWithScore]:
+    """As a list: a generator can be read only once."""
+    return adapters.check_list(nodes, NodeWithScore, "nodes", "Pass a list of LlamaIndex's NodeWithScore.")
 
 
 def _has_text(node: NodeWithScore) -> bool:

@@ -11,7 +11,7 @@ from itertools import islice, product
 from pathlib import Path
 
 from tersely import Document, InvalidInputError
-from tersely.adapters import decode_utf8
+from tersely.adapters import check_list, decode_utf8
 from tersely_mcp.handles import Handle, LinkError
 
 MAX_NAMES = 100
@@ -165,6 +165,7 @@ class Folders:
     """
 
     def __init__(self, folders: Sequence[str | Path]) -> None:
+        folders = check_list(folders, str | Path, "folders", "Pass a list of folders, even for one.")
         for folder in folders:
             if not str(folder).strip() or not Path(folder).is_dir():
                 raise InvalidInputError(f"There is no folder {str(folder)!r}. Name one that exists.")

@@ -59,8 +59,11 @@ def build_server(
         compressor: None for the bundled model.
 
     Raises:
-        InvalidInputError: a folder does not exist.
+        InvalidInputError: a folder does not exist, or another argument cannot be used.
     """
+    compressor = adapters.check_compressor(compressor)
+    if experience is not None:
+        adapters.check_members(experience, ("add", "recall"), "experience", "Pass an ExperienceBank.")
     allowed = Folders(folders)
     server: MCPServer[Any] = FolderServer(
         allowed,
@@ -72,7 +75,7 @@ def build_server(
         ),
         log_level="WARNING",
     )
-    tools = _compression_tools(allowed, compressor or Compressor())
+    tools = _compression_tools(allowed, compressor)
     if experience is not None:
         tools += _experience_tools(experience)
     for tool, hints in tools:

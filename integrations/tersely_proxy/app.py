@@ -11,7 +11,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
 import tersely
-from tersely import Compressor
+from tersely import Compressor, InvalidInputError
+from tersely.adapters import check_compressor
 from tersely_http import Guard, Recorder, answer
 from tersely_http.metrics import CONTENT_TYPE, Metrics
 from tersely_proxy.forwarding import Forwarder
@@ -26,8 +27,12 @@ HEALTH, METRICS, RECEIPTS = "/tersely/health", "/tersely/metrics", "/tersely/rec
 def build_app(compressor: Compressor, settings: ProxySettings) -> Starlette:
     """The proxy for a compressor, with where it forwards to.
 
-    Raises OfflineError where TERSELY_OFFLINE forbids that, and InvalidInputError for an unusable address.
+    Raises OfflineError where TERSELY_OFFLINE forbids that, and InvalidInputError for an unusable address and
+    for another argument that cannot be used.
     """
+    compressor = check_compressor(compressor)
+    if not isinstance(settings, ProxySettings):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(f"settings is a {type(settings).__name__}. Pass ProxySettings.")
     metrics = Metrics(lambda: forwarder.waiting)
     rewriter = Rewriter(compressor, settings.limits, metrics)
     receipts = Receipts(rewriter)

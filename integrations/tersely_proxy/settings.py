@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tersely.adapters import ToolLimits, check_count, check_key, check_time_limit
+from tersely import InvalidInputError
+from tersely.adapters import ToolLimits, check_count, check_flag, check_key, check_time_limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +35,11 @@ class ProxySettings:
 
     def __post_init__(self) -> None:
         for name, unit in (("slots", "requests"), ("queue", "requests"), ("max_bytes", "bytes")):
-            if getattr(self, name) is not None:
+            if getattr(self, name) is not None or name != "slots":
                 check_count(getattr(self, name), name, unit)
         check_time_limit(self.timeout_s)
+        check_flag(self.local_only, "local_only")
+        if not isinstance(self.limits, ToolLimits):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInputError(f"limits is a {type(self.limits).__name__}. Pass ToolLimits.")
         if self.key is not None:
             check_key(self.key)

@@ -9,8 +9,8 @@ from typing import Any, Unpack
 # Ray is not in the environment of the type checker: it takes 600 MB.
 import ray.data  # pyright: ignore[reportMissingImports]
 
-from tersely import CompressionArguments, CompressionOptions, Compressor, InvalidInputError
-from tersely.adapters import check_count, make_receipt
+from tersely import CompressionArguments, Compressor, InvalidInputError
+from tersely.adapters import check_count, check_members, make_options, make_receipt
 
 REFUSED = "refused"
 """Status of a row that cannot be compressed."""
@@ -49,16 +49,31 @@ def compress_dataset(
     Raises:
         InvalidInputError: an option or an argument cannot be used.
     """
-    fewest, most = (check_count(number, "actors", "actors") for number in actors)
+    fewest, most = _check_actors(actors)
+    for name in (query, documents, into):
+        if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInputError(f"{name!r} is no name of a column. Pass text.")
+    if compressor is not None:
+        check_members(compressor, ("keys",), "compressor", "Pass arguments of Compressor, by name.")
     if into in (query, documents):
         raise InvalidInputError(f"into is {into!r}, which is a column of the input. Pass another name.")
     made = {
         "compressor": {**(compressor or {}), "threads": check_count(threads, "threads", "threads")},
-        "options": CompressionOptions(**options).arguments(),
+        "options": make_options(options).arguments(),
         "columns": (query, documents, into),
     }
     pool = ray.data.ActorPoolStrategy(min_size=fewest, max_size=most)
     return dataset.map(_CompressRow, fn_constructor_kwargs=made, compute=pool, num_cpus=threads)
+
+
+def _check_actors(actors: object) -> tuple[int, int]:
+    remedy = "Pass the fewest and the most actors, such as (1, 8)."
+    if not isinstance(actors, tuple | list) or len(actors) != 2:
+        raise InvalidInputError(f"actors is {actors!r}. {remedy}")
+    fewest, most = (check_count(number, "actors", "actors") for number in actors)
+    if fewest > most:
+        raise InvalidInputError(f"actors is {actors!r}. {remedy}")
+    return fewest, most
 
 
 class _CompressRow:

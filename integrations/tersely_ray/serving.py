@@ -8,8 +8,8 @@ from typing import Any
 from fastapi import FastAPI
 from ray import serve  # pyright: ignore[reportMissingImports]
 
-from tersely import Compressor
-from tersely.adapters import check_count
+from tersely import Compressor, InvalidInputError
+from tersely.adapters import check_count, check_members
 from tersely_server import ServerSettings, build_app
 
 
@@ -28,7 +28,11 @@ def make_application(
     Raises:
         InvalidInputError: a setting cannot be used.
     """
+    if compressor is not None:
+        check_members(compressor, ("keys",), "compressor", "Pass arguments of Compressor, by name.")
     arguments = {"threads": 1, **(compressor or {})}
+    if settings is not None and not isinstance(settings, ServerSettings):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(f"settings is a {type(settings).__name__}. Pass ServerSettings.")
     threads = check_count(arguments["threads"], "threads", "threads")
     given = settings or ServerSettings()
     own = replace(given, slots=given.slots or threads)

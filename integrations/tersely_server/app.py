@@ -11,8 +11,8 @@ from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 
 import tersely
-from tersely import Compressor, TerselyError
-from tersely.adapters import allowed_threads
+from tersely import Compressor, InvalidInputError, TerselyError
+from tersely.adapters import allowed_threads, check_compressor
 from tersely_http import Guard, Recorder
 from tersely_http.metrics import Metrics
 from tersely_server.endpoints import Endpoints
@@ -27,8 +27,14 @@ _OPEN_FOLDER = "/static-offline-docs/"
 
 
 def build_app(compressor: Compressor, settings: ServerSettings | None = None) -> FastAPI:
-    """The server for a compressor, with what its clients may do."""
-    settings = settings or ServerSettings()
+    """The server for a compressor, with what its clients may do.
+
+    Raises InvalidInputError for an argument that cannot be used.
+    """
+    compressor = check_compressor(compressor)
+    settings = ServerSettings() if settings is None else settings
+    if not isinstance(settings, ServerSettings):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(f"settings is a {type(settings).__name__}. Pass ServerSettings.")
     gate = Gate(allowed_threads(settings.slots), settings.queue, settings.timeout_s)
     metrics = Metrics(lambda: gate.admitted)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tersely.adapters import check_count, check_key, check_time_limit
+from tersely.adapters import check_count, check_flag, check_key, check_time_limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +41,10 @@ class ServerSettings:
             ("max_documents", "documents"),
         ):
             value = getattr(self, name)
-            if value is not None:
+            if value is not None or name != "slots":
                 check_count(value, name, unit)
         check_time_limit(self.timeout_s)
+        check_flag(self.local_only, "local_only")
+        check_flag(self.log_text, "log_text")
         if self.key is not None:
             check_key(self.key)

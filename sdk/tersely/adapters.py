@@ -38,10 +38,18 @@ from tersely.agent.tools import ToolError, original_tool
 from tersely.chat.messages import get_text, join_query, render_messages
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, MissingDependencyError
-from tersely.inputs import check_count, check_time_limit, decode_utf8, type_name
+from tersely.inputs import (
+    check_count,
+    check_flag,
+    check_list,
+    check_members,
+    check_time_limit,
+    decode_utf8,
+    type_name,
+)
 from tersely.memory.shortening import Shortener, join_texts
 from tersely.memory.store import original_id
-from tersely.options import OPTION_FIELDS, CompressionOptions
+from tersely.options import OPTION_FIELDS, CompressionOptions, make_options
 from tersely.prepared import PreparedDocument
 from tersely.runtime.cancellation import run_cancellable
 from tersely.runtime.limits import check_key, parse_json
@@ -65,9 +73,13 @@ __all__ = [
     "check_address",
     "check_compressor",
     "check_count",
+    "check_flag",
     "check_ids",
     "check_keep",
     "check_key",
+    "check_list",
+    "check_members",
+    "check_model_name",
     "check_text",
     "check_time_limit",
     "client_settings",
@@ -80,6 +92,7 @@ __all__ = [
     "join_query",
     "join_texts",
     "make_note",
+    "make_options",
     "make_receipt",
     "name_options",
     "original_id",
@@ -143,10 +156,7 @@ def gather_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
     if given is not None and not isinstance(given, Mapping):
         raise InvalidInputError(f"options is {type_name(given)}. Pass CompressionOptions or a mapping.")
     options = {**cast("Mapping[str, Any]", given or {}), **options}
-    if unknown := options.keys() - _OPTION_NAMES:
-        known = ", ".join(option.name for option in OPTION_FIELDS)
-        raise InvalidInputError(f"There is no option {min(unknown)!r}. The options are: {known}.")
-    return {**gathered, "options": CompressionOptions(**options)}
+    return {**gathered, "options": make_options(options)}
 
 
 def _type_only(option_type: Any, explanation: str) -> Any:
@@ -203,6 +213,13 @@ def check_text(value: object, name: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise InvalidInputError(f"{name} is {type_name(value)}. Pass text, or None.")
     return value
+
+
+def check_model_name(value: object) -> str | None:
+    """The folder or the hub name of a model; None for the bundled one. Raises InvalidInputError."""
+    if isinstance(value, str) and not value.strip():
+        raise InvalidInputError("model is empty. Pass a folder or a hub name, or None for the bundled model.")
+    return check_text(value, "model")
 
 
 def check_keep(keep: int) -> int:

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from numbers import Real
+from numbers import Integral, Real
+from typing import cast
 
 from tersely.errors import InvalidInputError
-from tersely.inputs import type_name
+from tersely.inputs import show_value, type_name
 from tersely.speed import Speed
 
 _LARGEST = 1_000_000
@@ -75,6 +76,8 @@ class Advisor:
         for name in ("cached", "expected_rate"):
             if getattr(self, name) > 1:
                 raise InvalidInputError(f"{name} is {getattr(self, name)}. Pass a share from 0 to 1.")
+        if not isinstance(cast("object", self.speed), Speed | None):
+            raise InvalidInputError(f"speed is {type_name(self.speed)}. Pass what find_speed() gives.")
 
     def at(self, speed: Speed) -> Advisor:
         """The same advisor with a speed, unless it has one."""
@@ -83,11 +86,14 @@ class Advisor:
     def advise(self, tokens_before: int, tokens_after: int | None = None) -> Advice:
         """Whether to compress so many tokens to so many; None for the expected rate.
 
-        Raises InvalidInputError where no speed is known.
+        Raises InvalidInputError where no speed is known, and for numbers that count no tokens.
         """
         if self.speed is None:
             raise InvalidInputError("The advisor has no speed. Take `Compressor(advisor=...).advisor`.")
-        if tokens_after is None:
+        tokens_before = _check_tokens(tokens_before, "tokens_before")
+        if tokens_after is not None:
+            tokens_after = _check_tokens(tokens_after, "tokens_after")
+        else:
             tokens_after = math.ceil(self.expected_rate * tokens_before)
         whole = self.cached * self.cache_read + (1 - self.cached) * self.cache_write
         fewer = tokens_before - tokens_after
@@ -112,6 +118,12 @@ class Advisor:
                 return tokens
             tokens = math.ceil(tokens * 1.02)
         return None
+
+
+def _check_tokens(value: object, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 0:
+        raise InvalidInputError(f"{name} is {show_value(value)}. Pass a whole number of tokens, 0 or more.")
+    return int(value)
 
 
 def _check_number(value: object, name: str) -> float:

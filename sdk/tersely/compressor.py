@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Unpack, cast
 
 from tersely.advisor import Advisor
 from tersely.errors import InvalidInputError
-from tersely.inputs import DocumentLike, check_count, check_query, read_documents, type_name
-from tersely.options import CompressionArguments, CompressionOptions
+from tersely.inputs import DocumentLike, check_count, check_query, read_documents, read_requests, type_name
+from tersely.options import CompressionArguments, CompressionOptions, make_options
 from tersely.packing.choose import choose
 from tersely.packing.prepare import Prepared, Scored, open_structure, prepare
 from tersely.packing.receipt import Facts, explain, keep_everything
@@ -153,7 +153,7 @@ class Compressor:
         """
         with watch_compression() as record:
             timer = StageTimer()
-            checked = CompressionOptions(**options)
+            checked = make_options(options)
             if query is None:
                 checked.check_without_query()
             else:
@@ -259,7 +259,7 @@ class Compressor:
     ) -> list[Compression]:
         """`compress` for each (query, docs), in parallel, with the same options and results, in order."""
         # Read at once: a generator may overwrite the documents of one request with those of the next.
-        read = [(query, read_documents(docs)) for query, docs in requests]
+        read = read_requests(requests)
         # Each in a copy of the caller's context, so that spans know their parent and a cancellation is heard.
         jobs = [(copy_context(), request) for request in read]
         return self._workers.map(lambda job: job[0].run(self.compress, *job[1], **options), jobs)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tersely.errors import ArtifactError
+from tersely.inputs import check_list
 from tersely.runtime.artifacts import Artifact, load_artifact
 from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import Workers, allowed_threads
@@ -77,7 +78,11 @@ class SentenceEmbedder:
         self.name = f"{artifact.name}-{artifact.hash_of(graph, PROJECTION, 'tokenizer.json')}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of length 1, shape (texts, dimension). A text always gets the same vector."""
+        """Vectors of length 1, shape (texts, dimension). A text always gets the same vector.
+
+        Raises InvalidInputError for anything but a list of texts.
+        """
+        texts = check_list(texts, str, "texts", "Pass a list of texts, even for one.")
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         # One product per row, because a product of all rows is rounded differently.

@@ -6,13 +6,20 @@ import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, cast
+from types import UnionType
+from typing import Any, TypeVar, cast
 
 from tersely.errors import InvalidInputError
 from tersely.types import Document
 
 DocumentLike = str | Document | Mapping[str, Any]
 
+Item = TypeVar("Item")
+Request = tuple[str | None, list[Document]]
+"""A query and its documents."""
+
+_LONGEST_VALUE = 80
+"""Most characters of a value that stand in a message."""
 _OWN_KEYS = frozenset({"text", "title", "id", "metadata"})
 
 
@@ -37,6 +44,23 @@ def read_documents(docs: object) -> list[Document]:
         raise InvalidInputError(f"The documents are {kind}. Pass a list of documents, even for one.")
     items = cast("Iterable[object]", docs)
     return [_read_document(item, f"Document {index}") for index, item in enumerate(items)]
+
+
+def read_requests(requests: object) -> list[Request]:
+    """The (query, documents) of a batch, in order. Queries are not checked.
+
+    The documents are read together with their query, because a generator may change them for the next one.
+    """
+    remedy = "Pass a list of pairs: a query and its documents."
+    if isinstance(requests, str | bytes | Mapping) or not isinstance(requests, Iterable):
+        raise InvalidInputError(f"The requests are {type_name(cast('object', requests))}. {remedy}")
+    read: list[Request] = []
+    for place, pair in enumerate(cast("Iterable[object]", requests)):
+        if not isinstance(pair, tuple | list) or len(cast("Sequence[object]", pair)) != 2:
+            raise InvalidInputError(f"Request {place} is {type_name(cast('object', pair))}. {remedy}")
+        query, docs = cast("tuple[str | None, object]", pair)
+        read.append((query, read_documents(docs)))
+    return read
 
 
 def _read_document(item: object, where: str) -> Document:
@@ -137,6 +161,37 @@ def check_members(value: object, members: Sequence[str], name: str, remedy: str)
         raise InvalidInputError(f"{name} is {kind}. {remedy}")
 
 
+def check_text(value: object, name: str, remedy: str = "Pass text.") -> str:
+    """`value`. Raises InvalidInputError unless it is a text, which may be empty.
+
+    `name` and `remedy`, a sentence, stand in the message.
+    """
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} is {type_name(value)}. {remedy}")
+    return value
+
+
+def check_flag(value: object, name: str) -> bool:
+    """`value`. Raises InvalidInputError unless it is True or False: the text "false" would count as true."""
+    if not isinstance(value, bool):
+        raise InvalidInputError(f"{name} is {type_name(value)}. Pass True or False.")
+    return value
+
+
+def check_list(value: object, kind: type[Item] | UnionType, name: str, remedy: str) -> list[Item]:
+    """`value` as a list. Raises InvalidInputError for what is no list of such objects.
+
+    `name` and `remedy`, a sentence, stand in the message. A text is no list of texts.
+    """
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise InvalidInputError(f"{name} is {type_name(cast('object', value))}. {remedy}")
+    items = list(cast("Iterable[Item]", value))
+    for place, item in enumerate(items):
+        if not isinstance(item, kind):
+            raise InvalidInputError(f"{name} has {type_name(item)} in place {place}. {remedy}")
+    return items
+
+
 def is_list_of(value: object, kind: type) -> bool:
     """Whether `value` is a sequence of such objects. A text is no list of texts."""
     is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
@@ -146,6 +201,12 @@ def is_list_of(value: object, kind: type) -> bool:
 def check_compressor(value: object) -> None:
     """Raises InvalidInputError unless `value` can be used as a compressor."""
     check_members(value, ("compress", "count_tokens"), "The compressor", "Pass a tersely.Compressor.")
+
+
+def show_value(value: object) -> str:
+    """What the caller passed, to stand in a message: its beginning where it is long."""
+    shown = repr(value)
+    return shown if len(shown) <= _LONGEST_VALUE else f"{shown[:_LONGEST_VALUE]}…"
 
 
 def type_name(value: object) -> str:

@@ -10,6 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Real
+from typing import cast
+
+from tersely.errors import InvalidInputError
+from tersely.inputs import show_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +46,10 @@ def choose_level(relevance: float) -> Level:
     """The level for a text of this relevance in [0, 1] (ZipRL, appendix U).
 
     A bound between two levels belongs to the higher one, except 0.8: the highest level begins above it.
-    Raises ValueError for a relevance outside [0, 1].
+    Raises InvalidInputError for a relevance outside [0, 1].
     """
-    if not 0 <= relevance <= 1:
-        raise ValueError(f"relevance is {relevance}; pass a share in [0, 1]")
+    if not isinstance(cast("object", relevance), Real) or not 0 <= relevance <= 1:
+        raise InvalidInputError(f"relevance is {show_value(relevance)}. Pass a number from 0 to 1.")
     *others, highest = LEVELS
     if relevance > highest.relevance:
         return highest

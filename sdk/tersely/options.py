@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import Field, asdict, dataclass, field, fields
 from numbers import Integral
 from typing import Any, Literal, TypedDict, cast
 
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_count, check_share, check_time_limit, type_name
+from tersely.inputs import check_count, check_share, check_time_limit, show_value, type_name
 
 Detail = Literal["auto", 1, 2, 3, 4, 5]
 Order = Literal["source", "rerank"]
@@ -159,6 +159,17 @@ OPTION_FIELDS: tuple[Field[Any], ...] = fields(CompressionOptions)
 """Name, default and metadata ("parse", "placeholder", "help") of every option."""
 
 
+def make_options(arguments: Mapping[str, Any]) -> CompressionOptions:
+    """The options of keyword arguments.
+
+    Raises InvalidInputError for one that does not exist, or cannot be used.
+    """
+    names = [option.name for option in OPTION_FIELDS]
+    if unknown := sorted(map(str, arguments.keys() - set(names))):
+        raise InvalidInputError(f"There is no option {unknown[0]!r}. The options are: {', '.join(names)}.")
+    return CompressionOptions(**arguments)
+
+
 def _check_rate(rate: object) -> float | None:
     return None if rate is None else check_share(rate, "rate", "Pass a share above 0 and at most 1.")
 
@@ -179,19 +190,21 @@ def _check_level(level: object) -> Detail | None:
     if level == "auto":
         return "auto"
     if isinstance(level, bool) or not isinstance(level, Integral) or int(level) not in range(1, 6):
-        raise InvalidInputError(f"level is {level!r}. Pass 'auto' or a level of detail from 1 to 5.")
+        raise InvalidInputError(
+            f"level is {show_value(level)}. Pass 'auto' or a level of detail from 1 to 5."
+        )
     return cast("Detail", int(level))
 
 
 def _check_order(order: object) -> Order:
     if order not in ("source", "rerank"):
-        raise InvalidInputError(f"order is {order!r}. Pass 'source' or 'rerank'.")
+        raise InvalidInputError(f"order is {show_value(order)}. Pass 'source' or 'rerank'.")
     return order
 
 
 def _check_marks(marks: object) -> Marks:
     if marks not in ("structure", "all"):
-        raise InvalidInputError(f"marks is {marks!r}. Pass 'structure' or 'all'.")
+        raise InvalidInputError(f"marks is {show_value(marks)}. Pass 'structure' or 'all'.")
     return marks
 
 
@@ -202,7 +215,7 @@ def _check_mark(mark: object) -> str:
         raise InvalidInputError(f"mark is {type_name(mark)}. {remedy}")
     around = mark.replace("{count}", "", 1)
     if "{count}" not in mark or "{count}" in around or len(mark) > _LONGEST_MARK or not around.strip():
-        raise InvalidInputError(f"mark is {mark!r}. {remedy}")
+        raise InvalidInputError(f"mark is {show_value(mark)}. {remedy}")
     if found := _NO_MARK.search(mark):
         raise InvalidInputError(
             f"mark holds {found[0]!r}, which could end what a mark stands in. Leave quotation marks, "

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 import ray  # pyright: ignore[reportMissingImports]
 from ray import serve  # pyright: ignore[reportMissingImports]
 
-from tersely import Compressor
-from tersely_ray import make_application
+from tersely import Compressor, InvalidInputError
+from tersely_ray import compress_dataset, make_application
 from tests.cluster.job import ROWS_OF_A_FILE
 from tests.docs.pages import blocks
 from tests.sdk.fakes import FakeScorer
@@ -155,3 +155,28 @@ def test_the_server_runs_on_the_cluster(cluster: Any) -> None:
         assert client.post("/v1/compress", json={**body, "budget": 0}).status_code == 422
         assert 'tersely_compressions_total{status="compressed"} 3.0' in client.get("/metrics").text
     serve.shutdown()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *({"actors": value} for value in (5, "ab", (3, 1), (0, 1), (1,))),
+        *({name: value} for name in ("query", "documents", "into") for value in ("", 5)),
+        {"into": "query"},
+        {"compressor": "tersely-mini"},
+        {"threads": 0},
+        {"budget": 0},
+        {"budgt": 5},
+    ],
+    ids=repr,
+)
+def test_wrong_arguments_are_refused_before_any_actor_starts(arguments: dict[str, Any]) -> None:
+    rows: Any = None
+    with pytest.raises(InvalidInputError):
+        compress_dataset(rows, **arguments)
+
+
+def test_wrong_settings_of_the_server_are_refused() -> None:
+    for arguments in ({"settings": {}}, {"compressor": "tersely-mini"}, {"compressor": {"threads": 0}}):
+        with pytest.raises(InvalidInputError):
+            make_application(**arguments)

@@ -47,7 +47,7 @@ def test_detail_rises_with_relevance(one: float, other: float) -> None:
 
 @pytest.mark.parametrize("relevance", [-0.01, 1.01, float("nan")])
 def test_a_relevance_outside_0_to_1_is_refused(relevance: float) -> None:
-    with pytest.raises(ValueError, match="pass a share"):
+    with pytest.raises(ValueError, match="Pass a number from 0 to 1"):
         choose_level(relevance)
 
 

@@ -24,7 +24,7 @@ from tersely.experience.merging import Entry, choose_replaced, find_similar
 from tersely.experience.rows import DamagedError
 from tersely.experience.types import TEXTS, Embedder, Experience, Recalled, Record, Vectors, embed_checked
 from tersely.experience.undo import undo_replacements
-from tersely.inputs import check_count, check_query, check_share
+from tersely.inputs import check_count, check_flag, check_list, check_query, check_share, check_text
 from tersely.text.redaction import redact
 
 logger = logging.getLogger("tersely")
@@ -69,7 +69,7 @@ class ExperienceBank:
         )
         self._make_index = index
         self._merge_threshold = check_share(merge_threshold, "merge_threshold", "Pass one in (0, 1].")
-        self._redact_secrets = redact_secrets
+        self._redact_secrets = check_flag(redact_secrets, "redact_secrets")
         self._lock = threading.RLock()
         self._data_version: int | None = None
         """State of the file that the index shows; None if the index has to be made again."""
@@ -104,6 +104,8 @@ class ExperienceBank:
 
     def add_all(self, experiences: Sequence[Experience], *, over_success: bool = False) -> list[Experience]:
         """`add` for each experience, in order. Adds all of them or none."""
+        experiences = check_list(experiences, Experience, "experiences", "Pass a list of Experience.")
+        check_flag(over_success, "over_success")
         revoked = {e.origin.run for e in experiences} & storage.read_revoked_runs(self._database)
         if revoked:
             raise InvalidInputError(
@@ -130,7 +132,8 @@ class ExperienceBank:
         k = check_count(k, "k", "experiences")
         if alpha != 0:
             alpha = check_share(alpha, "alpha", "Pass a weight from 0 to 1.")
-        vectors = embed_checked(self._embedder, [query] if problem is None else [query, problem])
+        asked = [query] if problem is None else [query, check_text(problem, "problem")]
+        vectors = embed_checked(self._embedder, asked)
         with self._lock:
             self._refresh()
             while True:
@@ -152,17 +155,16 @@ class ExperienceBank:
     def get(self, key: str) -> Experience:
         """The experience with this id. Raises KeyError if there is none or it was taken out."""
         with self._lock:
-            return storage.read_experience(self._database, key)
+            return storage.read_experience(self._database, check_text(key, "key"))
 
     def record_use(self, keys: Iterable[str], success: bool) -> None:
         """Count a use of each experience, and whether the task succeeded. Unknown ids are ignored."""
         with self._database.transaction() as connection:
-            storage.count_use(connection, keys, success)
+            storage.count_use(connection, check_list(keys, str, "keys", "Pass a list of ids."), success)
 
     def forget(self, after: int = FORGET_AFTER) -> list[str]:
         """Take out experiences with `after` or more uses and no success. Returns their ids."""
-        after = check_count(after, "after", "uses")
-        return self._take_out("forgotten", "uses >= ? AND wins = 0", (after,))
+        return self._take_out("forgotten", "uses >= ? AND wins = 0", (check_count(after, "after", "uses"),))
 
     def revoke(
         self, *, key: str | None = None, run: str | None = None, model: str | None = None
@@ -175,7 +177,7 @@ class ExperienceBank:
             InvalidInputError: no argument is given.
         """
         given = {"id": key, "run": run, "model": model}
-        conditions = {name: value for name, value in given.items() if value is not None}
+        conditions = {name: check_text(value, name) for name, value in given.items() if value is not None}
         if not conditions:
             raise InvalidInputError("Nothing is named. Pass key, run or model.")
         if run is not None and key is None and model is None:
@@ -198,7 +200,7 @@ class ExperienceBank:
         Raises KeyError if the bank never had one with this id, or cannot read it.
         """
         records: dict[str, Record] = {}
-        at: str | None = key
+        at: str | None = check_text(key, "key")
         while at is not None and at not in records:
             record = storage.read_record(self._database, at)
             if record is None:
@@ -217,9 +219,7 @@ class ExperienceBank:
 
     def export_jsonl(self, path: str | Path) -> int:
         """Write the experiences that can be recalled, one JSON object per line. Returns their number."""
-        experiences = [self._redact(e) for e in self.experiences()]
-        transfer.write_jsonl(path, experiences)
-        return len(experiences)
+        return transfer.write_jsonl(path, [self._redact(e) for e in self.experiences()])
 
     def import_jsonl(self, path: str | Path) -> int:
         """Add what `export_jsonl` wrote. Returns the number of new experiences.

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from numbers import Real
 from typing import Any, TypeVar, cast
 
 from tersely.chat.messages import render_messages
 from tersely.chat.protocol import ChatModel, Message, complete_safely, remove_thoughts
 from tersely.compressor import Compressor
+from tersely.errors import InvalidInputError
 from tersely.experience.types import Experience, ExperienceError, Origin, Recalled
+from tersely.inputs import check_list, check_members, check_text, show_value
 from tersely.prompts import escape_tag, load_prompt
 from tersely.runtime.limits import parse_json
 from tersely.text.approximate import ApproximateCounter
@@ -48,11 +51,20 @@ Lesson = tuple[str, str, str, bool | None]
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt at a problem."""
+    """One attempt at a problem. Raises InvalidInputError for what is no list of messages, or no reward."""
 
     messages: Sequence[Message]
     reward: float
     """In [0, 1]."""
+
+    def __post_init__(self) -> None:
+        remedy = "Pass a list of messages."
+        messages: list[Mapping[str, Any]] = check_list(self.messages, Mapping, "messages", remedy)
+        for message in messages:
+            check_text(message.get("role"), "The role of a message")
+        reward: object = self.reward
+        if not isinstance(reward, Real) or not 0 <= float(reward) <= 1:
+            raise InvalidInputError(f"reward is {show_value(reward)}. Pass a number from 0 to 1.")
 
     @property
     def success(self) -> bool:
@@ -72,7 +84,9 @@ def condense(model: ChatModel, problem: str, attempt: Attempt) -> dict[str, Any]
     Raises:
         ExperienceError: the model gives no such object.
         ChatError: the model does not answer.
+        InvalidInputError: another argument cannot be used.
     """
+    _check(model, problem, [attempt])
     log = render_messages(attempt.messages)
     if ApproximateCounter().count(log) > LOG_TOKENS:
         documents = [render_messages([message]) for message in attempt.messages]
@@ -104,7 +118,12 @@ def extract(
     Raises:
         ExperienceError: there is no attempt, or the model's answer cannot be read.
         ChatError: the model does not answer.
+        InvalidInputError: another argument cannot be used.
     """
+    attempts = _check(model, problem, attempts)
+    for name, value in (("expected", expected), ("run", run)):
+        if value is not None:
+            check_text(value, name, "Pass text, or None.")
     if not attempts:
         raise ExperienceError("There is no attempt to learn from. Pass at least one.")
     parts: list[str] = []
@@ -129,7 +148,11 @@ def extract(
 
 
 def format_experiences(recalled: Sequence[Recalled]) -> str:
-    """Recalled experiences as text for a prompt, marked as data; empty if there are none."""
+    """Recalled experiences as text for a prompt, marked as data; empty if there are none.
+
+    Raises InvalidInputError for anything but a list of what `ExperienceBank.recall` gives.
+    """
+    recalled = check_list(recalled, Recalled, "recalled", "Pass what ExperienceBank.recall gives.")
     if not recalled:
         return ""
     entries = [
@@ -140,6 +163,13 @@ def format_experiences(recalled: Sequence[Recalled]) -> str:
     # The closing tag inside an entry would end the block early.
     text = escape_tag("\n\n".join(entries), "experiences")
     return load_prompt("experience_recalled").render(experiences=text)
+
+
+def _check(model: object, problem: object, attempts: object) -> list[Attempt]:
+    check_members(model, ("complete", "name"), "The model", "Pass a model of tersely.chat.")
+    if not check_text(problem, "problem").strip():
+        raise InvalidInputError("The problem is empty. Pass what was attempted.")
+    return check_list(attempts, Attempt, "attempts", "Pass a list of Attempt.")
 
 
 @cache

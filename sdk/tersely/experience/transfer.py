@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 from tersely.errors import InvalidInputError
 from tersely.experience.types import Experience
 from tersely.runtime.jsonl import read_numbered_lines
+from tersely.runtime.paths import check_path
 
 
-def write_jsonl(path: str | Path, experiences: Iterable[Experience]) -> None:
-    """Write one JSON object per line. An existing file is replaced only when all of it is written."""
-    partial = Path(f"{path}.partial")
+def write_jsonl(path: str | Path, experiences: Sequence[Experience]) -> int:
+    """Write one JSON object per line, and return their number. An existing file is replaced only when all of
+    it is written."""
+    path = check_path(path, "The file")
+    partial = path.with_name(f"{path.name}.partial")
     partial.write_text("".join(json.dumps(e.to_dict()) + "\n" for e in experiences), encoding="utf-8")
     partial.replace(path)
+    return len(experiences)
 
 
 def read_jsonl(path: str | Path) -> list[Experience]:
     """What `write_jsonl` wrote. Raises InvalidInputError that names a line without an experience."""
+    path = check_path(path, "The file")
     experiences: list[Experience] = []
-    for number, line in read_numbered_lines(Path(path)):
+    for number, line in read_numbered_lines(path):
         try:
             experiences.append(Experience.from_dict(json.loads(line)))
         except (ValueError, AttributeError) as error:

@@ -12,7 +12,7 @@ from tersely.chat.messages import Json, check_message, measure_tokens
 from tersely.chat.protocol import Message, remove_thoughts
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
-from tersely.inputs import check_compressor, check_members, is_list_of, type_name
+from tersely.inputs import check_compressor, check_members, check_text, is_list_of, show_value, type_name
 from tersely.memory.events import KINDS, Ending, Event, FirstEvent, MessageEvent
 from tersely.memory.reset import OPENED_SHARE, Resetter
 from tersely.memory.settings import MemorySettings
@@ -95,10 +95,10 @@ class Journal:
         return self._write(transcript, event, originals)
 
     def pin(self, transcript: Transcript, key: str, text: str | None) -> Transcript:
-        """Raises InvalidInputError where the pin is no text, or where there is no room for it."""
-        given = cast("object", text)
-        if given is not None and not isinstance(given, str):
-            raise InvalidInputError(f"The pin {key!r} is a {type(given).__name__}. Pass text, or None.")
+        """Raises InvalidInputError where the pin or its key is no text, or where there is no room for it."""
+        check_text(key, "The key of a pin")
+        if text is not None:
+            check_text(text, f"The pin {show_value(key)}", "Pass text, or None.")
         pins = with_pin(transcript.pins, key, text)
         if text is not None:
             self.resetter.check_pinned(_pinned_messages(transcript), pins)
@@ -107,7 +107,7 @@ class Journal:
     def finish(self, transcript: Transcript, ending: Ending = "finished") -> Transcript:
         """A transcript that has gone beyond `max_steps` stays overlong."""
         if ending not in get_args(Ending):
-            raise InvalidInputError(f"ending is {ending!r}. Pass 'finished' or 'overlong'.")
+            raise InvalidInputError(f"ending is {show_value(ending)}. Pass 'finished' or 'overlong'.")
         most = self.settings.max_steps
         if most is not None and transcript.steps > most:
             return transcript
@@ -123,6 +123,7 @@ class Journal:
     def reset(self, transcript: Transcript, summary: str) -> Transcript:
         """Reset the context to `summary`, which the policy wrote. Raises InvalidInputError while tool calls
         are unanswered."""
+        check_text(summary, "The summary")
         transcript.check_answered("Append them first.")
         return self._reset(transcript, summary, "policy")
 
@@ -136,7 +137,7 @@ class Journal:
 
     def original(self, transcript: Transcript, key: str) -> str | None:
         """The text that was shortened under this id; None for an id that is not known."""
-        if key in transcript.originals or self.store is None:
+        if check_text(key, "The id of an original") in transcript.originals or self.store is None:
             return transcript.originals.get(key)
         return self.store.original(self.session, key)
 
@@ -199,6 +200,7 @@ def make_journal(
     if store is not None:
         remedy = "Pass a store, such as MemoryStore(path)."
         check_members(store, ("events", "append", "original"), "The store", remedy)
+    check_text(session, "The session", "Pass its name as text.")
     count = ApproximateCounter().count if compressor is None else compressor.count_tokens
     return Journal(Resetter(settings, count, Shortener(compressor, count)), store, session)
 

@@ -15,6 +15,7 @@ from typing import Any
 from tersely.chat.messages import Json
 from tersely.chat.protocol import ChatError, ChatModel, Message, acomplete_safely, complete_safely
 from tersely.compressor import Compressor
+from tersely.inputs import check_list, check_members, check_text
 from tersely.memory.cache import CacheMeter
 from tersely.memory.events import Ending
 from tersely.memory.journal import Journal, make_journal
@@ -90,7 +91,11 @@ class AgentMemory:
                 self._transcript = self.journal.append(self._transcript, message)
 
     def interrupt(self, note: str = "[no result: the call was interrupted]") -> None:
-        """Answer every call that is still unanswered with `note`, after a crash for example."""
+        """Answer every call that is still unanswered with `note`, after a crash for example.
+
+        Raises InvalidInputError for a note that is no text.
+        """
+        check_text(note, "The note")
         with self._lock:
             for call in self._transcript.unanswered:
                 self.append({"role": "tool", "tool_call_id": call, "content": note})
@@ -99,7 +104,8 @@ class AgentMemory:
         """Keep `text` through every reset, word for word: a constraint, a plan, a to-do list. The same key
         replaces it, None removes it. The context shows it from the next reset on.
 
-        Raises InvalidInputError where the first prompt and all pins would take more than half of the limit.
+        Raises InvalidInputError for what is no text, and where the first prompt and all pins would take more
+        than half of the limit.
         """
         with self._lock:
             self._transcript = self.journal.pin(self._transcript, key, text)
@@ -124,8 +130,9 @@ class AgentMemory:
         because without them the prompt would begin differently.
 
         Raises OverlongError where no further summary is allowed, and InvalidInputError while tool calls are
-        unanswered.
+        unanswered, or for what is no model.
         """
+        _check_model(model, tools)
         if self._transcript.is_full:
             resets, request = self._transcript.resets, self.summary_request()
             options = self.journal.resetter.summary_options(tools)
@@ -142,6 +149,7 @@ class AgentMemory:
         self, model: ChatModel | None, *, tools: Sequence[Mapping[str, Any]] | None = None
     ) -> list[Json]:
         """`prepare` without blocking the event loop."""
+        _check_model(model, tools)
         if self._transcript.is_full:
             import asyncio
 
@@ -190,3 +198,11 @@ class AgentMemory:
             messages = self._transcript.messages
             self.cache.record(messages, self._transcript.tokens)
             return messages
+
+
+def _check_model(model: object, tools: object) -> None:
+    """Now, and not at the first reset, where a model that fails is replaced without an error."""
+    if model is not None:
+        check_members(model, ("complete", "acomplete"), "The model", "Pass a model of tersely.chat, or None.")
+    if tools is not None:
+        check_list(tools, Mapping, "tools", "Pass a list of tools in OpenAI's format, or None.")

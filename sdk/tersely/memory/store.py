@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from tersely.chat.messages import Json
-from tersely.errors import TerselyError
+from tersely.errors import InvalidInputError, TerselyError
+from tersely.inputs import check_flag, check_list, check_text, is_list_of, show_value
 from tersely.runtime.database import BUSY_S, Database, Migration
 from tersely.runtime.paths import check_path
 from tersely.text.redaction import redact, redact_all
@@ -112,11 +113,12 @@ class MemoryStore:
 
     def __init__(self, path: str | Path, *, redact_secrets: bool = True) -> None:
         self.path = check_path(path, "The file")
-        self._redact = redact_secrets
+        self._redact = check_flag(redact_secrets, "redact_secrets")
         self._database = Database(self.path, _MIGRATIONS, StoreError, _remedy)
 
     def events(self, session: str) -> list[Json]:
         """The events of a session, in order; none for one that is new."""
+        _check_name(session)
         checksum = "checksum" if self._has_checksums else "NULL"
         # Before the rows, because another process may be adding some.
         written = self._counts(session)[0]
@@ -137,8 +139,12 @@ class MemoryStore:
     ) -> None:
         """Write events from place `number` on and the originals (id, text), all or nothing.
 
-        Raises ConflictError where the place is taken.
+        Raises ConflictError where the place is taken, and InvalidInputError for what cannot be written.
         """
+        _check_name(session)
+        _check_place(number)
+        events = check_list(events, dict, "events", "Pass a list of events, each a dictionary.")
+        originals = _check_originals(originals)
         if self._redact:
             events = [redact_all(event) for event in events]
             originals = [(key, redact(text)) for key, text in originals]
@@ -171,6 +177,8 @@ class MemoryStore:
 
     def original(self, session: str, key: str) -> str | None:
         """The text that was shortened under this id; None for an id that is not known."""
+        _check_name(session)
+        check_text(key, "The id of an original")
         checksum = "checksum" if self._has_checksums else "NULL"
         rows = self._rows(
             session, f"SELECT text, {checksum} FROM originals WHERE session = ? AND id = ?", key
@@ -193,6 +201,7 @@ class MemoryStore:
 
     def delete(self, session: str) -> None:
         """Forget a session and its originals."""
+        _check_name(session)
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM events WHERE session = ?", (session,))
             connection.execute("DELETE FROM originals WHERE session = ?", (session,))
@@ -250,6 +259,23 @@ class MemoryStore:
 def original_id(text: str) -> str:
     """The id under which a text is kept: twelve hexadecimal digits of its SHA-256."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _check_name(session: object) -> None:
+    check_text(session, "The session", "Pass its name as text.")
+
+
+def _check_place(number: object) -> None:
+    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+        raise InvalidInputError(f"number is {show_value(number)}. Pass a whole number, 0 or more.")
+
+
+def _check_originals(originals: object) -> list[tuple[str, str]]:
+    remedy = "Pass a list of pairs: id and text."
+    pairs: list[tuple[str, ...]] = check_list(originals, tuple, "originals", remedy)
+    if not all(len(pair) == 2 and is_list_of(pair, str) for pair in pairs):
+        raise InvalidInputError(f"originals has what is no pair of texts. {remedy}")
+    return cast("list[tuple[str, str]]", pairs)
 
 
 def _remedy(error: sqlite3.Error) -> str:

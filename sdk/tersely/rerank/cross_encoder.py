@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 from tersely.errors import ArtifactError
 from tersely.inputs import check_count
-from tersely.rerank.protocol import format_passage
+from tersely.rerank.protocol import check_ranked, format_passage
 from tersely.runtime.cancellation import current_cancellation, current_time_limit
 from tersely.runtime.paths import check_path
 from tersely.runtime.session import EncoderSession
@@ -66,7 +66,11 @@ class CrossEncoder:
             )
 
     def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
-        """The probability in [0, 1] that each document is relevant: the sigmoid of its logit."""
+        """The probability in [0, 1] that each document is relevant: the sigmoid of its logit.
+
+        Raises InvalidInputError for a query that is no text, and for anything but documents.
+        """
+        documents = check_ranked(query, documents)
         pairs = [
             (replace_surrogates(query), replace_surrogates(format_passage(document)))
             for document in documents

@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.inputs import check_time_limit, type_name
-from tersely.rerank.protocol import format_passage
+from tersely.rerank.protocol import check_ranked, format_passage
 from tersely.runtime.limits import (
     MAX_ANSWER_BYTES,
     Deadline,
@@ -112,7 +112,12 @@ class RerankEndpoint:
         self._timeout_s, self._retries = check_time_limit(timeout_s), check_retries(retries)
 
     def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
-        """The server's scores, unchanged. Raises TerselyError if it is down or its answer is malformed."""
+        """The server's scores, unchanged.
+
+        Raises TerselyError if the server is down or its answer is malformed, and InvalidInputError for a
+        query that is no text, and for anything but documents.
+        """
+        documents = check_ranked(query, documents)
         texts = [format_passage(document) for document in documents]
         size = _TEI_BATCH if self._style == "tei" else max(1, len(texts))
         parts = [texts[i : i + size] for i in range(0, len(texts), size)]

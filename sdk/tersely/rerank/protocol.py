@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from tersely.inputs import check_list, check_text
 from tersely.types import Document
 
 
@@ -14,6 +15,13 @@ class Reranker(Protocol):
     def rank(self, query: str, documents: Sequence[Document]) -> Sequence[float]:
         """One finite score per document, in order. A higher score means more relevant."""
         ...
+
+
+def check_ranked(query: object, documents: object) -> list[Document]:
+    """What is to be ranked, as a list. Raises InvalidInputError for a query that is no text, and for anything
+    but documents."""
+    check_text(query, "The query", "Pass the question as text.")
+    return check_list(documents, Document, "documents", "Pass a list of tersely.Document.")
 
 
 def format_passage(document: Document) -> str:

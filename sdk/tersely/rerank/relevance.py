@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tersely.rerank.protocol import check_ranked
 from tersely.runtime.artifacts import load_artifact
 from tersely.selector import ScoredInput
 from tersely.selector.selector import Selector
@@ -27,7 +28,11 @@ class Relevance:
         self._selector = Selector.load(load_artifact(model), threads)
 
     def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
-        """Probability in [0, 1] that each document helps to answer the query; 0 for one without text."""
+        """Probability in [0, 1] that each document helps to answer the query; 0 for one without text.
+
+        Raises InvalidInputError for a query that is no text, and for anything but documents.
+        """
+        documents = check_ranked(query, documents)
         units = [split_units(d.text) for d in documents]
         with_text = [i for i, own in enumerate(units) if own]
         inputs = [ScoredInput(documents[i].title, documents[i].text, units[i]) for i in with_text]

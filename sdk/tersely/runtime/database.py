@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tersely.errors import TerselyError
+from tersely.errors import InvalidInputError, TerselyError
 from tersely.runtime.paths import check_path
 
 BUSY_S = 30.0
@@ -209,6 +209,10 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise self._error(f"{self.path}: {error}. {self._remedy(error)}") from error
+        except UnicodeEncodeError as error:
+            raise InvalidInputError(
+                "A name or an id holds half a character (a lone surrogate). Pass valid Unicode."
+            ) from error
         except (UnicodeDecodeError, OverflowError) as error:  # SQLite itself does not look at values
             damage = sqlite3.DatabaseError("the file is malformed, it holds a value that cannot be read")
             raise self._error(f"{self.path}: {damage}. {self._remedy(damage)}") from error

@@ -91,7 +91,10 @@ def check_retries(retries: object) -> int:
 
 
 def check_key(key: object) -> None:
-    """Raises InvalidInputError for a key that cannot stand in a header, without showing it."""
+    """Raises InvalidInputError for an empty key, and for one that cannot stand in a header, without showing
+    it."""
+    if isinstance(key, str) and not key.strip():
+        raise InvalidInputError("The API key is empty. Pass a key, or None for none.")
     if not (isinstance(key, str) and key.isascii() and key.isprintable()):
         raise InvalidInputError(
             "The API key has characters that a header cannot hold, such as a line break. Pass the key alone."

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tersely.chat.protocol import Message
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
-from tersely.inputs import DocumentLike, check_count, check_query, read_documents
+from tersely.inputs import DocumentLike, check_count, check_query, check_text, read_documents, show_value
 from tersely.packing.render import BETWEEN_DOCUMENTS, title_line
 from tersely.prompts import load_prompt
 from tersely.summarize.types import ASPECTS, Aspect
@@ -84,8 +84,10 @@ def prepare(
     timer = StageTimer()
     query = check_query(query)
     question = query if question is None else check_query(question)
-    if aspect not in ASPECTS:
-        raise InvalidInputError(f"aspect is {aspect!r}. Pass one of {', '.join(map(repr, ASPECTS))}.")
+    if check_text(aspect, "aspect") not in ASPECTS:
+        raise InvalidInputError(
+            f"aspect is {show_value(aspect)}. Pass one of {', '.join(map(repr, ASPECTS))}."
+        )
     budget = None if budget is None else check_count(budget, "budget", "tokens")
     documents = read_documents(docs)
     shown = documents if any(d.text.strip() for d in documents) else []

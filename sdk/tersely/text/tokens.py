@@ -60,6 +60,8 @@ class TokenCounter(Protocol):
 
 def count_tokens(counter: TokenCounter, text: str) -> int:
     """Tokens of `text`. Raises InvalidInputError unless the counter returns a whole number, 0 or more."""
+    if not isinstance(cast("object", text), str):
+        raise InvalidInputError(f"The text is a {type(text).__name__}. Pass text.")
     if not text:
         return 0
     return _check_number(counter.count(replace_surrogates(text)))

@@ -1,0 +1,149 @@
+"""What a method or a function cannot use, it refuses with an error of tersely, before anything changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tersely import Advisor, Compressor, Document, InvalidInputError
+from tersely.chat import ScriptedChat
+from tersely.embedding import SentenceEmbedder
+from tersely.experience import Attempt, Experience, ExperienceBank, condense, extract, format_experiences
+from tersely.levels import choose_level
+from tersely.memory import AgentMemory, MemoryStore
+from tersely.rerank import Relevance, RerankEndpoint
+from tersely.summarize import Summarizer
+from tests.sdk.fakes import FakeScorer, Letters
+
+FIRST = [{"role": "user", "content": "Which bridge is old?"}]
+LESSON = {"title": "t", "description": "d", "content": "c", "problem": "p", "success": True}
+COMPRESSOR = Compressor(FakeScorer())
+CHAT = ScriptedChat([])
+ONE = [Document("One.")]
+ATTEMPT = Attempt(FIRST, 1.0)
+
+NO_TEXT: list[Any] = [None, 5, True, b"x", ["x"], {"a": 5}, object()]
+NO_NAME = [*NO_TEXT, "\ud800"]
+NO_TEXTS: list[Any] = [None, 5, "x", b"x", [5], [None], {"a": 5}, object()]
+NO_FLAG: list[Any] = [None, 0, 1, "false", [], object()]
+NO_PATH: list[Any] = [None, 5, True, b"x", ["x"], "", " ", "a\0b", object()]
+NO_COUNT: list[Any] = [-1, 1.5, float("nan"), True, "5", [], object()]
+
+
+def bank() -> ExperienceBank:
+    return ExperienceBank(":memory:", Letters())
+
+
+def memory(**options: Any) -> AgentMemory:
+    return AgentMemory(FIRST, limit=600, compressor=COMPRESSOR, **options)
+
+
+def store() -> MemoryStore:
+    return MemoryStore(":memory:")
+
+
+def add(values: Any, **options: Any) -> None:
+    bank().add_all(values, **options)
+
+
+def reset(summary: Any) -> None:
+    own = memory()
+    own.append({"role": "assistant", "content": "The stone one."})
+    own.reset(summary)
+
+
+def rank(query: Any = "bridge", documents: Any = ONE) -> None:
+    RerankEndpoint("http://127.0.0.1:9/rerank", retries=0, timeout_s=2.0).rank(query, documents)
+
+
+CALLS: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
+    "compress: an option": (lambda v: COMPRESSOR.compress("q", ["x"], **{v: 5}), ["budgt", "query_"]),
+    "compress_batch: an option": (lambda v: COMPRESSOR.compress_batch([("q", ["x"])], **{v: 5}), ["budgt"]),
+    "compress_batch": (COMPRESSOR.compress_batch, [*NO_TEXTS, [("q",)], [("q", ["x"], 5)], ["qd"]]),
+    "count_tokens": (COMPRESSOR.count_tokens, NO_TEXT),
+    "summarize: aspect": (
+        lambda v: Summarizer(compressor=COMPRESSOR).summarize("q", ["x"], aspect=v),
+        [*NO_TEXT, "x"],
+    ),
+    "embed": (lambda v: SentenceEmbedder().embed(v), NO_TEXTS),
+    "rank: query": (lambda v: rank(query=v), NO_TEXT),
+    "rank: documents": (lambda v: rank(documents=v), [*NO_TEXTS, ["x"]]),
+    "relevance: query": (lambda v: Relevance().rank(v, ONE), NO_TEXT),
+    "relevance: documents": (lambda v: Relevance().rank("q", v), [*NO_TEXTS, ["x"]]),
+    "advisor: speed": (lambda v: Advisor(price=1.0, speed=v), [5, "x", [], {}]),
+    "advisor: tokens": (lambda v: Advisor(price=1, speed=COMPRESSOR.find_speed()).advise(v), NO_COUNT),
+    "choose_level": (choose_level, [None, "x", -0.1, 1.1, float("nan"), [], object()]),
+    "format_experiences": (format_experiences, [*NO_TEXTS, ["x"], [Experience(**LESSON)]]),
+    "condense: model": (lambda v: condense(v, "p", ATTEMPT), [None, 5, "x", ScriptedChat]),
+    "condense: problem": (lambda v: condense(CHAT, v, ATTEMPT), [*NO_TEXT, "", " "]),
+    "condense: attempt": (lambda v: condense(CHAT, "p", v), [*NO_TEXT, [ATTEMPT]]),
+    "extract: attempts": (lambda v: extract(CHAT, "p", v), [*NO_TEXTS, ATTEMPT]),
+    "extract: expected": (lambda v: extract(CHAT, "p", [ATTEMPT], expected=v), NO_TEXT[1:]),
+    "extract: run": (lambda v: extract(CHAT, "p", [ATTEMPT], run=v), NO_TEXT[1:]),
+    "attempt: messages": (lambda v: Attempt(v, 1.0), [*NO_TEXTS, ["x"], [{"content": "x"}]]),
+    "attempt: reward": (lambda v: Attempt(FIRST, v), [None, "1", -0.1, 1.1, float("nan"), []]),
+    "bank: experience": (lambda v: bank().add(v), [*NO_TEXT, "x", LESSON]),
+    "bank: experiences": (add, [*NO_TEXTS, ["x"], Experience(**LESSON)]),
+    "bank: over_success": (lambda v: add([Experience(**LESSON)], over_success=v), NO_FLAG),
+    "bank: redact_secrets": (lambda v: ExperienceBank(":memory:", Letters(), redact_secrets=v), NO_FLAG),
+    "bank: id": (lambda v: bank().add(Experience(**LESSON, id=v)), NO_NAME),
+    "bank: problem": (lambda v: bank().recall("q", v), NO_TEXT[1:]),
+    "bank: get": (lambda v: bank().get(v), NO_NAME),
+    "bank: history": (lambda v: bank().history(v), NO_NAME),
+    "bank: record_use": (lambda v: bank().record_use(v, True), [*NO_TEXTS, ["\ud800"]]),
+    "bank: revoke": (lambda v: bank().revoke(key=v), NO_NAME),
+    "bank: revoke a run": (lambda v: bank().revoke(run=v), NO_NAME),
+    "bank: revoke a model": (lambda v: bank().revoke(model=v), NO_NAME),
+    "bank: export": (lambda v: bank().export_jsonl(v), NO_PATH),
+    "bank: import": (lambda v: bank().import_jsonl(v), NO_PATH),
+    "bank: path": (lambda v: ExperienceBank(v, Letters()), NO_PATH),
+    "memory: session": (lambda v: memory(store=store(), session=v), NO_NAME),
+    "memory: pin": (lambda v: memory().pin(v, "text"), NO_TEXT),
+    "memory: text of a pin": (lambda v: memory().pin("key", v), NO_TEXT[1:]),
+    "memory: note": (lambda v: memory().interrupt(v), NO_TEXT),
+    "memory: original": (lambda v: memory().original(v), NO_TEXT),
+    "memory: model": (lambda v: memory().prepare(v), [5, "x", [], object(), ScriptedChat]),
+    "memory: tools": (lambda v: memory().prepare(None, tools=v), NO_TEXTS[1:]),
+    "memory: summary": (reset, NO_TEXT),
+    "store: path": (MemoryStore, NO_PATH),
+    "store: redact_secrets": (lambda v: MemoryStore(":memory:", redact_secrets=v), NO_FLAG),
+    "store: events of a session": (lambda v: store().events(v), NO_NAME),
+    "store: session to append to": (lambda v: store().append(v, 0, [{}]), NO_NAME),
+    "store: number": (lambda v: store().append("s", v, [{}]), NO_COUNT),
+    "store: events": (lambda v: store().append("s", 0, v), [*NO_TEXTS, ["x"]]),
+    "store: originals": (lambda v: store().append("s", 0, [], v), [5, "x", [5], [("a",)], [("a", 5)]]),
+    "store: id of an original": (lambda v: store().original("s", v), NO_NAME),
+    "store: delete": (lambda v: store().delete(v), NO_NAME),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_refuses_what_it_cannot_use(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    call, values = CALLS[name]
+    for value in [*values, *(["x" * 10_000] if name.endswith("aspect") else [])]:
+        with pytest.raises(InvalidInputError) as refusal:
+            call(value)
+        assert 20 < len(str(refusal.value)) < 400, value
+
+
+def test_a_pin_that_was_refused_leaves_a_session_that_opens(tmp_path: Path) -> None:
+    """A key that JSON changes, or that cannot be a key any more, made the session unreadable."""
+    kept = MemoryStore(tmp_path / "sessions.db")
+    own = memory(store=kept)
+    for key in ((1,), None, 5):
+        with pytest.raises(InvalidInputError):
+            own.pin(key, "text")  # pyright: ignore[reportArgumentType]
+    assert AgentMemory(limit=600, compressor=COMPRESSOR, store=kept).transcript.pins == {}
+
+
+def test_an_async_call_with_no_model_is_refused_before_it_is_needed() -> None:
+    import asyncio
+
+    with pytest.raises(InvalidInputError, match=r"The model is a str\. Pass a model of tersely\.chat"):
+        asyncio.run(memory().aprepare("gpt"))  # pyright: ignore[reportArgumentType]
