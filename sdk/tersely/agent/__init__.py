@@ -9,7 +9,7 @@ agent.run("Who holds the spare key?").answer
 from tersely.agent.episode import OUTCOMES, EpisodeState, Outcome, Request
 from tersely.agent.loop import Agent
 from tersely.agent.reading import Reading, SelectedSentences, WrittenSummary, read_passages, reading_tool
-from tersely.agent.retrieval import DocumentIndex, FolderIndex, Hit, Retriever, read_folder
+from tersely.agent.retrieval import DocumentIndex, FolderIndex, Hit, Retriever, SelectedHits, read_folder
 from tersely.agent.tools import Tool, ToolError, search_tools
 from tersely.agent.trace import TurnTrace
 
@@ -24,6 +24,7 @@ __all__ = [
     "Reading",
     "Request",
     "Retriever",
+    "SelectedHits",
     "SelectedSentences",
     "Tool",
     "ToolError",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
+from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_members, is_list_of
+from tersely.inputs import check_compressor, check_count, check_members, is_list_of
 from tersely.runtime.paths import check_path
 from tersely.text.bm25 import BM25
 from tersely.text.sentences import split_units
@@ -103,6 +104,29 @@ class FolderIndex(DocumentIndex):
                 f"{str(folder)!r} holds no text in files that end in {', '.join(suffixes)}."
             )
         super().__init__(documents)
+
+
+class SelectedHits:
+    """Another retriever, whose hits have only the sentences that the query needs: within `budget` tokens, all
+    hits together. A hit of which nothing is needed is left out."""
+
+    def __init__(self, retriever: Retriever, compressor: Compressor, budget: int) -> None:
+        check_retriever(retriever)
+        check_compressor(compressor)
+        self._retriever = retriever
+        self._compressor = compressor
+        self._budget = check_count(budget, "budget", "tokens")
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        """What is left of the k best documents, best first."""
+        hits = self._retriever.search(query, k)
+        documents = [Document(hit.passage, title=hit.title) for hit in hits]
+        kept = self._compressor.compress(query, documents, budget=self._budget).documents if hits else ()
+        return [replace(hits[document.source], passage=document.text) for document in kept]
+
+    def open(self, docid: str) -> Document:
+        """A whole document. Raises KeyError for one that is not known."""
+        return self._retriever.open(docid)
 
 
 def read_folder(folder: str | Path, suffixes: Sequence[str] = SUFFIXES) -> dict[str, Document]:

@@ -19,8 +19,10 @@ from benchmarks.shared.tasks import load_findable
 from tersely import Compressor
 from tersely.agent import Agent, DocumentIndex, EpisodeState, Reading, Retriever, read_passages, reading_tool
 from tersely.agent.strategies import StrategyName
+from tersely.agent.strategies.tagged import write_turn
 from tersely.chat import ScriptedChat
 from tersely.experience import ExperienceBank
+from tersely.levels import LEVELS
 from tersely.metrics import contains_answer, exact_match
 from tersely.types import Document
 from training.rl.language.chat import Chat
@@ -198,7 +200,9 @@ class _Expert:
             return
         if strategy == "summary":
             explained = {"explanation": "It stands in the notes."} if tool == "finish" else {}
-            text = _write_turn(tool, {**arguments, **explained}, self._notes.strip())
+            thought = "The notes hold the answer." if tool == "finish" else "I need to look this up."
+            notes = self._notes.strip()
+            text = write_turn(thought, LEVELS[0], notes, tool, {**arguments, **explained})
             yield [*chat.encode(text), chat.stop]
             return
         call = json.dumps({"name": tool, "arguments": arguments}, ensure_ascii=False)
@@ -208,16 +212,6 @@ class _Expert:
             yield [*chat.encode(self._notes.strip() or "Nothing was found yet."), chat.stop]
             if self._episode.dropped_turn is False and self._episode.state.outcome is None:
                 yield action
-
-
-def _write_turn(tool: str, arguments: Mapping[str, str], notes: str) -> str:
-    """A turn of the strategy "summary" (ZipRL, appendix U)."""
-    parameters = "".join(f"<parameter={name}>{value}</parameter>" for name, value in arguments.items())
-    thought = "The notes hold the answer." if tool == "finish" else "I need to look this up."
-    return (
-        f"<think>{thought}</think>\n<summary_level>1</summary_level>\n<summary>{notes}</summary>\n"
-        f"<function={tool}>{parameters}</function>"
-    )
 
 
 def _results(state: EpisodeState) -> list[str]:

@@ -77,6 +77,15 @@ def parse_turn(text: str, tools: Sequence[Tool], *, needs_summary: bool) -> Turn
     return Turn(match["think"].strip(), level, summary, parse_call(match["call"], tools))
 
 
+def write_turn(think: str, level: Level, summary: str, tool: str, arguments: Mapping[str, str]) -> str:
+    """A turn as a model writes it in training; `parse_turn` reads it back."""
+    parameters = "".join(f"<parameter={name}>{value}</parameter>" for name, value in arguments.items())
+    return (
+        f"<think>{think}</think>\n<summary_level>{level.number}</summary_level>\n"
+        f"<summary>{summary}</summary>\n<function={tool}>{parameters}</function>"
+    )
+
+
 def parse_call(text: str, tools: Sequence[Tool]) -> Call:
     """The only function call in a text. Raises MalformedError."""
     calls = list(_CALL.finditer(text))

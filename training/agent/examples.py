@@ -1,0 +1,169 @@
+"""Examples for an agent: the runs of a ReAct agent once more, in ZipRL's turns.
+
+The agent of the SDK runs in its strict mode, and an expert writes for the model. Thoughts, searches and the
+answer are those of the run. The search tool is the SDK's, over an index that holds the snippets of the run
+among passages and snippets of other questions. Level and summary come from the compressor (`teacher`). So an
+example is what the model reads at run time, token for token. A run ends without examples where the search
+does not find its snippet.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from benchmarks.shared.tasks.rows import read_rows
+from tersely import Compressor, Document
+from tersely.agent import Agent, DocumentIndex, SelectedHits, search_tools
+from tersely.agent.strategies.tagged import write_turn
+from tersely.chat import Message, Reply, ScriptedChat
+from tersely.levels import LEVELS
+from training.agent.teacher import Notes, write_notes
+from training.agent.trajectories import Search, Trajectory, read_trajectories, shuffle
+from training.run import show_progress
+from training.summarizer.examples import Lesson
+
+_HIT = re.compile(
+    r"\[docid: (?P<docid>[^\]]*)\] (?P<title>[^\n]*)\n(?P<passage>(?:(?!\n\n\[docid: ).)*)", re.DOTALL
+)
+_NAME = re.compile(r"[A-Z][\w'’-]*(?: (?:(?:of|the|and|in|de) (?=[A-Z]))?[A-Z0-9][\w'’-]*)*")
+_SLUG = re.compile(r"\W+")
+_SHORTEST_TEXT = 60
+"""Characters; a shorter snippet is an answer, which says something only together with what was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Which examples are made."""
+
+    passages: list[str] = field(default_factory=lambda: ["hotpotqa", "twowiki"])
+    """Training sets whose passages stand beside the snippets."""
+    others: int = 8
+    """Passages, and half as many snippets of other runs, beside those of a run."""
+    trajectories: int | None = None
+    """Most runs; None for all."""
+    search_tokens: int = 200
+    """Most tokens of what a search shows, of all documents together."""
+    seed: int = 13
+
+
+def make_lessons(recipe: Recipe, compressor: Compressor, file: Path, data: Path) -> list[list[Lesson]]:
+    """The turns of every run in random order; of a run that gives none, an empty list.
+
+    `file` gets a line for each run as it is tried. Where it exists already, the rest is added.
+    """
+    chosen = shuffle(read_trajectories(data), recipe.seed)[: recipe.trajectories]
+    searches = [search for trajectory in chosen for search in trajectory.searches]
+    passages = [
+        Document(row["text"], row["title"])
+        for name in recipe.passages
+        for example in read_rows(data, "train", name)
+        for row in example["docs"]
+    ]
+    done = read_lessons(file)
+    with open(file, "a", encoding="utf-8") as stream:
+        for number, trajectory in enumerate(show_progress("examples", chosen, unit="run")):
+            if number < len(done):
+                continue
+            draw = random.Random(f"{recipe.seed} {trajectory.question}")
+            beside = [*draw.sample(passages, recipe.others)]
+            beside += [as_document(search) for search in draw.sample(searches, recipe.others // 2)]
+            turns = _take_turns(trajectory, beside, recipe.search_tokens, compressor, draw)
+            lessons = [
+                Lesson(f"{number}-{n}", "traj_fireact", messages, text)
+                for n, (messages, text) in enumerate(turns)
+            ]
+            stream.write(json.dumps([asdict(lesson) for lesson in lessons], ensure_ascii=False) + "\n")
+            stream.flush()
+            done.append(lessons)
+    return done
+
+
+def read_lessons(file: Path) -> list[list[Lesson]]:
+    """The examples of every run in a file of `make_lessons`."""
+    if not file.exists():
+        return []
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return [[Lesson(**row) for row in json.loads(line)] for line in lines]
+
+
+def _take_turns(
+    trajectory: Trajectory,
+    beside: Sequence[Document],
+    tokens: int,
+    compressor: Compressor,
+    draw: random.Random,
+) -> list[tuple[list[dict[str, str]], str]]:
+    """What the model reads and writes in each turn; nothing where the run does not work out."""
+    own = [as_document(search) for search in trajectory.searches]
+    documents = name_documents([*own, *beside], draw)
+    ids = list(documents)[: len(own)]
+    mixed = draw.sample(list(documents.items()), len(documents))
+    index = SelectedHits(DocumentIndex(dict(mixed)), compressor, tokens)
+    agent = Agent(ScriptedChat(()), search_tools(index), compressor=compressor, strict=True)
+    state, notes = agent.start(trajectory.question), Notes(LEVELS[0], {})
+    thoughts = [*(search.thought for search in trajectory.searches), trajectory.thought]
+    turns: list[tuple[list[dict[str, str]], str]] = []
+    for number, thought in enumerate(thoughts):
+        if number:
+            found = read_hits(state.result)
+            if ids[number - 1] not in found:
+                return []
+            known = {docid: Document(text, documents[docid].title) for docid, text in notes.entries.items()}
+            material = {**known, **{docid: d for docid, d in found.items() if docid not in known}}
+            written = write_notes(compressor, trajectory.question, material, ids[:number])
+            if written is None:
+                return []
+            notes = written
+        if number < len(own):
+            action, arguments = "search", {"query": trajectory.searches[number].query}
+        else:
+            explanation = " ".join(f"[{docid}]" for docid in ids)
+            action, arguments = "finish", {"answer": trajectory.answer, "explanation": explanation}
+        text = write_turn(thought, notes.level, notes.text, action, arguments)
+        turns.append((_copy(agent.request(state).messages), text))
+        state = agent.step(state, Reply(text))
+    return turns if state.outcome == "answered" else []
+
+
+def as_document(search: Search) -> Document:
+    """A snippet as a document. Its title is the longest name in the query, or the query's first words."""
+    names = sorted(_NAME.findall(search.query), key=len, reverse=True)
+    title = names[0] if names and len(names[0]) > 2 else " ".join(search.query.split()[:4])
+    if len(search.found) >= _SHORTEST_TEXT:
+        return Document(search.found, title)
+    return Document(f"{search.query}{'' if search.query.endswith('?') else ':'} {search.found}", title)
+
+
+def name_documents(documents: Sequence[Document], draw: random.Random) -> dict[str, Document]:
+    """The documents by ids of one kind: files named after the titles, or numbers."""
+    numbered, named = draw.random() < 0.4, dict[str, Document]()
+    numbers = draw.sample(range(1, 100), len(documents))
+    for number, document in zip(numbers, documents, strict=True):
+        slug = _SLUG.sub("-", (document.title or "").lower()).strip("-")[:30]
+        name = f"d{number}" if numbered or not slug else f"{slug}.md"
+        named[name if name not in named else f"{slug}-{number}.md"] = document
+    return named
+
+
+def read_hits(result: str) -> dict[str, Document]:
+    """The documents that a search shows, by their ids."""
+    return {hit["docid"]: Document(hit["passage"], hit["title"]) for hit in _HIT.finditer(result)}
+
+
+def _copy(messages: Sequence[Message]) -> list[dict[str, str]]:
+    return [{"role": str(m["role"]), "content": str(m["content"])} for m in messages]
+
+
+def hold_out(runs: Sequence[Sequence[Lesson]], count: int) -> list[Lesson]:
+    """All turns, those of the first questions in front: exactly `count`, which no later one shares a question
+    with."""
+    heldout: list[Lesson] = []
+    taught: list[Lesson] = []
+    for turns in runs:
+        (heldout if len(heldout) < count else taught).extend(turns)
+    return [*heldout[:count], *taught]

@@ -1,0 +1,102 @@
+"""Runs of a ReAct agent that came to a right answer (ZipRL, appendix A: correct and well-formed).
+
+The set is FireAct's (MIT): questions of HotpotQA and others, GPT-4's thoughts and searches, and one snippet
+of a search engine for each search. Runs on questions of HotpotQA's development part are never read:
+benchmarks ask some of these.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.shared.tasks.rows import read_lines
+from tersely.metrics import contains_answer, normalize_answer
+
+FILE = "trajectories/traj_fireact.jsonl.gz"
+HELD_OUT = "hotpot-dev"
+"""Prefix of the ids of runs on questions that benchmarks may ask."""
+MOST_SEARCHES = 4
+LONGEST_THOUGHT = 300
+"""Characters."""
+
+_STEP = re.compile(
+    r"Thought: (?P<thought>.*?)\nAction: (?P<action>search|finish)\[(?P<value>.*)\]\s*", re.DOTALL
+)
+_REWARDED = re.compile(r"Episode finished, reward = (?:True|1)\b")
+_OBSERVATION = "Observation: "
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    thought: str
+    query: str
+    found: str
+    """The snippet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """A run that searched at least once."""
+
+    question: str
+    searches: tuple[Search, ...]
+    thought: str
+    """Before the answer."""
+    answer: str
+
+
+def read_trajectories(data: Path) -> list[Trajectory]:
+    """The good runs, one for each question, in the order of the file."""
+    return keep_good(read_lines(data / FILE))
+
+
+def keep_good(rows: Iterable[dict[str, Any]]) -> list[Trajectory]:
+    """The runs that `_read` accepts, the first of each question."""
+    chosen: dict[str, Trajectory] = {}
+    for row in rows:
+        trajectory = None if row["id"].startswith(HELD_OUT) else _read(row)
+        if trajectory is not None:
+            chosen.setdefault(normalize_answer(trajectory.question), trajectory)
+    return list(chosen.values())
+
+
+def shuffle(trajectories: Iterable[Trajectory], seed: int) -> list[Trajectory]:
+    """The runs in random order."""
+    mixed = list(trajectories)
+    random.Random(seed).shuffle(mixed)
+    return mixed
+
+
+def _read(row: dict[str, Any]) -> Trajectory | None:
+    """The run of a row; None where it is not rewarded, not well-formed, too long, or found nothing that its
+    answer rests on. Answers yes and no are left out: whether a snippet says so cannot be told."""
+    after = row["messages"][1:]
+    said = [m["content"] for m in after if m["role"] == "assistant"]
+    found = [m["content"].removeprefix(_OBSERVATION).strip() for m in after if m["role"] == "user"]
+    steps = [_STEP.fullmatch(text) for text in said]
+    if not found or not _REWARDED.search(found[-1]) or row["reward"] == 0 or len(found) != len(said):
+        return None
+    if any(step is None for step in steps):
+        return None
+    whole = [step for step in steps if step is not None]
+    *before, last = whole
+    if last["action"] != "finish" or any(step["action"] != "search" for step in before):
+        return None
+    if not 1 <= len(before) <= MOST_SEARCHES or not all(found):
+        return None
+    question, answer = row["task"].strip(), last["value"].strip()
+    thoughts = [step["thought"].strip() for step in whole]
+    if any(len(thought) > LONGEST_THOUGHT or "<" in thought for thought in thoughts) or "\n" in question:
+        return None
+    if not any(contains_answer(text, (answer,)) for text in (question, *found[:-1])):
+        return None
+    searches = tuple(
+        Search(thought, step["value"].strip(), text)
+        for thought, step, text in zip(thoughts, before, found, strict=False)
+    )
+    return Trajectory(question, searches, thoughts[-1], answer)
