@@ -14,6 +14,7 @@ SOURCES = {
     "twowiki": ("2WikiMultihopQA, 500 training questions", "Apache-2.0"),
     "qmsum": ("QMSum", "MIT"),
     "fever_athnlp": ("FEVER, claims with their evidence", "CC BY-SA 3.0"),
+    "traj_fireact": ("FireAct, runs of a ReAct agent with GPT-4, on questions of HotpotQA and others", "MIT"),
     "chains2": (
         "two-hop questions chained from qed_nq, selqa, squad_train44, squadshifts_wiki",
         "CC BY-SA 4.0, CC BY-SA 3.0, CC BY 4.0, Apache-2.0",

@@ -18,14 +18,15 @@ from pathlib import Path
 
 from benchmarks.shared.tasks.rows import read_rows
 from tersely import Compressor, Document
-from tersely.agent import Agent, DocumentIndex, SelectedHits, search_tools
+from tersely.agent import DocumentIndex
 from tersely.agent.strategies.tagged import write_turn
+from tersely.agent.trained import make_agent
 from tersely.chat import Message, Reply, ScriptedChat
 from tersely.levels import LEVELS
 from training.agent.teacher import Notes, write_notes
 from training.agent.trajectories import Search, Trajectory, read_trajectories, shuffle
 from training.run import show_progress
-from training.summarizer.examples import Lesson
+from training.summarizer.examples import Lesson, read_whole_lines
 
 _HIT = re.compile(
     r"\[docid: (?P<docid>[^\]]*)\] (?P<title>[^\n]*)\n(?P<passage>(?:(?!\n\n\[docid: ).)*)", re.DOTALL
@@ -56,8 +57,9 @@ def make_lessons(recipe: Recipe, compressor: Compressor, file: Path, data: Path)
 
     `file` gets a line for each run as it is tried. Where it exists already, the rest is added.
     """
-    chosen = shuffle(read_trajectories(data), recipe.seed)[: recipe.trajectories]
-    searches = [search for trajectory in chosen for search in trajectory.searches]
+    good = shuffle(read_trajectories(data), recipe.seed)
+    chosen = good[: recipe.trajectories]
+    searches = [search for trajectory in good for search in trajectory.searches]
     passages = [
         Document(row["text"], row["title"])
         for name in recipe.passages
@@ -85,10 +87,7 @@ def make_lessons(recipe: Recipe, compressor: Compressor, file: Path, data: Path)
 
 def read_lessons(file: Path) -> list[list[Lesson]]:
     """The examples of every run in a file of `make_lessons`."""
-    if not file.exists():
-        return []
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return [[Lesson(**row) for row in json.loads(line)] for line in lines]
+    return [[Lesson(**row) for row in rows] for rows in read_whole_lines(file)]
 
 
 def _take_turns(
@@ -103,8 +102,7 @@ def _take_turns(
     documents = name_documents([*own, *beside], draw)
     ids = list(documents)[: len(own)]
     mixed = draw.sample(list(documents.items()), len(documents))
-    index = SelectedHits(DocumentIndex(dict(mixed)), compressor, tokens)
-    agent = Agent(ScriptedChat(()), search_tools(index), compressor=compressor, strict=True)
+    agent = make_agent(ScriptedChat(()), DocumentIndex(dict(mixed)), compressor, tokens, strict=True)
     state, notes = agent.start(trajectory.question), Notes(LEVELS[0], {})
     thoughts = [*(search.thought for search in trajectory.searches), trajectory.thought]
     turns: list[tuple[list[dict[str, str]], str]] = []

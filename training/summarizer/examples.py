@@ -95,7 +95,7 @@ def make_lessons(
         for example in _draw(recipe, name, count, data)
     ]
     random.Random(recipe.seed).shuffle(drawn)
-    tried = _read_lines(file)
+    tried = read_whole_lines(file)
     made = sum(row["lesson"] is not None for row in tried)
     with open(file, "a", encoding="utf-8") as stream:
         for name, example in show_progress("examples", drawn[len(tried) :], unit="q"):
@@ -112,11 +112,11 @@ def make_lessons(
 
 def read_lessons(file: Path) -> list[Lesson]:
     """The examples in a file of `make_lessons`."""
-    return [Lesson(**row["lesson"]) for row in _read_lines(file) if row["lesson"] is not None]
+    return [Lesson(**row["lesson"]) for row in read_whole_lines(file) if row["lesson"] is not None]
 
 
-def _read_lines(file: Path) -> list[dict[str, Any]]:
-    """The whole lines; one that a stopped process left unfinished is cut off."""
+def read_whole_lines(file: Path) -> list[Any]:
+    """The JSON of a file's whole lines; one that a stopped process left unfinished is cut off."""
     if not file.exists():
         return []
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)

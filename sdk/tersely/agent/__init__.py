@@ -12,6 +12,7 @@ from tersely.agent.reading import Reading, SelectedSentences, WrittenSummary, re
 from tersely.agent.retrieval import DocumentIndex, FolderIndex, Hit, Retriever, SelectedHits, read_folder
 from tersely.agent.tools import Tool, ToolError, search_tools
 from tersely.agent.trace import TurnTrace
+from tersely.agent.trained import load_agent
 
 __all__ = [
     "OUTCOMES",
@@ -30,6 +31,7 @@ __all__ = [
     "ToolError",
     "TurnTrace",
     "WrittenSummary",
+    "load_agent",
     "read_folder",
     "read_passages",
     "reading_tool",

@@ -7,12 +7,14 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from tersely.agent import Agent, EpisodeState, FolderIndex, search_tools, trace
+from tersely.agent import Agent, EpisodeState, FolderIndex, load_agent, search_tools, trace
 from tersely.chat import ChatModel, LocalChat, OpenAIChat
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.experience import ExperienceBank
+from tersely.runtime.artifacts import ALL_BUNDLED
 
 NO_ANSWER = 5
 """Exit code."""
@@ -22,19 +24,22 @@ REPLY_TOKENS = 4096
 LOCAL_CONTEXT = 8192
 """Tokens of a prompt and its reply, with --local: as many as SmolLM2 was trained on."""
 
+_NO_SERVER = "--chat-model names a model on a server. Leave it out with --local."
+
 
 def answer(args: argparse.Namespace) -> int:
     """Answer the question; the exit code."""
-    tools = search_tools(FolderIndex(args.docs))
-    agent = Agent(
-        _load_chat(args),
-        tools,
-        experience=ExperienceBank(args.experience) if args.experience else None,
-        strategy=args.strategy,
-        max_turns=args.max_turns,
-        compressor=Compressor(args.model, threads=args.threads),
-        trace_file=args.trace,
-    )
+    index = FolderIndex(args.docs)
+    options: dict[str, Any] = {
+        "experience": ExperienceBank(args.experience) if args.experience else None,
+        "max_turns": args.max_turns,
+        "compressor": Compressor(args.model, threads=args.threads),
+        "trace_file": args.trace,
+    }
+    if _is_trained(args):
+        agent = load_agent(index, args.local, threads=args.threads, **options)
+    else:
+        agent = Agent(_load_chat(args), search_tools(index), strategy=args.strategy, **options)
     state = agent.run(args.query)
     print(json.dumps(_to_json(state), ensure_ascii=False) if args.json else state.answer)
     if not args.json:
@@ -43,11 +48,22 @@ def answer(args: argparse.Namespace) -> int:
     return 0 if state.outcome == "answered" else NO_ANSWER
 
 
+def _is_trained(args: argparse.Namespace) -> bool:
+    """Whether --local names an agent that was trained here, and no GGUF file."""
+    if not args.local or (args.local not in ALL_BUNDLED and not Path(args.local).is_dir()):
+        return False
+    if args.strategy != "summary":
+        raise InvalidInputError(f"{args.local} writes the turns of one strategy. Leave --strategy out.")
+    if args.chat_model is not None:
+        raise InvalidInputError(_NO_SERVER)
+    return True
+
+
 def _load_chat(args: argparse.Namespace) -> ChatModel:
     if args.local is None:
         return OpenAIChat(args.chat_model, base_url=args.base_url, max_tokens=REPLY_TOKENS)
     if args.chat_model is not None:
-        raise InvalidInputError("--chat-model names a model on a server. Leave it out with --local.")
+        raise InvalidInputError(_NO_SERVER)
     return LocalChat(
         args.local or None, context=LOCAL_CONTEXT, threads=args.threads, max_tokens=LOCAL_CONTEXT // 4
     )

