@@ -13,8 +13,8 @@ from tersely import Compressor, adapters
 class TerselyPreparer(BaseDocumentTransformer):
     """Prepares documents before they are stored, so that a `TerselyCompressor` later takes less time.
 
-    What is prepared goes into the metadata under "tersely_prepared", as text of about three bytes for each
-    byte of the document's. Split documents before, not after.
+    What is prepared goes into the metadata under "tersely_prepared", as text of about twice the length
+    of the document's. Split documents before, not after.
 
     Args:
         compressor: one with the model of the `TerselyCompressor`; None for the bundled model.

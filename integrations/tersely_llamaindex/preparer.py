@@ -16,7 +16,7 @@ class TerselyPreparer(TransformComponent):
     """Prepares nodes before they are stored, so that a `TerselyPostprocessor` later takes less time.
 
     What is prepared goes into the metadata under "tersely_prepared", hidden from models and embeddings, as
-    text of about three bytes for each byte of the node's. Put it behind the splitter of a pipeline.
+    text of about twice the length of the node's. Put it behind the splitter of a pipeline.
 
     Raises:
         InvalidInputError: the compressor's model cannot prepare documents.

@@ -200,8 +200,10 @@ def _score(
 
     structure = Structure.match(query, prepared)
     read = [structure.choose_units(doc, units[doc]) for doc in to_read]
+    # A promised recall was calibrated on sentences that the model has read.
+    may_sift = options.recall is None
     inputs = [
-        _make_input(documents[doc], [units[doc][position] for position in own])
+        _make_input(documents[doc], [units[doc][position] for position in own], may_sift)
         for doc, own in zip(to_read, read, strict=True)
     ]
     given = _complete(scorer.score(query, inputs), inputs)
@@ -215,8 +217,11 @@ def _score(
     return scores
 
 
-def _make_input(document: Document, units: Sequence[Unit]) -> ScoredInput:
+def _make_input(document: Document, units: Sequence[Unit], may_sift: bool) -> ScoredInput:
+    """`may_sift`: whether what was prepared may rule units out."""
     preparation = document.preparation if isinstance(document, PreparedDocument) else None
+    if preparation is not None and not may_sift:
+        preparation = replace(preparation, vectors=b"")
     return ScoredInput(document.title, document.text, units, preparation)
 
 

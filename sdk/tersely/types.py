@@ -42,7 +42,8 @@ class Span:
     that was cut), "max_docs" (its document is not among the most relevant), "level" (its document's level of
     detail is full), "duplicate" (a kept sentence says the same, word for word), "unread"
     (the input is too long, or the time too short, to read all of it, and this part shares least with the
-    query), "echo" (half of its document repeats the query, so only the best of it competes with others).
+    query; or it was prepared, and neither its vectors nor its words promised an answer), "echo" (half of its
+    document repeats the query, so only the best of it competes with others).
     """
 
 

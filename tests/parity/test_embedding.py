@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tersely.embedding import PROJECTION, SentenceEmbedder
+from tersely.embedding import SentenceEmbedder
 from tersely.errors import ArtifactError
 from tersely.experience import Experience, ExperienceBank
 from tersely.runtime.artifacts import load_artifact, write_manifest
+from tersely.selector.vectors import PROJECTION
 
 LESSONS = (
     ("Search by the object's name", "When a question asks who built something."),

@@ -122,6 +122,8 @@ def recording_selector(
         bundled.idf,
         bundled.threshold,
         max_tokens=max_tokens,
+        preparation_name=bundled.preparation_name,
+        embedder=bundled.embedder,
     )
     return selector, session
 

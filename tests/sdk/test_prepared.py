@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tersely import Compressor, Document, InvalidInputError, PreparedDocument
 from tersely.prepared import FORMAT
+from tersely.selector import sieve
 from tersely.selector.selector import Selector
 from tests.sdk import checks, inputs
 from tests.sdk.compressor_cases import DOCS, QUERY
@@ -69,11 +70,24 @@ def test_what_was_prepared_comes_back_from_its_bytes(docs: list[Document]) -> No
 
 @settings(max_examples=40)
 @given(queries, documents, options)
-def test_prepared_documents_give_the_result_of_the_same_documents(
+def test_prepared_documents_give_the_result_of_the_same_documents_where_all_are_read(
     query: str, docs: list[Document], chosen: dict[str, Any]
 ) -> None:
-    result = bundled().compress(query, store(bundled().prepare(docs)), **chosen)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sieve, "FEWEST", 10_000)
+        result = bundled().compress(query, store(bundled().prepare(docs)), **chosen)
     assert result == bundled().compress(query, docs, **chosen)
+
+
+@settings(max_examples=40)
+@given(queries, documents, options)
+def test_prepared_documents_keep_every_guarantee_where_most_are_ruled_out(
+    query: str, docs: list[Document], chosen: dict[str, Any]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sieve, "FEWEST", 1)
+        result = bundled().compress(query, store(bundled().prepare(docs)), **chosen)
+        assert result == bundled().compress(query, bundled().prepare(docs), **chosen)
     limits = {name: value for name, value in chosen.items() if name in ("budget", "max_docs")}
     checks.check_all(result, docs, bundled().count_tokens, **limits)
 

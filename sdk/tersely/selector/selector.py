@@ -13,13 +13,13 @@ encoder would read letters without meaning.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tersely.errors import ArtifactError
-from tersely.prepared import Preparation, digest
+from tersely.prepared import Preparation
 from tersely.runtime.artifacts import Artifact
 from tersely.runtime.cancellation import current_cancellation, current_time_limit
 from tersely.selector.calibration import Calibration, read_calibration
@@ -41,10 +41,12 @@ from tersely.selector.fusion import LEARNED_THRESHOLD, Fusion, sigmoid
 from tersely.selector.grams import gram_logits, gram_weight, unknown_share
 from tersely.selector.layout import EncodedDocument, Layout, Window
 from tersely.selector.matching import Floats
+from tersely.selector.preparing import prepare_inputs
 from tersely.selector.proof import check_parts
 from tersely.selector.protocol import DocumentScores, ScoredInput
-from tersely.selector.sieve import best_values, divide_windows
+from tersely.selector.sieve import Sieve, best_values, divide_windows
 from tersely.selector.tokens import tokenise
+from tersely.selector.vectors import PROJECTION, Embedder
 
 MAX_TOKENS = 16_384
 """Most tokens that the encoder reads in the first pass: 64 full windows. Of a longer input it reads the
@@ -79,6 +81,7 @@ class FirstPass:
     """Whether the encoder has read each sentence, shape (sentences,)."""
     window_logits: Sequence[WindowLogits]
     unread: Sequence[Window]
+    sieve: Sieve | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,7 @@ class Selector:
         calibration: Calibration | None = None,
         max_tokens: int = MAX_TOKENS,
         preparation_name: str = "",
+        embedder: Embedder | None = None,
     ) -> None:
         self.encoder = encoder
         self.layout = layout
@@ -116,6 +120,7 @@ class Selector:
         self.calibration = calibration
         self.max_tokens = max_tokens
         self.preparation_name = preparation_name
+        self.embedder = embedder
 
     @classmethod
     def load(cls, artifact: Artifact, threads: int | None = None) -> Selector:
@@ -128,22 +133,15 @@ class Selector:
             calibration = read_calibration(artifact)
             encoder = Encoder.load(artifact, layout.config, threads)
             check_parts(layout, encoder, fusion, idf, threshold)
-        name = f"{artifact.name}-{artifact.hash_of('tokenizer.json')}"
-        return cls(encoder, layout, fusion, idf, threshold, calibration, preparation_name=name)
+        embedder = Embedder(artifact, threads) if artifact.lists(PROJECTION) else None
+        name = embedder.name if embedder else f"{artifact.name}-{artifact.hash_of('tokenizer.json')}"
+        return cls(
+            encoder, layout, fusion, idf, threshold, calibration, preparation_name=name, embedder=embedder
+        )
 
     def prepare(self, documents: Sequence[ScoredInput]) -> list[Preparation]:
         """What can be known of each document before any question."""
-        encoded = tokenise(self.layout, "", documents).group_by_document(documents)
-        return [
-            Preparation(
-                self.preparation_name,
-                digest(document.text, document.title),
-                tuple(document.units),
-                tuple(own.title),
-                tuple(map(tuple, own.sentences)),
-            )
-            for document, own in zip(documents, encoded, strict=True)
-        ]
+        return prepare_inputs(self.preparation_name, self.layout, self.embedder, documents)
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         """One DocumentScores per document, in the order given. Documents without units get relevance 0.
@@ -156,6 +154,8 @@ class Selector:
         weight = gram_weight(unknown_share(query, self.layout.tokenizer))
         if weight == 0.0:
             return self._score_by_model(query, documents, None, 0.0)
+        # Vectors of words that the vocabulary does not know rule nothing out.
+        documents = [replace(document, preparation=None) for document in documents]
         current_cancellation().check()
         current_time_limit().check()
         logits = gram_logits(query, [d.title or "" for d in documents], *_flatten(documents))
@@ -208,9 +208,13 @@ class Selector:
         )
         windows = self.layout.windows(ids.query, encoded)
         unread: list[Window] = []
+        sieve = self.embedder and Sieve.make(self.embedder, documents, matches)
+        if sieve is not None:
+            windows, unread = sieve.divide(windows, offsets)
         if sum(len(w.input_ids) for w in windows) > self.max_tokens:
             coverage = matches.presence.share(matches.weights)
-            windows, unread = divide_windows(windows, coverage, offsets, self.max_tokens)
+            windows, more = divide_windows(windows, coverage, offsets, self.max_tokens)
+            unread = [*unread, *more]
         promise = None
         limit = current_time_limit()
         if limit.seconds is not None:
@@ -219,12 +223,15 @@ class Selector:
         window_logits = self.encoder.encode(windows, promise)
         if not window_logits:
             limit.check()
-        return _merge(matches, encoded, offsets, window_logits, unread)
+        return replace(_merge(matches, encoded, offsets, window_logits, unread), sieve=sieve)
 
     def extend_first_pass(self, done: FirstPass, first: Floats) -> FirstPass:
-        """Read further windows: those that share rare terms with the best sentences so far."""
-        weights = bridge_weights(done.matches, first)
-        chosen, unread = divide_windows(done.unread, weights, done.offsets, MORE_TOKENS)
+        """Read further windows: those that share rare terms with the best sentences so far, or by a sieve."""
+        if done.sieve is None:
+            weights = bridge_weights(done.matches, first)
+            chosen, unread = divide_windows(done.unread, weights, done.offsets, MORE_TOKENS)
+        else:
+            chosen, unread = done.sieve.divide_again(done.unread, done.offsets, done.matches, first)
         window_logits = [*done.window_logits, *self.encoder.encode(chosen)]
         return _merge(done.matches, done.encoded, done.offsets, window_logits, unread)
 

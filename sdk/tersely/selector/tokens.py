@@ -46,4 +46,5 @@ def _find_title(document: ScoredInput) -> Ids | None:
 def _find_units(document: ScoredInput) -> list[Ids | None]:
     if document.preparation is None:
         return [None] * len(document.units)
-    return document.preparation.find_ids(document.units)
+    ids = document.preparation.ids
+    return [None if at is None else list(ids[at]) for at in document.preparation.locate(document.units)]
