@@ -146,7 +146,7 @@ class Rewriter:
             decision = self._decisions.setdefault(key, made)
             if decision is made:
                 self._characters += _size(made)
-                while self._characters > MAX_CHARACTERS and len(self._decisions) > 1:
+                while self._characters > MAX_CHARACTERS:
                     self._characters -= _size(self._decisions.popitem(last=False)[1])
             return decision
 

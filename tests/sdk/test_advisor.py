@@ -144,6 +144,15 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "tersely" / "speed.json"
 
 
+def test_a_speed_of_your_own_reads_and_writes_no_file(cache: Path) -> None:
+    cache.parent.mkdir()
+    cache.mkdir()  # whoever reads or writes it fails
+    scorer = CountingScorer()
+    own = Compressor(scorer, advisor=Advisor(price=3, speed=SPEED)).advisor
+    assert own is not None
+    assert (own.speed, scorer.calls, list(cache.parent.iterdir())) == (SPEED, 0, [cache])
+
+
 def test_the_speed_is_measured_once_for_a_model_and_kept(cache: Path) -> None:
     scorer = CountingScorer()
     first = Compressor(scorer, advisor=Advisor(price=3)).advisor

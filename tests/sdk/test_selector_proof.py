@@ -116,6 +116,29 @@ def test_a_broken_model_is_refused_when_it_is_loaded(model: Path, damage: Damage
         Compressor(model)
 
 
+class Bomb:
+    """Leaves a trace where it is unpickled."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.trace,)
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "load"),
+    [("lexical.npz", "idf", Compressor), ("embedding.npz", "projection", SentenceEmbedder)],
+)
+def test_no_code_of_a_model_is_run(model: Path, file: str, name: str, load: Any) -> None:
+    trace = model / "trace"
+    change_array(file, name, lambda _: np.array([Bomb(trace)], object))(model)
+    write_manifest(model)
+    with pytest.raises(ArtifactError):
+        load(model)
+    assert not trace.exists()
+
+
 def test_parts_that_the_manifest_does_not_list_are_not_loaded(model: Path) -> None:
     manifest = json.loads((model / "manifest.json").read_text(encoding="utf-8"))
     for name in ("calibration.json", "embedding.npz"):

@@ -41,6 +41,15 @@ def test_without_a_model_the_summary_quotes_the_documents() -> None:
     assert "leaves Port Maren" in summary.text
 
 
+def test_without_a_budget_a_summary_holds_what_a_compression_keeps() -> None:
+    query = "Bicycles travel free?"
+    summary = Summarizer(compressor=COMPRESSOR).summarize(query, DOCS)
+    kept = COMPRESSOR.compress(query, DOCS).kept
+    support = [(part.doc, part.start, part.end) for one in summary.sentences for part in one.support]
+    assert support == [(span.doc, span.start, span.end) for span in kept]
+    assert 0 < len(kept) < 5
+
+
 def test_sentences_of_the_model_have_sources() -> None:
     summary = make_summarizer(Reply(GOOD, usage=Usage(90, 14))).summarize(QUERY, DOCS)
     assert (summary.text, summary.backend, summary.model) == (GOOD, "llm", "scripted")

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -21,11 +21,19 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from tersely import Compressor, InvalidInputError
+from tersely.adapters import Shortener
+from tersely.summarize import Summarizer
 from tersely.telemetry import count_lookup
 from tests.sdk.compressor_cases import DOCS, QUERY
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
 SECRET = "xylograph"
+CALL = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+CHAT = [
+    {"role": "user", "content": QUERY},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "The ferry leaves at nine. " * 60},
+]
 
 
 class Telescope:
@@ -131,6 +139,30 @@ def test_compressions_of_a_batch_belong_to_the_span_around_it(spans: InMemorySpa
     own = [span for span in spans.get_finished_spans() if span.name == "tersely.compress"]
     parents = [span.parent and span.parent.span_id for span in own]
     assert parents == [around.get_span_context().span_id] * 3
+
+
+def shorten_a_result() -> None:
+    compressor = Compressor(FakeScorer())
+    Shortener(compressor, compressor.count_tokens).shorten_texts([str(DOCS[0]) * 20], 60, QUERY)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: Compressor(FakeScorer()).compress_messages(CHAT, budget=120),
+        lambda: Summarizer(compressor=Compressor(FakeScorer())).summarize(QUERY, DOCS, budget=20),
+        shorten_a_result,
+    ],
+    ids=["messages", "summaries", "adapters"],
+)
+def test_compressions_inside_of_other_calls_are_spans(
+    spans: InMemorySpanExporter, use: Callable[[], object]
+) -> None:
+    with trace.get_tracer("app").start_as_current_span("answer") as around:
+        use()
+    own = [span for span in spans.get_finished_spans() if span.name == "tersely.compress"]
+    assert own
+    assert all(span.parent and span.parent.span_id == around.get_span_context().span_id for span in own)
 
 
 @pytest.mark.parametrize(

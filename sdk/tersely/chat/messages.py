@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from tersely.chat.protocol import Message
 from tersely.errors import InvalidInputError
+from tersely.inputs import show_value
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 PER_MESSAGE = 4
@@ -46,7 +47,7 @@ def check_message(message: object, expected: Iterable[str] = ()) -> Json:
         ) from error
     role = checked.get("role")
     if role not in ROLES:
-        raise InvalidInputError(f"A message has the role {role!r}. Pass one of {', '.join(ROLES)}.")
+        raise InvalidInputError(f"A message has the role {show_value(role)}. Pass one of {', '.join(ROLES)}.")
     if checked.get("tool_calls") is not None and role != "assistant":
         raise InvalidInputError(
             f"A message with the role {role!r} has tool_calls, which only assistants have."
@@ -58,8 +59,8 @@ def check_message(message: object, expected: Iterable[str] = ()) -> Json:
         _check_result(checked.get("tool_call_id"), unanswered)
     elif unanswered:
         raise InvalidInputError(
-            f"The tool calls {unanswered} have no result yet, so a message with the role {role!r} cannot "
-            "follow. Append their results first, or call interrupt()."
+            f"The tool calls {show_value(unanswered)} have no result yet, so a message with the role "
+            f"{role!r} cannot follow. Append their results first, or call interrupt()."
         )
     if role == "assistant":
         _check_calls(checked.get("tool_calls"))
@@ -82,8 +83,8 @@ def _check_content(role: str, content: object, may_be_empty: bool) -> None:
 def _check_result(call: object, unanswered: list[str]) -> None:
     if call not in unanswered:
         raise InvalidInputError(
-            f"A tool result answers the call {call!r}, but "
-            + (f"{unanswered} are unanswered." if unanswered else "no call is unanswered.")
+            f"A tool result answers the call {show_value(call)}, but "
+            + (f"{show_value(unanswered)} are unanswered." if unanswered else "no call is unanswered.")
             + " Append the assistant message with its tool_calls first, and each result once."
         )
 
@@ -98,11 +99,12 @@ def _check_calls(calls: object) -> None:
         fields = cast("Json", function) if isinstance(function, dict) else {}
         if not isinstance(fields.get("name"), str) or not isinstance(fields.get("arguments"), str):
             raise InvalidInputError(
-                f"The tool call {call.get('id')!r} needs a function with a name and arguments, both text."
+                f"The tool call {show_value(call.get('id'))} needs a function with a name and arguments, "
+                "both text."
             )
     ids = [call.get("id") for call in cast("list[Json]", calls)]
     if not all(isinstance(i, str) and i for i in ids) or len(set(ids)) < len(ids):
-        raise InvalidInputError(f"tool_calls have the ids {ids}. Each needs an id of its own.")
+        raise InvalidInputError(f"tool_calls have the ids {show_value(ids)}. Each needs an id of its own.")
 
 
 def get_call_ids(message: Message) -> list[str]:
