@@ -28,7 +28,7 @@ CLAIMS: dict[str, dict[str, tuple[str, ...]]] = {
             "test_2_the_text_is_never_over_the_limit_and_never_longer_than_the_input",
         ),
         "A sentence of up to 1,000 characters is never cut.": (
-            "test_5_and_6_a_unit_is_whole_unless_it_alone_exceeds_the_limit",
+            "test_5_and_6_units_are_whole_or_truncated_blocks",
             "test_only_structure_and_endless_sentences_may_be_cut",
         ),
     },
