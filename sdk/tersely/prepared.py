@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import get_args
 
 from tersely.errors import InvalidInputError
@@ -195,8 +195,8 @@ def _read_body(reader: _Reader) -> Preparation:
     size = reader.number()
     ids: array[int] = array(_ID_TYPES[size])
     ids.frombytes(reader.take(size * sum(lengths)))
-    tokens = iter(_swap(ids).tolist())
-    title, *texts = (tuple(next(tokens) for _ in range(length)) for length in lengths)
+    flat = _swap(ids).tolist()
+    title, *texts = (tuple(flat[a:b]) for a, b in pairwise(accumulate(lengths, initial=0)))
     return Preparation(name, own_digest, tuple(units), title, tuple(texts), reader.rest())
 
 

@@ -133,7 +133,7 @@ class Selector:
             calibration = read_calibration(artifact)
             encoder = Encoder.load(artifact, layout.config, threads)
             check_parts(layout, encoder, fusion, idf, threshold)
-        embedder = Embedder(artifact, threads) if artifact.lists(PROJECTION) else None
+        embedder = Embedder(artifact, threads, layout) if artifact.lists(PROJECTION) else None
         name = embedder.name if embedder else f"{artifact.name}-{artifact.hash_of('tokenizer.json')}"
         return cls(
             encoder, layout, fusion, idf, threshold, calibration, preparation_name=name, embedder=embedder

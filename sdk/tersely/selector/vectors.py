@@ -33,8 +33,9 @@ class Pooler:
     text would otherwise depend on the other texts.
     """
 
-    def __init__(self, artifact: Artifact, threads: int | None = None) -> None:
-        self.layout = Layout.load(artifact)
+    def __init__(self, artifact: Artifact, threads: int | None = None, layout: Layout | None = None) -> None:
+        """`layout`: that of the artifact, where it is loaded already."""
+        self.layout = layout or Layout.load(artifact)
         self._session = EncoderSession(artifact.model_path, 1)
         self._workers = Workers(allowed_threads(threads))
         if POOLED_NAME not in self._session.outputs:
@@ -59,15 +60,15 @@ class Pooler:
 
 
 class Embedder:
-    """Turns texts, as token ids, into vectors of length 1.
+    """Turns texts, as token ids, into vectors of length 1. Arguments are those of `Pooler`.
 
     Raises ArtifactError if the artifact has no embedding head, or one that fails on a small text.
     """
 
-    def __init__(self, artifact: Artifact, threads: int | None = None) -> None:
+    def __init__(self, artifact: Artifact, threads: int | None = None, layout: Layout | None = None) -> None:
         if not artifact.lists(PROJECTION):
             raise ArtifactError(f"{artifact.path} has no {PROJECTION}. Export the model again.")
-        self._pooler = Pooler(artifact, threads)
+        self._pooler = Pooler(artifact, threads, layout)
         self.layout = self._pooler.layout
         with artifact.usable():
             with np.load(artifact.file(PROJECTION)) as stored:
