@@ -281,6 +281,17 @@ CLAIMS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "shortens send no such events;": ("test_compressions_inside_of_other_calls_are_spans",),
     },
+    "docs/prepared.md": {
+        "and every other one that promises nearly as much as the best;": (
+            "test_of_prepared_documents_only_the_promising_ones_are_read",
+            "test_of_many_windows_a_share_is_read",
+        ),
+        "[guarantees](guarantees.md) hold.": (
+            "test_prepared_documents_keep_every_guarantee_where_most_are_ruled_out",
+            "test_for_a_promised_recall_everything_is_read",
+            "test_a_question_in_another_script_rules_nothing_out",
+        ),
+    },
     "docs/haystack.md": {},
 }
 """End or part of a sentence, and its tests, by page."""
