@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tersely import Advisor, Compressor, Document, InvalidInputError
@@ -94,6 +96,7 @@ CALLS: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "bank: get": (lambda v: bank().get(v), NO_NAME),
     "bank: history": (lambda v: bank().history(v), NO_NAME),
     "bank: record_use": (lambda v: bank().record_use(v, True), [*NO_TEXTS, ["\ud800"]]),
+    "bank: success of a use": (lambda v: bank().record_use(["x"], v), [None, 5, "no", [], object()]),
     "bank: revoke": (lambda v: bank().revoke(key=v), NO_NAME),
     "bank: revoke a run": (lambda v: bank().revoke(run=v), NO_NAME),
     "bank: revoke a model": (lambda v: bank().revoke(model=v), NO_NAME),
@@ -130,6 +133,14 @@ def test_a_call_refuses_what_it_cannot_use(
         with pytest.raises(InvalidInputError) as refusal:
             call(value)
         assert 20 < len(str(refusal.value)) < 400, value
+
+
+def test_numbers_of_numpy_are_numbers_of_a_lesson() -> None:
+    own = bank()
+    lesson = Experience(**{**LESSON, "success": np.bool_(True)}, uses=np.int64(3), wins=np.int64(1))
+    added = own.add(lesson)
+    own.record_use([added.id], np.bool_(True))  # pyright: ignore[reportArgumentType]
+    assert json.loads(json.dumps(own.get(added.id).to_dict()))["wins"] == 2
 
 
 def test_a_pin_that_was_refused_leaves_a_session_that_opens(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ class ExperienceBank:
     def record_use(self, keys: Iterable[str], success: bool) -> None:
         """Count a use of each experience, and whether the task succeeded. Unknown ids are ignored."""
         with self._database.transaction() as connection:
-            storage.count_use(connection, check_list(keys, str, "keys", "Pass a list of ids."), success)
+            storage.count_use(connection, keys, success)
 
     def forget(self, after: int = FORGET_AFTER) -> list[str]:
         """Take out experiences with `after` or more uses and no success. Returns their ids."""

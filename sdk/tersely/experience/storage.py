@@ -32,9 +32,10 @@ from tersely.experience.types import (
     ExperienceError,
     Record,
     Vectors,
+    check_success,
     embed_checked,
 )
-from tersely.inputs import check_count, check_members, type_name
+from tersely.inputs import check_count, check_list, check_members, type_name
 from tersely.runtime.database import Database
 
 _MIGRATIONS = (
@@ -282,9 +283,10 @@ def take_out(connection: sqlite3.Connection, reason: str, keys: Sequence[str]) -
 
 def count_use(connection: sqlite3.Connection, keys: Iterable[str], success: bool) -> None:
     """Add a use to each entry, and a win if the task succeeded. Unknown ids are ignored."""
+    wins = int(check_success(success))
     connection.executemany(
         "UPDATE experiences SET uses = uses + 1, wins = wins + ? WHERE id = ?",
-        [(int(success), key) for key in keys],
+        [(wins, key) for key in check_list(keys, str, "keys", "Pass a list of ids.")],
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from numbers import Integral
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,8 +81,7 @@ class Experience:
             value: object = getattr(self, name)
             if not isinstance(value, str) or not value.strip():
                 raise InvalidInputError(f"An experience has the {name} {value!r}. Pass some text.")
-        if not isinstance(self.success, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidInputError(f"An experience has the success {self.success!r}. Pass True or False.")
+        object.__setattr__(self, "success", check_success(self.success))
         if not isinstance(self.origin, Origin):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInputError(
                 f"An experience has an origin that is {type_name(self.origin)}. Pass an Origin."
@@ -90,6 +89,7 @@ class Experience:
         for name, count in (("uses", self.uses), ("wins", self.wins)):
             if isinstance(count, bool) or not isinstance(count, Integral):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise InvalidInputError(f"An experience has the {name} {count!r}. Pass a whole number.")
+            object.__setattr__(self, name, int(count))  # JSON and SQLite know no other numbers
         if not 0 <= self.wins <= self.uses:
             raise InvalidInputError(
                 f"An experience has {self.wins} wins in {self.uses} uses. Wins cannot exceed uses."
@@ -133,6 +133,13 @@ class Record:
     """Id of the experience that replaced it; kept if it was forgotten or revoked afterwards."""
     changed: str | None
     """When it got this status: ISO 8601, in UTC; None if unknown or if it has been current ever since."""
+
+
+def check_success(success: object) -> bool:
+    """Whether it was a success, also as numpy says it. Raises InvalidInputError."""
+    if not isinstance(success, bool | np.bool_):
+        raise InvalidInputError(f"success is {type_name(success)}. Pass True or False.")
+    return bool(cast("object", success))
 
 
 def embed_checked(embedder: Embedder, texts: Sequence[str]) -> Vectors:
