@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tersely import ArtifactError, Compressor, Document, InvalidInputError, cli
-from tersely.agent import DocumentIndex, Hit, SelectedHits, load_agent
+from tersely.agent import Agent, DocumentIndex, Hit, SelectedHits, load_agent
 from tersely.agent.strategies.tagged import parse_turn, write_turn
 from tersely.agent.tools import finish_tool
 from tersely.agent.trained import describe_prompts, make_agent
@@ -65,6 +65,27 @@ def test_a_turn_that_is_written_is_read_back() -> None:
     turn = parse_turn(text, [finish_tool(needs_explanation=True)], needs_summary=True)
     assert (turn.think, turn.level, turn.summary) == ("So it is.", LEVELS[1], FOUND)
     assert turn.call.arguments == arguments
+
+
+def test_a_constrained_agent_asks_for_a_grammar_of_its_tools_that_knows_whether_a_summary_is_due() -> None:
+    chat = ScriptedChat([tagged(SEARCH), tagged(FINISH, FOUND)])
+    make_agent(chat, INDEX, COMPRESSOR, 60, constrained=True).run(QUESTION)
+    first, second = (options["grammar"] for _, options in chat.requests)
+    for tool in ("search", "open_page", "open_original", "finish"):
+        assert f'"<function={tool}>"' in first
+    assert first.count(")?") == 2
+    assert second == first.replace(")?", ")")
+
+
+def test_an_agent_without_a_grammar_asks_for_none() -> None:
+    chat = ScriptedChat([tagged(SEARCH), tagged(FINISH, FOUND)])
+    make_agent(chat, INDEX, COMPRESSOR, 60).run(QUESTION)
+    assert [options for _, options in chat.requests] == [{}, {}]
+
+
+def test_only_the_strategy_of_summaries_has_a_grammar() -> None:
+    with pytest.raises(InvalidInputError, match="constrained is for the strategy 'summary', not 'reset'"):
+        Agent(ScriptedChat(()), [], strategy="reset", constrained=True)
 
 
 def test_the_model_reads_no_more_of_a_search_than_in_training() -> None:

@@ -16,6 +16,7 @@ from tersely.agent.retrieval import DocumentIndex
 from tersely.agent.strategies.tagged import parse_turn
 from tersely.agent.tools import finish_tool, search_tools
 from tersely.levels import LEVELS
+from training.agent.card import render_card
 from training.agent.examples import Recipe, hold_out, make_lessons, name_documents, read_hits, read_lessons
 from training.agent.settings import Settings
 from training.agent.teacher import choose_level, write_notes
@@ -211,3 +212,25 @@ def test_a_small_model_learns_turns(
 def test_the_configuration_is_read_and_its_sources_have_licences() -> None:
     settings = read_settings(Settings, CONFIG)
     assert {*settings.data.passages, "traj_fireact"} <= set(SOURCES)
+
+
+def test_the_card_says_what_was_learned_and_from_what() -> None:
+    facts = {
+        "base_model": "owner/base",
+        "training_command": "python -m training.agent",
+        "data": {"traj_fireact": 40},
+        "questions": 15,
+        "run": {"examples": 30, "tokens": 1234, "minutes": 6, "heldout_loss": [1.5, 0.5]},
+        "parity": {"agreement": 0.99, "tokens": 100, "replies": 2},
+        "adapter": {"rank": 16, "alpha": 32, "layers": 8},
+    }
+    card = render_card("my-agent", facts)
+    for part in (
+        "owner/base",
+        "40 of 15\nquestions",
+        "30 turns",
+        "99.0 %",
+        "| MIT |",
+        "1.5 before, 0.5 after",
+    ):
+        assert " ".join(part.split()) in " ".join(card.split())

@@ -15,7 +15,7 @@ import json
 import platform
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,39 @@ def export_adapter(
 
     Raises RuntimeError where they disagree; nothing is written to `target` then.
     """
+    lessons = read_lessons(run / "lessons.jsonl")
+    settings = read_settings(Settings, config)
+    facts = {
+        "training_command": command,
+        "data": dict(Counter(lesson.source for lesson in lessons)),
+        "layers": settings.adapter.layers,
+    }
+    values = {
+        "kind": "summarizer",
+        "prompts": describe_prompts(),
+        "preselect": PRESELECT,
+        "max_tokens": MAX_TOKENS,
+    }
+    heldout = lessons[: min(REPLIES, settings.training.heldout)]
+    return write_artifact(run, target, values, facts, heldout, render_card, base)
+
+
+def write_artifact(
+    run: Path,
+    target: Path,
+    values: Mapping[str, Any],
+    facts: dict[str, Any],
+    heldout: Sequence[Lesson],
+    render: Callable[[str, dict[str, Any]], str],
+    base: Path | None = None,
+) -> dict[str, float]:
+    """The adapter of a finished run, with `values` in its configuration and a card of its facts.
+
+    facts: also `layers`, the blocks that the adapter changes.
+    heldout: examples whose replies are compared.
+
+    Raises RuntimeError where llama.cpp and transformers disagree; nothing is written to `target` then.
+    """
     staging = run / "artifact"
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir()
@@ -69,35 +102,28 @@ def export_adapter(
     write_gguf(
         staging, staging / "adapter.gguf", heads=shape.num_attention_heads, kv_heads=shape.num_key_value_heads
     )
-    lessons = read_lessons(run / "lessons.jsonl")
-    settings = read_settings(Settings, config)
-    heldout = lessons[: min(REPLIES, settings.training.heldout)]
     model = PeftModel.from_pretrained(model, staging).eval()
     parity = measure_parity(model, tokenizer, staging / "adapter.gguf", heldout)
     if parity["agreement"] < MIN_AGREEMENT:
         raise RuntimeError(f"llama.cpp and transformers disagree: {parity}")
+    layers = facts.pop("layers")
     facts = {
         "base_model": BASE,
-        "training_command": command,
-        "data": dict(Counter(lesson.source for lesson in lessons)),
+        **facts,
         "run": read_runs(trained)[-1],
         "parity": parity,
-        "adapter": {"rank": adapter["r"], "alpha": adapter["lora_alpha"], "layers": settings.adapter.layers},
+        "adapter": {"rank": adapter["r"], "alpha": adapter["lora_alpha"], "layers": layers},
         "tools": {"python": platform.python_version(), **{tool: version(tool) for tool in TOOLS}},
     }
     base_file = find_smollm2()
-    values = {
-        "kind": "summarizer",
+    own = {
         "name": target.name,
         "base_model": BASE,
         "base_sha256": hashlib.sha256(base_file.read_bytes()).hexdigest(),
         "adapter": "adapter.gguf",
-        "prompts": describe_prompts(),
-        "preselect": PRESELECT,
-        "max_tokens": MAX_TOKENS,
     }
-    _write_json(staging / "config.json", values)
-    (staging / "README.md").write_text(render_card(target.name, facts), encoding="utf-8")
+    _write_json(staging / "config.json", {**own, **values})
+    (staging / "README.md").write_text(render(target.name, facts), encoding="utf-8")
     write_manifest(staging, **facts)
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(staging, target)

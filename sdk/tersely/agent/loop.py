@@ -50,6 +50,8 @@ class Agent:
         compressor: compresses and counts tokens; None for the bundled model.
         strict: for training. Every turn is what the model wrote: nothing corrects it, answers for it, or
             shortens what it wrote. A reply that is no action, and a tool that breaks, end the episode.
+        constrained: whether the model can write nothing but turns, for the strategy "summary" and a model of
+            llama.cpp, which takes a grammar.
         trace_file: where every turn is appended as one JSON line.
         redact_secrets: whether what looks like keys, tokens and passwords is kept out of the trace file.
     """
@@ -66,6 +68,7 @@ class Agent:
         result_tokens: int = 2000,
         compressor: Compressor | None = None,
         strict: bool = False,
+        constrained: bool = False,
         trace_file: str | Path | None = None,
         redact_secrets: bool = True,
     ) -> None:
@@ -75,6 +78,10 @@ class Agent:
         if memory is not None and strategy != "reset":
             raise InvalidInputError(
                 f"A memory is given, and the strategy {strategy!r} has none. Pass strategy='reset'."
+            )
+        if constrained and strategy != "summary":
+            raise InvalidInputError(
+                f"constrained is for the strategy 'summary', not {strategy!r}. Leave it out."
             )
         if memory is not None and not callable(memory):
             kind = type(cast("object", memory)).__name__
@@ -97,7 +104,7 @@ class Agent:
         turns = MAX_TURNS[strategy] if max_turns is None else max_turns
         self._max_turns = check_count(turns, "max_turns", "turns")
         self._result_tokens = check_count(result_tokens, "result_tokens", "tokens")
-        self._setup = Setup(self.compressor, model.name, self._result_tokens, memory, strict)
+        self._setup = Setup(self.compressor, model.name, self._result_tokens, memory, strict, constrained)
         self._start = STRATEGIES[strategy]
         self._trace_file = None if trace_file is None else check_path(trace_file, "The trace file")
         if self._trace_file is not None and self._trace_file.is_dir():

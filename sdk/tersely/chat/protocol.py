@@ -79,6 +79,8 @@ class Options(Sampling, total=False):
     tools: Sequence[Mapping[str, Any]] | None
     tool_choice: Literal["auto", "none", "required"] | None
     logprobs: bool | None
+    grammar: str | None
+    """What the reply has to be, in llama.cpp's GBNF. Only `LocalChat` and llama.cpp's server know it."""
     continue_last: bool | None
     """Whether the last message, which is the assistant's, is to be gone on with. The servers of vLLM, SGLang
     and llama.cpp can do that."""

@@ -23,6 +23,8 @@ class Setup:
     """Makes the memory that an episode starts from, for the strategy "reset"."""
     strict: bool = False
     """Whether a turn is what the model wrote, or the end; see `Agent`."""
+    constrained: bool = False
+    """Whether replies are generated under a grammar; see `Agent`."""
 
     @property
     def shortener(self) -> Shortener:

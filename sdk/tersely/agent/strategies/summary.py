@@ -9,10 +9,11 @@ from typing import Any
 
 from tersely.agent.calls import run_tool
 from tersely.agent.episode import EpisodeState, Request
+from tersely.agent.strategies.grammar import write_grammar
 from tersely.agent.strategies.setup import Setup
 from tersely.agent.strategies.tagged import Call, MalformedError, make_prompt, parse_call, parse_turn
 from tersely.agent.tools import Tool
-from tersely.chat.protocol import ChatError, Message, Reply
+from tersely.chat.protocol import ChatError, Message, Options, Reply
 from tersely.levels import LEVELS, Level, choose_level_for
 from tersely.memory.shortening import Shown
 from tersely.quality import quality
@@ -33,7 +34,11 @@ class SummaryStrategy:
     def request(self, state: EpisodeState, tools: Sequence[Tool]) -> Request:
         """The prompt of the turn; on a second try, with the reply that could not be read."""
         prompt = make_prompt(tools, state.question, state.summary, state.result)
-        return Request([*prompt, *state.retry], {})
+        options: Options = {}
+        if self.setup.constrained:
+            needs_summary = bool(_join(state.summary, state.result))
+            options = {"grammar": write_grammar(tools, needs_summary=needs_summary)}
+        return Request([*prompt, *state.retry], options)
 
     def step(self, state: EpisodeState, reply: Reply | ChatError, tools: Sequence[Tool]) -> EpisodeState:
         """The turn that the reply describes. A reply that cannot be read is corrected once; after that a

@@ -1,0 +1,63 @@
+"""`python -m training.agent.export --run RUN --out models/tersely-agent`: an agent's adapter as an artifact.
+
+Its files are those of a summarizer (`training.summarizer.export`), and it is checked in the same way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+
+from tersely.agent.trained import describe_prompts
+from training.agent.card import render_card
+from training.agent.examples import hold_out, read_lessons
+from training.agent.settings import Settings
+from training.settings import read_settings
+from training.summarizer.export import write_artifact
+
+MAX_TOKENS = 360
+"""Of a turn. The longest that was trained on has about 300."""
+REPLIES = 3
+"""Turns that the parity check compares."""
+
+
+def export_agent(
+    run: Path, config: Path, target: Path, command: str, base: Path | None = None
+) -> dict[str, float]:
+    """Write the artifact of a finished run to `target`; how llama.cpp and transformers agree.
+
+    Raises RuntimeError where they disagree; nothing is written to `target` then.
+    """
+    runs = [turns for turns in read_lessons(run / "lessons.jsonl") if turns]
+    settings = read_settings(Settings, config)
+    facts = {
+        "training_command": command,
+        "data": dict(Counter(lesson.source for turns in runs for lesson in turns)),
+        "questions": len(runs),
+        "layers": settings.adapter.layers,
+    }
+    values = {
+        "kind": "agent",
+        "prompts": describe_prompts(),
+        "search_tokens": settings.data.search_tokens,
+        "max_tokens": MAX_TOKENS,
+    }
+    heldout = hold_out(runs, settings.training.heldout)[:REPLIES]
+    return write_artifact(run, target, values, facts, heldout, render_card, base)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.agent.export", description=__doc__)
+    parser.add_argument("--run", type=Path, required=True, help="folder of a finished run")
+    parser.add_argument("--config", type=Path, default=Path("training/configs/agent_smollm2.toml"))
+    parser.add_argument("--out", type=Path, required=True, help="the artifact's folder, named like the model")
+    parser.add_argument("--base", type=Path, help="folder of the base model; SmolLM2-135M by default")
+    args = parser.parse_args()
+    command = f"python -m training.agent --config {args.config} --data DATA --out RUN --max-minutes 60"
+    print(json.dumps(export_agent(args.run, args.config, args.out, command, args.base)))
+
+
+if __name__ == "__main__":
+    main()
