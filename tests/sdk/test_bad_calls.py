@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tersely import Advisor, Compressor, Document, InvalidInputError
-from tersely.chat import ScriptedChat
+from tersely.chat import OpenAIChat, ScriptedChat
 from tersely.embedding import SentenceEmbedder
 from tersely.experience import Attempt, Experience, ExperienceBank, condense, extract, format_experiences
 from tersely.levels import choose_level
@@ -55,6 +55,10 @@ def reset(summary: Any) -> None:
     own = memory()
     own.append({"role": "assistant", "content": "The stone one."})
     own.reset(summary)
+
+
+def chat(**sampling: Any) -> OpenAIChat:
+    return OpenAIChat("m", base_url="http://127.0.0.1:9/v1", retries=0, timeout_s=2.0, **sampling)
 
 
 def rank(query: Any = "bridge", documents: Any = ONE) -> None:
@@ -111,6 +115,22 @@ CALLS: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "memory: model": (lambda v: memory().prepare(v), [5, "x", [], object(), ScriptedChat]),
     "memory: tools": (lambda v: memory().prepare(None, tools=v), NO_TEXTS[1:]),
     "memory: summary": (reset, NO_TEXT),
+    **{
+        f"chat: {name}": (lambda v, name=name: chat(**{name: v}), values)
+        for name, values in {
+            "max_tokens": [0, *NO_COUNT],
+            "temperature": ["hot", -0.1, float("nan"), True, []],
+            "top_p": ["x", -1, float("inf"), []],
+            "top_k": ["x", 1.5, True],
+            "seed": ["x", 1.5, True],
+            "stop": NO_TEXTS[1:],
+            "temprature": [0.5],
+            "tools": [[]],
+        }.items()
+    },
+    "chat: messages": (lambda v: chat().complete(v), [*NO_TEXTS, ["x"]]),
+    "chat: stop of a call": (lambda v: chat().complete(FIRST, stop=v), NO_TEXTS[1:]),
+    "chat: tools of a call": (lambda v: chat().complete(FIRST, tools=v), [5, "x", ["x"], {"a": 5}]),
     "store: path": (MemoryStore, NO_PATH),
     "store: redact_secrets": (lambda v: MemoryStore(":memory:", redact_secrets=v), NO_FLAG),
     "store: events of a session": (lambda v: store().events(v), NO_NAME),

@@ -148,11 +148,12 @@ def test_unusable_limits_are_refused(options: dict[str, float]) -> None:
         OpenAIChat("small", base_url="http://127.0.0.1:9", **options)
 
 
-@both
-def test_a_request_that_is_not_json_is_an_error(serve: Serve, call: Call) -> None:
-    server = serve(lambda _: (200, completion()))
-    with pytest.raises(ChatError, match="cannot be sent"):
-        call(OpenAIChat("small", base_url=server.url, stop=[object()]))
+def test_a_request_that_is_not_json_is_an_error(serve: Serve) -> None:
+    model = OpenAIChat("small", base_url=serve(lambda _: (200, completion())).url)
+    request = [{"role": "user", "content": object()}]
+    for call in (model.complete, lambda messages: asyncio.run(model.acomplete(messages))):
+        with pytest.raises(ChatError, match="cannot be sent"):
+            call(request)
 
 
 def test_lone_surrogates_are_replaced(serve: Serve) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self, Unpack
 
 from tersely.chat.completions import MALFORMED_ERRORS, parse_reply
-from tersely.chat.protocol import ChatError, Message, Options, Reply, Sampling
+from tersely.chat.protocol import ChatError, Message, Options, Reply, Sampling, check_sampling
 from tersely.errors import InvalidInputError
 from tersely.inputs import check_count, check_members, check_time_limit
 from tersely.runtime.cancellation import current_cancellation, run_cancellable
@@ -68,7 +68,7 @@ class LocalChat:
         self._adapters = list(adapters)
         self._adapter: int | None = None
         self._timeout_s = check_time_limit(timeout_s)
-        self._sampling = sampling
+        self._sampling = check_sampling(sampling)
         self.name = path.stem
 
     def use(self, adapter: str | None) -> LocalChat:

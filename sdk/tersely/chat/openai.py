@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from tersely.chat.completions import MALFORMED_ERRORS, parse_reply
 from tersely.chat.connection import Connection
-from tersely.chat.protocol import ChatError, Message, Options, Reply, Sampling
+from tersely.chat.protocol import ChatError, Message, Options, Reply, Sampling, check_sampling
 from tersely.errors import InvalidInputError, MissingDependencyError
-from tersely.inputs import check_time_limit
+from tersely.inputs import check_list, check_time_limit
 from tersely.runtime.limits import check_key, check_retries, clean, drop_surrogates
 from tersely.runtime.offline import parse_address
 
@@ -63,7 +63,7 @@ class OpenAIChat:
         # OpenAI's newer models accept only the new name, other servers often only the old one.
         is_openai = self._connection.address.host == parse_address(_OPENAI).host
         self._limit = "max_completion_tokens" if is_openai else "max_tokens"
-        self._sampling = sampling
+        self._sampling = check_sampling(sampling)
         self.name = self._find_first_model() if model is None else model
 
     def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
@@ -110,9 +110,13 @@ class OpenAIChat:
             merged["extra_body"] = extra
         if not merged.get("tools"):
             merged = {key: value for key, value in merged.items() if key not in ("tools", "tool_choice")}
-        for key in {"stop", "tools"} & set(merged):
-            merged[key] = list(merged[key])
-        return {"model": self.name, "messages": list(messages), **merged}
+        if "stop" in merged:
+            merged["stop"] = check_list(merged["stop"], str, "stop", "Pass a list of texts, even for one.")
+        if "tools" in merged:
+            remedy = "Pass a list of tools in OpenAI's format."
+            merged["tools"] = check_list(merged["tools"], Mapping, "tools", remedy)
+        asked: list[Message] = check_list(messages, Mapping, "messages", "Pass a list of messages.")
+        return {"model": self.name, "messages": asked, **merged}
 
     def _read(self, answer: Any) -> Reply:
         try:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, Literal, Protocol, TypedDict, Unpack, cast, runtime_checkable
 
-from tersely.errors import TerselyError
+from tersely.errors import InvalidInputError, TerselyError
+from tersely.inputs import check_count, check_list, show_value, type_name
 
 Message = Mapping[str, Any]
 
+_KINDS: dict[str, type] = {"temperature": Real, "top_p": Real, "top_k": Integral, "seed": Integral}
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 
 
@@ -84,6 +88,25 @@ class Options(Sampling, total=False):
     continue_last: bool | None
     """Whether the last message, which is the assistant's, is to be gone on with. The servers of vLLM, SGLang
     and llama.cpp can do that."""
+
+
+def check_sampling(sampling: Mapping[str, Any]) -> Sampling:
+    """The options of `Sampling`. Raises InvalidInputError for one that does not exist or cannot be used."""
+    for name, value in sampling.items():
+        if name not in Sampling.__annotations__:
+            known = ", ".join(Sampling.__annotations__)
+            raise InvalidInputError(f"There is no option {show_value(name)}. The options are: {known}.")
+        if value is None:
+            continue
+        if name == "max_tokens":
+            check_count(value, name, "tokens")
+        elif name == "stop":
+            check_list(value, str, name, "Pass a list of texts, even for one.")
+        elif isinstance(value, bool) or not isinstance(value, _KINDS[name]):
+            raise InvalidInputError(f"{name} is {type_name(value)}. Pass a number.")
+        elif name in ("temperature", "top_p") and not (math.isfinite(value) and value >= 0):
+            raise InvalidInputError(f"{name} is {value}. Pass a number, 0 or more.")
+    return cast("Sampling", sampling)
 
 
 def remove_thoughts(text: str) -> str:
