@@ -43,3 +43,17 @@ def test_little_is_read_where_few_records_hold_every_word_of_the_question(
     result = Compressor(reader).compress(query, [TEXT], budget=120)
     assert least < reader.read <= most
     assert "17" not in query or ROWS[17] in json.loads(result.text)["results"]
+
+
+@pytest.mark.parametrize(
+    ("query", "record"),
+    [
+        ("When was Lighthouse 23 built?", 23),
+        ("Which lighthouse does person 23 keep?", 9),
+        ("Built when: lighthouse #23?", 23),
+    ],
+)
+def test_a_number_counts_with_the_word_in_front_of_it(query: str, record: int) -> None:
+    records = [f"Name: Lighthouse {n}\nBuilt: {1700 + n}\nKeeper: Person {n * 7 % 40}" for n in range(40)]
+    assert 9 * 7 % 40 == 23
+    assert records[record] in Compressor().compress(query, ["\n\n".join(records)], budget=50).text

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,14 +79,22 @@ class PartText:
 
 
 def find_terms(query: str) -> list[str]:
-    """The words of a question in lower case, without common words and without endings, each once."""
+    """The words of a question in lower case, without common words and without endings, each once.
+
+    A word and the number behind it are a term too, as "room 12": another record may hold both apart.
+    """
     words: list[str] = []
     for word in _WORD.findall(query):
         words.append(word)
         inner = _INNER.findall(word)
         if len(inner) > 1:
             words += inner
-    terms = [_SUFFIX.sub("", word.lower()) for word in words if not _COMMON.fullmatch(word)]
+    terms = [_stem(word) for word in words if not _COMMON.fullmatch(word)]
+    terms += [
+        f"{_stem(word)} {number}"
+        for word, number in pairwise(_WORD.findall(query))
+        if number[0].isdigit() and word[0].isalpha() and not _COMMON.fullmatch(word)
+    ]
     return [term for term in dict.fromkeys(terms) if term][:_MOST_TERMS]
 
 
@@ -218,8 +227,16 @@ def _find(terms: Sequence[str], texts: Sequence[str], parts: Sequence[PartText])
     return held
 
 
+def _stem(word: str) -> str:
+    return _SUFFIX.sub("", word.lower())
+
+
 def _occurrences(term: str, text: str) -> Iterable[int]:
     """Where words that begin with a term stand in a text; a number counts only as a whole."""
+    word, _, number = term.partition(" ")
+    if number:
+        pattern = rf"(?<![^\W_]){re.escape(word)}[a-z]{{0,3}}[^\w\n]{{1,3}}{re.escape(number)}(?!\d|\.\d)"
+        return (found.start() for found in re.finditer(pattern, text))
     escaped = re.escape(term)
     pattern = rf"(?<![\d.]){escaped}(?!\d|\.\d)" if term[0].isdigit() else rf"(?<![^\W_]){escaped}"
     return (found.start() for found in re.finditer(pattern, text))
