@@ -10,14 +10,16 @@ Summaries of the documents of a question, by four systems:
 
 Every sentence is checked against all documents of its question. Questions are answered by a small reader;
 meetings and stories are compared with what people wrote. Of a meeting or a story the selector reads all.
+With --sentences FILE, which belongs outside the repository, a person can judge them: see `labels`.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
@@ -30,7 +32,7 @@ from benchmarks.shared.tasks import Example, Task, load, load_findable
 from benchmarks.summaries.contradiction import contradicts
 from benchmarks.summaries.report import BASE, EXTRACTIVE, OURS, SELECTION, WRITTEN, render
 from benchmarks.summaries.rouge import rouge_l
-from benchmarks.summaries.rows import SummariesRun, SummaryRow
+from benchmarks.summaries.rows import CheckedSentence, SummariesRun, SummaryRow
 from tersely import Compressor, Document
 from tersely.chat import ChatModel, LocalChat, Message, Reply
 from tersely.chat.protocol import Options as ChatOptions
@@ -57,6 +59,7 @@ class Options:
     limit: int
     long_limit: int
     seed: int
+    sentences: Path | None
     out: Path
 
 
@@ -68,6 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--limit", type=int, default=40, help="questions of each set of short documents")
     parser.add_argument("--long-limit", type=int, default=20, help="of each set of meetings or stories")
     add_seed(parser)
+    parser.add_argument("--sentences", type=Path, metavar="FILE", help="write every sentence to FILE")
     add_out(parser, "summaries")
     options = Options(**vars(parser.parse_args(arguments)))
     return publish("summaries", lambda: measure(options), render, options.out)
@@ -78,14 +82,19 @@ def measure(options: Options) -> SummariesRun:
     reader = CachedReader(open_reader(options.reader)) if options.reader else None
     bench = _Bench(Compressor(), load_trained(SUMMARIZER, None), LocalChat(context=2048, temperature=0.0))
     sets = {
-        task: _load(task, options, options.limit if task in QUESTIONS else options.long_limit)
+        task: load_examples(task, options, options.limit if task in QUESTIONS else options.long_limit)
         for task in (*QUESTIONS, *REFERENCES)
     }
+    if options.sentences is not None:
+        options.sentences.unlink(missing_ok=True)
     progress = Progress(sum(map(len, sets.values())))
     rows: list[SummaryRow] = []
     for task, examples in sets.items():
         for example in examples:
-            rows += bench.run(task, example, reader if task in QUESTIONS else None)
+            own, sentences = bench.run(task, example, reader if task in QUESTIONS else None)
+            rows += own
+            if options.sentences is not None:
+                _append(options.sentences, sentences)
             progress.step(task)
     progress.close()
     return SummariesRun(
@@ -104,12 +113,18 @@ def describe_summarizer() -> str:
     return name_model(load_artifact(SUMMARIZER, kind="summarizer"))
 
 
-def _load(task: str, options: Options, limit: int) -> list[Example]:
+def load_examples(task: str, options: Options, limit: int) -> list[Example]:
+    """The first `limit` questions of a set in the order of the run's seed."""
     if task in QUESTIONS:
         return load_findable(task, "eval", data=options.data, seed=options.seed, limit=limit)
     if task == SQUALITY.name:
         return SQUALITY.load("eval", data=options.data, seed=options.seed, limit=limit)
     return load(task, "eval", data=options.data, seed=options.seed, limit=limit)
+
+
+def _append(file: Path, sentences: Sequence[CheckedSentence]) -> None:
+    with open(file, "a", encoding="utf-8") as stream:
+        stream.writelines(json.dumps(asdict(s), ensure_ascii=False) + "\n" for s in sentences)
 
 
 class _Remembering:
@@ -140,15 +155,23 @@ class _Bench:
     trained: TrainedModel
     base: ChatModel
 
-    def run(self, task: str, example: Example, reader: Reader | None) -> list[SummaryRow]:
-        """A row for each system."""
+    def run(
+        self, task: str, example: Example, reader: Reader | None
+    ) -> tuple[list[SummaryRow], list[CheckedSentence]]:
+        """A row for each system, and all that they wrote."""
         documents = example.to_documents()
         sources = Sources(documents, lambda sentence, texts: score_texts(self.compressor, sentence, texts))
         rows: list[SummaryRow] = []
+        checked: list[CheckedSentence] = []
 
         def add(system: str, text: str, sentences: Sequence[str], seconds: float) -> None:
-            row = self._check(task, example, system, text, sentences, seconds, documents, sources, reader)
-            rows.append(row)
+            own = [
+                CheckedSentence(task, example.id, system, s, bool(sources.find_support(s)))
+                for s in sentences
+                if any(c.isalnum() for c in s)
+            ]
+            checked.extend(own)
+            rows.append(self._count(task, example, system, text, own, seconds, documents, sources, reader))
 
         chat = _Remembering(self.trained.chat)
         ours = replace(self.trained, chat=chat)
@@ -165,15 +188,15 @@ class _Bench:
             kept = self.compressor.compress(example.question, documents, budget=max(1, budget))
             units = [documents[s.doc].text[s.start : s.end] for s in kept.kept]
             add(system, kept.text, units, time.perf_counter() - started)
-        return rows
+        return rows, checked
 
-    def _check(
+    def _count(
         self,
         task: str,
         example: Example,
         system: str,
         text: str,
-        sentences: Sequence[str],
+        sentences: Sequence[CheckedSentence],
         seconds: float,
         documents: Sequence[Document],
         sources: Sources,
@@ -183,15 +206,14 @@ class _Bench:
         if reader is not None:
             (answer,) = reader.answer([Prompt(example.question, text)])
             f1 = None if answer is None else round(token_f1(answer, example.answers), 4)
-        counted = [s for s in sentences if any(c.isalnum() for c in s)]
         return SummaryRow(
             task=task,
             question=example.id,
             system=system,
-            sentences=len(counted),
-            supported=sum(bool(sources.find_support(s)) for s in counted),
-            unknown=sum(bool(sources.find_unknown(s)) for s in counted),
-            contradicting=sum(contradicts(s, documents, sources) for s in counted),
+            sentences=len(sentences),
+            supported=sum(s.supported for s in sentences),
+            unknown=sum(bool(sources.find_unknown(s.text)) for s in sentences),
+            contradicting=sum(contradicts(s.text, documents, sources) for s in sentences),
             tokens=self.compressor.count_tokens(text),
             seconds=round(seconds, 3),
             rouge=round(rouge_l(text, example.answers), 4) if task in REFERENCES else None,

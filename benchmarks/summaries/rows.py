@@ -33,6 +33,19 @@ class SummaryRow:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckedSentence:
+    """A sentence of a summary. It may quote a data set, so it is never recorded."""
+
+    task: str
+    question: str
+    """Its id."""
+    system: str
+    text: str
+    supported: bool
+    """Whether the check of `tersely.summarize` finds a source."""
+
+
+@dataclass(frozen=True, slots=True)
 class SummariesRun:
     """One run of the benchmark."""
 
