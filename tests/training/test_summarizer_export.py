@@ -56,6 +56,7 @@ def test_the_card_names_the_base_the_data_and_their_licences() -> None:
         "base_model": "owner/base",
         "training_command": "python -m training.summarizer",
         "data": {"qmsum": 3, "hotpotqa": 4},
+        "teachers": [],
         "run": {"examples": 5, "tokens": 1234, "minutes": 6, "heldout_loss": [1.5, 0.5]},
         "parity": {"agreement": 0.99, "tokens": 100, "replies": 2},
         "adapter": {"rank": 16, "alpha": 32, "layers": 12},
@@ -70,3 +71,5 @@ def test_the_card_names_the_base_the_data_and_their_licences() -> None:
         "99.0 %",
     ):
         assert part in card
+    assert "no teacher model" in card
+    assert "teacher: large-model" in render_card("my-model", {**facts, "teachers": ["large-model"]})

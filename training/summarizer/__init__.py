@@ -2,5 +2,6 @@
 
 standalone.py   sentences that stand alone
 examples.py     examples without a teacher, from sets with gold sentences or human summaries
+teacher.py      examples with a teacher: any chat model
 train.py        teacher forcing of a causal language model
 """

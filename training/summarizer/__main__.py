@@ -2,12 +2,15 @@
 
 Makes examples, trains an adapter on them and writes it to RUN/final. A command that was stopped goes on when
 it is given again. `--max-minutes` anneals the learning rate to that time; making the examples does not count.
+With `--lessons FILE` it makes none, and takes those of a teacher (`python -m training.summarizer.teacher`).
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,6 +19,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.summarizer", description=__doc__)
     parser.add_argument("--config", type=Path, required=True)
     parser.add_argument("--data", type=Path, help="data folder; TERSELY_DATA by default")
+    parser.add_argument("--lessons", type=Path, help="examples of a teacher; then no data is read")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     parser.add_argument("--base", type=Path, help="folder of a causal model; SmolLM2-135M by default")
     parser.add_argument("--max-minutes", type=float, help="end the training after this time")
@@ -24,13 +28,21 @@ def main() -> None:
     from tersely import Compressor  # takes seconds, as the next two do
     from training.run import Run
     from training.settings import read_settings
-    from training.summarizer.examples import make_lessons
+    from training.summarizer.examples import make_lessons, read_lessons
     from training.summarizer.train import Settings, train
 
     settings = read_settings(Settings, args.config)
-    Run(args.out, identity=asdict(settings))  # refuses the folder of another configuration at once
-    lessons = make_lessons(settings.data, Compressor(), args.out / "lessons.jsonl", args.data)
-    run = Run(args.out, max_minutes=args.max_minutes, identity=asdict(settings))
+    identity = asdict(settings)
+    if args.lessons:
+        identity["lessons"] = hashlib.sha256(args.lessons.read_bytes()).hexdigest()
+    Run(args.out, identity=identity)  # refuses the folder of another configuration at once
+    file = args.out / "lessons.jsonl"
+    if args.lessons:
+        shutil.copyfile(args.lessons, file)
+        lessons = read_lessons(file)
+    else:
+        lessons = make_lessons(settings.data, Compressor(), file, args.data)
+    run = Run(args.out, max_minutes=args.max_minutes, identity=identity)
     print(json.dumps(train(settings, lessons, run, args.base)))
 
 

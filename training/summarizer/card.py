@@ -6,6 +6,14 @@ from typing import Any
 
 from training.sources import render_sources
 
+_TAUGHT = """A target holds what the teacher wrote under one of RECON's aspects, without the
+sentences that the prompt does not support."""
+_UNTAUGHT = """A target holds sentences that people marked as supporting an
+answer, or wrote as a summary of a meeting, and only where the prompt supports them.
+
+The aspects "completeness" and "coverage" were trained with one and two sentences more; the other four aspects
+of RECON have the same targets, so expect no difference between them."""
+
 
 def render_card(name: str, facts: dict[str, Any]) -> str:
     """Markdown with a Hugging Face header."""
@@ -16,6 +24,8 @@ def render_card(name: str, facts: dict[str, Any]) -> str:
     )
     amount = f"{run['examples']} examples, {run['tokens']:,} tokens, {run['minutes']} minutes"
     agreement = f"{100 * parity['agreement']:.1f} % of {parity['tokens']}"
+    teachers = facts["teachers"]
+    teacher = f"teacher: {', '.join(teachers)}" if teachers else "no teacher model"
     counts = ", ".join(f"{count} from {source}" for source, count in sorted(facts["data"].items()))
     return f"""---
 library_name: peft
@@ -46,17 +56,13 @@ torch, checks every sentence against the documents and drops what they do not su
 
 ## Training
 
-{amount} on one core of a CPU that did other work beside; no teacher model. Examples: {counts}.
+{amount} on one core of a CPU that did other work beside; {teacher}. Examples: {counts}.
 Loss of held-out summaries in nats a token: {before} before, {after} after.
 Command: `{facts["training_command"]}`.
 
 {render_sources(sorted(facts["data"]))}
 
-The texts are not part of this repository. A target holds sentences that people marked as supporting an
-answer, or wrote as a summary of a meeting, and only where the prompt supports them.
-
-The aspects "completeness" and "coverage" were trained with one and two sentences more; the other four aspects
-of RECON have the same targets, so expect no difference between them.
+The texts are not part of this repository. {_TAUGHT if teachers else _UNTAUGHT}
 
 ## Parity
 

@@ -59,6 +59,8 @@ class Lesson:
     source: str
     messages: list[dict[str, str]]
     summary: str
+    teacher: str | None = None
+    """The model that wrote the summary; None for people's sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +91,7 @@ def make_lessons(
     """
     data = find_data_folder(data)
     references = _read_references(data)
-    drawn = [
-        (name, example)
-        for name, count in recipe.questions.items()
-        for example in _draw(recipe, name, count, data)
-    ]
-    random.Random(recipe.seed).shuffle(drawn)
+    drawn = draw_questions(recipe, data)
     tried = read_whole_lines(file)
     made = sum(row["lesson"] is not None for row in tried)
     with open(file, "a", encoding="utf-8") as stream:
@@ -119,11 +116,22 @@ def read_whole_lines(file: Path) -> list[Any]:
     """The JSON of a file's whole lines; one that a stopped process left unfinished is cut off."""
     if not file.exists():
         return []
-    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
-    whole = [line for line in lines if line.endswith("\n")]
-    if len(whole) < len(lines):
-        write_text(file, "".join(whole))
-    return [json.loads(line) for line in whole]
+    # splitlines() would also split at U+2028, which a JSON string may contain.
+    *lines, unfinished = file.read_text(encoding="utf-8").split("\n")
+    if unfinished:
+        write_text(file, "".join(f"{line}\n" for line in lines))
+    return [json.loads(line) for line in lines]
+
+
+def draw_questions(recipe: Recipe, data: Path) -> list[tuple[str, Example]]:
+    """The names of sets and their questions, in the random order of the recipe's seed."""
+    drawn = [
+        (name, example)
+        for name, count in recipe.questions.items()
+        for example in _draw(recipe, name, count, data)
+    ]
+    random.Random(recipe.seed).shuffle(drawn)
+    return drawn
 
 
 def _draw(recipe: Recipe, name: str, count: int, data: Path) -> list[Example]:
@@ -155,15 +163,12 @@ def _make_lesson(
     """None where the set names no gold sentence, or the selector did not leave it."""
     clean = draw.random() < recipe.clean
     aspect: Aspect = "clarity" if draw.random() < 0.5 else draw.choice(list(ASPECTS))
-    room = draw.randint(recipe.smallest, recipe.largest)
-    if name == "qmsum":
-        documents, gold = [_join_turns(example, clean)], ()
-    else:
-        documents, gold = _choose_documents(example, _find_gold(example), recipe.documents, draw)
-    if not documents[0].text or (name != "qmsum" and not gold):
+    room = choose_room(recipe, draw)
+    documents, gold = gather_passages(recipe, name, example, clean, draw)
+    if not documents:
         return None
     kept = compressor.compress(example.question, documents, budget=room)
-    shown = [Document(d.text, d.title) for d in kept.documents]
+    shown = read_shown(kept, name, clean)
     if name == "qmsum":
         sentences, least = _split(example.answers[0]), 1
     else:
@@ -171,7 +176,6 @@ def _make_lesson(
         least = len(sentences)
         if clean and name == "qed_nq":
             sentences = [clean_tokenized(s) for s in sentences]
-            shown = [Document(clean_tokenized(d.text), d.title) for d in shown]
     if not sentences:
         return None
     grounded = _keep_grounded(sentences, shown, compressor)
@@ -181,6 +185,29 @@ def _make_lesson(
     budget = round(compressor.count_tokens(summary) * draw.uniform(1.1, 1.8)) if draw.random() < 0.4 else None
     messages = write_messages(example.question, example.question, shown, aspect, budget)
     return Lesson(example.id, name, [{"role": m["role"], "content": m["content"]} for m in messages], summary)
+
+
+def read_shown(kept: Compression, name: str, clean: bool) -> list[Document]:
+    """What the model reads of a compression; `clean`: with the usual spaces where the set has tokens."""
+    cleans = clean and name == "qed_nq"
+    return [Document(clean_tokenized(d.text) if cleans else d.text, d.title) for d in kept.documents]
+
+
+def choose_room(recipe: Recipe, draw: random.Random) -> int:
+    """Tokens that the selector leaves of a question's passages."""
+    return draw.randint(recipe.smallest, recipe.largest)
+
+
+def gather_passages(
+    recipe: Recipe, name: str, example: Example, clean: bool, draw: random.Random
+) -> tuple[list[Document], tuple[KeptSpan, ...]]:
+    """The passages of a question and the gold spans in them; of a meeting its relevant turns, without spans.
+    Nothing where the set names no gold sentence."""
+    if name == "qmsum":
+        turns = _join_turns(example, clean)
+        return ([turns] if turns.text else []), ()
+    documents, gold = _choose_documents(example, _find_gold(example), recipe.documents, draw)
+    return (documents, gold) if gold and documents[0].text else ([], ())
 
 
 def _rewrite_gold(

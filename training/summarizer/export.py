@@ -60,6 +60,7 @@ def export_adapter(
     facts = {
         "training_command": command,
         "data": dict(Counter(lesson.source for lesson in lessons)),
+        "teachers": sorted({lesson.teacher for lesson in lessons if lesson.teacher}),
         "layers": settings.adapter.layers,
     }
     values = {

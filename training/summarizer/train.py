@@ -46,7 +46,7 @@ class Training:
     positions: int = 2048
     """Tokens of the longest example; longer ones are left out."""
     heldout: int = 24
-    """Examples that are not trained on."""
+    """Examples whose questions are not trained on."""
     save_every: int = 40
     """Updates."""
 
@@ -80,6 +80,15 @@ def encode(lesson: Lesson, tokenizer: Any) -> Encoded:
     parts = (system, whole[len(system) :], lesson.summary)
     ids = [tokenizer.encode(part, add_special_tokens=False) for part in parts]
     return Encoded(tuple(ids[0]), tuple(ids[1]), (*ids[2], tokenizer.eos_token_id))
+
+
+def split_heldout(examples: Sequence[tuple[str, Encoded]], count: int) -> tuple[list[Encoded], list[Encoded]]:
+    """The first `count` examples, and the others but for those of the same questions, which a teacher may
+    have been asked about under several aspects. `examples`: the question's id, and what is read and written.
+    """
+    questions = {question for question, _ in examples[:count]}
+    taught = [example for question, example in examples[count:] if question not in questions]
+    return [example for _, example in examples[:count]], taught
 
 
 def make_batches(examples: Sequence[Encoded], size: int, draw: random.Random) -> list[list[Encoded]]:
@@ -128,8 +137,8 @@ def train(
         causal.set_attn_implementation("eager")
     model.to("cuda" if torch.cuda.is_available() else "cpu").train()
     own = settings.training
-    examples = [e for e in (encode(lesson, tokenizer) for lesson in lessons) if _count(e) <= own.positions]
-    heldout, taught = examples[: own.heldout], examples[own.heldout :]
+    examples = [(lesson.id, encode(lesson, tokenizer)) for lesson in lessons]
+    heldout, taught = split_heldout([e for e in examples if _count(e[1]) <= own.positions], own.heldout)
     batches = [
         b
         for n in range(own.epochs)

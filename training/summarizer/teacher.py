@@ -1,0 +1,238 @@
+"""`python -m training.summarizer.teacher --config CONFIG --data DATA --teacher openai:URL#MODEL --out FOLDER`
+
+Makes examples with a teacher (RECON, section 3.2 and appendix B.2): for each question and each of the six
+aspects, a chat model writes a summary of what the selector leaves of the question's passages. Of its answer
+only the sentences are learned that this text supports, by the check that summaries get at run time.
+
+FOLDER/answers.jsonl   every answer of the teacher, by its prompt; no prompt is asked again
+FOLDER/lessons.jsonl   the examples, for `python -m training.summarizer --lessons`
+
+A command that was stopped goes on when it is given again. The key of a server is read from OPENAI_API_KEY.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.shared.cache import digest
+from benchmarks.shared.tasks import Example
+from benchmarks.shared.tasks.rows import find_data_folder
+from tersely import Compressor
+from tersely.chat import ChatError, ChatModel, LocalChat, Message, OpenAIChat, Reply
+from tersely.chat.protocol import Sampling, complete_safely
+from tersely.summarize.request import prepare
+from tersely.summarize.types import ASPECTS, Aspect
+from tersely.summarize.written import check_reply
+from training.run import Run, show_progress
+from training.settings import read_settings
+from training.summarizer.examples import (
+    Lesson,
+    Recipe,
+    choose_room,
+    draw_questions,
+    gather_passages,
+    read_shown,
+    read_whole_lines,
+)
+
+FAILURES = 20
+"""Requests in a row without an answer after which the teacher counts as down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Teaching:
+    """What the teacher is asked for. RECON asks for all six aspects of every question (appendix B.2)."""
+
+    aspects: list[Aspect] = field(default_factory=lambda: list(ASPECTS))
+    budgeted: float = 0.25
+    """Share of the prompts that name a length."""
+    shortest: int = 40
+    longest: int = 140
+    """Tokens of such a length, drawn between these."""
+    grounded: float = 0.5
+    """Least share of an answer's sentences that must be supported: a torn summary teaches nothing."""
+    temperature: float = 0.0
+    max_tokens: int = 400
+    """Of an answer whose prompt names no length."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeacherSettings:
+    """`data` is the recipe of the questions; its `examples` is the most questions that are asked."""
+
+    data: Recipe
+    teacher: Teaching = field(default_factory=Teaching)
+
+
+class Teacher:
+    """A chat model that answers each prompt once: its answers are kept in `file`, a line each.
+
+    A failed request is not kept, so it is sent again by the next command. Several threads may ask.
+    """
+
+    def __init__(self, chat: ChatModel, settings: Teaching, file: Path) -> None:
+        self.name = chat.name
+        self.failed = 0
+        """Requests without an answer."""
+        self._chat = chat
+        self._settings = settings
+        self._failed_in_a_row = 0
+        self._lock = threading.Lock()
+        self._known = {
+            row["prompt"]: Reply(row["text"], finish=row["finish"]) for row in read_whole_lines(file)
+        }
+        self._stream = open(file, "a", encoding="utf-8")  # noqa: SIM115 (closed by close)
+
+    def ask(self, messages: Sequence[Message], limit: int | None) -> Reply | None:
+        """The answer to a prompt in at most `limit` tokens; None where the request failed.
+
+        Raises ChatError where `FAILURES` requests in a row have failed.
+        """
+        sampling: Sampling = {
+            "temperature": self._settings.temperature,
+            "max_tokens": limit or self._settings.max_tokens,
+        }
+        key = digest(self.name, json.dumps([list(messages), sampling], sort_keys=True)).hex()
+        if key in self._known:
+            return self._known[key]
+        try:
+            reply = complete_safely(self._chat, messages, **sampling)
+        except ChatError:
+            with self._lock:
+                self.failed += 1
+                self._failed_in_a_row += 1
+                if self._failed_in_a_row >= FAILURES:
+                    raise
+            return None
+        with self._lock:
+            self._failed_in_a_row = 0
+            self._known[key] = reply
+            row = {"prompt": key, "text": reply.text, "finish": reply.finish}
+            self._stream.write(json.dumps(row) + "\n")
+            self._stream.flush()
+        return reply
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def teach(
+    settings: TeacherSettings,
+    chat: ChatModel,
+    compressor: Compressor,
+    folder: Path,
+    data: Path | None = None,
+    parallel: int = 1,
+) -> dict[str, int]:
+    """Ask `chat` about every question that the recipe draws, and write the examples to `folder`.
+
+    parallel: questions that are worked on at once.
+
+    Gives the numbers of examples, of answers without one, and of requests that failed. Raises ChatError where
+    the teacher is down.
+    """
+    # More questions may join later; everything else would make other examples.
+    recipe = replace(settings.data, questions={}, examples=None)
+    Run(folder, identity={**asdict(replace(settings, data=recipe)), "model": chat.name})
+    file = folder / "lessons.jsonl"
+    done = {row["id"] for row in read_whole_lines(file)}
+    left = [
+        (name, example)
+        for name, example in draw_questions(settings.data, find_data_folder(data))[: settings.data.examples]
+        if not {_name_row(example, aspect) for aspect in settings.teacher.aspects} <= done
+    ]
+    pool = ThreadPoolExecutor(parallel)
+    with (
+        closing(Teacher(chat, settings.teacher, folder / "answers.jsonl")) as teacher,
+        open(file, "a", encoding="utf-8") as stream,
+    ):
+        try:
+            made = pool.map(lambda item: list(_make_rows(settings, teacher, compressor, *item)), left)
+            for rows in show_progress("questions", made, total=len(left), unit="q"):
+                # A stopped command may have written some of a question's rows.
+                new = [row for row in rows if row["id"] not in done]
+                stream.writelines(json.dumps(row) + "\n" for row in new)
+                stream.flush()
+        finally:
+            pool.shutdown(cancel_futures=True)
+        rows = read_whole_lines(file)
+        examples = sum(row["lesson"] is not None for row in rows)
+        return {"examples": examples, "dropped": len(rows) - examples, "failed": teacher.failed}
+
+
+def _name_row(example: Example, aspect: Aspect) -> str:
+    return f"{example.id} {aspect}"
+
+
+def _make_rows(
+    settings: TeacherSettings, teacher: Teacher, compressor: Compressor, name: str, example: Example
+) -> Iterator[dict[str, Any]]:
+    """A line for each aspect with an answer; its example is None where too little of the answer is
+    supported, and where the question has no passages."""
+    draw = random.Random(f"{settings.data.seed} {example.id}")
+    clean = draw.random() < settings.data.clean
+    room = choose_room(settings.data, draw)
+    documents, _ = gather_passages(settings.data, name, example, clean, draw)
+    kept = compressor.compress(example.question, documents, budget=room) if documents else None
+    shown = read_shown(kept, name, clean) if kept else []
+    for aspect in settings.teacher.aspects:
+        lesson = None
+        if shown:
+            length = random.Random(f"{settings.data.seed} {example.id} {aspect}")
+            budget = _choose_budget(settings.teacher, length)
+            request = prepare(compressor, example.question, shown, None, aspect, budget, None)
+            reply = teacher.ask(request.messages(), request.reply_limit)
+            if reply is None:
+                continue
+            summary = check_reply(request, reply, teacher.name, checks="drop")
+            sentences = [
+                summary.text[s.start : s.end]
+                for s in summary.sentences
+                if summary.backend == "llm" and not s.unknown
+            ]
+            written = len(summary.sentences) + len(summary.dropped)
+            if sentences and len(sentences) >= settings.teacher.grounded * written:
+                messages = [{"role": m["role"], "content": m["content"]} for m in request.messages()]
+                lesson = Lesson(example.id, name, messages, " ".join(sentences), teacher.name)
+        yield {"id": _name_row(example, aspect), "lesson": lesson and asdict(lesson)}
+
+
+def _choose_budget(teaching: Teaching, draw: random.Random) -> int | None:
+    return draw.randint(teaching.shortest, teaching.longest) if draw.random() < teaching.budgeted else None
+
+
+def open_teacher(spec: str) -> ChatModel:
+    """`openai:URL#MODEL` is a server; `local` is SmolLM2 in this process, `local:FILE` another GGUF file."""
+    kind, _, source = spec.partition(":")
+    url, _, model = source.partition("#")
+    if kind == "openai" and url and model:
+        return OpenAIChat(model, base_url=url, timeout_s=300)
+    if kind == "local":
+        return LocalChat(source or None, timeout_s=3600)
+    raise ValueError(f"no teacher is called {spec!r}: use openai:URL#MODEL, local or local:FILE")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.summarizer.teacher", description=__doc__)
+    parser.add_argument("--config", type=Path, default=Path("training/configs/summarizer_teacher.toml"))
+    parser.add_argument("--data", type=Path, help="data folder; TERSELY_DATA by default")
+    parser.add_argument("--teacher", required=True, help="openai:URL#MODEL, local or local:FILE")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the answers and the examples")
+    parser.add_argument("--parallel", type=int, default=1, help="questions at once")
+    args = parser.parse_args()
+    settings = read_settings(TeacherSettings, args.config)
+    chat = open_teacher(args.teacher)
+    print(json.dumps(teach(settings, chat, Compressor(), args.out, args.data, args.parallel)))
+
+
+if __name__ == "__main__":
+    main()
