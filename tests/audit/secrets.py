@@ -2,6 +2,7 @@
 
 python -m tests.audit.secrets                     # recall by kind, held-out kinds, false alarms
 python -m tests.audit.secrets --lines 2000000     # false alarms on more lines
+python -m tests.audit.secrets --data data/eval    # and on the prose of the evaluation sets
 
 Every kind is put into log lines, tool results, chats and code. A secret is caught where no eight characters
 in a row of it are left. Secrets are made at run time from a seed (secrets_formats.py, secrets_lines.py). A
@@ -12,6 +13,7 @@ false alarm is a line that redaction changes, unless somebody has read it and fo
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import random
 import re
@@ -22,6 +24,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 from tersely.text.redaction import redact
 from tests.audit.secrets_formats import BARE, NAMED, fill
@@ -188,6 +191,27 @@ def read(files: list[Path], most: int) -> Iterator[str]:
             return
 
 
+def read_sets(folder: Path, most: int) -> Iterator[str]:
+    """The questions and passages in sets of JSON lines, one on a line, until they have so many lines."""
+    count = 0
+    for file in sorted(folder.glob("*.jsonl.gz")):
+        with gzip.open(file, "rt", encoding="utf-8") as records:
+            for record in records:
+                passages = [text for text in _strings(json.loads(record)) if len(text) >= 40 and " " in text]
+                yield "".join(f"{text}\n" for text in passages)
+                count += sum(text.count("\n") + 1 for text in passages)
+                if count >= most:
+                    return
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)
+
+
 def false_alarms(redact: Redact, texts: Iterable[str]) -> tuple[int, int, list[tuple[str, str]]]:
     """Lines and characters read, and the lines that redaction changes, with what it makes of them."""
     changed: list[tuple[str, str]] = []
@@ -211,11 +235,12 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=300_000, help="lines of each corpus for false alarms")
     parser.add_argument("--rounds", type=int, default=5, help="samples of a kind for each place")
     parser.add_argument("--show", action="store_true", help="print every line that is a false alarm")
+    parser.add_argument("--data", type=Path, help="folder of sets (*.jsonl.gz) whose prose is read too")
     args = parser.parse_args()
-    report(redact, args.lines, args.rounds, show=args.show)
+    report(redact, args.lines, args.rounds, show=args.show, data=args.data)
 
 
-def report(redact: Redact, most: int, rounds: int, *, show: bool) -> None:
+def report(redact: Redact, most: int, rounds: int, *, show: bool, data: Path | None = None) -> None:
     """Print recall and false alarms."""
     result, unseen = recall(redact, rounds), held_out()
     for kind, (caught, whole, _) in result.items():
@@ -232,8 +257,11 @@ def report(redact: Redact, most: int, rounds: int, *, show: bool) -> None:
         print(
             f"{name}: {len(members)} kinds, recall {mean:.1%}, {full} kinds caught in 95 % of places or more"
         )
-    for name, files in corpora().items():
-        texts = list(read(files, most))
+    kinds_of_text = {name: read(files, most) for name, files in corpora().items()}
+    if data is not None:
+        kinds_of_text["sets"] = read_sets(data, most)
+    for name, found in kinds_of_text.items():
+        texts = list(found)
         started = time.perf_counter()
         count, size, changed = false_alarms(redact, texts)
         seconds = time.perf_counter() - started

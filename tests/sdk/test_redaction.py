@@ -71,6 +71,7 @@ def test_what_has_the_form_of_a_secret_is_left_out(text: str, left: str) -> None
         "numpy==2.1 --hash=sha256:3f786850e387550fdab836ed7e6dc881de23001b3f786850e387550fdab836ed",
         '"integrity": "sha512-9NykojV5Uih4lgo5So5dtw+f0JgJX30KCNI8gwhz2J9A15wD0Ml6tjHKwf6fTSa6fAdVBdZ=="',
         "id 123e4567-e89b-42d3-a456-426614174000, call_AbC123dEf456GhI789jKl012, toolu_01A09q90qw90lq",
+        'data: {"type": "message_start", "message": {"id": "msg_1nZdL29xx5MUA1yADyHTEsnR8uuvGzszyY"}}',
     ],
 )
 def test_ordinary_text_stays(text: str) -> None:

@@ -261,6 +261,10 @@ _RUN = re.compile(rf"(?:(?<=\\)[nrt]|(?<![{_RUN_CHARACTERS}]))(?P<run>[{_RUN_CHA
 """What may hold a token. The "n" of "\\n" in JSON is no part of it."""
 
 
+_CALL_ID = re.compile(r"(?:msg|toolu|call|resp|chatcmpl)[_-][A-Za-z0-9]{16,}")
+"""Ids that chat APIs give to messages and calls. They open nothing."""
+
+
 def redact_forms(text: str) -> str:
     """The text without the secrets that their form or their place gives away."""
     text = _KEY_FILE.apply(text)
@@ -271,6 +275,8 @@ def redact_forms(text: str) -> str:
 
 def _redact_run(match: re.Match[str]) -> str:
     run = match["run"]
+    if _CALL_ID.fullmatch(run):
+        return match[0]
     for rule in _FORMS:
         run = rule.apply(run)
     return match[0].removesuffix(match["run"]) + run
