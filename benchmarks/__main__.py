@@ -13,6 +13,8 @@ from benchmarks.adapters.report import AdaptersRun
 from benchmarks.adapters.report import render as render_adapters
 from benchmarks.attacks.report import AttacksRun
 from benchmarks.attacks.report import render as render_attacks
+from benchmarks.latency.prepared import PreparedRun
+from benchmarks.latency.prepared import render as render_prepared
 from benchmarks.latency.report import render_latency, render_throughput
 from benchmarks.latency.rows import LatencyRun, ThroughputRun
 from benchmarks.memory.report import render as render_memory
@@ -65,6 +67,7 @@ SECTIONS: dict[str, tuple[type, Callable[[Any], str]]] = {
     "summaries": (SummariesRun, render_summaries),
     "shorter": (ShorterRun, render_shorter),
     "latency": (LatencyRun, render_latency),
+    "prepared": (PreparedRun, render_prepared),
     "adapters": (AdaptersRun, render_adapters),
     "server": (ServerRun, render_server),
     "proxy": (ProxyRun, render_proxy),

@@ -1,0 +1,27 @@
+"""The benchmark of prepared documents, over the fixture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.latency import prepared
+from benchmarks.latency.prepared import PREPARED, UNPREPARED, PreparedRun
+from benchmarks.records import read_record
+
+
+def test_a_run_times_each_request_in_every_way_and_compares_what_is_kept(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(prepared, "NAMES", ("hotpotqa",))
+    monkeypatch.setattr(prepared, "COUNTS", (8,))
+    out = tmp_path / "prepared.json"
+    assert prepared.main(["--data", str(data), "--rounds", "1", "--out", str(out)]) == 0
+    run = read_record(out, PreparedRun)
+    assert {row.system for row in run.timings} > {UNPREPARED, PREPARED}
+    assert all(row.ratio == 1 for row in run.timings if row.system == UNPREPARED)
+    assert run.stored.vectors < run.stored.all
+    assert 0 < run.read["hotpotqa"] <= 1
+    assert {(row.rate, row.metric) for row in run.quality} >= {(0.1, "answers"), (0.25, "support")}
+    assert "HotpotQA" in capsys.readouterr().out
