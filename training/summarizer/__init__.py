@@ -3,5 +3,6 @@
 standalone.py   sentences that stand alone
 examples.py     examples without a teacher, from sets with gold sentences or human summaries
 teacher.py      examples with a teacher: any chat model
-train.py        teacher forcing of a causal language model
+relevance.py    stage 1: which of ten passages is relevant
+train.py        stage 2: teacher forcing of a causal language model
 """

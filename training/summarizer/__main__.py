@@ -2,6 +2,7 @@
 
 Makes examples, trains an adapter on them and writes it to RUN/final. A command that was stopped goes on when
 it is given again. `--max-minutes` anneals the learning rate to that time; making the examples does not count.
+`--start-from RUN1/final` begins with what stage 1 has trained (`python -m training.summarizer.relevance`).
 With `--lessons FILE` it makes none, and takes those of a teacher (`python -m training.summarizer.teacher`).
 """
 
@@ -22,11 +23,12 @@ def main() -> None:
     parser.add_argument("--lessons", type=Path, help="examples of a teacher; then no data is read")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     parser.add_argument("--base", type=Path, help="folder of a causal model; SmolLM2-135M by default")
+    parser.add_argument("--start-from", type=Path, metavar="FINAL", help="weights of another run")
     parser.add_argument("--max-minutes", type=float, help="end the training after this time")
     args = parser.parse_args()
 
     from tersely import Compressor  # takes seconds, as the next two do
-    from training.run import Run
+    from training.run import Run, read_runs
     from training.settings import read_settings
     from training.summarizer.examples import make_lessons, read_lessons
     from training.summarizer.train import Settings, train
@@ -35,6 +37,8 @@ def main() -> None:
     identity = asdict(settings)
     if args.lessons:
         identity["lessons"] = hashlib.sha256(args.lessons.read_bytes()).hexdigest()
+    if args.start_from:
+        identity["start_from"] = read_runs(args.start_from)
     Run(args.out, identity=identity)  # refuses the folder of another configuration at once
     file = args.out / "lessons.jsonl"
     if args.lessons:
@@ -43,7 +47,7 @@ def main() -> None:
     else:
         lessons = make_lessons(settings.data, Compressor(), file, args.data)
     run = Run(args.out, max_minutes=args.max_minutes, identity=identity)
-    print(json.dumps(train(settings, lessons, run, args.base)))
+    print(json.dumps(train(settings, lessons, run, args.base, args.start_from)))
 
 
 if __name__ == "__main__":

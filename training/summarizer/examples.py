@@ -206,7 +206,7 @@ def gather_passages(
     if name == "qmsum":
         turns = _join_turns(example, clean)
         return ([turns] if turns.text else []), ()
-    documents, gold = _choose_documents(example, _find_gold(example), recipe.documents, draw)
+    documents, gold = _choose_documents(example, find_gold(example), recipe.documents, draw)
     return (documents, gold) if gold and documents[0].text else ([], ())
 
 
@@ -238,7 +238,7 @@ def _rewrite_gold(
     ]
 
 
-def _find_gold(example: Example) -> tuple[KeptSpan, ...]:
+def find_gold(example: Example) -> tuple[KeptSpan, ...]:
     """The labelled sentences; in SQuAD, whose answers are labelled, the sentence with the first of them."""
     if example.support is not None:
         return example.support

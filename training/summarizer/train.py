@@ -10,16 +10,18 @@ FOLDER/final/          the adapter, or the whole model where the rank is 0
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from peft import PeftModel, get_peft_model_state_dict, set_peft_model_state_dict
-from torch import Tensor
+from safetensors.torch import load_file
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import pad_sequence
 from transformers import DynamicCache
@@ -27,8 +29,10 @@ from transformers import DynamicCache
 from training.causal import Adapter, add_adapter, load_causal
 from training.checkpoint import remove_checkpoint, resume, save_checkpoint
 from training.optimisation import adamw, keep_freed_memory, set_learning_rate, triangle
-from training.run import Run, show_progress
+from training.run import Run, read_runs, show_progress
 from training.summarizer.examples import Lesson, Recipe
+
+T = TypeVar("T")
 
 IGNORED = -100
 """Label of a token that is not learned."""
@@ -106,7 +110,7 @@ def summary_loss(model: Any, batch: Sequence[Encoded]) -> Tensor:
     device, count = model.device, len(batch)
     system = torch.tensor([batch[0].system], device=device)
     cache = DynamicCache()
-    backbone, head = _find_parts(model)
+    backbone, head = find_parts(model)
     backbone(input_ids=system, past_key_values=cache, use_cache=True)
     cache.batch_repeat_interleave(count)
     rows = [torch.tensor([*e.prompt, *e.summary]) for e in batch]
@@ -124,18 +128,20 @@ def summary_loss(model: Any, batch: Sequence[Encoded]) -> Tensor:
 
 
 def train(
-    settings: Settings, lessons: Sequence[Lesson], run: Run, base: Path | None = None
+    settings: Settings,
+    lessons: Sequence[Lesson],
+    run: Run,
+    base: Path | None = None,
+    start_from: Path | None = None,
 ) -> dict[str, Any]:
-    """Train on the examples and write `run.final`; the facts of the run. Goes on from the checkpoint."""
-    keep_freed_memory()
-    torch.manual_seed(settings.seed)
-    model, tokenizer = load_causal(base)
-    model = add_adapter(model, settings.adapter) if settings.adapter.rank else model
-    if not torch.cuda.is_available():
-        # On a CPU this is the faster of the two by a seventh.
-        causal: Any = model.get_base_model() if settings.adapter.rank else model
-        causal.set_attn_implementation("eager")
-    model.to("cuda" if torch.cuda.is_available() else "cpu").train()
+    """Train on the examples and write `run.final`; the facts of the run. Goes on from the checkpoint.
+
+    start_from: the `final` folder of a run with the same adapter, such as one of stage 1.
+    """
+    model, tokenizer = open_model(settings.adapter, settings.seed, base)
+    if start_from is not None:
+        load_weights(model, start_from)
+        run.origins = read_runs(start_from)
     own = settings.training
     examples = [(lesson.id, encode(lesson, tokenizer)) for lesson in lessons]
     heldout, taught = split_heldout([e for e in examples if _count(e[1]) <= own.positions], own.heldout)
@@ -144,32 +150,13 @@ def train(
         for n in range(own.epochs)
         for b in make_batches(taught, own.batch, random.Random(settings.seed + n))
     ]
-    optimizer = adamw(model, own.learning_rate, weight_decay=0.0)
-    parts = {"weights": _Weights(model), "optimizer": optimizer}
-    done = (resume(run, parts) or {"done": 0})["done"]
-    if not done:
-        run.record(update=0, heldout=_evaluate(model, heldout))
-    bar = show_progress("training", total=len(batches), done=done, unit="update")
-    share = 0.0
-    while done < len(batches):
-        share = run.clock.share(done / len(batches))
-        if share >= 1:
-            break
-        set_learning_rate(optimizer, own.learning_rate * triangle(share, own.warmup))
-        loss = summary_loss(model, batches[done])
+
+    def backward(batch: Sequence[Encoded]) -> float:
+        loss = summary_loss(model, batch)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad()
-        done += 1
-        run.record(update=done, loss=round(loss.item(), 4), seconds=round(run.clock.seconds(), 1))
-        bar.update()
-        bar.set_postfix(loss=f"{loss.item():.3f}", run=run.clock.estimate_left(share))
-        if done % own.save_every == 0:
-            save_checkpoint(run, parts, {"done": done})
-    bar.close()
-    save_checkpoint(run, parts, {"done": done})
-    run.record(update=done, heldout=_evaluate(model, heldout))
+        return loss.item()
+
+    done = run_updates(run, model, own, batches, backward, lambda: _evaluate(model, heldout))
     model.save_pretrained(str(run.final))
     facts = {
         "examples": sum(map(len, batches[:done])),
@@ -181,6 +168,85 @@ def train(
     run.finish(facts)
     remove_checkpoint(run)
     return facts
+
+
+def open_model(adapter: Adapter, seed: int, base: Path | None) -> tuple[Any, Any]:
+    """A causal model in training, with a new adapter unless its rank is 0, and its tokenizer."""
+    keep_freed_memory()
+    torch.manual_seed(seed)
+    model, tokenizer = load_causal(base)
+    model = add_adapter(model, adapter) if adapter.rank else model
+    if not torch.cuda.is_available():
+        # On a CPU this is the faster of the two by a seventh.
+        causal: Any = model.get_base_model() if adapter.rank else model
+        causal.set_attn_implementation("eager")
+    model.to("cuda" if torch.cuda.is_available() else "cpu").train()
+    return model, tokenizer
+
+
+def load_weights(model: Any, final: Path) -> None:
+    """Give `model` what a run has trained: its adapter, or all weights.
+
+    Raises ValueError where the run trained an adapter of another shape, or other weights.
+    """
+    if not isinstance(model, PeftModel):
+        missing, unexpected = model.load_state_dict(load_file(final / "model.safetensors"), strict=False)
+        tied = {name for name, _ in model.named_parameters(remove_duplicate=False)} - {
+            name for name, _ in model.named_parameters()
+        }
+        if unexpected or set(missing) - tied:
+            raise ValueError(f"{final} holds the weights of another model")
+        return
+    theirs = json.loads((final / "adapter_config.json").read_text(encoding="utf-8"))
+    mine = model.peft_config["default"].to_dict()
+    for key in ("r", "lora_alpha", "layers_to_transform"):
+        if theirs[key] != mine[key]:
+            raise ValueError(f"the adapter in {final} has {key} {theirs[key]}, not {mine[key]}")
+    set_peft_model_state_dict(model, load_file(final / "adapter_model.safetensors"))
+
+
+def run_updates(
+    run: Run,
+    model: Any,
+    own: Training,
+    batches: Sequence[T],
+    backward: Callable[[T], float],
+    evaluate: Callable[[], float],
+    head: nn.Module | None = None,
+) -> int:
+    """An update for each batch until the run's time is up; how many were done. Goes on from the checkpoint.
+
+    backward: computes the gradients of a batch, and gives its loss.
+    evaluate: the held-out loss, which is recorded before the first update and after the last.
+    head: trained besides the model.
+    """
+    modules = [model] if head is None else [model, head]
+    optimizer = adamw(nn.ModuleList(modules), own.learning_rate, weight_decay=0.0)
+    parts = {"weights": _Weights(model), "optimizer": optimizer, **({"head": head} if head else {})}
+    done = (resume(run, parts) or {"done": 0})["done"]
+    if not done:
+        run.record(update=0, heldout=evaluate())
+    bar = show_progress("training", total=len(batches), done=done, unit="update")
+    while done < len(batches):
+        share = run.clock.share(done / len(batches))
+        if share >= 1:
+            break
+        set_learning_rate(optimizer, own.learning_rate * triangle(share, own.warmup))
+        loss = backward(batches[done])
+        for module in modules:
+            torch.nn.utils.clip_grad_norm_(module.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        done += 1
+        run.record(update=done, loss=round(loss, 4), seconds=round(run.clock.seconds(), 1))
+        bar.update()
+        bar.set_postfix(loss=f"{loss:.3f}", run=run.clock.estimate_left(share))
+        if done % own.save_every == 0:
+            save_checkpoint(run, parts, {"done": done})
+    bar.close()
+    save_checkpoint(run, parts, {"done": done})
+    run.record(update=done, heldout=evaluate())
+    return done
 
 
 class _Weights:
@@ -199,7 +265,7 @@ class _Weights:
         return self._model.load_state_dict(state_dict)
 
 
-def _find_parts(model: Any) -> tuple[Any, Any]:
+def find_parts(model: Any) -> tuple[Any, Any]:
     """What gives the hidden states, and the output layer."""
     causal: Any = model.get_base_model() if isinstance(model, PeftModel) else model
     return causal.base_model, causal.get_output_embeddings()
