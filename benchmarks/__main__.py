@@ -35,6 +35,8 @@ from benchmarks.retrieval.merging import MergingRun
 from benchmarks.retrieval.merging import render as render_merging
 from benchmarks.retrieval.report import render as render_retrieval
 from benchmarks.retrieval.rows import RetrievalRun
+from benchmarks.summaries.labels import LabelsRun
+from benchmarks.summaries.labels import render as render_labels
 from benchmarks.summaries.report import render as render_summaries
 from benchmarks.summaries.rows import SummariesRun
 from benchmarks.summaries.shorter import ShorterRun
@@ -65,6 +67,7 @@ SECTIONS: dict[str, tuple[type, Callable[[Any], str]]] = {
     "merging": (MergingRun, render_merging),
     "allocation": (AllocationRun, render_allocation),
     "summaries": (SummariesRun, render_summaries),
+    "summary_labels": (LabelsRun, render_labels),
     "shorter": (ShorterRun, render_shorter),
     "latency": (LatencyRun, render_latency),
     "prepared": (PreparedRun, render_prepared),

@@ -87,8 +87,9 @@ def measure(options: Options) -> SummariesRun:
         ReadingOnce(), trained, WritingOnce(trained.chat, summarizer), WritingOnce(base, base.name)
     )
     sets = {
-        task: load_examples(task, options, options.limit if task in QUESTIONS else options.long_limit)
-        for task in (*QUESTIONS, *REFERENCES)
+        task: load_set(task, options.data, options.seed, limit)
+        for tasks, limit in ((QUESTIONS, options.limit), (REFERENCES, options.long_limit))
+        for task in tasks
     }
     if options.sentences is not None:
         options.sentences.unlink(missing_ok=True)
@@ -118,13 +119,13 @@ def describe_summarizer() -> str:
     return name_model(load_artifact(SUMMARIZER, kind="summarizer"))
 
 
-def load_examples(task: str, options: Options, limit: int) -> list[Example]:
-    """The first `limit` questions of a set in the order of the run's seed."""
+def load_set(task: str, data: str | None, seed: int, limit: int) -> list[Example]:
+    """The `limit` questions of a set that a run asks."""
     if task in QUESTIONS:
-        return load_findable(task, "eval", data=options.data, seed=options.seed, limit=limit)
+        return load_findable(task, "eval", data=data, seed=seed, limit=limit)
     if task == SQUALITY.name:
-        return SQUALITY.load("eval", data=options.data, seed=options.seed, limit=limit)
-    return load(task, "eval", data=options.data, seed=options.seed, limit=limit)
+        return SQUALITY.load("eval", data=data, seed=seed, limit=limit)
+    return load(task, "eval", data=data, seed=seed, limit=limit)
 
 
 def _append(file: Path, sentences: Sequence[CheckedSentence]) -> None:

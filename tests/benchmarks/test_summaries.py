@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,12 @@ from benchmarks.records import read_record
 from benchmarks.shared.readers import Prompt
 from benchmarks.shared.tasks import Example
 from benchmarks.summaries import __main__ as program
-from benchmarks.summaries import shorter
+from benchmarks.summaries import labels, shorter
 from benchmarks.summaries.contradiction import contradicts
 from benchmarks.summaries.once import ReadingOnce, WritingOnce
-from benchmarks.summaries.report import OURS, SYSTEMS, render
+from benchmarks.summaries.report import BASE, EXTRACTIVE, OURS, SYSTEMS, WRITTEN, render
 from benchmarks.summaries.rouge import rouge_l
-from benchmarks.summaries.rows import SummariesRun
+from benchmarks.summaries.rows import CheckedSentence, SummariesRun
 from tersely import Document
 from tersely.chat import ScriptedChat
 from tersely.summarize.grounding import Sources
@@ -107,6 +108,61 @@ def test_a_long_text_is_read_once() -> None:
     assert before > 0
     assert compressor.compress("When does the ferry leave?", DOCS, budget=40) is not first
     assert compressor.saved == before
+
+
+def write_sentences(file: Path) -> list[CheckedSentence]:
+    """Ten of each system; tersely-recon's are among those written, and the base model's are refused."""
+    rows = [
+        CheckedSentence(
+            "hotpotqa", f"q{n}", system, f"{'Dragon' if system == BASE else 'Boat'} {n}.", system != BASE
+        )
+        for system in (BASE, WRITTEN, OURS, EXTRACTIVE, "selection")
+        for n in range(10)
+    ]
+    file.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows), "utf-8")
+    return rows
+
+
+def test_sentences_are_drawn_of_every_system_and_once(tmp_path: Path) -> None:
+    rows = write_sentences(tmp_path / "sentences.jsonl")
+    drawn = labels.draw(rows, 12, seed=1)
+    assert len({item.id for item in drawn}) == 12
+    assert drawn == labels.draw(rows, 12, seed=1) != labels.draw(rows, 12, seed=2)
+    assert sum(BASE in item.systems for item in drawn) >= 3
+    assert all(set(item.systems) in ({BASE}, {WRITTEN, OURS, EXTRACTIVE}) for item in drawn)
+    assert len(labels.draw(rows, 1000, seed=1)) == 20
+
+
+def test_a_sheet_tells_neither_the_system_nor_the_verdict(data: Path, tmp_path: Path) -> None:
+    (example, *_) = program.load_set("hotpotqa", str(data), 13, 2)
+    text = example.documents[0].text.split(". ")[0]
+    sentence = CheckedSentence("hotpotqa", example.id, OURS, text, True)
+    drawn = labels.draw([sentence], 5, seed=1)
+    labels.write_sheet(drawn, {("hotpotqa", example.id): example}, tmp_path / "sheet.txt")
+    sheet = (tmp_path / "sheet.txt").read_text("utf-8")
+    assert f"Sentence: {text}\n" in sheet
+    assert example.question in sheet
+    assert sheet.count(text) >= 2  # its source, too
+    assert OURS not in sheet
+    assert "rue" not in sheet.replace(text, "")
+
+
+def test_labels_are_counted_and_hold_no_text(tmp_path: Path) -> None:
+    file, out = tmp_path / "sentences.jsonl", tmp_path / "labels.json"
+    rows = write_sentences(file)
+    drawn = labels.draw(rows, 50, seed=13)
+    wrong = next(item for item in drawn if BASE not in item.systems)
+    said = ["no" if BASE in item.systems or item is wrong else "yes" for item in drawn]
+    judged = tmp_path / "judged.txt"
+    judged.write_text("".join(f"{d.id} {word}\n" for d, word in zip(drawn, said, strict=True)), "utf-8")
+    arguments = ["--sentences", str(file), "--judged", str(judged), "--out", str(out)]
+    assert labels.main(arguments) == 0
+    run = read_record(out, labels.LabelsRun)
+    assert "Boat" not in out.read_text("utf-8")
+    assert sum(row.grounded for row in run.rows) == 9
+    text = labels.render(run)
+    assert "| base | 10 | 0.0 [0.0, 0.0] | 0.0 [0.0, 0.0] | 100.0 [100.0, 100.0] |" in text
+    assert "the documents do not say: 1." in text
 
 
 class FirstWord:
