@@ -1,0 +1,168 @@
+"""`python -m benchmarks.agent --data DATA`: does the trained agent keep to its turns, and what does it say?
+
+Questions of HotpotQA, each with its ten paragraphs to search in. Five systems, all with SmolLM2-135M, greedy
+and in strict mode, so that every turn is what the model wrote and the first one that is none ends the task:
+
+- tersely-agent: as it ships, under a grammar;
+- tersely-agent, free: without the grammar;
+- base: the model without the adapter, with the same prompt and tools;
+- base, grammar: the same under the grammar;
+- ReAct: the base model with the whole transcript, whose searches show whole passages.
+
+Prints a table, writes the JSON and fills RESULTS.md.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.agent.report import BASE, CONSTRAINED_BASE, FREE, OURS, REACT, render
+from benchmarks.agent.rows import AgentRun, TaskRow
+from benchmarks.arguments import add_data, add_out, add_seed, add_threads, make_parser
+from benchmarks.progress import Progress
+from benchmarks.results import publish
+from benchmarks.shared.environment import name_model, read_environment
+from benchmarks.shared.tasks import Example, load_findable
+from tersely import Compressor
+from tersely.agent import Agent, DocumentIndex, EpisodeState, TurnTrace, search_tools
+from tersely.agent.trained import BUNDLED, load_trained, make_agent
+from tersely.chat import ChatModel, LocalChat
+from tersely.levels import LEVELS
+from tersely.metrics import is_correct, token_f1
+from tersely.runtime.artifacts import load_artifact
+
+TASK = "hotpotqa"
+MAX_TURNS = 6
+_CONTEXT = 8192
+"""Tokens, for the base model: as many as it was trained on."""
+
+Start = Callable[[DocumentIndex], Agent]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of the command."""
+
+    data: str | None
+    limit: int
+    max_minutes: float | None
+    threads: int | None
+    seed: int
+    out: Path
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the benchmark and return its exit code."""
+    parser = make_parser("benchmarks.agent", __doc__)
+    add_data(parser)
+    parser.add_argument("--limit", type=int, default=200, help="tasks for each system")
+    parser.add_argument("--max-minutes", type=float, help="begin no task after this time")
+    add_threads(parser)
+    add_seed(parser)
+    add_out(parser, "agent")
+    options = Options(**vars(parser.parse_args(arguments)))
+    return publish("agent", lambda: measure(options), render, options.out)
+
+
+def measure(options: Options) -> AgentRun:
+    """Run every task with every system."""
+    examples = load_findable(TASK, "eval", data=options.data, seed=options.seed, limit=options.limit)
+    systems = make_systems(options.threads)
+    progress = Progress(len(examples) * len(systems))
+    rows: list[TaskRow] = []
+    started = time.monotonic()
+    for example in examples:
+        if options.max_minutes is not None and time.monotonic() - started > 60 * options.max_minutes:
+            break
+        index = make_index(example)
+        for name, start in systems.items():
+            rows.append(describe(name, example, start(index).run(example.question)))
+            progress.step(name)
+    progress.close()
+    return AgentRun(
+        benchmark="agent",
+        model=name_model(load_artifact(None)),
+        agent=name_model(load_artifact(BUNDLED, kind="agent")),
+        seed=options.seed,
+        max_turns=MAX_TURNS,
+        environment=read_environment(),
+        rows=tuple(rows),
+    )
+
+
+def make_systems(threads: int | None) -> dict[str, Start]:
+    """For each system, what makes its agent for the documents of a task."""
+    compressor = Compressor(threads=threads)
+    ours = load_trained(BUNDLED, None, threads)
+    base = LocalChat(
+        context=_CONTEXT, threads=threads, timeout_s=600, temperature=0.0, max_tokens=ours.max_tokens
+    )
+
+    def turns(chat: ChatModel, *, constrained: bool) -> Start:
+        return lambda index: make_agent(
+            chat,
+            index,
+            compressor,
+            ours.search_tokens,
+            strict=True,
+            constrained=constrained,
+            max_turns=MAX_TURNS,
+        )
+
+    def transcript(index: DocumentIndex) -> Agent:
+        return Agent(
+            base,
+            search_tools(index),
+            strategy="transcript",
+            strict=True,
+            compressor=compressor,
+            max_turns=MAX_TURNS,
+        )
+
+    return {
+        OURS: turns(ours.chat, constrained=True),
+        FREE: turns(ours.chat, constrained=False),
+        BASE: turns(base, constrained=False),
+        CONSTRAINED_BASE: turns(base, constrained=True),
+        REACT: transcript,
+    }
+
+
+def make_index(example: Example) -> DocumentIndex:
+    """The documents of a question, named as files of a folder would be."""
+    documents = example.to_documents()
+    return DocumentIndex({f"{number}.md": document for number, document in enumerate(documents, 1)})
+
+
+def describe(system: str, example: Example, state: EpisodeState) -> TaskRow:
+    """The row of an episode that has ended."""
+    summaries = [turn for turn in state.trace if turn.level is not None and turn.turn > 1]
+    return TaskRow(
+        question=example.id,
+        system=system,
+        outcome=state.outcome or "turns",
+        replies=state.turns,
+        well_formed=state.turns - (state.outcome == "malformed"),
+        summaries=len(summaries),
+        inside=sum(map(is_inside, summaries)),
+        levels=tuple(turn.level or 0 for turn in summaries),
+        correct=is_correct(state.answer, example.answers),
+        f1=round(token_f1(state.answer, example.answers), 4),
+        tokens_in=sum(turn.tokens_in for turn in state.trace),
+        tokens_out=sum(turn.tokens_out for turn in state.trace),
+        seconds=round(sum(turn.seconds for turn in state.trace), 1),
+    )
+
+
+def is_inside(turn: TurnTrace) -> bool:
+    """Whether the turn's summary has the length of its level."""
+    low, high = LEVELS[(turn.level or 1) - 1].characters
+    return low <= len(turn.summary or "") <= high
+
+
+if __name__ == "__main__":
+    sys.exit(main())
