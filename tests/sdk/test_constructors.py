@@ -19,7 +19,7 @@ NO_PATHS = [5, 1.5, True, b"folder", ["folder"], {"a": 1}, object()]
 NO_THREADS = ["2", 1.5, 0, -1, True, [2], object()]
 
 
-@pytest.mark.parametrize("value", NO_PATHS, ids=repr)
+@pytest.mark.parametrize("value", NO_PATHS)
 @pytest.mark.parametrize(
     "make", [SentenceEmbedder, Relevance, CrossEncoder, MemoryStore, LocalChat, Compressor]
 )
@@ -28,20 +28,20 @@ def test_a_path_or_a_name_is_text_or_a_path(make: Any, value: Any) -> None:
         make(value)
 
 
-@pytest.mark.parametrize("value", NO_PATHS, ids=repr)
+@pytest.mark.parametrize("value", NO_PATHS)
 def test_the_file_of_a_bank_is_text_or_a_path(value: Any) -> None:
     with pytest.raises(InvalidInputError, match="Pass a path"):
         ExperienceBank(value, Letters())
 
 
-@pytest.mark.parametrize("value", NO_THREADS, ids=repr)
+@pytest.mark.parametrize("value", NO_THREADS)
 @pytest.mark.parametrize("make", [SentenceEmbedder, Relevance, Compressor])
 def test_threads_are_a_whole_number(make: Any, value: Any) -> None:
     with pytest.raises(InvalidInputError, match="whole number of threads"):
         make(threads=value)
 
 
-@pytest.mark.parametrize("value", NO_THREADS, ids=repr)
+@pytest.mark.parametrize("value", NO_THREADS)
 def test_a_cross_encoder_counts_its_threads_and_tokens(tmp_path: Path, value: Any) -> None:
     with pytest.raises(InvalidInputError, match="whole number of threads"):
         CrossEncoder(tmp_path, threads=value)
@@ -49,7 +49,7 @@ def test_a_cross_encoder_counts_its_threads_and_tokens(tmp_path: Path, value: An
         CrossEncoder(tmp_path, max_length=value)
 
 
-@pytest.mark.parametrize("value", [5, "x", object()], ids=repr)
+@pytest.mark.parametrize("value", [5, "x", object()])
 def test_rerankers_and_counters_are_recognised_by_what_they_can_do(value: Any) -> None:
     with pytest.raises(InvalidInputError):
         Compressor(FakeScorer(), reranker=value)
