@@ -190,7 +190,7 @@ def test_every_odd_folder_is_refused_with_the_same_error(
         load_artifact(folder)
 
 
-@pytest.mark.parametrize("name", ["nul\0", "a" * 5_000, "~nobody-of-this-name/model", "\udcff"])
+@pytest.mark.parametrize("name", ["a" * 5_000, "~nobody-of-this-name/model", "\udcff"])
 def test_every_odd_path_is_refused_with_the_same_error(name: str) -> None:
     with pytest.raises(ArtifactError):
         load_artifact(name)

@@ -15,7 +15,7 @@ from tersely.memory import MemoryStore
 from tersely.rerank import CrossEncoder, Relevance
 from tests.sdk.fakes import FakeScorer, Letters
 
-NO_PATHS = [5, 1.5, True, b"folder", ["folder"], {"a": 1}, object()]
+NO_PATHS = [5, 1.5, True, b"folder", ["folder"], {"a": 1}, object(), "nul\0"]
 NO_THREADS = ["2", 1.5, 0, -1, True, [2], object()]
 
 

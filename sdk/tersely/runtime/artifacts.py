@@ -166,7 +166,7 @@ def _find_folder(name_or_path: str | Path | None) -> Path:
         is_file = folder.exists()
     except InvalidInputError:
         raise
-    except (OSError, ValueError, RuntimeError) as error:  # too long, NUL bytes, no home folder
+    except (OSError, ValueError, RuntimeError) as error:  # too long, no home folder
         raise ArtifactError(f"{str(name_or_path)!r} is not the path of a folder ({error}).") from error
     if is_file:
         raise ArtifactError(f"{folder} is a file. Name the model's folder instead.")
