@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
 import tersely
-from tersely import Compressor, InvalidInputError
-from tersely.adapters import check_compressor
+from tersely import Compressor
+from tersely.adapters import check_compressor, check_kind
 from tersely_http import Guard, Recorder, answer
 from tersely_http.metrics import CONTENT_TYPE, Metrics
 from tersely_proxy.forwarding import Forwarder
@@ -31,8 +31,7 @@ def build_app(compressor: Compressor, settings: ProxySettings) -> Starlette:
     for another argument that cannot be used.
     """
     compressor = check_compressor(compressor)
-    if not isinstance(settings, ProxySettings):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInputError(f"settings is a {type(settings).__name__}. Pass ProxySettings.")
+    settings = check_kind(settings, ProxySettings, "settings")
     metrics = Metrics(lambda: forwarder.waiting)
     rewriter = Rewriter(compressor, settings.limits, metrics)
     receipts = Receipts(rewriter)

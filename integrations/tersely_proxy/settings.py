@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tersely import InvalidInputError
-from tersely.adapters import ToolLimits, check_count, check_flag, check_key, check_time_limit
+from tersely.adapters import ToolLimits, check_count, check_flag, check_key, check_kind, check_time_limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +38,6 @@ class ProxySettings:
                 check_count(getattr(self, name), name, unit)
         check_time_limit(self.timeout_s)
         check_flag(self.local_only, "local_only")
-        if not isinstance(self.limits, ToolLimits):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidInputError(f"limits is a {type(self.limits).__name__}. Pass ToolLimits.")
+        check_kind(self.limits, ToolLimits, "limits")
         if self.key is not None:
             check_key(self.key)

@@ -8,8 +8,8 @@ from typing import Any
 from fastapi import FastAPI
 from ray import serve  # pyright: ignore[reportMissingImports]
 
-from tersely import Compressor, InvalidInputError
-from tersely.adapters import check_count, check_members
+from tersely import Compressor
+from tersely.adapters import check_count, check_kind, check_members
 from tersely_server import ServerSettings, build_app
 
 
@@ -31,10 +31,8 @@ def make_application(
     if compressor is not None:
         check_members(compressor, ("keys",), "compressor", "Pass arguments of Compressor, by name.")
     arguments = {"threads": 1, **(compressor or {})}
-    if settings is not None and not isinstance(settings, ServerSettings):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInputError(f"settings is a {type(settings).__name__}. Pass ServerSettings.")
     threads = check_count(arguments["threads"], "threads", "threads")
-    given = settings or ServerSettings()
+    given = check_kind(ServerSettings() if settings is None else settings, ServerSettings, "settings")
     own = replace(given, slots=given.slots or threads)
 
     def build() -> FastAPI:

@@ -11,8 +11,8 @@ from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 
 import tersely
-from tersely import Compressor, InvalidInputError, TerselyError
-from tersely.adapters import allowed_threads, check_compressor
+from tersely import Compressor, TerselyError
+from tersely.adapters import allowed_threads, check_compressor, check_kind
 from tersely_http import Guard, Recorder
 from tersely_http.metrics import Metrics
 from tersely_server.endpoints import Endpoints
@@ -32,9 +32,7 @@ def build_app(compressor: Compressor, settings: ServerSettings | None = None) ->
     Raises InvalidInputError for an argument that cannot be used.
     """
     compressor = check_compressor(compressor)
-    settings = ServerSettings() if settings is None else settings
-    if not isinstance(settings, ServerSettings):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInputError(f"settings is a {type(settings).__name__}. Pass ServerSettings.")
+    settings = check_kind(ServerSettings() if settings is None else settings, ServerSettings, "settings")
     gate = Gate(allowed_threads(settings.slots), settings.queue, settings.timeout_s)
     metrics = Metrics(lambda: gate.admitted)
 

@@ -41,6 +41,7 @@ from tersely.errors import InvalidInputError, MissingDependencyError
 from tersely.inputs import (
     check_count,
     check_flag,
+    check_kind,
     check_list,
     check_members,
     check_time_limit,
@@ -77,6 +78,7 @@ __all__ = [
     "check_ids",
     "check_keep",
     "check_key",
+    "check_kind",
     "check_list",
     "check_members",
     "check_model_name",

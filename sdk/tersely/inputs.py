@@ -171,6 +171,13 @@ def check_text(value: object, name: str, remedy: str = "Pass text.") -> str:
     return value
 
 
+def check_kind(value: object, kind: type[Item], name: str) -> Item:
+    """`value`. Raises InvalidInputError for an object of another class."""
+    if not isinstance(value, kind):
+        raise InvalidInputError(f"{name} is a {type(value).__name__}. Pass {kind.__name__}.")
+    return value
+
+
 def check_flag(value: object, name: str) -> bool:
     """`value`. Raises InvalidInputError unless it is True or False: the text "false" would count as true."""
     if not isinstance(value, bool):
