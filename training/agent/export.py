@@ -36,7 +36,6 @@ def export_agent(
         "training_command": command,
         "data": dict(Counter(lesson.source for turns in runs for lesson in turns)),
         "questions": len(runs),
-        "layers": settings.adapter.layers,
     }
     values = {
         "kind": "agent",
@@ -45,7 +44,7 @@ def export_agent(
         "max_tokens": MAX_TOKENS,
     }
     heldout = hold_out(runs, settings.training.heldout)[:REPLIES]
-    return write_artifact(run, target, values, facts, heldout, render_card, base)
+    return write_artifact(run, target, settings.adapter, values, facts, heldout, render_card, base)
 
 
 def main() -> None:

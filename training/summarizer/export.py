@@ -16,6 +16,7 @@ import platform
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from tersely.chat.local import find_smollm2
 from tersely.chat.protocol import Sampling
 from tersely.runtime.artifacts import write_manifest
 from tersely.summarize.local import describe_prompts
-from training.causal import load_causal
+from training.causal import Adapter, load_causal
 from training.run import read_runs
 from training.settings import read_settings
 from training.summarizer.card import render_card
@@ -61,7 +62,6 @@ def export_adapter(
         "training_command": command,
         "data": dict(Counter(lesson.source for lesson in lessons)),
         "teachers": sorted({lesson.teacher for lesson in lessons if lesson.teacher}),
-        "layers": settings.adapter.layers,
     }
     values = {
         "kind": "summarizer",
@@ -70,21 +70,23 @@ def export_adapter(
         "max_tokens": MAX_TOKENS,
     }
     heldout = lessons[: min(REPLIES, settings.training.heldout)]
-    return write_artifact(run, target, values, facts, heldout, render_card, base)
+    return write_artifact(run, target, settings.adapter, values, facts, heldout, render_card, base)
 
 
 def write_artifact(
     run: Path,
     target: Path,
+    shape: Adapter,
     values: Mapping[str, Any],
-    facts: dict[str, Any],
+    facts: Mapping[str, Any],
     heldout: Sequence[Lesson],
     render: Callable[[str, dict[str, Any]], str],
     base: Path | None = None,
 ) -> dict[str, float]:
     """The adapter of a finished run, with `values` in its configuration and a card of its facts.
 
-    facts: also `layers`, the blocks that the adapter changes.
+    shape: the settings that the adapter was trained with.
+    facts: what the card says beside the base model, the run, parity, and the adapter's shape.
     heldout: examples whose replies are compared.
 
     Raises RuntimeError where llama.cpp and transformers disagree; nothing is written to `target` then.
@@ -99,21 +101,18 @@ def write_artifact(
     adapter["base_model_name_or_path"] = BASE
     _write_json(staging / "adapter_config.json", adapter)
     model, tokenizer = load_causal(base)
-    shape = model.config
-    write_gguf(
-        staging, staging / "adapter.gguf", heads=shape.num_attention_heads, kv_heads=shape.num_key_value_heads
-    )
+    heads, kv_heads = model.config.num_attention_heads, model.config.num_key_value_heads
+    write_gguf(staging, staging / "adapter.gguf", heads=heads, kv_heads=kv_heads)
     model = PeftModel.from_pretrained(model, staging).eval()
     parity = measure_parity(model, tokenizer, staging / "adapter.gguf", heldout)
     if parity["agreement"] < MIN_AGREEMENT:
         raise RuntimeError(f"llama.cpp and transformers disagree: {parity}")
-    layers = facts.pop("layers")
     facts = {
         "base_model": BASE,
         **facts,
         "run": read_runs(trained)[-1],
         "parity": parity,
-        "adapter": {"rank": adapter["r"], "alpha": adapter["lora_alpha"], "layers": layers},
+        "adapter": asdict(shape),
         "tools": {"python": platform.python_version(), **{tool: version(tool) for tool in TOOLS}},
     }
     base_file = find_smollm2()
