@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from gguf import GGUFReader
 from safetensors.numpy import save_file
 
 from training.summarizer.card import render_card
+from training.summarizer.export import read_arguments
 from training.summarizer.gguf import interleave_heads, write_gguf
 
 
@@ -73,3 +75,12 @@ def test_the_card_names_the_base_the_data_and_their_licences() -> None:
         assert part in card
     assert "no teacher model" in card
     assert "teacher: large-model" in render_card("my-model", {**facts, "teachers": ["large-model"]})
+
+
+@pytest.mark.parametrize(("given", "named"), [([], ""), (["--max-minutes", "47"], " --max-minutes 47")])
+def test_the_card_names_the_command_that_trained_the_run(
+    given: list[str], named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["export", "--run", "r", "--out", "o", *given])
+    args = read_arguments("training.agent", None, "own.toml")
+    assert args.command == f"python -m training.agent --config own.toml --data DATA --out RUN{named}"

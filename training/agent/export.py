@@ -5,7 +5,6 @@ Its files are those of a summarizer (`training.summarizer.export`), and it is ch
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import Counter
 from pathlib import Path
@@ -15,7 +14,7 @@ from training.agent.card import render_card
 from training.agent.examples import hold_out, read_lessons
 from training.agent.settings import Settings
 from training.settings import read_settings
-from training.summarizer.export import write_artifact
+from training.summarizer.export import read_arguments, write_artifact
 
 MAX_TOKENS = 360
 """Of a turn. The longest that was trained on has about 300."""
@@ -48,14 +47,8 @@ def export_agent(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m training.agent.export", description=__doc__)
-    parser.add_argument("--run", type=Path, required=True, help="folder of a finished run")
-    parser.add_argument("--config", type=Path, default=Path("training/configs/agent_smollm2.toml"))
-    parser.add_argument("--out", type=Path, required=True, help="the artifact's folder, named like the model")
-    parser.add_argument("--base", type=Path, help="folder of the base model; SmolLM2-135M by default")
-    args = parser.parse_args()
-    command = f"python -m training.agent --config {args.config} --data DATA --out RUN --max-minutes 60"
-    print(json.dumps(export_agent(args.run, args.config, args.out, command, args.base)))
+    args = read_arguments("training.agent", __doc__, "training/configs/agent_smollm2.toml")
+    print(json.dumps(export_agent(args.run, args.config, args.out, args.command, args.base)))
 
 
 if __name__ == "__main__":

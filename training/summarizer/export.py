@@ -157,15 +157,24 @@ def _write_json(path: Path, values: dict[str, Any]) -> None:
     path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m training.summarizer.export", description=__doc__)
+def read_arguments(trainer: str, description: str | None, config: str) -> argparse.Namespace:
+    """The command line of `python -m TRAINER.export`: run, config, out, base, and `command`, the one that
+    trained the run."""
+    parser = argparse.ArgumentParser(prog=f"python -m {trainer}.export", description=description)
     parser.add_argument("--run", type=Path, required=True, help="folder of a finished run")
-    parser.add_argument("--config", type=Path, default=Path("training/configs/summarizer_smollm2.toml"))
+    parser.add_argument("--config", type=Path, default=Path(config), help="configuration of the run")
+    parser.add_argument("--max-minutes", type=float, help="as the training was given it; the card names it")
     parser.add_argument("--out", type=Path, required=True, help="the artifact's folder, named like the model")
     parser.add_argument("--base", type=Path, help="folder of the base model; SmolLM2-135M by default")
     args = parser.parse_args()
-    command = f"python -m training.summarizer --config {args.config} --data DATA --out RUN --max-minutes 47"
-    print(json.dumps(export_adapter(args.run, args.config, args.out, command, args.base)))
+    limit = "" if args.max_minutes is None else f" --max-minutes {args.max_minutes:g}"
+    args.command = f"python -m {trainer} --config {args.config} --data DATA --out RUN{limit}"
+    return args
+
+
+def main() -> None:
+    args = read_arguments("training.summarizer", __doc__, "training/configs/summarizer_smollm2.toml")
+    print(json.dumps(export_adapter(args.run, args.config, args.out, args.command, args.base)))
 
 
 if __name__ == "__main__":
