@@ -9,21 +9,24 @@ and in strict mode, so that every turn is what the model wrote and the first one
 - base, grammar: the same under the grammar;
 - ReAct: the base model with the whole transcript, whose searches show whole passages.
 
-Prints a table, writes the JSON and fills RESULTS.md.
+Prints a table, writes the JSON and fills RESULTS.md. With --rows FILE, which belongs outside the repository,
+every row is kept as it comes, and the same command goes on after a stop.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.agent.report import BASE, CONSTRAINED_BASE, FREE, OURS, REACT, render
 from benchmarks.agent.rows import AgentRun, TaskRow
 from benchmarks.arguments import add_data, add_out, add_seed, add_threads, make_parser
 from benchmarks.progress import Progress
+from benchmarks.records import parse_record
 from benchmarks.results import publish
 from benchmarks.shared.environment import name_model, read_environment
 from benchmarks.shared.tasks import Example, load_findable
@@ -50,6 +53,8 @@ class Options:
 
     data: str | None
     limit: int
+    others: int | None
+    rows: Path | None
     max_minutes: float | None
     threads: int | None
     seed: int
@@ -60,7 +65,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
     parser = make_parser("benchmarks.agent", __doc__)
     add_data(parser)
-    parser.add_argument("--limit", type=int, default=200, help="tasks for each system")
+    parser.add_argument("--limit", type=int, default=200, help="tasks of tersely-agent")
+    parser.add_argument(
+        "--others", type=int, help="tasks of each other system, the first of them (default: all)"
+    )
+    parser.add_argument("--rows", type=Path, metavar="FILE", help="keep every row in FILE, and go on from it")
     parser.add_argument("--max-minutes", type=float, help="begin no task after this time")
     add_threads(parser)
     add_seed(parser)
@@ -70,29 +79,63 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def measure(options: Options) -> AgentRun:
-    """Run every task with every system."""
+    """Run the tasks, system by system."""
     examples = load_findable(TASK, "eval", data=options.data, seed=options.seed, limit=options.limit)
     systems = make_systems(options.threads)
-    progress = Progress(len(examples) * len(systems))
+    work = [
+        (name, example)
+        for name in systems
+        for example in (examples if name == OURS else examples[: options.others])
+    ]
+    agent = name_model(load_artifact(AGENT, kind="agent"))
+    kept = Rows(options.rows, agent)
+    progress = Progress(len(work))
     rows: list[TaskRow] = []
     started = time.monotonic()
-    for example in examples:
-        if options.max_minutes is not None and time.monotonic() - started > 60 * options.max_minutes:
-            break
-        index = make_index(example)
-        for name, start in systems.items():
-            rows.append(describe(name, example, start(index).run(example.question)))
-            progress.step(name)
+    for name, example in work:
+        row = kept.find(name, example.id)
+        if row is None:
+            if options.max_minutes is not None and time.monotonic() - started > 60 * options.max_minutes:
+                break
+            row = describe(name, example, systems[name](make_index(example)).run(example.question))
+            kept.add(row)
+        rows.append(row)
+        progress.step(name)
     progress.close()
     return AgentRun(
         benchmark="agent",
         model=name_model(load_artifact(None)),
-        agent=name_model(load_artifact(AGENT, kind="agent")),
+        agent=agent,
         seed=options.seed,
         max_turns=MAX_TURNS,
         environment=read_environment(),
         rows=tuple(rows),
     )
+
+
+class Rows:
+    """The rows of an agent in a file, a line each; of none where there is no file.
+
+    Lines of other agents are passed over. `agent`: its name and fingerprint.
+    """
+
+    def __init__(self, file: Path | None, agent: str) -> None:
+        self._file = file
+        self._agent = agent
+        lines = file.read_text(encoding="utf-8").splitlines() if file is not None and file.exists() else []
+        entries = [json.loads(line) for line in lines]
+        rows = [parse_record(TaskRow, entry["row"]) for entry in entries if entry["agent"] == agent]
+        self._rows = {(row.system, row.question): row for row in rows}
+
+    def find(self, system: str, question: str) -> TaskRow | None:
+        """The row of a task that was run before."""
+        return self._rows.get((system, question))
+
+    def add(self, row: TaskRow) -> None:
+        """Keep a row."""
+        if self._file is not None:
+            with open(self._file, "a", encoding="utf-8") as stream:
+                stream.write(json.dumps({"agent": self._agent, "row": asdict(row)}) + "\n")
 
 
 def make_systems(threads: int | None) -> dict[str, Start]:

@@ -18,11 +18,11 @@ SYSTEMS = (OURS, FREE, BASE, CONSTRAINED_BASE, REACT)
 
 def render(run: AgentRun) -> str:
     """The section of RESULTS.md."""
-    count = len({row.question for row in run.rows})
+    systems = [name for name in SYSTEMS if any(row.system == name for row in run.rows)]
     return "\n\n".join(
         [
             f"Selector {run.model}, agent {run.agent}. {run.environment.describe()} Seed {run.seed}.",
-            f"{count} tasks, at most {run.max_turns} turns each, in strict mode. In percent, with Wilson "
+            f"At most {run.max_turns} turns a task, in strict mode. In percent, with Wilson "
             "intervals of 95 %: *well-formed*, replies that are turns; *inside*, summaries that have the "
             "length of their level, of those turns that had something to summarise; *answered*, tasks that "
             "came to an answer, and *right*, those whose answer contains the right one. Tokens are those of "
@@ -30,6 +30,7 @@ def render(run: AgentRun) -> str:
             format_table(
                 [
                     "system",
+                    "tasks",
                     "well-formed",
                     "inside",
                     "answered",
@@ -40,10 +41,10 @@ def render(run: AgentRun) -> str:
                     "out",
                     "s",
                 ],
-                [_render_system([row for row in run.rows if row.system == name], name) for name in SYSTEMS],
+                [_render_system([row for row in run.rows if row.system == name], name) for name in systems],
             ),
             "Levels of the summaries: "
-            + "; ".join(_count_levels(run.rows, name) for name in SYSTEMS[:-1])
+            + "; ".join(_count_levels(run.rows, name) for name in systems if name != REACT)
             + ".",
         ]
     )
@@ -54,6 +55,7 @@ def _render_system(rows: Sequence[TaskRow], name: str) -> list[str]:
     summaries = sum(row.summaries for row in rows)
     return [
         name,
+        f"{tasks:,}",
         "–" if name == REACT else _share(sum(row.well_formed for row in rows), replies),
         _share(sum(row.inside for row in rows), summaries),
         _share(sum(row.outcome == "answered" for row in rows), tasks),

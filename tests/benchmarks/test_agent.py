@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
-from benchmarks.agent.__main__ import describe, is_inside, make_index
+from benchmarks.agent.__main__ import Rows, describe, is_inside, make_index
 from benchmarks.agent.report import FREE, SYSTEMS, render
 from benchmarks.agent.rows import AgentRun, TaskRow
 from benchmarks.shared.environment import read_environment
@@ -76,6 +77,22 @@ def test_the_table_has_a_line_for_each_system() -> None:
     text = render(AgentRun("agent", "m", "a", 13, 3, read_environment(), rows))
     assert all(f"| {name} | " in text for name in SYSTEMS)
     assert "1 of level 1" in text
+
+
+def test_a_system_that_was_not_run_has_no_line() -> None:
+    row = run(SEARCH, finish(KEYS))
+    text = render(AgentRun("agent", "m", "a", 13, 3, read_environment(), (row,)))
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    assert [line.split(" | ")[:2] for line in lines[2:]] == [[f"| {FREE}", "1"]]
+
+
+def test_rows_are_found_again_by_the_agent_that_made_them(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    row = run(SEARCH, finish(KEYS))
+    Rows(file, "mine@1").add(row)
+    assert Rows(file, "mine@1").find(FREE, "q1") == row
+    assert Rows(file, "mine@2").find(FREE, "q1") is None
+    assert Rows(None, "mine@1").find(FREE, "q1") is None
 
 
 def test_a_summary_of_the_bounds_is_inside() -> None:
