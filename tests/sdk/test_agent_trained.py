@@ -4,12 +4,14 @@ that cannot be read. The model is scripted; tests/stack runs the real one."""
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from tersely import ArtifactError, Compressor, Document, InvalidInputError, cli
 from tersely.agent import Agent, DocumentIndex, Hit, SelectedHits, load_agent
+from tersely.agent.strategies.grammar import write_grammar
 from tersely.agent.strategies.tagged import parse_turn, write_turn
 from tersely.agent.tools import finish_tool
 from tersely.agent.trained import describe_prompts, make_agent
@@ -73,8 +75,24 @@ def test_a_constrained_agent_asks_for_a_grammar_of_its_tools_that_knows_whether_
     first, second = (options["grammar"] for _, options in chat.requests)
     for tool in ("search", "open_page", "open_original", "finish"):
         assert f'"<function={tool}>"' in first
-    assert first.count(")?") == 2
-    assert second == first.replace(")?", ")")
+    assert (first.count(")?"), second.count(")?")) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("material", "levels"),
+    [
+        (0, {1: "{0,499}"}),
+        (40, {1: "{38,498}"}),
+        (499, {1: "{98,498}"}),
+        (500, {1: "{98,498}", 2: "{498,998}"}),
+    ],
+)
+def test_the_grammar_counts_a_summary_that_fits_its_level_and_what_there_is(
+    material: int, levels: dict[int, str]
+) -> None:
+    root = write_grammar([finish_tool(needs_explanation=True)], material).splitlines()[0]
+    counted = re.findall(r'"(\d)</summary_level>.*?(\{\d+,\d+\})', root)
+    assert {int(level): count for level, count in counted} == levels
 
 
 def test_an_agent_without_a_grammar_asks_for_none() -> None:

@@ -1,8 +1,8 @@
 """The form of ZipRL's turns as a grammar (GBNF), for models of llama.cpp: they can then write nothing else.
 
 It holds the form and the most characters of each part, so that a small model cannot go on for ever. A summary
-is at most as long as its level allows; whether it has the least length is left to the model, because what it
-adds to reach that would be made up.
+has the length of its level, and a level for which there is too little to summarise cannot be chosen: what a
+model adds to fill it would be made up.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tersely.agent.tools import Tool
-from tersely.levels import LEVELS
+from tersely.levels import LEVELS, Level
 
 _THOUGHT = 400
 """Characters."""
@@ -20,27 +20,41 @@ _LONGEST = 1000
 """Characters of a summary; llama.cpp refuses to count to twice as many. Levels above are left out."""
 
 
-def write_grammar(tools: Sequence[Tool], *, needs_summary: bool) -> str:
+def write_grammar(tools: Sequence[Tool], material: int) -> str:
     """A grammar of turns that `parse_turn` reads. A call has the arguments that its tool requires, or the
-    first that the tool has. The summary may be left empty unless `needs_summary`."""
-    optional = "" if needs_summary else "?"
+    first that the tool has.
+
+    material: characters of what there is to summarise. Where there is nothing, a summary may be empty or
+        short; where there is less than any level wants, it has at least as many characters as there are.
+    """
     levels = [level for level in LEVELS if level.characters[1] <= _LONGEST]
+    levels = [level for level in levels if level.characters[0] <= material] or levels[:1]
+    optional = "" if material else "?"
     turns = " | ".join(
-        f'"{level.number}</summary_level>\\n<summary>" ({_text("<", level.characters[1])}){optional}'
+        f'"{level.number}</summary_level>\\n<summary>" ({_summary(level, material)}){optional}'
         for level in levels
     )
     rules = {
         "root": f'"<think>" thought "</think>\\n<summary_level>" ({turns}) "</summary>\\n" call',
-        "thought": _text("<", _THOUGHT),
-        "value": _text("<\\n", _VALUE),
+        "thought": _text("<", 1, _THOUGHT),
+        "value": _text("<\\n", 1, _VALUE),
         "call": " | ".join(_write_call(tool) for tool in tools),
     }
     return "\n".join(f"{name} ::= {rule}" for name, rule in rules.items())
 
 
-def _text(without: str, most: int) -> str:
-    """Text of at most so many characters that begins with one that can be seen."""
-    return f"[^{without} \\t\\n] [^{without}]{{0,{most - 1}}}"
+def _summary(level: Level, material: int) -> str:
+    least, most = level.characters
+    return _text("<", min(least, material), most)
+
+
+def _text(without: str, least: int, most: int) -> str:
+    """Text of so many characters. Of two or more, the first and the last can be seen: white space at the ends
+    does not count."""
+    seen, any_ = f"[^{without} \\t\\n]", f"[^{without}]"
+    if least <= 1:
+        return f"{seen} {any_}{{0,{most - 1}}}"
+    return f"{seen} {any_}{{{least - 2},{most - 2}}} {seen}"
 
 
 def _write_call(tool: Tool) -> str:

@@ -36,8 +36,8 @@ class SummaryStrategy:
         prompt = make_prompt(tools, state.question, state.summary, state.result)
         options: Options = {}
         if self.setup.constrained:
-            needs_summary = bool(_join(state.summary, state.result))
-            options = {"grammar": write_grammar(tools, needs_summary=needs_summary)}
+            material = len(_join(state.summary, state.result))
+            options = {"grammar": write_grammar(tools, material)}
         return Request([*prompt, *state.retry], options)
 
     def step(self, state: EpisodeState, reply: Reply | ChatError, tools: Sequence[Tool]) -> EpisodeState:
