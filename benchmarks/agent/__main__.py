@@ -32,14 +32,13 @@ from benchmarks.shared.environment import name_model, read_environment
 from benchmarks.shared.tasks import Example, load_findable
 from tersely import Compressor
 from tersely.agent import Agent, DocumentIndex, EpisodeState, TurnTrace, search_tools
-from tersely.agent.trained import load_trained, make_agent
+from tersely.agent.trained import BUNDLED, load_trained, make_agent
 from tersely.chat import ChatModel, LocalChat
 from tersely.levels import LEVELS
 from tersely.metrics import is_correct, token_f1
 from tersely.runtime.artifacts import load_artifact
 
 TASK = "hotpotqa"
-AGENT = "models/tersely-agent"
 MAX_TURNS = 6
 _CONTEXT = 8192
 """Tokens, for the base model: as many as it was trained on."""
@@ -87,7 +86,8 @@ def measure(options: Options) -> AgentRun:
         for name in systems
         for example in (examples if name == OURS else examples[: options.others])
     ]
-    agent = name_model(load_artifact(AGENT, kind="agent"))
+    artifact = load_artifact(BUNDLED, kind="agent")
+    agent = f"{artifact.name}@{artifact.hash_of('adapter.gguf', 'config.json')}"  # not of its card
     kept = Rows(options.rows, agent)
     progress = Progress(len(work))
     rows: list[TaskRow] = []
@@ -141,7 +141,7 @@ class Rows:
 def make_systems(threads: int | None) -> dict[str, Start]:
     """For each system, what makes its agent for the documents of a task."""
     compressor = Compressor(threads=threads)
-    ours = load_trained(AGENT, None, threads)
+    ours = load_trained(BUNDLED, None, threads)
     base = LocalChat(
         context=_CONTEXT, threads=threads, timeout_s=600, temperature=0.0, max_tokens=ours.max_tokens
     )

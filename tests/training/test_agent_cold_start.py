@@ -220,15 +220,15 @@ def test_the_card_says_what_was_learned_and_from_what() -> None:
         "training_command": "python -m training.agent",
         "data": {"traj_fireact": 40},
         "questions": 15,
-        "run": {"examples": 30, "tokens": 1234, "minutes": 6, "heldout_loss": [1.5, 0.5]},
+        "run": {"examples": 30, "examples_of": 20, "tokens": 1234, "minutes": 6, "heldout_loss": [1.5, 0.5]},
         "parity": {"agreement": 0.99, "tokens": 100, "replies": 2},
         "adapter": {"rank": 16, "alpha": 32, "layers": 8},
     }
     card = render_card("my-agent", facts)
     for part in (
         "owner/base",
-        "40 of 15\nquestions",
-        "30 turns",
+        "40 turns, of 15 questions",
+        "30 turns of 20, some more than once",
         "99.0 %",
         "| MIT |",
         "1.5 before, 0.5 after",

