@@ -146,6 +146,9 @@ CLAIMS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
     "docs/how-it-works.md": {
+        "At most 256 sentences take part, those that score best.": (
+            "test_sentences_beyond_the_best_keep_their_logits",
+        ),
         "every unit that scores at least the model's own threshold |": (
             "test_with_a_threshold_every_unit_that_reaches_it_is_kept",
         ),

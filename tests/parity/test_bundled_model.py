@@ -17,7 +17,7 @@ from tersely import Compressor, Document
 from tersely.runtime.artifacts import load_artifact
 from tersely.runtime.session import EncoderSession
 from tersely.selector.calibration import read_calibration
-from tersely.selector.fusion import Fusion
+from tersely.selector.fusion import ATTENTION, LAYERS, Fusion
 from tersely.selector.layout import (
     INPUT_NAMES,
     LAYOUT_VERSION,
@@ -75,10 +75,11 @@ def test_the_configuration_fits_this_version() -> None:
 
 
 def test_the_fusion_layer_was_fitted_for_these_features() -> None:
-    fusion = Fusion.load(MODEL / "fusion.json")
-    weights = np.concatenate([fusion.first.linear, fusion.gate.linear, fusion.bridge.linear])
-    assert np.isfinite(weights).all()
-    assert np.abs(fusion.first.linear).max() > 0
+    fusion = Fusion.load(MODEL / LAYERS, MODEL / ATTENTION)
+    assert np.isfinite([*fusion.first.weights, *fusion.gate.weights]).all()
+    assert np.abs(fusion.first.weights).max() > 0
+    assert fusion.attention is not None
+    assert np.abs(fusion.attention.weights["out"]).max() > 0
 
 
 def test_the_vocabulary_has_the_special_tokens_and_a_frequency_for_every_token() -> None:

@@ -15,7 +15,7 @@ from tersely.runtime.workers import Workers
 from tersely.selector import DocumentScores, ScoredInput
 from tersely.selector.encoder import Encoder
 from tersely.selector.features import QUERY_FEATURES
-from tersely.selector.fusion import Fusion, Perceptron
+from tersely.selector.fusion import Fusion, LinearLayer
 from tersely.selector.layout import Ids
 from tersely.selector.selector import MAX_TOKENS, Selector
 from tersely.text.sentences import split_units
@@ -130,13 +130,5 @@ def recording_selector(
 
 def _with_constant_gate(fusion: Fusion, logit: float) -> Fusion:
     width = len(QUERY_FEATURES)
-    gate = Perceptron(
-        mean=np.zeros(width),
-        deviation=np.ones(width),
-        hidden=np.zeros((width, 0)),
-        hidden_bias=np.zeros(0),
-        out=np.zeros(0),
-        linear=np.zeros(width),
-        bias=logit,
-    )
+    gate = LinearLayer(mean=np.zeros(width), deviation=np.ones(width), weights=np.zeros(width), bias=logit)
     return replace(fusion, gate=gate)

@@ -13,18 +13,16 @@ import pytest
 from tersely.selector.features import (
     BRIDGE_FEATURES,
     FIRST_FEATURES,
-    PATH_FEATURES,
     QUERY_FEATURES,
-    Hop,
     Logits,
     best_sentences,
     bridge_features,
     bridge_weights,
     first_features,
-    path_features,
     path_starts,
     query_features,
 )
+from tersely.selector.paths import PATH_FEATURES, Hop, path_features
 from tests.sdk.feature_cases import FIRST_LOGITS, LOGITS, MATCHES
 
 FIRST_COLUMNS = {

@@ -10,18 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tersely.selector.features import FIRST_FEATURES, QUERY_FEATURES, SECOND_FEATURES
-from tersely.selector.fusion import MIN_GATE, Fusion, Perceptron
+from tersely.selector.features import FIRST_FEATURES, QUERY_FEATURES
+from tersely.selector.fusion import ATTENTION, LAYERS, MIN_GATE, Fusion, LinearLayer
+from tersely.selector.second_stage import SECOND_FEATURES
+from tests.sdk.attention_cases import random_attention
 
 
-def random_perceptron(width: int, hidden: int, seed: int) -> Perceptron:
+def random_layer(width: int, seed: int) -> LinearLayer:
     generator = np.random.default_rng(seed)
-    return Perceptron(
+    return LinearLayer(
         generator.normal(size=width),
         generator.uniform(0.5, 2, size=width),
-        generator.normal(size=(width, hidden)),
-        generator.normal(size=hidden),
-        generator.normal(size=hidden),
         generator.normal(size=width),
         float(generator.normal()),
     )
@@ -29,47 +28,44 @@ def random_perceptron(width: int, hidden: int, seed: int) -> Perceptron:
 
 def random_fusion() -> Fusion:
     return Fusion(
-        first=random_perceptron(len(FIRST_FEATURES), 0, seed=1),
-        gate=random_perceptron(len(QUERY_FEATURES), 0, seed=2),
-        bridge=random_perceptron(len(SECOND_FEATURES), 4, seed=3),
+        first=random_layer(len(FIRST_FEATURES), seed=1),
+        gate=random_layer(len(QUERY_FEATURES), seed=2),
+        attention=random_attention(len(SECOND_FEATURES), seed=3),
     )
 
 
-def test_a_perceptron_is_one_tanh_layer_and_a_linear_path() -> None:
-    layer = Perceptron(
-        mean=np.array([1.0, 2.0]),
-        deviation=np.array([2.0, 0.5]),
-        hidden=np.array([[0.5], [-1.0]]),
-        hidden_bias=np.array([0.25]),
-        out=np.array([2.0]),
-        linear=np.array([0.1, -0.4]),
-        bias=0.3,
+def test_a_layer_is_a_weighted_sum_of_standardised_features() -> None:
+    layer = LinearLayer(
+        mean=np.array([1.0, 2.0]), deviation=np.array([2.0, 0.5]), weights=np.array([0.1, -0.4]), bias=0.3
     )
     # Standardised: (2, 0.5), and for the second row (500, 0), of which the first is clipped to 6.
     logits = layer(np.array([[5.0, 2.25], [1001.0, 2.0]]))
-    assert logits.tolist() == pytest.approx([2 * math.tanh(0.75) + 0.3, 2 * math.tanh(3.25) + 0.6 + 0.3])
+    assert logits.tolist() == pytest.approx([0.3, 0.9])
 
 
-@pytest.mark.parametrize("layer", ["first", "gate", "bridge"])
+@pytest.mark.parametrize("layer", ["first", "gate"])
 def test_a_fusion_survives_its_file(tmp_path: Path, layer: str) -> None:
-    path = tmp_path / "fusion.json"
-    random_fusion().save(path)
-    saved, loaded = getattr(random_fusion(), layer), getattr(Fusion.load(path), layer)
+    random_fusion().save(tmp_path)
+    saved, loaded = getattr(random_fusion(), layer), getattr(load(tmp_path), layer)
     features = np.random.default_rng(4).normal(size=(5, len(saved.mean)))
     assert np.abs(saved(features)).max() > 0.1
     np.testing.assert_allclose(loaded(features), saved(features), atol=1e-4)
 
 
-@pytest.mark.parametrize("layer", ["first", "gate", "bridge"])
+def load(folder: Path) -> Fusion:
+    return Fusion.load(folder / LAYERS, folder / ATTENTION)
+
+
+@pytest.mark.parametrize("layer", ["first", "gate", "attention", "relations"])
 def test_a_fusion_for_other_features_is_refused(tmp_path: Path, layer: str) -> None:
-    path = tmp_path / "fusion.json"
-    random_fusion().save(path)
+    path = tmp_path / LAYERS
+    random_fusion().save(tmp_path)
     values = json.loads(path.read_text())
     names = values["features"][layer]
     names[0], names[1] = names[1], names[0]
     path.write_text(json.dumps(values))
     with pytest.raises(ValueError, match="other features"):
-        Fusion.load(path)
+        load(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +74,6 @@ def test_a_fusion_for_other_features_is_refused(tmp_path: Path, layer: str) -> N
 def test_a_gate_that_is_hardly_open_is_closed(share: float, gate_value: float) -> None:
     fusion = random_fusion()
     width = len(QUERY_FEATURES)
-    constant_gate = replace(fusion.gate, linear=np.zeros(width), bias=math.log(share / (1 - share)))
+    constant_gate = replace(fusion.gate, weights=np.zeros(width), bias=math.log(share / (1 - share)))
     fusion = replace(fusion, gate=constant_gate)
     assert fusion.gate_value(np.ones(width)) == pytest.approx(gate_value, abs=1e-5)

@@ -1,12 +1,16 @@
-"""The second pass of the encoder: when it runs, what it reads, and how much of it."""
+"""The second pass and the second stage: when they run, what is read, and what sees what."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from tersely.selector import second_stage
 from tersely.selector.encoder import BATCH_TOKENS
-from tersely.selector.features import STARTS, bridge_features, first_features, path_starts
-from tersely.selector.selector import MORE_TOKENS, PATH_WINDOWS
+from tersely.selector.features import STARTS, first_features, path_starts
+from tersely.selector.paths import PATH_WINDOWS
+from tersely.selector.second_stage import SecondStage
+from tersely.selector.selector import MORE_TOKENS
 from tests.sdk.selector_cases import (
     DOCUMENTS,
     FEW_TOKENS,
@@ -40,8 +44,8 @@ def test_the_other_documents_are_read_again_behind_each_of_the_best_sentences() 
     features = first_features(matches, first_pass.logits)
     first_logits = selector.fusion.first(features)
     session.inputs.clear()
-    second_features = np.hstack([features, bridge_features(matches, first_logits)])
-    hops = selector.second_pass(first_pass, second_features, first_logits)
+    second = SecondStage.make(matches, first_pass.logits, features, first_logits)
+    hops = selector.second_pass(first_pass, second)
     config = selector.layout.config
     assert len(session.windows()) == STARTS * (len(DOCUMENTS) - 1)
     assert [hop.start for hop in hops] == path_starts(matches, first_logits)
@@ -53,6 +57,28 @@ def test_the_other_documents_are_read_again_behind_each_of_the_best_sentences() 
         assert len(windows) == len(DOCUMENTS) - 1
         assert np.isnan(logits.keep).tolist() == (matches.document == home).tolist()
         assert np.isnan(logits.relevance).tolist() == [doc == home for doc in range(len(DOCUMENTS))]
+
+
+@pytest.mark.parametrize("gate_logit", [GATE_OPEN, None])
+def test_the_order_of_documents_does_not_change_a_score(gate_logit: float | None) -> None:
+    selector, _ = recording_selector(gate_logit=gate_logit)
+    order = [2, 0, 3, 1]
+    expected = selector.score(TWO_HOP_QUESTION, DOCUMENTS)
+    permuted = selector.score(TWO_HOP_QUESTION, [DOCUMENTS[number] for number in order])
+    for number, own in zip(order, permuted, strict=True):
+        np.testing.assert_allclose(own.scores, expected[number].scores, atol=1e-5)
+
+
+def test_sentences_beyond_the_best_keep_their_logits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(second_stage, "MOST", 3)
+    selector, _ = recording_selector(gate_logit=GATE_OPEN)
+    done = selector.first_pass(TWO_HOP_QUESTION, DOCUMENTS)
+    features = first_features(done.matches, done.logits)
+    first_logits = selector.fusion.first(features)
+    second = SecondStage.make(done.matches, done.logits, features, first_logits)
+    added = selector.fusion.attend(second, selector.second_pass(done, second))
+    best = np.argsort(-first_logits, kind="stable")[:3]
+    assert np.flatnonzero(added).tolist() == sorted(best.tolist())
 
 
 def test_for_a_single_document_the_second_pass_reads_nothing() -> None:

@@ -7,14 +7,18 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from benchmarks.shared.minilm import INSTALL, PACKAGE
 from tersely import Compressor, Document
 from tersely.embedding import SentenceEmbedder
+from tersely.runtime.artifacts import load_artifact
+from tersely.selector.attention import SentenceAttention
 from tests.training.tiny import DATA, train_phase1
 from training.export.artifact import export_artifact
+from training.export.refit import refit
 from training.run import Run, read_runs
 from training.selector.train import train
 from training.selector_model.config import SelectorConfig
@@ -85,7 +89,7 @@ def test_training_starts_from_earlier_weights(trained: tuple[SelectorConfig, Pat
     assert runs[0]["questions"] > 0
 
 
-def test_the_exported_artifact_agrees_with_torch_and_compresses(
+def test_the_exported_artifact_agrees_with_torch_compresses_and_can_be_fitted_again(
     trained: tuple[SelectorConfig, Path], tmp_path: Path
 ) -> None:
     if find_spec(PACKAGE) is None:
@@ -97,7 +101,7 @@ def test_the_exported_artifact_agrees_with_torch_and_compresses(
     assert manifest["parity"]["batched_vs_single"] < 1e-3
     assert b"stack_trace" not in (folder / "onnx" / "model_quantized.onnx").read_bytes()
     card = (folder / "README.md").read_text()
-    assert "| + second pass |" in card
+    assert "| + attention | + second pass |" in card
     assert "`make tiny`" in card
     orvelle = "Orvelle is a harbour town. It was founded by Ada Penrose. Its harbour exports salt."
     brackmoor = "Brackmoor was founded by Bertil Krans. Visitors praise the quiet market."
@@ -110,3 +114,16 @@ def test_the_exported_artifact_agrees_with_torch_and_compresses(
     vectors = SentenceEmbedder(folder).embed(["Who founded Orvelle?", orvelle])
     assert manifest["embedding"]["dimension"] == vectors.shape[1]
     assert f"reciprocal rank {manifest['embedding']['mrr']}" in card
+
+    # Fitted again on the same questions, what stands behind the encoder is the same.
+    again = tmp_path / "again" / folder.name
+    refit(config, load_artifact(folder), run, again)
+    for name in ("fusion.json", "calibration.json", "README.md"):
+        assert (again / name).read_text() == (folder / name).read_text()
+    expected = SentenceAttention.load(folder / "attention.npz").weights
+    weights = SentenceAttention.load(again / "attention.npz").weights
+    assert all(np.array_equal(weights[name], expected[name]) for name in expected)
+    learned = tmp_path / "learned"
+    export_artifact(config, run, learned, "make tiny", "learned")
+    with pytest.raises(ValueError, match="nothing to fit"):
+        refit(config, load_artifact(learned), run, tmp_path / "none")

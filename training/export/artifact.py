@@ -6,6 +6,7 @@ import json
 import platform
 import shutil
 from collections import Counter
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -72,20 +73,11 @@ def export_artifact(
     idf = compute_idf(layout.tokenize(sorted(texts)), layout.tokenizer.get_vocab_size())
     np.savez_compressed(staging / "lexical.npz", idf=idf.astype(np.float16))
     if decision == "fitted":
-        Fusion.keep_alone().save(staging / "fusion.json")
+        Fusion.keep_alone().save(staging)
     seal(staging, config, layout_config, LEARNED_THRESHOLD, decision)
 
     embedding = write_projection(staging, training, heldout, config.seed)
     seal(staging, config, layout_config, LEARNED_THRESHOLD, decision)
-    selector = Selector.load(load_artifact(staging))
-    if decision == "fitted":
-        fusion, ablation, scored = fit_fusion(selector, heldout, config.seed)
-        fusion.save(staging / "fusion.json")
-        threshold = choose_threshold(scored, TARGET_RECALL)
-    else:
-        scored = score_by_keep_logit(selector, heldout)
-        ablation, threshold = {"encoder alone": summarise(scored)}, LEARNED_THRESHOLD
-    write_calibration(staging, build_calibration(scored))
     facts = {
         "base_model": config.base_model,
         "training_command": command,
@@ -93,16 +85,43 @@ def export_artifact(
         "runs": read_runs(trained),
         "parity": gaps,
         "embedding": embedding,
-        "heldout": ablation,
-        "own_decision": measure_decision(scored, threshold),
-        "heldout_questions": dict(Counter(g.source for g in heldout)),
         "tools": {"python": platform.python_version(), **{t: version(t) for t in TOOLS}},
     }
-    (staging / "README.md").write_text(render_card(config, decision, facts), encoding="utf-8")
-    seal(staging, config, layout_config, threshold, decision, **facts)
+    fit_decision(staging, config, layout_config, decision, heldout, facts)
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(staging, target)
     return target
+
+
+def fit_decision(
+    folder: Path,
+    config: SelectorConfig,
+    layout: LayoutConfig,
+    decision: Decision,
+    heldout: Sequence[Group],
+    facts: dict[str, Any],
+) -> None:
+    """Fit what turns logits into scores to held-out questions, and finish the artifact in `folder`: fusion,
+    threshold, calibration, card and manifest.
+
+    `facts` are those of the card that are known before.
+    """
+    selector = Selector.load(load_artifact(folder))
+    if decision == "fitted":
+        fusion, ablation, scored = fit_fusion(selector, heldout, config.seed)
+        fusion.save(folder)
+        threshold = choose_threshold(scored, TARGET_RECALL)
+    else:
+        scored = score_by_keep_logit(selector, heldout)
+        ablation, threshold = {"encoder alone": summarise(scored)}, LEARNED_THRESHOLD
+    write_calibration(folder, build_calibration(scored))
+    facts = facts | {
+        "heldout": ablation,
+        "own_decision": measure_decision(scored, threshold),
+        "heldout_questions": dict(Counter(g.source for g in heldout)),
+    }
+    (folder / "README.md").write_text(render_card(config, decision, facts), encoding="utf-8")
+    seal(folder, config, layout, threshold, decision, **facts)
 
 
 def check_parity(model: SelectorModel, layout: Layout, groups: list[Group], graphs: Path) -> dict[str, float]:

@@ -9,8 +9,9 @@ from training.selector_model.config import SelectorConfig
 from training.sources import render_sources
 
 _DECISIONS: dict[Decision, str] = {
-    "fitted": """`fusion.json` turns them,
-  exact matches and, for questions that need another hop, a second pass into one probability per sentence""",
+    "fitted": """`fusion.json` turns
+  them and exact matches into one probability per sentence; for questions that need another hop there is a
+  second pass, and `attention.npz` lets the sentences of all documents see each other""",
     "learned": """a sentence is kept
   where its keep logit is positive, as in training""",
 }

@@ -2,7 +2,7 @@
 
 The encoder never saw these questions, so its logits are as uncertain here as they will be in use. Every
 figure is cross-fitted: a question is scored by a layer that was fitted without it. There are only some
-hundred questions, so the layer is small, penalised, and fitted to convergence by L-BFGS.
+hundred questions, so the layers here are linear, penalised, and fitted to convergence by L-BFGS.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tersely.selector import ScoredInput
+from tersely.selector.attention import LIMIT, SentenceAttention
 from tersely.selector.features import (
     ENCODER_FEATURES,
     FIRST_FEATURES,
-    Hop,
-    bridge_features,
     first_features,
-    path_features,
     query_features,
 )
-from tersely.selector.fusion import Fusion, Perceptron
+from tersely.selector.fusion import Fusion, LinearLayer, open_gate
 from tersely.selector.matching import Floats
+from tersely.selector.paths import Hop
+from tersely.selector.second_stage import SecondStage
 from tersely.selector.selector import Selector
 from tersely.text.sentences import Unit
+from training.export.fit_attention import Example, fit_attention
 from training.run import show_progress
 from training.selector_model.groups import MULTI_HOP, Group
 from training.selector_model.scores import GroupScores, summarise
 
 FOLDS = 5
-HIDDEN = 4
 ITERATIONS = 120
-PENALTY = {"first": 1e-3, "gate": 1e-2, "bridge": 1e-2}
+PENALTY = {"first": 1e-3, "gate": 1e-2}
 """Weights of the squared parameters, on standardised features."""
 
 
@@ -97,42 +97,50 @@ def fit_fusion(
     table["+ exact match"] = _summarise(cases, first)
 
     queries = [query_features(r.matches, r.logits, f) for r, f in zip(readings, first, strict=True)]
-    sides = [
-        np.hstack([f, bridge_features(r.matches, a)])
-        for f, r, a in zip(features, readings, first, strict=True)
-    ]
+    layers = cross_fit(cases, lambda part: fit_gate(_take(queries, part), _take(cases, part)))
+    gates = [open_gate(layer, q) for layer, q in zip(layers, queries, strict=True)]
+    rows = zip(readings, features, first, strict=True)
+    stages = [SecondStage.make(r.matches, r.logits, f, a) for r, f, a in rows]
+    weights = (_weigh_questions(cases) * len(cases)).tolist()
 
-    def bridges(second: Sequence[Sequence[Hop]]) -> list[Floats]:
-        rows = zip(sides, readings, first, second, strict=True)
-        return [np.hstack([f, path_features(r.matches, r.logits, a, s)]) for f, r, a, s in rows]
+    def examples(part: Sequence[int], *views: Sequence[Sequence[Hop]]) -> list[Example]:
+        """Those questions of a part whose gate is open, once for each view of what a second pass read."""
+        open_part = [i for i in part if gates[i]]
+        return [
+            _make_example(stages[i], view[i], gates[i], cases[i], weights[i])
+            for view in views
+            for i in open_part
+        ]
 
-    def fit_part(part: Sequence[int], *views: list[Floats]) -> Fit:
-        rows = [row for view in views for row in _take(view, part)]
-        rest = (_take(x, part) * len(views) for x in (queries, first, cases))
-        return _fit_gated(rows, *rest, seed=seed)
+    def scores(view: Sequence[Sequence[Hop]], networks: Sequence[SentenceAttention]) -> list[Floats]:
+        rows = zip(stages, view, gates, networks, strict=True)
+        return [s.first + g * s.attend(n, hops) if g else s.first for s, hops, g, n in rows]
 
-    def scores(view: list[Floats], gated: Sequence[Fit]) -> list[Floats]:
-        fusions = [Fusion(layer, *fit) for layer, fit in zip(layers, gated, strict=True)]
-        rows = zip(first, fusions, queries, view, strict=True)
-        return [f + fusion.gate_value(q) * fusion.bridge(b) for f, fusion, q, b in rows]
+    nothing: list[Sequence[Hop]] = [()] * len(cases)
+    networks = cross_fit(cases, lambda part: fit_attention(examples(part, nothing), seed), "attention")
+    table["+ attention"] = _summarise(cases, scores(nothing, networks))
 
-    everyone = range(len(cases))
-    hints = bridges([()] * len(cases))
-    out = scores(hints, cross_fit(cases, lambda part: fit_part(part, hints)))
-    table["+ bridges"] = _summarise(cases, out)
-
-    fusion = replace(Fusion.keep_alone(), bridge=fit_part(everyone, hints)[1])
+    hinting = fit_attention(examples(range(len(cases)), nothing), seed)
+    progress = show_progress("second pass", range(len(cases)))
+    fusion = replace(Fusion.keep_alone(), attention=hinting)
     hinted = Selector(selector.encoder, selector.layout, fusion, selector.idf, 0.0)
-    progress = show_progress("second pass", readings)
-    full = bridges([hinted.second_pass(r, s, f) for r, s, f in zip(progress, sides, first, strict=True)])
-    # The runtime also uses the bridge layer before the second pass, to choose the windows to read again.
-    out = scores(full, cross_fit(cases, lambda part: fit_part(part, full, hints)))
+    hops = [hinted.second_pass(readings[i], stages[i]) if gates[i] else () for i in progress]
+    # The runtime also lets sentences see each other before the second pass, to choose the windows.
+    networks = cross_fit(cases, lambda part: fit_attention(examples(part, hops, nothing), seed), "paths")
+    out = scores(hops, networks)
     table["+ second pass"] = _summarise(cases, out)
-    fusion = Fusion(fit_first(features, cases), *fit_part(everyone, full, hints))
+    attention = fit_attention(examples(range(len(cases)), hops, nothing), seed)
+    fusion = Fusion(fit_first(features, cases), fit_gate(queries, cases), attention)
     return fusion, table, [split_by_document(c, s) for c, s in zip(cases, out, strict=True)]
 
 
-Fit = tuple[Perceptron, Perceptron]
+def _make_example(stage: SecondStage, hops: Sequence[Hop], gate: float, case: Case, weight: float) -> Example:
+    """What the attention learns from one question."""
+    chosen = stage.chosen
+    labels = case.labels[chosen]
+    return Example(stage.inputs(hops), stage.relations, stage.first[chosen], gate, labels, weight)
+
+
 T = TypeVar("T")
 
 
@@ -140,26 +148,35 @@ def _take(rows: Sequence[T], part: Sequence[int]) -> list[T]:
     return [rows[i] for i in part]
 
 
-def cross_fit(cases: Sequence[Case], fit_part: Callable[[Sequence[int]], T]) -> list[T]:
-    """For each case the result of `fit_part` on the other folds; folds are drawn by question id."""
+def cross_fit(
+    cases: Sequence[Case], fit_part: Callable[[Sequence[int]], T], name: str | None = None
+) -> list[T]:
+    """For each case the result of `fit_part` on the other folds; folds are drawn by question id.
+
+    With a name, it shows its progress.
+    """
     fold = [zlib.crc32(c.group.id.encode()) % FOLDS for c in cases]
-    fitted = [fit_part([i for i in range(len(cases)) if fold[i] != k]) for k in range(FOLDS)]
+    folds = range(FOLDS) if name is None else show_progress(name, range(FOLDS), unit="fold")
+    fitted = [fit_part([i for i in range(len(cases)) if fold[i] != k]) for k in folds]
     return [fitted[k] for k in fold]
 
 
-class _Target:
-    """The loss of sentence logits: listwise for the order, plain cross-entropy for the calibration.
+def _weigh_questions(cases: Sequence[Case]) -> Tensor:
+    """(cases,) of sum 1. A question weighs by the inverse root of its set's size, so that small sets count
+    and noise does not."""
+    sets = Counter(c.group.source for c in cases)
+    share = torch.tensor([sets[c.group.source] ** -0.5 for c in cases])
+    return share / share.sum()
 
-    A question weighs by the inverse root of its set's size, so that small sets count and noise does not.
-    """
+
+class _Target:
+    """The loss of sentence logits: listwise for the order, plain cross-entropy for the calibration."""
 
     def __init__(self, cases: Sequence[Case]) -> None:
         sizes = torch.tensor([len(c.labels) for c in cases])
-        sets = Counter(c.group.source for c in cases)
-        share = torch.tensor([sets[c.group.source] ** -0.5 for c in cases])
         self.labels = torch.tensor(np.concatenate([c.labels for c in cases]), dtype=torch.float32)
         self.owner = torch.repeat_interleave(torch.arange(len(cases)), sizes)
-        self.share = share / share.sum()
+        self.share = _weigh_questions(cases)
         positives = torch.zeros(len(cases)).index_add_(0, self.owner, self.labels)
         self.order_weight = self.labels * (self.share / positives.clamp(min=1))[self.owner]
         self.entropy_weight = (self.share / sizes)[self.owner]
@@ -180,35 +197,26 @@ class _Target:
 
 
 class _Layer:
-    """A perceptron whose parameters torch can fit."""
+    """A linear layer whose parameters torch can fit."""
 
-    def __init__(self, rows: NDArray[np.float64], hidden: int = 0, seed: int = 0) -> None:
+    def __init__(self, rows: NDArray[np.float64]) -> None:
         self.mean, self.deviation = rows.mean(0), np.maximum(rows.std(0), 1e-3)
-        z = np.clip((rows - self.mean) / self.deviation, -6, 6)
+        z = np.clip((rows - self.mean) / self.deviation, -LIMIT, LIMIT)
         self.inputs = torch.tensor(z, dtype=torch.float32)
-        draw = torch.Generator().manual_seed(seed)
-        width = rows.shape[1]
-        self.hidden = torch.randn(width, hidden, generator=draw) * 0.3
-        self.hidden_bias, self.out = torch.zeros(hidden), torch.zeros(hidden)
-        self.linear, self.bias = torch.zeros(width), torch.zeros(())
+        self.weights, self.bias = torch.zeros(rows.shape[1]), torch.zeros(())
 
     def parameters(self) -> list[Tensor]:
-        return [self.hidden, self.hidden_bias, self.out, self.linear, self.bias]
+        return [self.weights, self.bias]
 
     def __call__(self) -> Tensor:
-        inner = torch.tanh(self.inputs @ self.hidden + self.hidden_bias) @ self.out
-        return inner + self.inputs @ self.linear + self.bias
+        return self.inputs @ self.weights + self.bias
 
     def penalty(self) -> Tensor:
-        return sum(((p**2).sum() for p in (self.hidden, self.out, self.linear)), torch.zeros(()))
+        return (self.weights**2).sum()
 
-    def numpy(self) -> Perceptron:
-        hidden, hidden_bias, out, linear = (
-            p.detach().double().numpy() for p in (self.hidden, self.hidden_bias, self.out, self.linear)
-        )
-        return Perceptron(
-            self.mean, self.deviation, hidden, hidden_bias, out, linear, float(self.bias.detach())
-        )
+    def numpy(self) -> LinearLayer:
+        weights = self.weights.detach().double().numpy()
+        return LinearLayer(self.mean, self.deviation, weights, float(self.bias.detach()))
 
 
 def _minimise(parameters: Sequence[Tensor], objective: Callable[[], Tensor]) -> None:
@@ -227,39 +235,26 @@ def _minimise(parameters: Sequence[Tensor], objective: Callable[[], Tensor]) -> 
     optimizer.step(closure)
 
 
-def fit_first(features: Sequence[Floats], cases: Sequence[Case]) -> Perceptron:
+def fit_first(features: Sequence[Floats], cases: Sequence[Case]) -> LinearLayer:
+    """The first stage, from the features of every sentence of each question."""
     layer, target = _Layer(np.concatenate(features)), _Target(cases)
     _minimise(layer.parameters(), lambda: target.loss(layer()) + PENALTY["first"] * layer.penalty())
     return layer.numpy()
 
 
-def _fit_gated(
-    bridges: Sequence[Floats],
-    queries: Sequence[Floats],
-    first: Sequence[Floats],
-    cases: Sequence[Case],
-    *,
-    seed: int,
-) -> Fit:
-    """Fit gate and bridge together, on top of a fixed first stage; the gate also learns which sets are
-    multi-hop."""
-    bridge = _Layer(np.concatenate(bridges), HIDDEN, seed)
-    gate = _Layer(np.stack(queries))
-    target = _Target(cases)
-    base = torch.tensor(np.concatenate(first), dtype=torch.float32)
+def fit_gate(queries: Sequence[Floats], cases: Sequence[Case]) -> LinearLayer:
+    """The gate, from each question's features: it learns which sets are multi-hop."""
+    layer, weights = _Layer(np.stack(queries)), _weigh_questions(cases)
     multi_hop = torch.tensor([float(c.group.source in MULTI_HOP) for c in cases])
 
     def objective() -> Tensor:
-        opening = gate()
-        logits = base + torch.sigmoid(opening)[target.owner] * bridge()
-        gate_loss = nn.functional.binary_cross_entropy_with_logits(
-            opening, multi_hop, weight=target.share, reduction="sum"
+        loss = nn.functional.binary_cross_entropy_with_logits(
+            layer(), multi_hop, weight=weights, reduction="sum"
         )
-        penalty = PENALTY["gate"] * gate.penalty() + PENALTY["bridge"] * bridge.penalty()
-        return target.loss(logits) + gate_loss + penalty
+        return loss + PENALTY["gate"] * layer.penalty()
 
-    _minimise([*gate.parameters(), *bridge.parameters()], objective)
-    return gate.numpy(), bridge.numpy()
+    _minimise(layer.parameters(), objective)
+    return layer.numpy()
 
 
 def choose_threshold(scored: Sequence[GroupScores], recall: float) -> float:

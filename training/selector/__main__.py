@@ -61,6 +61,8 @@ def main() -> None:
         train(config, Run(args.out, max_minutes=minutes), start_from=args.start_from)
     if args.stage in (None, "export"):
         command = f"python -m training.selector --config {args.config} --data DATA --out RUN"
+        if args.start_from:
+            command += " --start-from SHIPPED/final"
         if read_runs(args.out / "final")[-1].get("phase") == 2:
             command += "`, then `python -m training.selector.phase2 --start-from RUN --out RUN2 ..."
         target = args.artifact or Path("models") / config.name

@@ -1,7 +1,6 @@
 """The features of every sentence of a request: numbers that the fusion weighs.
 
-Exact matches are computed once; they cost nothing next to the encoder. The encoder's logits come from one or
-two passes. Every function is pure.
+Exact matches are computed once; they cost nothing next to the encoder. Every function is pure.
 """
 
 from __future__ import annotations
@@ -56,18 +55,6 @@ BRIDGE_FEATURES = (
 STARTS = 3
 """Documents whose best sentence a path may start from."""
 
-PATH_FEATURES = (
-    "path",
-    "path_below_best",
-    "path_sum",
-    "path_keep",
-    "path_gain",
-    "path_relevance",
-    "path_read",
-    "leads_to",
-    "leads",
-)
-SECOND_FEATURES = FIRST_FEATURES + BRIDGE_FEATURES + PATH_FEATURES
 QUERY_FEATURES = (
     "query_length",
     "query_names",
@@ -95,15 +82,6 @@ class Logits:
 
     keep: Floats
     relevance: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Hop:
-    """What was read again behind one sentence, the start of paths."""
-
-    start: int
-    """Index of the sentence."""
-    logits: Logits
 
 
 @dataclass(slots=True)
@@ -266,42 +244,6 @@ def _new_term_weights(m: Matches, terms: NDArray[np.int64]) -> Floats:
     """(sentences,) weight of those of `terms` that a sentence holds and the query does not."""
     novel = np.setdiff1d(terms, m.terms)
     return m.index.presence(novel).weigh(m.index.weights(novel))
-
-
-def path_features(m: Matches, logits: Logits, first: Floats, hops: Sequence[Hop]) -> Floats:
-    """(sentences, len(PATH_FEATURES)) that say how well each sentence goes on from the starts of the hops.
-
-    A path leads from a start to a sentence that was read again behind it. Its value is the sum of two logits:
-    the start's, below that of the best one, and the sentence's behind the start. A start gains what its best
-    path reaches. The order of the hops counts for nothing. Zeros where nothing was read again.
-    """
-    size = len(first)
-    columns = np.zeros((len(PATH_FEATURES), size))
-    if not hops:
-        return columns.T
-    keep = np.stack([hop.logits.keep for hop in hops])
-    relevance = np.stack([hop.logits.relevance for hop in hops])[:, m.document]
-    trust = np.array([[first[hop.start] - first.max()] for hop in hops])
-    was_read = ~np.isnan(keep)
-    reached = was_read.any(axis=0)
-
-    def best(values: Floats) -> Floats:
-        return np.where(was_read, values, -np.inf).max(axis=0)[reached]
-
-    paths = np.where(was_read, trust + keep, -np.inf)[:, reached]
-    if reached.any():
-        columns[0, reached] = paths.max(axis=0)
-        columns[1, reached] = paths.max(axis=0) - paths.max()
-        columns[2, reached] = np.logaddexp.reduce(paths, axis=0)
-        columns[3, reached] = best(keep)
-        columns[4, reached] = best(keep - logits.keep)
-        columns[5, reached] = best(relevance)
-        columns[6, reached] = 1.0
-    for hop, row in zip(hops, keep, strict=True):
-        if not np.isnan(row).all():
-            columns[7, hop.start] = np.nanmax(row)
-            columns[8, hop.start] = 1.0
-    return columns.T
 
 
 def max_per_document(values: Floats, document: NDArray[np.int64], count: int) -> Floats:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tersely.selector.encoder import Encoder, merge_logits
-from tersely.selector.features import FIRST_FEATURES, QUERY_FEATURES, SECOND_FEATURES
-from tersely.selector.fusion import Fusion, Perceptron
+from tersely.selector.features import FIRST_FEATURES, QUERY_FEATURES
+from tersely.selector.fusion import Fusion
 from tersely.selector.layout import EncodedDocument, Layout, Window
+from tersely.selector.relations import RELATIONS
+from tersely.selector.second_stage import SECOND_FEATURES
 
 _QUERY = "Who built the bridge?"
 _DOCUMENTS = (("The bridge", ("Ada built it in 1861.", "It is long.")), ("", ("The mill burned down.",)))
@@ -34,17 +34,20 @@ def check_parts(
 
 
 def _check_fusion(fusion: Fusion) -> None:
-    layers = ((fusion.first, FIRST_FEATURES), (fusion.gate, QUERY_FEATURES), (fusion.bridge, SECOND_FEATURES))
-    for layer, features in layers:
-        if not all(np.isfinite(values).all() for values in _weights(layer)) or (layer.deviation <= 0).any():
+    for layer, features in ((fusion.first, FIRST_FEATURES), (fusion.gate, QUERY_FEATURES)):
+        weights = (layer.mean, layer.deviation, layer.weights, layer.bias)
+        if not all(np.isfinite(values).all() for values in weights) or (layer.deviation <= 0).any():
             raise ValueError("fusion.json holds weights that are not numbers, or deviations of 0")
         if layer(np.zeros((2, len(features)))).shape != (2,):
             raise ValueError("fusion.json holds weights of the wrong shape")
-
-
-def _weights(layer: Perceptron) -> Iterator[NDArray[np.float64]]:
-    for name in Perceptron.__slots__:
-        yield np.asarray(getattr(layer, name))
+    if fusion.attention is not None:
+        weights = fusion.attention.weights
+        if (
+            not all(np.isfinite(array).all() for array in weights.values())
+            or (weights["deviation"] <= 0).any()
+        ):
+            raise ValueError("attention.npz holds weights that are not numbers, or deviations of 0")
+        fusion.attention(np.zeros((2, len(SECOND_FEATURES))), np.zeros((2, 2, len(RELATIONS)), np.float32))
 
 
 def _check_encoder(layout: Layout, encoder: Encoder, largest: int) -> None:

@@ -4,7 +4,7 @@
 
 Where the question seems to need another hop, the gate opens: of a long input more windows are read, a second
 pass searches for paths of two sentences by reading the most promising windows again behind some of the best
-sentences (the evidence), and the second stage adds what that tells to the scores.
+sentences (the evidence), and the second stage lets the sentences of all documents see each other.
 
 A question in a script that the vocabulary does not know is matched by characters (`grams`) instead: the
 encoder would read letters without meaning.
@@ -26,24 +26,21 @@ from tersely.selector.calibration import Calibration, read_calibration
 from tersely.selector.echo import HELD_BACK, find_held_back
 from tersely.selector.encoder import Encoder, WindowLogits, merge_logits
 from tersely.selector.features import (
-    Hop,
     Logits,
     Matches,
-    bridge_features,
     bridge_weights,
     first_features,
-    max_per_document,
-    path_features,
-    path_starts,
     query_features,
 )
-from tersely.selector.fusion import LEARNED_THRESHOLD, Fusion, sigmoid
+from tersely.selector.fusion import ATTENTION, LAYERS, LEARNED_THRESHOLD, Fusion, sigmoid
 from tersely.selector.grams import gram_logits, gram_weight, unknown_share
 from tersely.selector.layout import EncodedDocument, Layout, Window
 from tersely.selector.matching import Floats
+from tersely.selector.paths import Hop, search_paths
 from tersely.selector.preparing import prepare_inputs
 from tersely.selector.proof import check_parts
 from tersely.selector.protocol import DocumentScores, ScoredInput
+from tersely.selector.second_stage import SecondStage
 from tersely.selector.sieve import Sieve, best_values, divide_windows
 from tersely.selector.tokens import tokenise
 from tersely.selector.vectors import PROJECTION, Embedder
@@ -60,9 +57,6 @@ LENGTH_PRICE = 0.5
 """Under a limit, sentences are taken by score per square root of tokens. On held-out questions this was the
 best compromise between single answers (0) and many supporting sentences (1)."""
 
-PATH_WINDOWS = 12
-"""Windows that the second pass reads, behind all starts together."""
-
 NEIGHBOUR = 0.3
 """Under a limit, the share of a sentence's score that its neighbours gain: a reader answers more from
 sentences that stand together (training/LOG.md). Questions that need another hop need the room for it."""
@@ -70,7 +64,7 @@ sentences that stand together (training/LOG.md). Questions that need another hop
 
 @dataclass(frozen=True, slots=True)
 class FirstPass:
-    """What the encoder's first pass gives, and what a second pass needs."""
+    """What the encoder gives, and what it takes to read more."""
 
     matches: Matches
     logits: Logits
@@ -175,8 +169,8 @@ class Selector:
         return _split(done.offsets, done.read, logits, neighbour, held_back)
 
     def _read(self, query: str, documents: Sequence[ScoredInput]) -> tuple[FirstPass, Floats, float]:
-        """The first pass, the logits after as many passes as the question needs, and the share of a score
-        that the sentences beside it gain."""
+        """What the first pass read, the logits after as many passes as the question needs, and the share of a
+        score that the sentences beside it gain."""
         limit = current_time_limit()
         done = self.first_pass(query, documents)
         stage = self._first_stage(done)
@@ -185,13 +179,12 @@ class Selector:
             stage = self._first_stage(done)
         if not stage.gate or limit.is_up():
             return done, stage.logits, NEIGHBOUR
-        features = np.hstack([stage.features, bridge_features(done.matches, stage.logits)])
-        hops = self.second_pass(done, features, stage.logits)
+        second = SecondStage.make(done.matches, done.logits, stage.features, stage.logits)
+        hops = self.second_pass(done, second)
         if limit.was_reached:  # what was read again is incomplete
             return done, stage.logits, NEIGHBOUR
-        paths = path_features(done.matches, done.logits, stage.logits, hops)
-        bridges = self.fusion.bridge(np.hstack([features, paths]))
-        return done, stage.logits + stage.gate * bridges, NEIGHBOUR * (1.0 - stage.gate)
+        logits = stage.logits + stage.gate * self.fusion.attend(second, hops)
+        return done, logits, NEIGHBOUR * (1.0 - stage.gate)
 
     def first_pass(self, query: str, documents: Sequence[ScoredInput]) -> FirstPass:
         """Read every window once, or as many of the best-matching ones as have `max_tokens`."""
@@ -235,40 +228,12 @@ class Selector:
         window_logits = [*done.window_logits, *self.encoder.encode(chosen)]
         return _merge(done.matches, done.encoded, done.offsets, window_logits, unread)
 
-    def second_pass(self, done: FirstPass, features: Floats, first: Floats) -> list[Hop]:
-        """Read windows again behind sentences of other documents: those that promise the best paths.
-
-        Args:
-            done: the first pass.
-            features: those of the first stage and the bridges, (sentences, features).
-            first: the first stage's logits, (sentences,).
-
-        Returns:
-            A hop for each start; its logits are nan where nothing was read again.
-        """
-        matches, encoded, offsets = done.matches, done.encoded, done.offsets
-        nothing_reread = path_features(matches, done.logits, first, ())
-        promise = first + self.fusion.bridge(np.hstack([features, nothing_reread]))
-        by_document = max_per_document(promise, matches.document, len(encoded))
-        ranked = [int(i) for i in np.argsort(-by_document, kind="stable")]
-        starts = path_starts(matches, first)
-        paths: list[tuple[float, int, Window]] = []
-        for start in starts:
-            home = int(matches.document[start])
-            others = set([i for i in ranked if i != home][:PATH_WINDOWS])
-            windows = self.layout.windows(
-                matches.query_ids,
-                [e if i in others else EncodedDocument([], []) for i, e in enumerate(encoded)],
-                evidence=[*matches.title_ids[home], *matches.sentence_ids[start]],
-            )
-            ends = best_values(windows, promise, offsets)
-            paths += [(float(first[start]) + end, start, w) for w, end in zip(windows, ends, strict=True)]
-        best = sorted(paths, key=lambda path: -path[0])[:PATH_WINDOWS]
-        window_logits = self.encoder.encode([window for _, _, window in best])
-        by_start: dict[int, list[WindowLogits]] = {start: [] for start in starts}
-        for (_, start, _), logits in zip(best, window_logits, strict=False):  # fewer when the time is up
-            by_start[start].append(logits)
-        return [Hop(start, merge_logits(ws, offsets, len(encoded))) for start, ws in by_start.items()]
+    def second_pass(self, done: FirstPass, second: SecondStage) -> list[Hop]:
+        """Read again what promises the best paths."""
+        promise = second.first + self.fusion.attend(second, ())
+        return search_paths(
+            self.layout, self.encoder, done.matches, done.encoded, done.offsets, second.first, promise
+        )
 
     def _first_stage(self, done: FirstPass) -> FirstStage:
         features = first_features(done.matches, done.logits)
@@ -283,7 +248,9 @@ def _load_decision(artifact: Artifact) -> tuple[Fusion, float]:
     if decision == "learned":
         return Fusion.keep_alone(), LEARNED_THRESHOLD
     if decision == "fitted":
-        return Fusion.load(artifact.file("fusion.json")), float(artifact.config["threshold"])
+        attention = artifact.file(ATTENTION) if artifact.lists(ATTENTION) else None
+        fusion = Fusion.load(artifact.file(LAYERS), attention)
+        return fusion, float(artifact.config["threshold"])
     raise ArtifactError(
         f"{artifact.path} decides by {decision!r}, which this tersely does not know. Upgrade tersely."
     )

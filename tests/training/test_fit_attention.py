@@ -1,0 +1,71 @@
+"""Fitting attention between sentences: torch and numpy alike, the loss by hand, a task that needs it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from tersely.selector.relations import RELATIONS
+from training.export import fit_attention as fitting
+from training.export.fit_attention import AttentionNetwork, Example, compute_loss, fit_attention
+
+SHARED = RELATIONS.index("shared_share")
+
+
+def make_examples(count: int, seed: int) -> list[Example]:
+    """Questions of eight sentences, of which the one is needed that shares its terms with the marked one."""
+    generator = np.random.default_rng(seed)
+    examples: list[Example] = []
+    for _ in range(count):
+        marked, needed = generator.choice(8, size=2, replace=False)
+        features = generator.normal(size=(8, 2)) * 0.1
+        features[marked, 0] = 1.0
+        relations = np.zeros((8, 8, len(RELATIONS)), np.float32)
+        relations[marked, needed, SHARED] = relations[needed, marked, SHARED] = 1.0
+        labels = np.zeros(8, np.int64)
+        labels[needed] = 1
+        examples.append(Example(features, relations, np.zeros(8), 1.0, labels, 1.0))
+    return examples
+
+
+def test_torch_and_the_runtime_compute_the_same() -> None:
+    generator = np.random.default_rng(0)
+    features = generator.normal(size=(7, 3))
+    relations = generator.normal(size=(7, 7, len(RELATIONS))).astype(np.float32)
+    network = AttentionNetwork(features, seed=1).eval()
+    torch.nn.init.normal_(network.layers["out"])
+    with torch.inference_mode():
+        expected = network(torch.tensor(features, dtype=torch.float32), torch.tensor(relations)).mean(0)
+    np.testing.assert_allclose(network.numpy()(features, relations), expected.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_the_loss_matches_values_worked_by_hand() -> None:
+    logits = torch.tensor([[2.0, 0.0, 1.0, 9.0], [0.0, 0.0, 0.0, 9.0]])
+    labels = torch.tensor([1, 0, 0, -1])
+
+    def softplus(x: float) -> float:
+        return math.log1p(math.exp(x))
+
+    first = (softplus(-2) + softplus(0) + softplus(1)) / 3 + softplus(math.log(1 + math.e) - 2)
+    second = softplus(0) + softplus(math.log(2))
+    assert compute_loss(logits, labels).item() == pytest.approx(first + second, rel=1e-5)
+
+
+def test_it_learns_which_sentence_shares_terms_with_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "EPOCHS", 20)
+    attention = fit_attention(make_examples(200, seed=1), seed=0)
+    right = [
+        int(np.argmax(attention(e.features, e.relations))) == int(np.argmax(e.labels))
+        for e in make_examples(50, seed=2)
+    ]
+    assert sum(right) >= 45
+
+
+def test_the_same_seed_gives_the_same_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "EPOCHS", 1)
+    one, two = (fit_attention(make_examples(20, seed=1), seed=3) for _ in range(2))
+    for name, weights in one.weights.items():
+        assert np.array_equal(weights, two.weights[name])
