@@ -11,6 +11,8 @@ from typing import Any
 
 from benchmarks.adapters.report import AdaptersRun
 from benchmarks.adapters.report import render as render_adapters
+from benchmarks.agent.report import render as render_agent
+from benchmarks.agent.rows import AgentRun
 from benchmarks.attacks.report import AttacksRun
 from benchmarks.attacks.report import render as render_attacks
 from benchmarks.latency.prepared import PreparedRun
@@ -69,6 +71,7 @@ SECTIONS: dict[str, tuple[type, Callable[[Any], str]]] = {
     "summaries": (SummariesRun, render_summaries),
     "summary_labels": (LabelsRun, render_labels),
     "shorter": (ShorterRun, render_shorter),
+    "agent": (AgentRun, render_agent),
     "latency": (LatencyRun, render_latency),
     "prepared": (PreparedRun, render_prepared),
     "adapters": (AdaptersRun, render_adapters),

@@ -96,7 +96,7 @@ def measure(options: Options) -> AgentRun:
         row = kept.find(name, example.id)
         if row is None:
             if options.max_minutes is not None and time.monotonic() - started > 60 * options.max_minutes:
-                break
+                continue
             row = describe(name, example, systems[name](make_index(example)).run(example.question))
             kept.add(row)
         rows.append(row)

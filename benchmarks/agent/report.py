@@ -22,11 +22,12 @@ def render(run: AgentRun) -> str:
     return "\n\n".join(
         [
             f"Selector {run.model}, agent {run.agent}. {run.environment.describe()} Seed {run.seed}.",
-            f"At most {run.max_turns} turns a task, in strict mode. In percent, with Wilson "
-            "intervals of 95 %: *well-formed*, replies that are turns; *inside*, summaries that have the "
-            "length of their level, of those turns that had something to summarise; *answered*, tasks that "
-            "came to an answer, and *right*, those whose answer contains the right one. Tokens are those of "
-            "all prompts and replies of a task. ReAct's replies have no form to break.",
+            f"At most {run.max_turns} turns a task, in strict mode; a system with fewer tasks got the first "
+            "of them. In percent, with Wilson intervals of 95 %: *well-formed*, replies that are turns; "
+            "*inside*, summaries that have the length of their level, of those turns that had something to "
+            "summarise; *answered*, tasks that came to an answer, and *right*, those whose answer contains "
+            "the right one. Tokens are those of all prompts and replies of a task. ReAct's replies have no "
+            "form to break.",
             format_table(
                 [
                     "system",
