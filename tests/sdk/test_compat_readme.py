@@ -118,13 +118,12 @@ def test_the_call_of_openprovence_runs_as_documented(model: OpenProvenceModel) -
 def test_the_batch_form_of_openprovence_runs_as_documented(model: OpenProvenceModel) -> None:
     questions = [QUESTION, "On which day is the museum free?"]
     contexts = [PASSAGES[1], PASSAGES[0]]
-    result = model.process(questions, contexts, batch_size=64, language="en", return_sentence_texts=True)
+    options: dict[str, Any] = {"threshold": 0.1, "return_sentence_texts": True}
+    result = model.process(questions, contexts, batch_size=64, language="en", **options)
     assert result["pruned_context"][0] == ANSWER
     assert result["removed_sentences"][0] == ["Its crane still works."]
     assert "Entry is free on Thursdays." in result["pruned_context"][1]
-    alone = [
-        model.process(q, c, return_sentence_texts=True) for q, c in zip(questions, contexts, strict=True)
-    ]
+    alone = [model.process(q, c, **options) for q, c in zip(questions, contexts, strict=True)]
     for name in ("pruned_context", "reranking_score", "compression_rate", "title", "kept_sentences"):
         assert result[name] == [one[name] for one in alone]
 
