@@ -33,20 +33,26 @@ KEY = "k-5f2c9d"
 
 
 class HeldScorer(FakeScorer):
-    """Waits until it may go on; `running` counts the calls that do."""
+    """Waits until it may go on."""
 
     def __init__(self) -> None:
         self.go_on = threading.Event()
-        self.running = threading.Semaphore(0)
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        self.running.release()
         assert self.go_on.wait(20)
         return super().score(query, documents)
 
 
 def post(url: str, body: Any = BODY, **options: Any) -> httpx2.Response:
     return httpx2.post(f"{url}/v1/compress", json=body, timeout=30, **options)
+
+
+def wait_until_admitted(url: str, count: int, **options: Any) -> None:
+    """Wait until the server works on `count` requests, or keeps them waiting."""
+    deadline = time.monotonic() + 10
+    while f"tersely_admitted_requests {count}.0" not in httpx2.get(f"{url}/metrics", **options).text:
+        assert time.monotonic() < deadline, f"the server has never had {count} requests"
+        time.sleep(0.05)
 
 
 def error_of(reply: httpx2.Response) -> tuple[int, str]:
@@ -173,10 +179,8 @@ def test_a_busy_server_refuses_and_says_when_to_come_again() -> None:
     app = build_app(Compressor(scorer), ServerSettings(slots=1, queue=1))
     with serve_app(app) as url, concurrent.futures.ThreadPoolExecutor(2) as pool:
         accepted = [pool.submit(post, url) for _ in range(2)]
-        assert scorer.running.acquire(timeout=10)
-        deadline = time.monotonic() + 10
-        while (refused := post(url)).status_code != 429 and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_until_admitted(url, 2)
+        refused = post(url)
         assert error_of(refused) == (429, "busy")
         assert int(refused.headers["Retry-After"]) >= 1
         batch = {"requests": [BODY]}
@@ -206,10 +210,7 @@ def test_a_client_that_goes_away_frees_its_place() -> None:
             for _ in range(4):
                 with pytest.raises(httpx2.ReadTimeout):
                     httpx2.post(f"{url}{path}", json=body, timeout=0.2)
-        deadline = time.monotonic() + 5
-        while "tersely_admitted_requests 0.0" not in httpx2.get(f"{url}/metrics").text:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+                wait_until_admitted(url, 0)
         scorer.go_on.set()
         assert post(url).status_code == 200
 
@@ -237,9 +238,7 @@ def test_a_stopping_server_finishes_what_it_accepted(tmp_path: Path) -> None:
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
             body = {"query": QUESTION, "documents": documents, "rate": 0.1}
             accepted = [pool.submit(post, server.url, body, headers=head) for _ in range(3)]
-            numbers = f"{server.url}/metrics"
-            while "tersely_admitted_requests 3.0" not in httpx2.get(numbers, headers=head).text:
-                time.sleep(0.05)
+            wait_until_admitted(server.url, 3, headers=head)
             assert not any(reply.done() for reply in accepted)
             assert server.stop(60) == -signal.SIGTERM
             assert [reply.result().status_code for reply in accepted] == [200, 200, 200]
