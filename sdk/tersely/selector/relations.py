@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tersely.selector.features import Matches
-from tersely.selector.matching import TermIndex
+from tersely.selector.matching import TermIndex, unique_ids
 
 RELATIONS = ("shared_share", "shared_weight", "names_title", "title_is_named", "same_document")
 
@@ -30,9 +30,10 @@ def relate(m: Matches, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
     shared = (held * weights) @ held.T
     norms = np.sqrt(np.maximum(shared.diagonal(), 1e-6))
     documents, home = np.unique(m.document[chosen], return_inverse=True)
-    titles = np.zeros((size, len(documents)), dtype=np.float32)
-    for column, number in enumerate(documents):
-        own = np.unique(np.asarray(m.title_ids[number], dtype=np.int64))
+    numbers: list[int] = documents.tolist()
+    titles = np.zeros((size, len(numbers)), dtype=np.float32)
+    for column, number in enumerate(numbers):
+        own = unique_ids(m.title_ids[number])
         own = own[is_new[own]]
         total = float(m.index.weights(own).sum())
         if total:

@@ -36,7 +36,7 @@ class SecondStage:
     chosen: NDArray[np.int64]
     """The sentences that take part, ascending."""
     features: Floats
-    """Of the first stage and the bridges, (sentences, features)."""
+    """Of the first stage and the bridges, (chosen, features)."""
     relations: NDArray[np.float32]
     """(chosen, chosen, len(RELATIONS))"""
 
@@ -44,14 +44,14 @@ class SecondStage:
     def make(cls, matches: Matches, logits: Logits, features: Floats, first: Floats) -> SecondStage:
         """`features` are those of the first stage, (sentences, len(FIRST_FEATURES))."""
         chosen = np.sort(best_sentences(first, MOST))
-        features = np.hstack([features, bridge_features(matches, first)])
+        features = np.hstack([features, bridge_features(matches, first)])[chosen]
         return cls(matches, logits, first, chosen, features, relate(matches, chosen))
 
     def inputs(self, hops: Sequence[Hop]) -> Floats:
         """(chosen, len(SECOND_FEATURES)) with what a second pass read; without any hop, what was known before
         it."""
         paths = path_features(self.matches, self.logits, self.first, hops)
-        return np.hstack([self.features, paths])[self.chosen]
+        return np.hstack([self.features, paths[self.chosen]])
 
     def attend(self, attention: SentenceAttention, hops: Sequence[Hop]) -> Floats:
         """(sentences,) what is added to the logits; 0 for a sentence that does not take part."""
