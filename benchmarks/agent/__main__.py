@@ -29,12 +29,12 @@ from benchmarks.progress import Progress
 from benchmarks.records import parse_record
 from benchmarks.results import publish
 from benchmarks.shared.environment import name_model, read_environment
+from benchmarks.shared.episodes import count_turns, make_index
 from benchmarks.shared.tasks import Example, load_findable
 from tersely import Compressor
-from tersely.agent import Agent, DocumentIndex, EpisodeState, TurnTrace, search_tools
+from tersely.agent import Agent, DocumentIndex, EpisodeState, search_tools
 from tersely.agent.trained import BUNDLED, load_trained, make_agent
 from tersely.chat import ChatModel, LocalChat
-from tersely.levels import LEVELS
 from tersely.metrics import is_correct, token_f1
 from tersely.runtime.artifacts import load_artifact
 
@@ -176,36 +176,19 @@ def make_systems(threads: int | None) -> dict[str, Start]:
     }
 
 
-def make_index(example: Example) -> DocumentIndex:
-    """The documents of a question, named as files of a folder would be."""
-    documents = example.to_documents()
-    return DocumentIndex({f"{number}.md": document for number, document in enumerate(documents, 1)})
-
-
 def describe(system: str, example: Example, state: EpisodeState) -> TaskRow:
     """The row of an episode that has ended."""
-    summaries = [turn for turn in state.trace if turn.level is not None and turn.turn > 1]
     return TaskRow(
         question=example.id,
         system=system,
         outcome=state.outcome or "turns",
-        replies=state.turns,
-        well_formed=state.turns - (state.outcome == "malformed"),
-        summaries=len(summaries),
-        inside=sum(map(is_inside, summaries)),
-        levels=tuple(turn.level or 0 for turn in summaries),
+        **asdict(count_turns(state)),
         correct=is_correct(state.answer, example.answers),
         f1=round(token_f1(state.answer, example.answers), 4),
         tokens_in=sum(turn.tokens_in for turn in state.trace),
         tokens_out=sum(turn.tokens_out for turn in state.trace),
         seconds=round(sum(turn.seconds for turn in state.trace), 1),
     )
-
-
-def is_inside(turn: TurnTrace) -> bool:
-    """Whether the turn's summary has the length of its level."""
-    low, high = LEVELS[(turn.level or 1) - 1].characters
-    return low <= len(turn.summary or "") <= high
 
 
 if __name__ == "__main__":

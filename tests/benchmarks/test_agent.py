@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.agent.__main__ import Rows, describe, is_inside, make_index
+from benchmarks.agent.__main__ import Rows, describe
 from benchmarks.agent.report import FREE, SYSTEMS, render
 from benchmarks.agent.rows import AgentRun, TaskRow
 from benchmarks.shared.environment import read_environment
+from benchmarks.shared.episodes import is_inside, make_index
 from benchmarks.shared.tasks import Example
 from benchmarks.shared.tasks.example import SourceDocument
 from tersely import Compressor

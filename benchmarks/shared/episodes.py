@@ -1,0 +1,49 @@
+"""Episodes of an agent that writes ZipRL's turns: where it searches, and how well it kept the form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.shared.tasks import Example
+from tersely.agent import DocumentIndex, EpisodeState, TurnTrace
+from tersely.levels import LEVELS
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCounts:
+    """How the turns of an episode keep the form."""
+
+    replies: int
+    """Of the model."""
+    well_formed: int
+    """Replies that the strategy could read."""
+    summaries: int
+    """Turns that had something to summarise."""
+    inside: int
+    """Summaries that have the length of their level."""
+    levels: tuple[int, ...]
+    """Of the summaries."""
+
+
+def make_index(example: Example) -> DocumentIndex:
+    """The documents of a question, named as files of a folder would be."""
+    documents = example.to_documents()
+    return DocumentIndex({f"{number}.md": document for number, document in enumerate(documents, 1)})
+
+
+def count_turns(state: EpisodeState) -> TurnCounts:
+    """Counts for an episode in strict mode."""
+    summaries = [turn for turn in state.trace if turn.level is not None and turn.turn > 1]
+    return TurnCounts(
+        replies=state.turns,
+        well_formed=state.turns - (state.outcome == "malformed"),
+        summaries=len(summaries),
+        inside=sum(map(is_inside, summaries)),
+        levels=tuple(turn.level or 0 for turn in summaries),
+    )
+
+
+def is_inside(turn: TurnTrace) -> bool:
+    """Whether the turn's summary has the length of its level."""
+    low, high = LEVELS[(turn.level or 1) - 1].characters
+    return low <= len(turn.summary or "") <= high
