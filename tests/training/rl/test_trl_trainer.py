@@ -17,7 +17,7 @@ from training.rl.targets import Target
 from training.rl.trajectory import Outcome, Segment, Trajectory, Turn
 
 trl = pytest.importorskip("trl")
-from training.rl.engines.trl_trainer import TrajectoryTrainer, make_batch  # noqa: E402
+from training.rl.engines.trl_trainer import TrajectoryTrainer, make_batch, trim  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 """trl, transformers and torch warn about parts of themselves."""
@@ -131,6 +131,19 @@ def test_the_batch_holds_the_targets(name: str) -> None:
         assert batch["advantages"][row][own].tolist() == pytest.approx(wanted)
         assert own.sum() == sum(target.segment.mask)
     assert not batch["tool_mask"][len(targets) :].any()
+
+
+def test_a_part_of_a_batch_loses_only_padding() -> None:
+    targets = grpo.make_targets(make_trajectories(make_model(TOKENIZER), ["one"] * 4))
+    batch = make_batch(targets, len(targets), TOKENIZER.eos_token_id)
+    shortest = {name: rows[:1] for name, rows in batch.items()}
+    part = trim(shortest)
+    assert part["completion_ids"].shape[1] < batch["completion_ids"].shape[1]
+    assert part["completion_mask"].all()
+    for name in ("prompt", "completion"):
+        seen, rows = part[f"{name}_mask"].bool(), shortest[f"{name}_mask"].bool()
+        assert part[f"{name}_ids"][seen].tolist() == shortest[f"{name}_ids"][rows].tolist()
+    assert part["advantages"].sum() == shortest["advantages"].sum()
 
 
 def test_a_batch_without_targets_changes_nothing(tmp_path: Path) -> None:

@@ -71,6 +71,30 @@ class TrajectoryTrainer(GRPOTrainer):
         batch["num_items_in_batch"] = torch.tensor(steps * self.accelerator.num_processes)
         return {name: tensor.to(self.accelerator.device) for name, tensor in batch.items()}
 
+    def _compute_loss(self, model: Any, inputs: dict[str, Tensor]) -> Tensor:
+        return super()._compute_loss(model, trim(inputs))
+
+    def _get_per_token_logps_and_entropies(
+        self, model: Any, input_ids: Tensor, attention_mask: Tensor, logits_to_keep: int, **options: Any
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """As TRL computes them; but on a CPU, TRL would put every token of the prompts through the output
+        layer, the largest matrix of a small model."""
+        if input_ids.device.type != "cpu":
+            return super()._get_per_token_logps_and_entropies(
+                model, input_ids, attention_mask, logits_to_keep, **options
+            )
+        output = model(
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            logits_to_keep=logits_to_keep + 1,
+            use_cache=False,
+        )
+        chances = (output.logits[:, :-1].float() / self.temperature).log_softmax(-1)
+        written = input_ids[:, -logits_to_keep:, None]
+        with torch.no_grad():
+            entropies = -(chances.exp() * chances).sum(-1)
+        return chances.gather(-1, written)[..., 0], entropies, None
+
     def _count_rows(self, targets: int) -> int:
         """Rows of the batch: the same number in every process, and a multiple of the micro-batches, because
         TRL drops what remains."""
@@ -106,6 +130,15 @@ def make_batch(targets: Sequence[Target], rows: int, filler: int) -> dict[str, T
     lengths = [torch.ones_like(values) for values in columns["completion_ids"]]
     batch["completion_mask"] = pad_sequence(lengths, batch_first=True)
     return batch
+
+
+def trim(batch: dict[str, Tensor]) -> dict[str, Tensor]:
+    """A part of a batch without the columns that are padding in all of its rows."""
+    before = int(batch["prompt_mask"].any(0).long().argmax())
+    after = int(batch["completion_mask"].any(0).sum())
+    cut = {name: batch[name][:, before:] for name in ("prompt_ids", "prompt_mask")}
+    kept = ("completion_ids", "completion_mask", "tool_mask", "advantages", "old_per_token_logps")
+    return {**batch, **cut, **{name: batch[name][:, :after] for name in kept}}
 
 
 def _split(target: Target) -> dict[str, Tensor]:
