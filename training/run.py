@@ -43,6 +43,10 @@ class Clock:
         share = max(done, self.seconds() / self._limit) if self._limit else done
         return min(share, 1.0)
 
+    def has_time_for(self, seconds: float) -> bool:
+        """Whether so much of the run's time is left; always, where there is no limit."""
+        return self._limit is None or self.seconds() + seconds <= self._limit
+
     def estimate_left(self, share: float) -> str:
         """The minutes that are left when `share` of the run is done, as words for a progress bar."""
         return f"{self.seconds() * (1 - share) / share / 60:.0f} min left" if share else "just started"

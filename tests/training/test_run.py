@@ -29,6 +29,14 @@ def test_the_clock_counts_the_time_of_earlier_processes(now: list[float]) -> Non
     assert clock.minutes() == 2
 
 
+def test_there_is_time_until_the_limit_and_always_without_one(now: list[float]) -> None:
+    clock = Clock(max_minutes=10)
+    now[0] += 400
+    assert clock.has_time_for(200.0)
+    assert not clock.has_time_for(201.0)
+    assert Clock().has_time_for(1e9)
+
+
 def test_without_a_limit_the_share_is_the_work_that_is_done(now: list[float]) -> None:
     clock = Clock()
     now[0] += 1e6

@@ -10,10 +10,12 @@ import pytest
 
 pytest.importorskip("trl")
 pytest.importorskip("peft")
-from training.rl.engines import report, search_run
+from training.causal import Adapter
+from training.rl.engines import report, search_run, updates
 from training.rl.engines.overhead import measure
 from training.rl.engines.random_model import make_model, make_tokenizer
-from training.rl.engines.search_run import Adapter, Archive, ColdStart, Settings, Updates
+from training.rl.engines.search_run import Archive, ColdStart, Settings
+from training.rl.engines.updates import Updates
 from training.run import Run
 from training.settings import read_settings
 
@@ -48,18 +50,18 @@ def test_a_run_that_was_stopped_ends_like_one_that_was_not(
     ]
     assert (tmp_path / "whole/final/adapter_model.safetensors").exists()
     calls: list[int] = []
-    plain = search_run._Job.roll_out
+    plain = updates._Job.roll_out
 
-    def stop_in_the_second_update(self: Any, model: Any, keys: Any, version: int) -> Any:
+    def stop_in_the_second_update(self: Any, model: Any, keys: Any, version: int, *more: Any) -> Any:
         calls.append(version)
         if len(calls) == 3:  # the first is the evaluation
             raise KeyboardInterrupt
-        return plain(self, model, keys, version)
+        return plain(self, model, keys, version, *more)
 
-    monkeypatch.setattr(search_run._Job, "roll_out", stop_in_the_second_update)
+    monkeypatch.setattr(updates._Job, "roll_out", stop_in_the_second_update)
     with pytest.raises(KeyboardInterrupt):
         run_once(tmp_path / "stopped")
-    monkeypatch.setattr(search_run._Job, "roll_out", plain)
+    monkeypatch.setattr(updates._Job, "roll_out", plain)
     stopped = run_once(tmp_path / "stopped")
     timed = ("seconds", "clock", "peak_mb")
     rows = [[{k: v for k, v in e.items() if k not in timed} for e in part] for part in (whole, stopped)]

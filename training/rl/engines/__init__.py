@@ -2,6 +2,7 @@
 
 sft.py           the cold start: supervised training on what was written in good trajectories
 trl_trainer.py   reinforcement learning on one node: TRL's GRPOTrainer with our rollouts and targets
+updates.py       a run of it: rollouts, targets, evaluations, checkpoints, the end of its time
 search_run.py    both, for an agent that searches: `python -m training.rl.engines --config FILE --out RUN`
 report.py        what several runs have learned
 overhead.py      what rollouts cost beside generation
