@@ -8,4 +8,5 @@ algorithms/      trajectories to advantages
 language/        language models as policies
 engines/         language models trained through TRL
 verl/            runs on many nodes with verl
+agent.py         an agent that writes ZipRL's turns, after its cold start: `python -m training.rl.agent`
 """

@@ -1,7 +1,8 @@
-"""Tasks, each with a scripted expert, an exact reward and a difficulty dial.
+"""Tasks, each with an exact reward; all but `turns` with a scripted expert and a difficulty dial.
 
 search.py       questions that are answered by searching documents, for language models
 archive.py      made-up records for it
+turns.py        questions with their own documents, for the agent that ships
 words.py        words to token ids and back
 families.py     Evolving: hidden rules, and a real experience bank that finds them out
 registers.py    SUPO: read cells one by one, keep a running total, summarise when the context is full
