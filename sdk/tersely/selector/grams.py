@@ -1,9 +1,10 @@
 """Matching by character n-grams, for scripts that the model's vocabulary does not know.
 
-An English vocabulary spells Russian in single letters and drops many Chinese characters. Its encoder and the
-matching of its tokens then say little, and the characters themselves say more. Terms are words, pairs of
-Chinese and Japanese characters, and the 4-grams of longer words, which match through inflection. Nothing here
-knows a language: the weights were fitted on English questions (`training.export.fit_grams`).
+An English vocabulary spells Russian in single letters, drops many Chinese characters, and takes from
+Vietnamese words the marks that tell them apart. Its encoder and the matching of its tokens then say little,
+and the characters themselves say more. Terms are words, pairs of Chinese and Japanese characters, and the
+4-grams of longer words, which match through inflection. Nothing here knows a language: the weights were
+fitted on English questions (`training.export.fit_grams`).
 """
 
 from __future__ import annotations
@@ -39,6 +40,10 @@ GRAM_BIAS = -2.48
 NO_WEIGHT, FULL_WEIGHT = 0.1, 0.8
 """Unknown shares of a question up to which the characters do not count, and from which they alone count."""
 
+MOST_LOST = 0.6
+"""Share of words without their marks from which these count as unknown. Vietnamese questions lose more; those
+of other languages in Latin letters less, unless they are very short."""
+
 
 def split_grams(text: str) -> list[str]:
     """The terms of `text`, and the n-grams of its longer words, which are marked at both ends."""
@@ -52,10 +57,18 @@ def split_grams(text: str) -> list[str]:
 
 
 def unknown_share(text: str, tokenizer: Tokenizer) -> float:
-    """Share of the tokens of `text` that are unknown or a single letter of another script, in [0, 1].
+    """How much of `text` the vocabulary does not know, in [0, 1].
 
-    Punctuation and digits do not count. A text in Latin letters has 0, whatever its symbols are.
+    That is the share of its tokens that are unknown or a single letter of another script, or, where it is
+    higher, the share of its words that lose letters' marks. Punctuation and digits do not count.
     """
+    if text.isascii():
+        return 0.0
+    return max(_poor_share(text, tokenizer), _lost_share(text, tokenizer))
+
+
+def _poor_share(text: str, tokenizer: Tokenizer) -> float:
+    """Share of the tokens that are unknown or a single letter of another script; 0 of Latin letters."""
     if not any(map(_is_foreign, text)):
         return 0.0
     tokens = tokenizer.encode(replace_surrogates(text), add_special_tokens=False).tokens
@@ -63,6 +76,17 @@ def unknown_share(text: str, tokenizer: Tokenizer) -> float:
     letters = [p for p in pieces if p == UNKNOWN or any(map(str.isalpha, p))]
     poor = [p for p in letters if p == UNKNOWN or (len(p) == 1 and _is_foreign(p))]
     return len(poor) / len(letters) if letters else 0.0
+
+
+def _lost_share(text: str, tokenizer: Tokenizer) -> float:
+    """Share of the words whose marks the tokenizer removes; 0 where it is below MOST_LOST."""
+    normalizer = tokenizer.normalizer
+    words = [word for word in split_terms(unicodedata.normalize("NFC", text)) if not word.isdigit()]
+    if normalizer is None or not words:
+        return 0.0
+    lost = [word for word in words if "".join(normalizer.normalize_str(word).split()).lower() != word]
+    share = len(lost) / len(words)
+    return share if share >= MOST_LOST else 0.0
 
 
 def gram_weight(share: float) -> float:
