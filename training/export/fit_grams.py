@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from tersely.selector.fusion import Perceptron
 from tersely.selector.grams import GRAM_FEATURES, gram_features
 from tersely.selector.matching import Floats
 from training.export.fit_fusion import Case, choose_threshold, cross_fit, fit_first, split_by_document
@@ -26,21 +25,21 @@ RECALL = 0.95
 def fit_grams(groups: list[Group], threshold: float) -> tuple[Floats, float]:
     """Weights (features,) and the bias with which `threshold` keeps RECALL of the labelled sentences."""
     torch.set_num_threads(1)
-    features = [_compute(group) for group in show_progress("features", groups, unit="q")]
+    features = [compute_features(group) for group in show_progress("features", groups, unit="q")]
     cases = [Case.make(group) for group in groups]
     layers = cross_fit(cases, lambda part: fit_first([features[i] for i in part], [cases[i] for i in part]))
     scored = [
         split_by_document(case, layer(own)) for case, layer, own in zip(cases, layers, features, strict=True)
     ]
     print(summarise(scored))
-    layer: Perceptron = fit_first(features, cases)
-    weights = layer.linear / layer.deviation
+    layer = fit_first(features, cases)
+    weights = layer.weights / layer.deviation
     reached = choose_threshold(scored, RECALL)
     bias = layer.bias - float(layer.mean @ weights) + _logit(threshold) - _logit(reached)
     return weights, bias
 
 
-def _compute(group: Group) -> Floats:
+def compute_features(group: Group) -> Floats:
     counts = [len(d.units) for d in group.documents]
     texts = [d.text[a:b] for d in group.documents for a, b in d.units]
     titles = [d.title or "" for d in group.documents]

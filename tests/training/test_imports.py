@@ -1,0 +1,18 @@
+"""Every module of the training can be imported, the programs that no other test runs included."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import pytest
+
+import training
+
+NEEDS_VERL = "training.rl.verl."
+MODULES = [m.name for m in pkgutil.walk_packages(training.__path__, "training.")]
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if not name.startswith(NEEDS_VERL)])
+def test_it_can_be_imported(name: str) -> None:
+    importlib.import_module(name)
