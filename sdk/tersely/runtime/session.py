@@ -17,6 +17,10 @@ from tersely.runtime.workers import allowed_threads
 
 _GPU = "CUDAExecutionProvider"
 
+_SLOW_FUSIONS = ["SkipLayerNormFusion"]
+"""Rewritings of the graph that onnxruntime is not to make. On a CPU its kernel for a sum with a layer
+normalisation takes twice as long as its kernels for the two (training/LOG.md)."""
+
 
 class EncoderSession:
     """A loaded graph. Any number of threads may run it at once. It survives pickling and a fork.
@@ -127,7 +131,9 @@ def _open_session(path: Path, threads: int) -> Any:
     offered: list[str] = ort.get_available_providers()
     providers = [name for name in (_GPU, "CPUExecutionProvider") if name in offered]
     try:
-        return ort.InferenceSession(str(path), sess_options=options, providers=providers)
+        return ort.InferenceSession(
+            str(path), sess_options=options, providers=providers, disabled_optimizers=_SLOW_FUSIONS
+        )
     except Exception as error:  # onnxruntime's errors share no base class
         raise ArtifactError(
             f"{path} is not a graph that onnxruntime {ort.__version__} can run ({_first_line(error)}). "
