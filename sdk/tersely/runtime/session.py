@@ -125,6 +125,8 @@ def _open_session(path: Path, threads: int) -> Any:
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+    # A pattern keeps a block for everything that lives at once in a run, on top of what the run allocates.
+    options.enable_mem_pattern = False
     if sys.platform == "linux":
         # The arena would keep the peak memory of the largest batch. malloc returns memory.
         options.enable_cpu_mem_arena = False

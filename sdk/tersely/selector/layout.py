@@ -31,7 +31,7 @@ OUTPUT_NAMES = ("keep_logits", "relevance_logits")
 POOLED_NAME = "pooled_states"
 """A graph's third output, for sentence embeddings. Scoring does not need it."""
 
-TEXTS_AT_ONCE = 4096
+TEXTS_AT_ONCE = 1024
 """Texts that the tokenizer gets at a time. What it returns takes 20 times the RAM of the ids."""
 
 Ids = list[int]
