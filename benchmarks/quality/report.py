@@ -21,10 +21,12 @@ from benchmarks.quality.rows import (
     Unanswerable,
     kept_and_total,
 )
-from benchmarks.shared.statistics import Estimate, bootstrap, bootstrap_difference, estimate_share
+from benchmarks.shared.statistics import Estimate, bootstrap, bootstrap_difference, estimate_share, pool
 from benchmarks.shared.tasks import Example
 
 TITLES = {OURS: "**tersely**", **{control.name: control.title for control in CONTROLS}}
+SINGLE_HOP = ("qed_nq_30", "squad", "wikiqa")
+"""Sets that are also compared together: questions with one hop, among hard negatives."""
 METRICS: dict[Metric, str] = {"answers": "Answers kept, %", "support": "Supporting sentences kept, %"}
 
 
@@ -102,6 +104,7 @@ def render(run: QualityRun) -> str:
         "points, paired by question, with its 95 % interval. The strongest peer is the one with the smallest "
         "lower end. *ahead*: the interval is above zero; *level*: it contains zero; *behind*: it is below.",
         _render_standing(run.tasks),
+        *_render_pool([task for task in run.tasks if task.name in SINGLE_HOP]),
     ]
     for task in run.tasks:
         parts += _render_task(task)
@@ -146,6 +149,30 @@ def _render_standing(tasks: Sequence[TaskSummary]) -> str:
     return format_table(["", *_head_settings()], rows)
 
 
+def _render_pool(tasks: Sequence[TaskSummary]) -> list[str]:
+    """The sets of `SINGLE_HOP` together; nothing if one of them was not run."""
+    if len(tasks) < len(SINGLE_HOP):
+        return []
+    sizes = [task.answerable for task in tasks]
+    rows: list[list[str]] = []
+    for control in CONTROLS:
+        cells: list[str] = []
+        for setting in SETTINGS:
+            found = [task.find_comparison(setting, "answers") for task in tasks]
+            differences = [c.differences[control.name] for c in found if c and control.name in c.differences]
+            if len(differences) == len(tasks):
+                lead = pool(differences, sizes)
+                cells.append(f"{_format_difference(lead)} *{lead.standing}*")
+        if cells:
+            rows.append([f"tersely - {control.title}", *cells])
+    titles = [task.title for task in tasks]
+    return [
+        f"Questions with one hop together: the {sum(sizes)} answers of {', '.join(titles[:-1])}, and "
+        f"{titles[-1]}. Answers kept more than by each peer, in percentage points.",
+        format_table(["", *_head_settings()], rows),
+    ]
+
+
 def _head_settings() -> list[str]:
     return [*(f"rate {setting}" for setting in SETTINGS if setting != OWN), "own threshold"]
 
@@ -160,5 +187,8 @@ def _format_comparison(comparison: Comparison | None) -> str:
     if not comparison:
         return ""
     lead = comparison.differences[comparison.strongest]
-    spread = f"{100 * lead.value:+.1f} ({100 * lead.low:+.1f} to {100 * lead.high:+.1f})"
-    return f"{spread} *{comparison.standing}* ({comparison.strongest})"
+    return f"{_format_difference(lead)} *{comparison.standing}* ({comparison.strongest})"
+
+
+def _format_difference(lead: Estimate) -> str:
+    return f"{100 * lead.value:+.1f} ({100 * lead.low:+.1f} to {100 * lead.high:+.1f})"

@@ -43,6 +43,15 @@ class Estimate:
         return "behind" if self.high < 0 else "level"
 
 
+def pool(estimates: Sequence[Estimate], sizes: Sequence[int]) -> Estimate:
+    """The estimate for the questions of several sets together: the mean by size, with the interval of a sum
+    of independent normal variables."""
+    shares = np.array(sizes) / sum(sizes)
+    value = float(shares @ [estimate.value for estimate in estimates])
+    half = float(np.hypot.reduce(shares * [(e.high - e.low) / 2 for e in estimates]))
+    return Estimate(value, value - half, value + half)
+
+
 def estimate_share(successes: float, total: int) -> Estimate:
     """Share of successes with Wilson's score interval. Raises ValueError without trials."""
     if total <= 0:

@@ -17,7 +17,7 @@ from benchmarks.quality.controls import (
     HeadScorer,
     RandomScorer,
 )
-from benchmarks.quality.report import render, summarise
+from benchmarks.quality.report import SINGLE_HOP, render, summarise
 from benchmarks.quality.rows import OWN, RATES, SETTINGS, QualityRun, QuestionRows, TaskSummary
 from benchmarks.quality.runner import run_task
 from benchmarks.records import write_record
@@ -109,6 +109,15 @@ def test_the_report_names_systems_tasks_and_standings(run: QualityRun) -> None:
         "rate 0.05",
     ):
         assert expected in text
+
+
+def test_sets_with_one_hop_are_compared_together(run: QualityRun) -> None:
+    assert "with one hop together" not in render(run)
+    tasks = tuple(replace(run.tasks[0], name=name, title=name) for name in SINGLE_HOP)
+    text = render(replace(run, tasks=tasks))
+    assert "the 15 answers of qed_nq_30, squad, and wikiqa" in text
+    (line,) = (line for line in text.splitlines() if line.startswith("| tersely - random sentences |"))
+    assert line.count("*ahead*") + line.count("*level*") == len(SETTINGS)
 
 
 def test_tasks_that_did_not_run_keep_their_record(run: QualityRun, tmp_path: Path) -> None:

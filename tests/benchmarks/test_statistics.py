@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.shared.statistics import Estimate, bootstrap, bootstrap_difference, estimate_share
+from benchmarks.shared.statistics import Estimate, bootstrap, bootstrap_difference, estimate_share, pool
 
 
 def test_wilson_intervals_at_known_points() -> None:
@@ -41,6 +41,12 @@ def test_pairing_shows_a_lead_that_separate_intervals_hide() -> None:
     difference = bootstrap_difference(ours, theirs, np.ones(200), seed=5)
     assert difference.value == pytest.approx(0.1)
     assert 0.05 < difference.low < 0.1 < difference.high < 0.15
+
+
+def test_sets_are_pooled_by_size() -> None:
+    pooled = pool([Estimate(0.1, 0.06, 0.14), Estimate(0.3, 0.0, 0.6)], [300, 100])
+    # 0.75 * 0.1 + 0.25 * 0.3, and a half width of the root of (0.75 * 0.04)^2 + (0.25 * 0.3)^2.
+    assert [round(x, 4) for x in (pooled.value, pooled.low, pooled.high)] == [0.15, 0.0692, 0.2308]
 
 
 def test_questions_without_labels_do_not_count() -> None:
