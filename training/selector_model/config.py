@@ -93,6 +93,9 @@ class TrainConfig:
     """Weight of the listwise loss over all sentences of a question."""
     relevance_weight: float = 0.5
     """Weight of the document-relevance loss."""
+    int8: bool = False
+    """Read, in training and validation, with the rounding of the exported int8 graph
+    (`training/selector_model/rounding.py`). For BERT encoders only."""
     best: Choice = "support"
     checkpoint_steps: int = 200
 

@@ -26,8 +26,13 @@ class SelectorModel(nn.Module):
     """Inputs as built by `tersely.selector.layout.collate`; outputs keep (B, S) and relevance (B, D)
     logits."""
 
-    def __init__(self, encoder: Any, doc_id: int, head: Head = "pooled") -> None:
+    def __init__(self, encoder: Any, doc_id: int, head: Head = "pooled", *, int8: bool = False) -> None:
         super().__init__()
+        if int8 and not can_pack(encoder):
+            raise ValueError(
+                "the rounding of the int8 graph is known for BERT without dropout alone: remove int8"
+            )
+        self.int8 = int8
         self.encoder = encoder
         self.doc_id = doc_id
         width = int(encoder.config.hidden_size)
@@ -52,10 +57,11 @@ class SelectorModel(nn.Module):
         return self.heads(hidden, input_ids, segments, sentence_positions, doc_positions)
 
     def read(self, input_ids: Tensor, attention_mask: Tensor, **rest: Tensor) -> tuple[Tensor, Tensor]:
-        """The same as `forward`, computed without the padding where the encoder is known."""
+        """The same as `forward`, computed without the padding where the encoder is known, and with the
+        rounding of the exported graph if the model was made with `int8`."""
         if not can_pack(self.encoder):
             return self(input_ids, attention_mask, **rest)
-        hidden = encode_packed(self.encoder, input_ids, attention_mask)
+        hidden = encode_packed(self.encoder, input_ids, attention_mask, int8=self.int8)
         return self.heads(hidden, input_ids, **rest)
 
     def heads(
@@ -149,7 +155,7 @@ def build_selector(config: SelectorConfig) -> tuple[SelectorModel, Any, LayoutCo
         docs_per_window=config.docs_per_window,
         query_length=config.query_length,
     )
-    return SelectorModel(encoder, layout.doc_id, config.head), tokenizer, layout
+    return SelectorModel(encoder, layout.doc_id, config.head, int8=config.train.int8), tokenizer, layout
 
 
 def _choose_marker_ids(tokenizer: Any, encoder: Any, config: SelectorConfig) -> tuple[int, int]:

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from training.selector_model.rounding import round_inputs, round_rows, round_weight
+
 _EXCLUDED = -1e9
 """Added to the attention logits of padding."""
 
@@ -28,15 +30,22 @@ def can_pack(encoder: Any) -> bool:
     )
 
 
-def encode_packed(encoder: Any, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-    """The last hidden states (B, L, H); zeros at padding. Padding must stand at the end of a row."""
+def encode_packed(encoder: Any, input_ids: Tensor, attention_mask: Tensor, *, int8: bool = False) -> Tensor:
+    """The last hidden states (B, L, H); zeros at padding. Padding must stand at the end of a row.
+
+    With `int8`, all is rounded as in the exported graph (`training.selector_model.rounding`).
+    """
     batch, length = input_ids.shape
     width, heads = encoder.config.hidden_size, encoder.config.num_attention_heads
     mask = attention_mask.bool()
     rows = mask.flatten().nonzero()[:, 0]
+    linear = _Rounded(rows // length, batch) if int8 else functional.linear
     positions = torch.arange(length, device=input_ids.device).expand(batch, length)[mask]
     table = encoder.embeddings
-    x = table.word_embeddings(input_ids[mask]) + table.position_embeddings(positions)
+    words = table.word_embeddings(input_ids[mask])
+    if int8:
+        words = round_rows(words, table.word_embeddings.weight)
+    x = words + table.position_embeddings(positions)
     x = table.LayerNorm(x + table.token_type_embeddings.weight[0])
     bias = torch.where(mask, 0.0, _EXCLUDED)[:, None, None, :]
     for layer in encoder.encoder.layer:
@@ -44,16 +53,28 @@ def encode_packed(encoder: Any, input_ids: Tensor, attention_mask: Tensor) -> Te
         scale = (width // heads) ** -0.5
         weight = torch.cat([own.query.weight * scale, own.key.weight, own.value.weight])
         offset = torch.cat([own.query.bias * scale, own.key.bias, own.value.bias])
-        states = _spread(functional.linear(x, weight, offset), rows, batch * length)
+        states = _spread(linear(x, weight, offset), rows, batch * length)
         q, k, v = states.view(batch, length, 3, heads, -1).permute(2, 0, 3, 1, 4).flatten(1, 2)
         logits = torch.bmm(q, k.transpose(1, 2)).view(batch, heads, length, length)
         shares = _Softmax.apply(logits + bias.to(logits.dtype))
         seen = torch.bmm(shares.flatten(0, 1), v).view(batch, heads, length, -1)
         seen = seen.transpose(1, 2).reshape(batch * length, width)[rows]
-        x = layer.attention.output.LayerNorm(layer.attention.output.dense(seen) + x)
-        inner = functional.gelu(layer.intermediate.dense(x))
-        x = layer.output.LayerNorm(layer.output.dense(inner) + x)
+        out, wide, narrow = layer.attention.output.dense, layer.intermediate.dense, layer.output.dense
+        x = layer.attention.output.LayerNorm(linear(seen, out.weight, out.bias) + x)
+        inner = functional.gelu(linear(x, wide.weight, wide.bias))
+        x = layer.output.LayerNorm(linear(inner, narrow.weight, narrow.bias) + x)
     return _spread(x, rows, batch * length).view(batch, length, width)
+
+
+class _Rounded:
+    """A linear layer of the int8 graph, for the tokens of some windows."""
+
+    def __init__(self, window: Tensor, windows: int) -> None:
+        self.window, self.windows = window, windows
+
+    def __call__(self, inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        inputs = round_inputs(inputs, self.window, self.windows)
+        return functional.linear(inputs, round_weight(weight), bias)
 
 
 def _spread(states: Tensor, rows: Tensor, count: int) -> Tensor:
