@@ -16,10 +16,11 @@ from tersely import Compressor, Document
 from tersely.embedding import SentenceEmbedder
 from tersely.runtime.artifacts import load_artifact
 from tersely.selector.attention import SentenceAttention
-from tests.training.tiny import DATA, train_phase1
+from tests.training.tiny import DATA, make_config, train_phase1
 from training.export.artifact import export_artifact
 from training.export.refit import refit
 from training.run import Run, read_runs
+from training.selector import __main__ as program
 from training.selector.train import train
 from training.selector_model.config import SelectorConfig
 from training.selector_model.groups import read_groups, write_groups
@@ -74,6 +75,25 @@ def test_training_writes_metrics_and_continues_from_its_checkpoint(
     assert [entry["epoch"] for entry in Run(run).validations()] == [1, 2, 3]
     steps = [entry["step"] for entry in after if "step" in entry]
     assert steps == list(range(1, len(steps) + 1))
+
+
+def test_a_run_that_goes_on_keeps_the_mixture_that_it_was_prepared_with(
+    tiny_encoder: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = make_config(tiny_encoder)
+    config = replace(config, data=replace(config.data, repeats={"hotpotqa": 40}))
+    seen: list[SelectorConfig] = []
+    monkeypatch.setattr(program, "read_settings", lambda *_: config)
+    monkeypatch.setattr(program, "train", lambda c, _, start_from: seen.append(c))
+    command = ["selector", "--config", "x.toml", "--data", str(data), "--out", str(tmp_path), "--max-minutes"]
+    for limit in ("0.1", "300"):  # 24 draws, then more than there are
+        monkeypatch.setattr("sys.argv", [*command, limit, "--stage", "prepare"])
+        program.main()
+    monkeypatch.setattr("sys.argv", [*command[:-1], "--stage", "train"])
+    program.main()
+    (used,) = seen
+    assert used.data.questions == config.data.limit(24).questions != config.data.questions
+    assert used.data.repeats == config.data.limit(24).repeats != config.data.repeats
 
 
 def test_training_starts_from_earlier_weights(trained: tuple[SelectorConfig, Path], tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from training.export.artifact import export_artifact
 from training.run import Run, read_runs
 from training.selector.train import train
 from training.selector_model.config import SelectorConfig
-from training.selector_model.groups import has_groups, prepare_groups
+from training.selector_model.groups import has_groups, prepare_groups, read_prepared_settings
 from training.settings import read_settings
 
 GROUPS_PER_MINUTE = 240
@@ -50,12 +50,13 @@ def main() -> None:
     args = parser.parse_args()
     config = read_settings(SelectorConfig, args.config)
     started = time.monotonic()
-    if args.max_minutes:
-        draws = round(GROUPS_PER_MINUTE * args.max_minutes)
-        limited = config.data.limit(draws, min(1.0, args.max_minutes / WHOLE_HELDOUT))
-        config = dataclasses.replace(config, data=limited)
     if args.stage in (None, "prepare") and not has_groups(args.out):
-        prepare_groups(find_data_folder(args.data), args.out, config.data, config.seed)
+        data = config.data
+        if args.max_minutes:
+            draws = round(GROUPS_PER_MINUTE * args.max_minutes)
+            data = data.limit(draws, min(1.0, args.max_minutes / WHOLE_HELDOUT))
+        prepare_groups(find_data_folder(args.data), args.out, data, config.seed)
+    config = dataclasses.replace(config, data=read_prepared_settings(args.out) or config.data)
     if args.stage in (None, "train") and not (args.out / "final" / "validation.json").exists():
         minutes = limit_training(args.max_minutes, (time.monotonic() - started) / 60, args.stage)
         train(config, Run(args.out, max_minutes=minutes), start_from=args.start_from)

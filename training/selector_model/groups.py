@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from benchmarks.shared.tasks.negatives import Neighbours, Passage, PassagePool
 from benchmarks.shared.tasks.rows import read_rows
@@ -29,6 +29,10 @@ from training.selector_model.questions import LabelledDocument, Question, parse_
 
 Part = Literal["train", "heldout"]
 """Groups to train on, and those kept for validation, for the fusion layer and for calibration."""
+
+GROUPS: dict[Part, str] = {"train": "train.jsonl", "heldout": "heldout.jsonl"}
+SETTINGS = "settings.json"
+"""Files of prepared data in a run's folder."""
 
 CHAINS = {"chains2": 2, "chains3": 3}
 """Sets that are made here, and the hops of their questions."""
@@ -116,11 +120,19 @@ def prepare_groups(data: Path, run_folder: Path, config: DataConfig, seed: int) 
             progress.close()
     for part, groups in parts.items():
         write_groups(run_folder, part, groups)
+    write_text(_locate(run_folder, SETTINGS), json.dumps(asdict(config), indent=2))
+
+
+def read_prepared_settings(run_folder: Path) -> DataConfig | None:
+    """The settings that the groups of a run were made with, None where nobody knows. A short run is prepared
+    with fewer questions, so that its repeats are other ones than the configuration's."""
+    file = _locate(run_folder, SETTINGS)
+    return DataConfig(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
 
 
 def write_groups(run_folder: Path, part: Part, groups: Sequence[Group]) -> None:
     """Keep the groups of a part in a run's folder."""
-    path = _locate_groups(run_folder, part)
+    path = _locate(run_folder, GROUPS[part])
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = (json.dumps(asdict(g), ensure_ascii=False) + "\n" for g in groups)
     write_text(path, "".join(lines))
@@ -128,18 +140,18 @@ def write_groups(run_folder: Path, part: Part, groups: Sequence[Group]) -> None:
 
 def read_groups(run_folder: Path, part: Part) -> list[Group]:
     """The groups that the run in a folder trains on or validates on."""
-    with open(_locate_groups(run_folder, part), encoding="utf-8") as stream:
+    with open(_locate(run_folder, GROUPS[part]), encoding="utf-8") as stream:
         rows = [json.loads(line) for line in stream]
     return [Group(**{**r, "documents": [GroupDocument(**d) for d in r["documents"]]}) for r in rows]
 
 
 def has_groups(run_folder: Path) -> bool:
     """Whether both parts are there."""
-    return all(_locate_groups(run_folder, part).exists() for part in get_args(Part))
+    return all(_locate(run_folder, name).exists() for name in GROUPS.values())
 
 
-def _locate_groups(run_folder: Path, part: Part) -> Path:
-    return run_folder / "prepared" / f"{part}.jsonl"
+def _locate(run_folder: Path, name: str) -> Path:
+    return run_folder / "prepared" / name
 
 
 def name_question(source: str, number: str) -> str:

@@ -2,8 +2,8 @@
 
 The graph (`benchmarks.shared.export.quantise`) rounds the weights of each output to 64 steps on each side of
 zero, and word embeddings and the inputs of linear layers to the 255 steps between the least and the greatest
-value of the table or the run. Gradients pass as if nothing had been rounded (the straight-through estimator of Bengio et al., 2013;
-https://arxiv.org/abs/1308.3432).
+value of the table or the run. Gradients pass as if nothing had been rounded (the straight-through estimator
+of Bengio et al., 2013, https://arxiv.org/abs/1308.3432).
 """
 
 from __future__ import annotations
