@@ -54,7 +54,7 @@ def exported(
 def test_the_runtime_keeps_what_training_keeps(exported: tuple[Path, list[Group], list[np.ndarray]]) -> None:
     artifact, groups, logits = exported
     compressor = Compressor(artifact)
-    gap = json.loads((artifact / "manifest.json").read_text())["parity"]["int8_vs_float"]
+    gap = json.loads((artifact / "manifest.json").read_text())["parity"]["int8_vs_trained"]
     kept_count = dropped_count = 0
     for group, row in zip(groups, logits, strict=True):
         documents = [Document(d.text, d.title) for d in group.documents]

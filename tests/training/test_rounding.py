@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 import torch
 from torch import Tensor, nn
 from transformers import AutoModel
 
+from benchmarks.shared import export
 from benchmarks.shared.export import export_graph, make_dimension, quantise
 from tests.training.tiny import save_encoder
 from training.selector_model.model import SelectorModel
@@ -31,7 +33,10 @@ class Reader(nn.Module):
         return self.linear(self.norm(self.words(ids)))
 
 
-def test_an_embedding_and_a_linear_layer_round_as_the_graph_does(tmp_path: Path) -> None:
+def test_an_embedding_and_a_linear_layer_round_as_the_graph_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "LARGE_TABLE", 40)
     torch.manual_seed(0)
     model = Reader()
     with torch.no_grad():  # channels of different ranges, and values that are mostly positive
@@ -51,6 +56,15 @@ def test_an_embedding_and_a_linear_layer_round_as_the_graph_does(tmp_path: Path)
         exact = model(row)
         assert np.abs(ours.detach().numpy() - graph[0]).max() < 1e-4
         assert np.abs(exact.detach().numpy() - graph[0]).max() > 1e-2
+
+
+def test_a_small_table_stays_as_it_is(tmp_path: Path) -> None:
+    axes = {0: make_dimension("batch", 16), 1: make_dimension("length", 32, at_least=2)}
+    export_graph(Reader(), {"ids": (torch.randint(0, 40, (2, 7)), axes)}, ["states"], tmp_path / "float.onnx")
+    quantise(tmp_path / "float.onnx", tmp_path / "int8.onnx")
+    names = {table.name for table in onnx.load(tmp_path / "int8.onnx").graph.initializer}
+    assert "words.weight" in names
+    assert any(name.endswith("_quantized") for name in names)
 
 
 def test_each_window_has_a_step_of_its_own() -> None:

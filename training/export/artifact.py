@@ -37,7 +37,7 @@ MAX_TORCH_GAP = 1e-3
 """Largest difference of a logit between torch and ONNX float32 that is still rounding."""
 
 MIN_INT8_RANK = 0.9
-"""Least mean rank correlation of sentence orders between float32 and int8."""
+"""Least mean rank correlation of sentence orders between the model as it was trained and int8."""
 
 TARGET_RECALL = 0.95
 """Share of labelled sentences that the default threshold keeps on held-out questions."""
@@ -56,6 +56,7 @@ def export_artifact(
     """
     trained = run / "final"
     model, layout_config = load_trained(trained)
+    model.int8 = bool(read_runs(trained)[-1].get("int8"))
     heldout = read_groups(run, "heldout")
     training = read_groups(run, "train")
     graphs = run / "onnx"

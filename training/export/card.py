@@ -57,7 +57,8 @@ Without a limit, in percent: {_render_own_decision(facts["own_decision"])}.
 {_render_embedding(facts["embedding"])}## Parity
 
 {", ".join(f"{k} {v:.4g}" for k, v in facts["parity"].items())}: largest differences of a logit, the
-first two in float32; `int8_rank` is the mean rank correlation of sentence orders between float32 and int8.
+first two in float32; `int8_rank` is the mean rank correlation of sentence orders between the model as it was
+trained and the int8 graph.
 The int8 graph scales activations over a batch, so the logits of short windows depend a little on those read
 with them; batches are formed from one request alone, so the same request gives the same result.
 
@@ -73,6 +74,7 @@ def _list(runs: list[dict[str, Any]]) -> str:
     each = [
         f"{r['questions']:,} questions in {r['minutes']} minutes (seed {r['seed']}, learning rate "
         f"{r['learning_rate']:g}"
+        + (", read with the rounding of int8" if r.get("int8") else "")
         + (f", Phase II with {r['reader']}, epoch {r['best_epoch']})" if r.get("phase") == 2 else ")")
         for r in runs
     ]

@@ -123,6 +123,7 @@ class Trainer:
             "questions": self.questions,
             "minutes": self.run.clock.minutes(),
             "learning_rate": self.config.train.learning_rate,
+            "int8": self.config.train.int8,
         }
 
     def train_epoch(self) -> None:
