@@ -18,7 +18,7 @@ from tersely.selector.layout import EncodedDocument, Layout, Window
 from tersely.selector.matching import Floats
 from tersely.selector.sieve import best_values
 
-PATH_WINDOWS = 8
+PATH_WINDOWS = 4
 """Windows that are read again, behind all starts together."""
 
 PATH_FEATURES = (
