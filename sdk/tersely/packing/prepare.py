@@ -193,7 +193,7 @@ def _cut_large(
             costs = [measure(text[piece.start : piece.end]) for piece in pieces]
             out += [replace(unit, unit=p, cost=c) for p, c in zip(pieces, costs, strict=True)]
         else:
-            out.append(replace(unit, cost=cost))
+            out.append(unit.at_cost(cost))
     if len(out) == len(units):
         return tuple(out)
     siblings = Counter(unit.parent for unit in out)

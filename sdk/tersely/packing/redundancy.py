@@ -27,7 +27,10 @@ else each time."""
 
 def comparable_words(text: str) -> Words | None:
     """The words of a sentence without what may differ between two copies of it; None for a short sentence."""
-    words = [word.strip(_QUOTES).rstrip(_TRAILING) for word in _unify_signs(text.casefold()).split()]
+    words = [
+        word if word.isalnum() else word.strip(_QUOTES).rstrip(_TRAILING)
+        for word in _unify_signs(text.casefold()).split()
+    ]
     if words and words[0] in _ARTICLES:
         del words[0]
     kept = tuple(filter(None, words))

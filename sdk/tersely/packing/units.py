@@ -31,6 +31,11 @@ class PreparedUnit:
     def end(self) -> int:
         return self.unit.end
 
+    def at_cost(self, cost: int) -> PreparedUnit:
+        """The same unit with another cost. Much faster than `dataclasses.replace`, and a long document has
+        many."""
+        return PreparedUnit(self.unit, self.parent, self.is_piece, cost, self.link, self.is_marked)
+
     @classmethod
     def whole(cls, unit: Unit, number: int) -> PreparedUnit:
         """The unit as it is. `number` is its place among those of its document."""
