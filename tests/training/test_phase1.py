@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,9 @@ from training.export.artifact import export_artifact
 from training.export.refit import refit
 from training.run import Run, read_runs
 from training.selector import __main__ as program
+from training.selector import train as training_module
 from training.selector.train import train
+from training.selector_model.batching import draw_order
 from training.selector_model.config import SelectorConfig
 from training.selector_model.groups import read_groups, write_groups
 from training.selector_model.trained import load_weights
@@ -107,6 +110,28 @@ def test_training_starts_from_earlier_weights(trained: tuple[SelectorConfig, Pat
     runs = read_runs(tmp_path / "final")
     assert [entry["learning_rate"] for entry in runs] == [1e-3, 0.0]
     assert runs[0]["questions"] > 0
+    assert [entry["seed"] for entry in runs] == [config.seed, config.seed + 1]
+
+
+def test_a_run_reads_the_questions_in_another_order_than_the_one_it_starts_from(
+    trained: tuple[SelectorConfig, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, run = trained
+    orders: list[list[int]] = []
+
+    def draw(*args: Any) -> list[int]:
+        orders.append(draw_order(*args))
+        return orders[-1]
+
+    monkeypatch.setattr(training_module, "draw_order", draw)
+    once = replace(config, train=replace(config.train, epochs=1))
+    for name, start in (("first", None), ("second", run / "final")):
+        for part in ("train", "heldout"):
+            write_groups(tmp_path / name, part, read_groups(run, part))
+        train(once, Run(tmp_path / name), start_from=start)
+    first, second = orders
+    assert first != second
+    assert sorted(first) == sorted(second)
 
 
 def test_the_exported_artifact_agrees_with_torch_compresses_and_can_be_fitted_again(

@@ -66,12 +66,11 @@ def train(config: SelectorConfig, run: Run, *, start_from: Path | None = None) -
     taught = [i for i, group in enumerate(groups) if builder.teaches(group, data.longest)]
     if not taught:
         raise ValueError("no question is left to train on: look at labels and longest in [data]")
-    orders = [draw_order(groups, taught, data, config.seed, e) for e in range(config.train.epochs)]
     model.to(accelerator.device)
-    trainer = Trainer(accelerator, model, config, builder, orders, run)
+    trainer = Trainer(accelerator, model, config, builder, taught, run)
     save_weights = partial(save_trained, model, tokenizer, layout_config)
     trainer.resume()
-    while trainer.epoch < len(orders) and not trainer.is_over:
+    while trainer.epoch < config.train.epochs and not trainer.is_over:
         trainer.train_epoch()
         if accelerator.is_main_process:
             done = validate(model, validation, PART_TOKENS[device], data.longest)
@@ -91,7 +90,7 @@ def train(config: SelectorConfig, run: Run, *, start_from: Path | None = None) -
 class Trainer:
     """The model, its optimiser, and the position of the training: epoch, place in it, steps, questions.
 
-    orders: for each epoch the indices of its groups.
+    taught: the indices of the groups that teach.
     """
 
     def __init__(
@@ -100,11 +99,11 @@ class Trainer:
         model: SelectorModel,
         config: SelectorConfig,
         builder: WindowBuilder,
-        orders: Sequence[Sequence[int]],
+        taught: Sequence[int],
         run: Run,
     ) -> None:
         self.accelerator, self.model, self.config = accelerator, model, config
-        self.builder, self.orders, self.run = builder, orders, run
+        self.builder, self.taught, self.run = builder, taught, run
         self.optimizer = adamw(model, config.train.learning_rate, config.train.weight_decay)
         self.epoch = self.place = self.step = self.questions = 0
         self.is_over = False
@@ -119,7 +118,7 @@ class Trainer:
     def describe(self) -> dict[str, Any]:
         """The facts of this run for the model card."""
         return {
-            "seed": self.config.seed,
+            "seed": self._seed(),
             "questions": self.questions,
             "minutes": self.run.clock.minutes(),
             "learning_rate": self.config.train.learning_rate,
@@ -128,8 +127,8 @@ class Trainer:
 
     def train_epoch(self) -> None:
         """Train on what is left of the epoch, and save a checkpoint at its end."""
-        c, order = self.config.train, self.orders[self.epoch]
-        total = sum(map(len, self.orders))
+        c, seed, order = self.config.train, self._seed(), self._draw_order()
+        total = c.epochs * len(order)
         device = self.accelerator.device
         pad_id, part_tokens = self.builder.layout.config.pad_id, PART_TOKENS[device.type]
         bar = show_progress(
@@ -143,7 +142,7 @@ class Trainer:
             self.builder,
             order,
             self.config.data,
-            seed=self.config.seed,
+            seed=seed,
             epoch=self.epoch,
             start=self.place,
             max_tokens=c.batch_tokens,
@@ -205,6 +204,13 @@ class Trainer:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=False)
         return {"loss": float(loss.detach()), **{k: float(v.detach()) for k, v in parts.items()}}
+
+    def _seed(self) -> int:
+        """Another one than that of the runs it started from, which would read the same questions first."""
+        return self.config.seed + len(self.run.origins)
+
+    def _draw_order(self) -> list[int]:
+        return draw_order(self.builder.groups, self.taught, self.config.data, self._seed(), self.epoch)
 
     def _compute_share(self, total: int) -> float:
         """How far the run is, in [0, 1]; the same number in every process."""
