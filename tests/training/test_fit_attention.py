@@ -10,7 +10,7 @@ import torch
 
 from tersely.selector.relations import RELATIONS
 from training.export import fit_attention as fitting
-from training.export.fit_attention import AttentionNetwork, Example, compute_loss, fit_attention
+from training.export.fit_attention import AttentionNetwork, Example, compute_losses, fit_attention
 
 SHARED = RELATIONS.index("shared_share")
 
@@ -35,23 +35,47 @@ def test_torch_and_the_runtime_compute_the_same() -> None:
     generator = np.random.default_rng(0)
     features = generator.normal(size=(7, 3))
     relations = generator.normal(size=(7, 7, len(RELATIONS))).astype(np.float32)
+    padded = np.pad(features, [(0, 2), (0, 0)], constant_values=5.0)
+    padded_relations = np.pad(relations, [(0, 2), (0, 2), (0, 0)], constant_values=5.0)
     network = AttentionNetwork(features, seed=1).eval()
     torch.nn.init.normal_(network.layers["out"])
     with torch.inference_mode():
-        expected = network(torch.tensor(features, dtype=torch.float32), torch.tensor(relations)).mean(0)
+        inputs = torch.tensor(padded, dtype=torch.float32)[None], torch.tensor(padded_relations)[None]
+        expected = network(*inputs, torch.arange(9)[None] < 7)[0, :, :7].mean(0)
     np.testing.assert_allclose(network.numpy()(features, relations), expected.numpy(), rtol=1e-4, atol=1e-5)
 
 
 def test_the_loss_matches_values_worked_by_hand() -> None:
-    logits = torch.tensor([[2.0, 0.0, 1.0, 9.0], [0.0, 0.0, 0.0, 9.0]])
-    labels = torch.tensor([1, 0, 0, -1])
+    logits = torch.tensor([[[2.0, 0.0, 1.0, 9.0], [0.0, 0.0, 0.0, 9.0]]] * 3)
+    labels = torch.tensor([[1, 0, 0, -1], [0, 0, 0, -1], [1, 1, 1, 1]])
 
     def softplus(x: float) -> float:
         return math.log1p(math.exp(x))
 
     first = (softplus(-2) + softplus(0) + softplus(1)) / 3 + softplus(math.log(1 + math.e) - 2)
     second = softplus(0) + softplus(math.log(2))
-    assert compute_loss(logits, labels).item() == pytest.approx(first + second, rel=1e-5)
+    losses = compute_losses(logits, labels)
+    assert losses[0].item() == pytest.approx(first + second, rel=1e-5)
+    without_positives = (softplus(2) + softplus(0) + softplus(1)) / 3 + softplus(0)
+    assert losses[1].item() == pytest.approx(without_positives, rel=1e-5)
+    without_negatives = sum(softplus(-x) for x in (2, 0, 1, 9)) / 4 + (3 * softplus(0) + softplus(-9)) / 4
+    assert losses[2].item() == pytest.approx(without_negatives, rel=1e-5)
+
+
+def test_what_fills_a_batch_changes_no_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "EPOCHS", 1)
+    monkeypatch.setattr(fitting, "DROPOUT", 0.0)
+    examples = make_examples(20, seed=1)
+    for i in range(0, 20, 2):
+        whole = examples[i]
+        examples[i] = Example(
+            whole.features[:5], whole.relations[:5, :5], whole.base[:5], 0.5, whole.labels[:5], 2.0
+        )
+    together = fit_attention(examples, seed=3)
+    monkeypatch.setattr(fitting, "PART_SENTENCES", 1)
+    alone = fit_attention(examples, seed=3)
+    for name, weights in alone.weights.items():
+        np.testing.assert_allclose(together.weights[name], weights, rtol=1e-3, atol=1e-5)
 
 
 def test_it_learns_which_sentence_shares_terms_with_another(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tersely.selector.attention import HEADS, LIMIT, SentenceAttention, shape_weights
+from tersely.selector.layout import batches
 from tersely.selector.matching import Floats
 
 NETWORKS = 4
@@ -28,6 +30,13 @@ DROPOUT = 0.1
 BATCH = 16
 WARMUP = 20
 """Steps over which the learning rate rises."""
+PART_SENTENCES = 1024
+"""Most sentences, padding included, whose gradients are computed at once."""
+
+PADDING = -2
+"""The label of a sentence that only fills a batch."""
+VERY_LOW = -1e4
+"""A logit that counts for nothing next to others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +74,21 @@ class AttentionNetwork(nn.Module):
         )
         self.dropout = nn.Dropout(DROPOUT)
 
-    def forward(self, features: Tensor, relations: Tensor) -> Tensor:
-        """(networks, sentences) of (sentences, features) and (sentences, sentences, relations)."""
+    def forward(self, features: Tensor, relations: Tensor, is_real: Tensor) -> Tensor:
+        """(questions, networks, sentences) what each network adds to the logits.
+
+        Args:
+            features: (questions, sentences, features)
+            relations: (questions, sentences, sentences, relations)
+            is_real: (questions, sentences), False for padding, which no sentence sees.
+        """
         x = ((features - self.mean) / self.deviation).clamp(-LIMIT, LIMIT)
-        h = self._project(x[None], "input")
-        mixed = self._project(self._attend(self._normalise(h, "attend"), relations), "mix")
+        h = self._project(x[:, None], "input")
+        mixed = self._project(self._attend(self._normalise(h, "attend"), relations, is_real), "mix")
         h = h + self.dropout(mixed)
         up = torch.relu(self._project(self._normalise(h, "up"), "up"))
         h = h + self.dropout(self._project(up, "down"))
-        return self._project(self._normalise(h, "out"), "out")[:, :, 0]
+        return self._project(self._normalise(h, "out"), "out")[..., 0]
 
     def _project(self, x: Tensor, name: str) -> Tensor:
         return x @ self.layers[name] + self.layers[f"{name}_bias"]
@@ -82,13 +97,15 @@ class AttentionNetwork(nn.Module):
         scaled = nn.functional.layer_norm(x, x.shape[-1:])
         return scaled * self.layers[f"{name}_scale"] + self.layers[f"{name}_shift"]
 
-    def _attend(self, x: Tensor, relations: Tensor) -> Tensor:
-        networks, size, width = x.shape
-        projected = self._project(x, "attend").reshape(networks, size, 3, HEADS, width // HEADS)
-        query, key, value = projected.permute(2, 0, 3, 1, 4)
-        bias = relations @ self.layers["relation"][:, None] + self.layers["relation_bias"][:, None]
-        logits = query @ key.transpose(-1, -2) / math.sqrt(width // HEADS) + bias.permute(0, 3, 1, 2)
-        return (logits.softmax(-1) @ value).transpose(1, 2).reshape(networks, size, width)
+    def _attend(self, x: Tensor, relations: Tensor, is_real: Tensor) -> Tensor:
+        questions, networks, size, width = x.shape
+        projected = self._project(x, "attend").reshape(questions, networks, size, 3, HEADS, width // HEADS)
+        query, key, value = projected.permute(3, 0, 1, 4, 2, 5)
+        weight = self.layers["relation"].movedim(0, 1).flatten(1)  # one product for all networks
+        bias = (relations @ weight).unflatten(-1, (networks, HEADS)) + self.layers["relation_bias"][:, 0]
+        logits = query @ key.transpose(-1, -2) / math.sqrt(width // HEADS) + bias.permute(0, 3, 4, 1, 2)
+        logits = logits.masked_fill(~is_real[:, None, None, None], -math.inf)
+        return (logits.softmax(-1) @ value).transpose(2, 3).reshape(x.shape)
 
     def numpy(self) -> SentenceAttention:
         weights = {name: layer.detach().numpy().copy() for name, layer in self.layers.items()}
@@ -99,10 +116,6 @@ def fit_attention(examples: Sequence[Example], seed: int) -> SentenceAttention:
     """Train the networks; deterministic in `seed`."""
     network = AttentionNetwork(np.concatenate([example.features for example in examples]), seed)
     torch.manual_seed(seed)
-    tensors = [
-        tuple(torch.tensor(a, dtype=torch.float32) for a in (e.features, e.relations, e.base))
-        for e in examples
-    ]
     steps = EPOCHS * math.ceil(len(examples) / BATCH)
     optimizer = torch.optim.AdamW(network.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -113,30 +126,78 @@ def fit_attention(examples: Sequence[Example], seed: int) -> SentenceAttention:
         order = torch.randperm(len(examples)).tolist()
         for start in range(0, len(order), BATCH):
             optimizer.zero_grad()
-            for i in order[start : start + BATCH]:
-                features, relations, base = tensors[i]
-                logits = base + examples[i].gate * network(features, relations)
-                loss = compute_loss(logits, torch.from_numpy(examples[i].labels))
-                (loss * examples[i].weight / BATCH).backward()
+            drawn = [examples[i] for i in order[start : start + BATCH]]
+            for part in batches([len(example.labels) for example in drawn], PART_SENTENCES):
+                batch = _pad([drawn[i] for i in part])
+                added = network(batch.features, batch.relations, batch.labels != PADDING)
+                losses = compute_losses(batch.base + batch.gate * added, batch.labels)
+                ((losses * batch.weight).sum() / BATCH).backward()
             nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimizer.step()
             schedule.step()
     return network.eval().numpy()
 
 
-def compute_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """The sum over networks of cross-entropy and, where there are positives, the listwise loss.
+def compute_losses(logits: Tensor, labels: Tensor) -> Tensor:
+    """(questions,) the sum over networks of cross-entropy and, where a question has positives and negatives,
+    the listwise loss.
 
-    `logits` has shape (networks, sentences), `labels` (sentences,); those that are -1 do not count.
+    `logits` has shape (questions, networks, sentences), `labels` (questions, sentences). A sentence whose
+    label is negative does not count.
     """
-    known = labels >= 0
-    logits, labels = logits[:, known], labels[known].to(logits.dtype).expand(len(logits), -1)
-    entropy = nn.functional.binary_cross_entropy_with_logits(logits, labels, reduction="none").mean(1)
-    is_positive = labels[0] > 0
-    if is_positive.any() and not is_positive.all():
-        rivals = torch.logsumexp(logits[:, ~is_positive], dim=1, keepdim=True)
-        entropy = entropy + nn.functional.softplus(rivals - logits[:, is_positive]).mean(1)
-    return entropy.sum()
+    labels = labels[:, None]
+    is_known, is_positive, is_negative = labels >= 0, labels > 0, labels == 0
+    target = is_positive.to(logits.dtype).expand_as(logits)
+    entropy = nn.functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    rivals = torch.logsumexp(logits.masked_fill(~is_negative, VERY_LOW), dim=-1, keepdim=True)
+    order = nn.functional.softplus(rivals - logits)
+    return (_mean_where(is_known, entropy) + _mean_where(is_positive, order)).sum(-1)
+
+
+def _mean_where(chosen: Tensor, values: Tensor) -> Tensor:
+    """The mean over the last dimension of the chosen values; 0 where none is."""
+    return values.masked_fill(~chosen, 0.0).sum(-1) / chosen.sum(-1).clamp(min=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Some examples, padded to the longest: the same values, with one more dimension for the questions."""
+
+    features: Tensor
+    relations: Tensor
+    base: Tensor
+    """(questions, 1, sentences)"""
+    gate: Tensor
+    """(questions, 1, 1)"""
+    labels: Tensor
+    """(questions, sentences)"""
+    weight: Tensor
+    """(questions,)"""
+
+
+def _pad(examples: Sequence[Example]) -> _Batch:
+    size = max(len(example.labels) for example in examples)
+
+    def stack(rows: Sequence[NDArray[Any]], dimensions: int, value: float = 0) -> Tensor:
+        """Pads the first `dimensions` of each row."""
+        padded = [
+            np.pad(
+                row,
+                [(0, size - len(row))] * dimensions + [(0, 0)] * (row.ndim - dimensions),
+                constant_values=value,
+            )
+            for row in rows
+        ]
+        return torch.from_numpy(np.stack(padded))
+
+    return _Batch(
+        stack([e.features for e in examples], 1).float(),
+        stack([e.relations for e in examples], 2).float(),
+        stack([e.base for e in examples], 1).float()[:, None],
+        torch.tensor([e.gate for e in examples])[:, None, None],
+        stack([e.labels for e in examples], 1, PADDING),
+        torch.tensor([e.weight for e in examples]),
+    )
 
 
 def _draw(name: str, shape: tuple[int, ...], draw: torch.Generator) -> Tensor:
