@@ -38,6 +38,11 @@ def trained(
     return train_phase1(tiny_encoder, data, run), run
 
 
+def copy_groups(run: Path, target: Path) -> None:
+    for part in ("train", "heldout"):
+        write_groups(target, part, read_groups(run, part))
+
+
 def test_labels_mark_the_sentence_that_answers(trained: tuple[SelectorConfig, Path]) -> None:
     _, run = trained
     single = [g for g in read_groups(run, "train") if g.source == "qed_nq"]
@@ -102,8 +107,7 @@ def test_a_run_that_goes_on_keeps_the_mixture_that_it_was_prepared_with(
 def test_training_starts_from_earlier_weights(trained: tuple[SelectorConfig, Path], tmp_path: Path) -> None:
     config, run = trained
     still = replace(config, train=replace(config.train, epochs=1, learning_rate=0.0))
-    for part in ("train", "heldout"):
-        write_groups(tmp_path, part, read_groups(run, part))
+    copy_groups(run, tmp_path)
     train(still, Run(tmp_path), start_from=run / "final")
     before, after = (load_weights(folder / "final") for folder in (run, tmp_path))
     assert all(torch.equal(before[name], after[name]) for name in before)
@@ -126,8 +130,7 @@ def test_a_run_reads_the_questions_in_another_order_than_the_one_it_starts_from(
     monkeypatch.setattr(training_module, "draw_order", draw)
     once = replace(config, train=replace(config.train, epochs=1))
     for name, start in (("first", None), ("second", run / "final")):
-        for part in ("train", "heldout"):
-            write_groups(tmp_path / name, part, read_groups(run, part))
+        copy_groups(run, tmp_path / name)
         train(once, Run(tmp_path / name), start_from=start)
     first, second = orders
     assert first != second

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from tersely.selector.attention import HEADS, LIMIT, SentenceAttention, shape_weights
 from tersely.selector.layout import batches
@@ -177,25 +178,18 @@ class _Batch:
 
 def _pad(examples: Sequence[Example]) -> _Batch:
     size = max(len(example.labels) for example in examples)
+    rows = [size - len(example.labels) for example in examples]
+    relations = [torch.from_numpy(example.relations) for example in examples]
 
-    def stack(rows: Sequence[NDArray[Any]], dimensions: int, value: float = 0) -> Tensor:
-        """Pads the first `dimensions` of each row."""
-        padded = [
-            np.pad(
-                row,
-                [(0, size - len(row))] * dimensions + [(0, 0)] * (row.ndim - dimensions),
-                constant_values=value,
-            )
-            for row in rows
-        ]
-        return torch.from_numpy(np.stack(padded))
+    def pad(values: Sequence[NDArray[Any]], value: float = 0.0) -> Tensor:
+        return pad_sequence([torch.from_numpy(v) for v in values], batch_first=True, padding_value=value)
 
     return _Batch(
-        stack([e.features for e in examples], 1).float(),
-        stack([e.relations for e in examples], 2).float(),
-        stack([e.base for e in examples], 1).float()[:, None],
+        pad([e.features for e in examples]).float(),
+        torch.stack([nn.functional.pad(r, (0, 0, 0, n, 0, n)) for r, n in zip(relations, rows, strict=True)]),
+        pad([e.base for e in examples]).float()[:, None],
         torch.tensor([e.gate for e in examples])[:, None, None],
-        stack([e.labels for e in examples], 1, PADDING),
+        pad([e.labels for e in examples], PADDING),
         torch.tensor([e.weight for e in examples]),
     )
 

@@ -127,7 +127,8 @@ class Trainer:
 
     def train_epoch(self) -> None:
         """Train on what is left of the epoch, and save a checkpoint at its end."""
-        c, seed, order = self.config.train, self._seed(), self._draw_order()
+        c, seed = self.config.train, self._seed()
+        order = draw_order(self.builder.groups, self.taught, self.config.data, seed, self.epoch)
         total = c.epochs * len(order)
         device = self.accelerator.device
         pad_id, part_tokens = self.builder.layout.config.pad_id, PART_TOKENS[device.type]
@@ -206,11 +207,8 @@ class Trainer:
         return {"loss": float(loss.detach()), **{k: float(v.detach()) for k, v in parts.items()}}
 
     def _seed(self) -> int:
-        """Another one than that of the runs it started from, which would read the same questions first."""
+        """With the seed of the runs that it started from, this one would read the same questions first."""
         return self.config.seed + len(self.run.origins)
-
-    def _draw_order(self) -> list[int]:
-        return draw_order(self.builder.groups, self.taught, self.config.data, self._seed(), self.epoch)
 
     def _compute_share(self, total: int) -> float:
         """How far the run is, in [0, 1]; the same number in every process."""
