@@ -219,14 +219,15 @@ class Selector:
         return replace(_merge(matches, encoded, offsets, window_logits, unread), sieve=sieve)
 
     def extend_first_pass(self, done: FirstPass, first: Floats) -> FirstPass:
-        """Read further windows: those that share rare terms with the best sentences so far, or by a sieve."""
-        if done.sieve is None:
-            weights = bridge_weights(done.matches, first)
-            chosen, unread = divide_windows(done.unread, weights, done.offsets, MORE_TOKENS)
-        else:
-            chosen, unread = done.sieve.divide_again(done.unread, done.offsets, done.matches, first)
+        """Read further windows that no sieve rules out: those that share the rarest terms with the best
+        sentences so far, up to MORE_TOKENS."""
+        possible, ruled_out = done.unread, list[Window]()
+        if done.sieve is not None:
+            possible, ruled_out = done.sieve.divide_again(possible, done.offsets, done.matches, first)
+        weights = bridge_weights(done.matches, first)
+        chosen, unread = divide_windows(possible, weights, done.offsets, MORE_TOKENS)
         window_logits = [*done.window_logits, *self.encoder.encode(chosen)]
-        return _merge(done.matches, done.encoded, done.offsets, window_logits, unread)
+        return _merge(done.matches, done.encoded, done.offsets, window_logits, [*ruled_out, *unread])
 
     def second_pass(self, done: FirstPass, second: SecondStage) -> list[Hop]:
         """Read again what promises the best paths."""
