@@ -110,6 +110,12 @@ def test_numbers_are_found_as_they_are_written(text: str, numbers: list[str]) ->
         ("Where did Ada Moor meet the Duke of Orvelle?", ["ada moor", "duke of orvelle"]),
         ("Who is it? The boat left. Every boat left", []),
         ("She met Ada, then Ada, then Bertil", ["ada", "bertil"]),
+        ("Summarise the career of Ada Moor.", ["ada moor"]),
+        ("What was Ada Moor's first boat called?", ["ada moor"]),
+        ("Who printed Ada Moor’s Atlas of Orvelle?", ["ada moor", "atlas of orvelle"]),
+        ("Who owns the sailors' house of James'?", ["james"]),
+        ("Did she leave the U.S. for St. Orvelle Ltd.", ["st. orvelle ltd", "u.s."]),
+        ("Is it X's or the Erd- und Wasserkarte?", ["erd", "wasserkarte"]),
     ],
 )
 def test_names_are_capitalised_and_do_not_open_a_sentence(text: str, names: list[str]) -> None:

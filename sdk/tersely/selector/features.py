@@ -15,6 +15,7 @@ from tersely.selector.matching import (
     Floats,
     Presence,
     TermIndex,
+    best_beside,
     find_names,
     find_numbers,
     phrase_share,
@@ -147,7 +148,7 @@ def first_features(m: Matches, logits: Logits) -> Floats:
         relevance[m.document],
         max_per_document(keep, m.document, m.documents)[m.document],
         keep - keep.max(),
-        _neighbours(keep, m.document),
+        best_beside(keep, m.document, keep.min()),
         (relevance - relevance.max())[m.document],
     ]
     return np.hstack([np.stack(columns, axis=1), m.exact])
@@ -272,14 +273,3 @@ def _position(document: NDArray[np.int64]) -> Floats:
     """Number of the sentence inside its document."""
     starts = np.searchsorted(document, document, side="left")
     return (np.arange(len(document)) - starts).astype(np.float64)
-
-
-def _neighbours(values: Floats, document: NDArray[np.int64]) -> Floats:
-    """The better of the sentences before and after, in the same document; the lowest value where there is
-    none."""
-    low = values.min()
-    padded = np.concatenate([[low], values, [low]])
-    owner = np.concatenate([[-1], document, [-1]])
-    before = np.where(owner[:-2] == document, padded[:-2], low)
-    after = np.where(owner[2:] == document, padded[2:], low)
-    return np.maximum(before, after)

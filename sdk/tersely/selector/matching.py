@@ -27,6 +27,9 @@ _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _NAME = re.compile(
     r"(?<!^)(?<![.!?]\s)\b[A-Z][\w'’.-]+(?:\s+(?:(?:of|the|and|de|von|van)\s+)?[A-Z][\w'’.-]+)*"
 )
+_POSSESSIVE = re.compile(r"['’]s\b")
+_LAST_PERIOD = re.compile(r"(?<=[^\W\d_]{2})\.$")
+"""One that ends a sentence, as in "Paris.", and does not belong to the name, as in "the U.S."."""
 
 
 class Presence:
@@ -140,14 +143,31 @@ def _total(weights: Floats) -> float:
     return float(weights.sum()) or 1.0
 
 
+def best_beside(values: Floats, document: Integers, missing: float) -> Floats:
+    """The better value of the sentences before and after in the same document; `missing` where there is none.
+
+    Both arrays have shape (sentences,).
+    """
+    padded = np.pad(values, 1, constant_values=missing)
+    owner = np.pad(document, 1, constant_values=-1)
+    before = np.where(owner[:-2] == document, padded[:-2], missing)
+    after = np.where(owner[2:] == document, padded[2:], missing)
+    return np.maximum(before, after)
+
+
 def find_numbers(text: str) -> list[str]:
     """Numbers as written, "1,861" or "3.14" included, sorted."""
     return sorted(set(_NUMBER.findall(text)))
 
 
 def find_names(text: str) -> list[str]:
-    """Capitalised phrases that do not merely open a sentence, lower-cased and sorted."""
-    return sorted({m.lower() for m in _NAME.findall(text)})
+    """Capitalised phrases that do not merely open a sentence, lower-cased and sorted.
+
+    A possessive ends a name: "Ada Moor's Atlas" holds two.
+    """
+    parts = [part for name in _NAME.findall(text) for part in _POSSESSIVE.split(name)]
+    names = [_LAST_PERIOD.sub("", part.strip(" '’-")) for part in parts]
+    return sorted({name.lower() for name in names if len(name) > 1})
 
 
 def phrase_share(phrases: Sequence[str], texts: Sequence[str]) -> Floats:
