@@ -108,6 +108,12 @@ def test_words_match_through_their_endings() -> None:
     assert split_grams("ＡＢ 灯塔") == ["ab", "灯塔"]
 
 
+def test_the_logits_move_with_the_threshold_that_decides_over_them() -> None:
+    rows = ("маяк", ["", "маяк"], ["Маяк стар.", "Рынок."], np.array([0, 1]))
+    difference = gram_logits(*rows, 0.5) - gram_logits(*rows, 0.2)
+    np.testing.assert_allclose(difference, np.log(4.0))
+
+
 def test_there_is_a_weight_for_each_feature() -> None:
     features = gram_features("маяк", ["", "маяк"], ["Маяк стар.", "Рынок."], np.array([0, 1]))
     assert features.shape == (2, len(GRAM_FEATURES))
@@ -126,7 +132,7 @@ def test_any_text_gets_numbers_in_the_order_of_its_documents(
     def score(chosen: list[tuple[str, list[str]]]) -> list[float]:
         owner = np.repeat(np.arange(len(chosen)), [len(texts) for _, texts in chosen])
         texts = [text for _, own in chosen for text in own]
-        return gram_logits(query, [title for title, _ in chosen], texts, owner).tolist()
+        return gram_logits(query, [title for title, _ in chosen], texts, owner, 0.5).tolist()
 
     logits = score(documents)
     assert np.isfinite(logits).all()

@@ -7,6 +7,7 @@ what it keeps. The features know no language, so English questions can teach wha
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +23,9 @@ from training.selector_model.scores import summarise
 RECALL = 0.95
 
 
-def fit_grams(groups: list[Group], threshold: float) -> tuple[Floats, float]:
-    """Weights (features,) and the bias with which `threshold` keeps RECALL of the labelled sentences."""
+def fit_grams(groups: list[Group]) -> tuple[Floats, float]:
+    """Weights (features,) and a bias. With the logit of a model's threshold added to that bias, the threshold
+    keeps RECALL of the labelled sentences."""
     torch.set_num_threads(1)
     features = [compute_features(group) for group in show_progress("features", groups, unit="q")]
     cases = [Case.make(group) for group in groups]
@@ -35,7 +37,7 @@ def fit_grams(groups: list[Group], threshold: float) -> tuple[Floats, float]:
     layer = fit_first(features, cases)
     weights = layer.weights / layer.deviation
     reached = choose_threshold(scored, RECALL)
-    bias = layer.bias - float(layer.mean @ weights) + _logit(threshold) - _logit(reached)
+    bias = layer.bias - float(layer.mean @ weights) - math.log(reached / (1.0 - reached))
     return weights, bias
 
 
@@ -46,17 +48,12 @@ def compute_features(group: Group) -> Floats:
     return gram_features(group.question, titles, texts, np.repeat(np.arange(len(counts)), counts))
 
 
-def _logit(share: float) -> float:
-    return float(np.log(share / (1 - share)))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.export.fit_grams", description=__doc__)
     parser.add_argument("--run", type=Path, required=True, help="folder of a prepared run")
-    parser.add_argument("--threshold", type=float, default=0.0433, help="that of the model it is used with")
     args = parser.parse_args()
     groups = [g for g in read_groups(args.run, "heldout") if g.source in SINGLE_HOP]
-    weights, bias = fit_grams(groups, args.threshold)
+    weights, bias = fit_grams(groups)
     for name, weight in zip(GRAM_FEATURES, weights.tolist(), strict=True):
         print(f"{name:20} {weight:.3f}")
     print(f"{'bias':20} {bias:.3f}")

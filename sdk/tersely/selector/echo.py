@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tersely.selector.features import EXACT_FEATURES, Matches
 from tersely.selector.matching import Floats
 from tersely.selector.protocol import ScoredInput
+from tersely.text.bm25 import split_terms
 
 ECHO = 0.9
 """Share of the weight of the question's terms that an echo holds."""
@@ -35,14 +36,30 @@ def find_held_back(m: Matches, logits: Floats, documents: Sequence[ScoredInput])
     A document echoes the question if echoes are at least three and half of its sentences. Structure does not
     count: every line of a log may hold what is asked for.
     """
-    held = np.zeros(len(logits), dtype=np.bool_)
     if len(m.terms) < FEWEST_TERMS:
-        return held
-    is_prose = np.array([not unit.atomic for document in documents for unit in document.units])
-    is_echo = is_prose & (m.exact[:, _COVERAGE] >= ECHO)
-    echoes = np.bincount(m.document[is_echo], minlength=m.documents)
+        return np.zeros(len(logits), dtype=np.bool_)
+    return _find(m.exact[:, _COVERAGE] >= ECHO, logits, documents)
+
+
+def find_held_back_by_words(
+    query: str, logits: Floats, documents: Sequence[ScoredInput]
+) -> NDArray[np.bool_]:
+    """The same for a question in a script that the vocabulary does not know. All its words weigh the same."""
+    terms = set(split_terms(query))
+    if len(terms) < FEWEST_TERMS:
+        return np.zeros(len(logits), dtype=np.bool_)
+    texts = [document.text[unit.start : unit.end] for document in documents for unit in document.units]
+    held = np.array([len(terms.intersection(split_terms(text))) for text in texts])
+    return _find(held >= ECHO * len(terms), logits, documents)
+
+
+def _find(is_echo: NDArray[np.bool_], logits: Floats, documents: Sequence[ScoredInput]) -> NDArray[np.bool_]:
+    held = np.zeros(len(logits), dtype=np.bool_)
+    document = np.repeat(np.arange(len(documents)), [len(own.units) for own in documents])
+    is_prose = np.array([not unit.atomic for own in documents for unit in own.units])
+    echoes = np.bincount(document[is_prose & is_echo], minlength=len(documents))
     for number in np.flatnonzero(echoes >= FEWEST_ECHOES):
-        own = np.flatnonzero(m.document == number)
+        own = np.flatnonzero(document == number)
         if 2 * echoes[number] >= len(own):
             held[own] = True
             held[own[np.argmax(logits[own])]] = False

@@ -9,6 +9,7 @@ fitted on English questions (`training.export.fit_grams`).
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Sequence
 
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from tersely.selector.matching import Floats
+from tersely.selector.matching import Floats, best_beside
 from tersely.text.bm25 import BM25, split_terms
 from tersely.text.tokens import replace_surrogates
 
@@ -34,8 +35,9 @@ GRAM_FEATURES = (
     "grams_below_best",
 )
 GRAM_WEIGHTS = (-0.033, 2.617, 1.192, 5.002, 2.09, 5.676)
-GRAM_BIAS = -2.48
-"""With it the bundled model's threshold keeps 95 % of the labelled sentences of those questions."""
+GRAM_BIAS = 0.615
+"""What is added beside the logit of a model's threshold, which then keeps 95 % of the labelled sentences of
+those questions."""
 
 NO_WEIGHT, FULL_WEIGHT = 0.1, 0.8
 """Unknown shares of a question up to which the characters do not count, and from which they alone count."""
@@ -110,7 +112,7 @@ def gram_features(
     columns = [
         words,
         grams,
-        _best_beside(grams, document),
+        best_beside(grams, document, 0.0),
         of_document,
         words - words.max(initial=0.0),
         grams - grams.max(initial=0.0),
@@ -119,11 +121,18 @@ def gram_features(
 
 
 def gram_logits(
-    query: str, titles: Sequence[str], texts: Sequence[str], document: NDArray[np.int64]
+    query: str,
+    titles: Sequence[str],
+    texts: Sequence[str],
+    document: NDArray[np.int64],
+    threshold: float,
 ) -> Floats:
-    """(sentences,) logits from the characters alone."""
+    """(sentences,) logits from the characters alone.
+
+    `threshold` is the probability from which on the model keeps a sentence.
+    """
     features = gram_features(query, titles, texts, document)
-    return features @ np.array(GRAM_WEIGHTS) + GRAM_BIAS
+    return features @ np.array(GRAM_WEIGHTS) + GRAM_BIAS + math.log(threshold / (1.0 - threshold))
 
 
 def _is_foreign(character: str) -> bool:
@@ -135,11 +144,3 @@ def _is_foreign(character: str) -> bool:
 def _scale(index: BM25, query: str) -> Floats:
     highest = index.highest(query)
     return index.scores(query) / highest if highest else np.zeros(index.size)
-
-
-def _best_beside(values: Floats, document: NDArray[np.int64]) -> Floats:
-    """The better of the sentences before and after in the same document, 0 where there is none."""
-    padded, owner = np.pad(values, 1), np.pad(document, 1, constant_values=-1)
-    before = np.where(owner[:-2] == document, padded[:-2], 0.0)
-    after = np.where(owner[2:] == document, padded[2:], 0.0)
-    return np.maximum(before, after)

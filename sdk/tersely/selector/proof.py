@@ -23,8 +23,8 @@ def check_parts(
 
     Raises ValueError where a number is wrong or missing, and whatever a part raises.
     """
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"the threshold is {threshold}, not in [0, 1]")
+    if not 0 < threshold < 1:
+        raise ValueError(f"the threshold is {threshold}, not between 0 and 1")
     tokenizer = layout.tokenizer
     largest = max(tokenizer.get_vocab_size() - 1, *tokenizer.get_added_tokens_decoder(), 0)
     if idf.ndim != 1 or len(idf) <= largest or not np.isfinite(idf).all():

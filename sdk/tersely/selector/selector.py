@@ -23,7 +23,7 @@ from tersely.prepared import Preparation
 from tersely.runtime.artifacts import Artifact
 from tersely.runtime.cancellation import current_cancellation, current_time_limit
 from tersely.selector.calibration import Calibration, read_calibration
-from tersely.selector.echo import HELD_BACK, find_held_back
+from tersely.selector.echo import HELD_BACK, find_held_back, find_held_back_by_words
 from tersely.selector.encoder import Encoder, WindowLogits, merge_logits
 from tersely.selector.features import (
     Logits,
@@ -152,11 +152,13 @@ class Selector:
         documents = [replace(document, preparation=None) for document in documents]
         current_cancellation().check()
         current_time_limit().check()
-        logits = gram_logits(query, [d.title or "" for d in documents], *_flatten(documents))
+        titles = [d.title or "" for d in documents]
+        logits = gram_logits(query, titles, *_flatten(documents), self.threshold)
         if weight == 1.0:
             offsets = np.cumsum([0, *(len(d.units) for d in documents)])
             read = np.ones(len(logits), dtype=np.bool_)
-            return _split(offsets, read, logits, NEIGHBOUR, np.zeros(len(logits), dtype=np.bool_))
+            held_back = find_held_back_by_words(query, logits, documents)
+            return _split(offsets, read, logits, NEIGHBOUR, held_back)
         return self._score_by_model(query, documents, logits, weight)
 
     def _score_by_model(
