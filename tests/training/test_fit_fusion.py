@@ -76,6 +76,14 @@ def test_questions_of_one_class_leave_only_cross_entropy() -> None:
     )
 
 
+def test_sentences_of_unknown_label_do_not_count() -> None:
+    known = [make_case([1, 0, 0]), make_case([1, 0], source="hotpotqa")]
+    partly = [make_case([1, -1, 0, 0]), make_case([-1, 1, 0, -1], source="hotpotqa")]
+    expected = compute_loss(known, [2.0, 0.0, 1.0, 0.5, -1.0])
+    assert compute_loss(partly, [2.0, 7.0, 0.0, 1.0, -7.0, 0.5, -1.0, 7.0]) == pytest.approx(expected)
+    assert compute_loss([make_case([-1, -1])], [7.0, -7.0]) == 0
+
+
 def test_the_loss_of_logits_far_apart_is_finite() -> None:
     logits = torch.tensor([-300.0, 300.0, 299.0], requires_grad=True)
     value = _Target([make_case([1, 0, 0])]).loss(logits)
@@ -172,6 +180,11 @@ SCORED = [
 )
 def test_the_threshold_keeps_the_promised_recall(recall: float, expected: float) -> None:
     assert choose_threshold(SCORED, recall) == pytest.approx(sigmoid(expected))
+
+
+def test_sentences_of_unknown_label_do_not_move_the_threshold() -> None:
+    unknown = GroupScores(make_group([-1, -1], [1, 0]), [[-9.0, -9.0], [2.0, 0.0]])
+    assert choose_threshold([unknown], 1.0) == pytest.approx(sigmoid(2.0))
 
 
 def test_without_a_labelled_sentence_there_is_no_threshold() -> None:

@@ -120,8 +120,9 @@ def test_an_unknown_decision_is_refused(
 
 def test_the_own_decision_is_measured_in_labels_and_characters() -> None:
     text = "Ada built it. It is long. Rain."
-    document = GroupDocument(None, text, [(0, 13), (14, 25), (26, 31)], [1, 1, 0], 1)
-    group = Group("q", "made", "Who?", ["Ada"], [document])
-    found = measure_decision([GroupScores(group, [[0.1, -0.1, 3.0]])], 0.5)
-    assert found == {"made": {"support": 50.0, "rate": round(100 * 18 / 29, 1)}}
-    assert measure_decision([GroupScores(group, [[0.1, -0.1, 3.0]])], 0.9)["made"]["support"] == 0.0
+    labelled = GroupDocument(None, text, [(0, 13), (14, 25), (26, 31)], [1, 1, 0], 1)
+    unknown = GroupDocument(None, "Snow.", [(0, 5)], [-1], 1)
+    group = Group("q", "made", "Who?", ["Ada"], [labelled, unknown])
+    scored = [GroupScores(group, [[0.1, -0.1, 3.0], [1.0]])]
+    assert measure_decision(scored, 0.5) == {"made": {"support": 50.0, "rate": round(100 * 23 / 34, 1)}}
+    assert measure_decision(scored, 0.9)["made"]["support"] == 0.0

@@ -63,6 +63,7 @@ class Case:
 
     group: Group
     labels: NDArray[np.int64]
+    """1, 0, or -1 where that is unknown."""
     offsets: NDArray[np.int64]
 
     @classmethod
@@ -170,29 +171,38 @@ def _weigh_questions(cases: Sequence[Case]) -> Tensor:
 
 
 class _Target:
-    """The loss of sentence logits: listwise for the order, plain cross-entropy for the calibration."""
+    """The loss of sentence logits: listwise for the order, plain cross-entropy for the calibration.
+
+    A sentence whose label is negative does not count.
+    """
 
     def __init__(self, cases: Sequence[Case]) -> None:
         sizes = torch.tensor([len(c.labels) for c in cases])
-        self.labels = torch.tensor(np.concatenate([c.labels for c in cases]), dtype=torch.float32)
+        labels = torch.tensor(np.concatenate([c.labels for c in cases]))
+        self.is_negative = labels == 0
+        self.target = (labels > 0).float()
         self.owner = torch.repeat_interleave(torch.arange(len(cases)), sizes)
         self.share = _weigh_questions(cases)
-        positives = torch.zeros(len(cases)).index_add_(0, self.owner, self.labels)
-        self.order_weight = self.labels * (self.share / positives.clamp(min=1))[self.owner]
-        self.entropy_weight = (self.share / sizes)[self.owner]
+        self.order_weight = self._weigh(labels > 0)
+        self.entropy_weight = self._weigh(labels >= 0)
+
+    def _weigh(self, chosen: Tensor) -> Tensor:
+        """(sentences,) each question's share, divided among those of its sentences that are chosen."""
+        counts = torch.zeros(len(self.share)).index_add_(0, self.owner, chosen.float())
+        return chosen * (self.share / counts.clamp(min=1))[self.owner]
 
     def loss(self, logits: Tensor) -> Tensor:
         rivals = self._log_sum_negatives(logits)
         order = nn.functional.softplus(rivals[self.owner] - logits)
-        entropy = nn.functional.binary_cross_entropy_with_logits(logits, self.labels, reduction="none")
+        entropy = nn.functional.binary_cross_entropy_with_logits(logits, self.target, reduction="none")
         return (order * self.order_weight).sum() + (entropy * self.entropy_weight).sum()
 
     def _log_sum_negatives(self, logits: Tensor) -> Tensor:
         """log sum exp of each case's negatives, shape (cases,); very low where a case has none."""
         count = len(self.share)
-        masked = torch.where(self.labels > 0, torch.full_like(logits, -1e4), logits)
+        masked = logits.masked_fill(~self.is_negative, -1e4)
         top = torch.full((count,), -1e4).scatter_reduce(0, self.owner, masked.detach(), "amax")
-        shifted = torch.exp(masked - top[self.owner]) * (self.labels == 0)
+        shifted = torch.exp(masked - top[self.owner]) * self.is_negative
         return torch.log(torch.zeros(count).index_add(0, self.owner, shifted).clamp(min=1e-30)) + top
 
 
@@ -270,7 +280,7 @@ def choose_threshold(scored: Sequence[GroupScores], recall: float) -> float:
             score
             for d, row in zip(item.group.documents, item.scores, strict=True)
             for score, y in zip(row, d.labels, strict=True)
-            if y
+            if y > 0
         ]
         if labelled:
             weight = 1.0 / sizes[item.group.source]

@@ -32,8 +32,9 @@ def measure_decision(scored: Sequence[GroupScores], threshold: float) -> dict[st
         row = counts[item.group.source]
         for document, logits in zip(item.group.documents, item.scores, strict=True):
             for (start, end), label, logit in zip(document.units, document.labels, logits, strict=True):
-                kept = int(logit >= least)
-                for place, amount in enumerate((label * kept, label, kept * (end - start), end - start)):
+                kept, labelled = int(logit >= least), int(label > 0)
+                amounts = (labelled * kept, labelled, kept * (end - start), end - start)
+                for place, amount in enumerate(amounts):
                     row[place] += amount
     return {
         name: {"support": round(100 * a / max(1, b), 1), "rate": round(100 * c / max(1, d), 1)}

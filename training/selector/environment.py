@@ -116,7 +116,7 @@ def make_observation(
         torch.tensor(costs, dtype=torch.float32),
         torch.tensor(titles, dtype=torch.float32),
         float(given),
-        sum(y for d in whole.documents for y in d.labels),
+        sum(y > 0 for d in whole.documents for y in d.labels),
     )
 
 
