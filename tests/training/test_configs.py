@@ -34,6 +34,11 @@ def test_a_short_pass_reads_the_same_mixture_with_fewer_questions() -> None:
     assert data.limit(2000) == data
 
 
+def test_a_short_pass_leaves_out_a_set_of_no_questions() -> None:
+    data = DataConfig(questions={"a": 100, "b": 0}, heldout={})
+    assert data.limit(10).questions == {"a": 10}
+
+
 @pytest.mark.parametrize(
     ("most", "spent", "stage", "minutes"),
     [(None, 5.0, None, None), (20.0, 4.0, None, 8.0), (20.0, 0.0, "train", 16.0), (3.0, 9.0, None, 0.15)],

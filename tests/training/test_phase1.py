@@ -65,6 +65,10 @@ def test_no_article_is_trained_on_and_held_out(trained: tuple[SelectorConfig, Pa
     assert train_articles
     assert heldout_articles
     assert not train_articles & heldout_articles
+    read = {d.text for g in read_groups(run, "train") for d in g.documents}
+    held = [d for g in read_groups(run, "heldout") if g.source == "qed_nq" for d in g.documents if d.gold]
+    assert held
+    assert not read & {d.text for d in held}
 
 
 def test_training_writes_metrics_and_continues_from_its_checkpoint(

@@ -30,8 +30,8 @@ class DataConfig:
     questions: dict[str, int]
     """Most questions used of each set, drawn by the seed; the rest is left out."""
     heldout: dict[str, int]
-    """Questions of each set for validation and for the fusion layer: whole articles that are never trained
-    on."""
+    """Questions of each set for validation and for the fusion layer, about other articles than the training
+    questions of the set. Their passages are no negatives in training either."""
     heldout_articles: float = 0.0
     """Share of all articles, drawn by name, that is held out as well: held-out chains are made of their
     questions alone."""
@@ -52,7 +52,8 @@ class DataConfig:
     untitled: float = 0.15
     """Share of groups whose titles are removed, because many users have none."""
     evidence: float = 0.5
-    """Share of multi-hop groups in which one supporting sentence is the evidence; the others are to keep."""
+    """Share of multi-hop groups in which one supporting sentence is the evidence. Its document is removed,
+    and the supporting sentences of the others are to keep."""
     composed: float = 0.5
     """Share of the other groups, where the data allows it, that lose the name of their passage
     (`composed.py`)."""
@@ -65,11 +66,12 @@ class DataConfig:
         """The same mixture, with no more questions than a pass of `draws` groups can use, and a share of the
         held-out ones."""
         held = {name: math.ceil(count * heldout) for name, count in self.heldout.items()}
-        share = draws / sum(count * self.repeats.get(name, 1) for name, count in self.questions.items())
+        used = {name: count for name, count in self.questions.items() if count}
+        share = draws / sum(count * self.repeats.get(name, 1) for name, count in used.items())
         if share >= 1:
             return dataclasses.replace(self, heldout=held)
-        wanted = {name: count * self.repeats.get(name, 1) * share for name, count in self.questions.items()}
-        questions = {name: min(self.questions[name], math.ceil(n)) for name, n in wanted.items()}
+        wanted = {name: count * self.repeats.get(name, 1) * share for name, count in used.items()}
+        questions = {name: min(used[name], math.ceil(n)) for name, n in wanted.items()}
         repeats = {name: max(1, round(n / questions[name])) for name, n in wanted.items()}
         return dataclasses.replace(self, questions=questions, heldout=held, repeats=repeats)
 

@@ -99,12 +99,11 @@ def prepare_groups(data: Path, run_folder: Path, config: DataConfig, seed: int) 
             links["heldout"] += [q for q in held if q.is_labelled]
             links["train"] += [q for q in rest if q.is_labelled]
         held = [q for q in held if q.is_labelled][: config.heldout.get(name, 0)]
-        rest = rest[: config.questions[name]]
-        for part, chosen, negatives in (
-            ("heldout", held, config.heldout_negatives),
-            ("train", rest, config.negatives),
+        for part, chosen, pool, negatives in (
+            ("heldout", held, questions, config.heldout_negatives),
+            ("train", rest[: config.questions[name]], rest, config.negatives),  # no held-out passage is read
         ):
-            documents = _choose_documents(name, chosen, questions, negatives, config, rng)
+            documents = _choose_documents(name, chosen, pool, negatives, config, rng)
             progress = show_progress(f"{name}, {part}", chosen, unit="q")
             parts[part] += [_make_group(name, q, d, rng) for q, d in zip(progress, documents, strict=True)]
     chainers = {part: Chainer(questions, seed) for part, questions in links.items()}
