@@ -8,7 +8,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from tersely.selector.layout import Layout, LayoutConfig, join_evidence
+from tersely.selector.layout import Layout, LayoutConfig
 from tests.training.tiny import DATA, SPECIAL, WORDS, save_tokenizer
 from training.selector_model.batching import WindowBuilder
 from training.selector_model.groups import Group, GroupDocument, label_document
@@ -82,8 +82,4 @@ def test_the_evidence_of_a_chain_comes_from_its_first_hops(tmp_path: Path) -> No
         evidence = tuple(ids[start : ids.index(3, start)]) if ids.count(3) > 2 else ()
         seen.add(evidence)
         assert len(item.gold) == 4 - len(evidence)
-    assert seen == {(), tuple(first), (*first, *second)}
-
-
-def test_the_sentences_of_a_path_share_the_room() -> None:
-    assert join_evidence([[1, 2, 3, 4], [5]], 4) == [1, 2, 5]
+    assert seen == {(), tuple(first), tuple(second)}

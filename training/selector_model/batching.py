@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tersely.selector.layout import EncodedDocument, Ids, Layout, Window, batches, collate, join_evidence
+from tersely.selector.layout import EncodedDocument, Ids, Layout, Window, batches, collate
 from training.selector_model.composed import Mentions
 from training.selector_model.config import DataConfig, Labels
 from training.selector_model.groups import MULTI_HOP, Group, has_answer_string, list_labels
@@ -96,23 +96,23 @@ class WindowBuilder:
         gold: list[int],
         rng: random.Random,
     ) -> Ids | None:
-        """Supporting sentences become the evidence. Their documents are removed; the other hops stay.
+        """A supporting sentence becomes the evidence, as in the second pass. Its document is removed.
 
-        `hops` are the documents of a chained question's hops but the last, in order. The evidence is the
-        sentence of the first, or those of the first two. Without hops it is any supporting sentence.
+        `hops` are the documents of a chained question's hops but the last, and the sentence is from one of
+        them. Without hops it is any, where two documents have one.
         """
+        places = [(i, j) for i, row in enumerate(labels) for j, y in enumerate(row) if y == 1]
         if hops:
-            chosen = [(i, labels[i].index(1)) for i in hops[: rng.randint(1, len(hops))] if 1 in labels[i]]
-        else:
-            places = [(i, j) for i, row in enumerate(labels) for j, y in enumerate(row) if y == 1]
-            chosen = [rng.choice(places)] if len({i for i, _ in places}) > 1 else []
-        if not chosen:
+            places = [(i, j) for i, j in places if i in hops]
+        elif len({i for i, _ in places}) < 2:
             return None
-        texts = [[*documents[i].title, *documents[i].sentences[j]] for i, j in chosen]
-        for i in sorted((i for i, _ in chosen), reverse=True):
-            for row in (documents, labels, gold):
-                del row[i]
-        return join_evidence(texts, self.layout.config.evidence_length)
+        if not places:
+            return None
+        i, j = rng.choice(places)
+        evidence = [*documents[i].title, *documents[i].sentences[j]]
+        for row in (documents, labels, gold):
+            del row[i]
+        return evidence
 
 
 @dataclass(slots=True)

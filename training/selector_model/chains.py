@@ -24,7 +24,7 @@ from functools import cached_property
 import numpy as np
 
 from tersely.metrics import contains_answer
-from training.selector_model.questions import Question
+from training.selector_model.questions import Question, split_words
 
 LONGEST_NAME = 5
 """Most words of a name."""
@@ -107,9 +107,9 @@ class Chainer:
     def __init__(self, questions: Sequence[Question], seed: int) -> None:
         self.questions = questions
         self.seed = seed
-        self._words = [set(_split_words(q.text)) for q in questions]
+        self._words = [set(split_words(q.text)) for q in questions]
         self._passages = [_full_text(q) for q in questions]
-        counts = Counter(word for text in set(self._passages) for word in set(_split_words(text)))
+        counts = Counter(word for text in set(self._passages) for word in set(split_words(text)))
         total = len(set(self._passages)) + 1
         self._idf = {word: float(np.log(total / (1 + n))) for word, n in counts.items()}
         self._most = float(np.log(total))
@@ -128,7 +128,7 @@ class Chainer:
             if name is None or describe(question.text) is None:
                 continue
             pattern = _name_pattern(name)
-            rarest = min(_split_words(name), key=lambda word: len(by_word.get(word, ())))
+            rarest = min(split_words(name), key=lambda word: len(by_word.get(word, ())))
             for j in by_word.get(rarest, ()):
                 if pattern.search(self.questions[j].text) and self._fits(i, j, pattern):
                     firsts[j].append((i, name.lower()))
@@ -177,9 +177,9 @@ class Chainer:
         weights = {word: self._idf.get(word, self._most) for word in self._words[first] - self._words[last]}
         total = sum(weights.values()) or 1.0
         document = self.questions[last].passage
-        title = set(_split_words(document.title or ""))
+        title = set(split_words(document.title or ""))
         for start, end in document.support:
-            held = set(_split_words(document.text[max(0, start - 200) : end + 200])) | title
+            held = set(split_words(document.text[max(0, start - 200) : end + 200])) | title
             if sum(weight for word, weight in weights.items() if word in held) >= SHARED * total:
                 return True
         return False
@@ -237,15 +237,11 @@ def _is_part(name: re.Pattern[str], question: Question) -> bool:
             beside = _WORD.findall(text[: place.start()])[-1:] + _WORD.findall(text[place.end() :])[:1]
             if any(b[:1].isupper() and b.lower() == n.lower() for b in beside for n in neighbours):
                 return True
-    title = " ".join(_split_words(passage.title or ""))
-    own = " ".join(_split_words(match[0]))
+    title = " ".join(split_words(passage.title or ""))
+    own = " ".join(split_words(match[0]))
     return any(f"{own} {n.lower()}" in title or f"{n.lower()} {own}" in title for n in neighbours)
 
 
 def _full_text(question: Question) -> str:
     document = question.passage
     return f"{document.title or ''} {document.text}"
-
-
-def _split_words(text: str) -> list[str]:
-    return [w.lower() for w in _WORD.findall(text)]

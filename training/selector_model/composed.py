@@ -14,14 +14,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from training.selector_model.groups import Group, GroupDocument
+from training.selector_model.questions import split_words
 
 PLACEHOLDER = "it"
 LONGEST_NAME = 5
 """Most words of a title that is looked for."""
 MENTIONS = 20
 """Most sentences kept for one title."""
-
-_WORD = re.compile(r"\w+")
 
 Name = tuple[str, ...]
 
@@ -45,7 +44,7 @@ class Mentions:
             own = _get_name(document)
             for start, end in document.units:
                 sentence = document.text[start:end]
-                for name in set(_list_names(_split_words(sentence))) & names:
+                for name in set(_list_names(split_words(sentence))) & names:
                     if name != own and len(self._by_name[name]) < MENTIONS:
                         self._by_name[name].append(Mention(document, sentence))
 
@@ -65,13 +64,9 @@ class Mentions:
         return None
 
 
-def _split_words(text: str) -> list[str]:
-    return [w.lower() for w in _WORD.findall(text)]
-
-
 def _get_name(document: GroupDocument) -> Name | None:
     """The title as words, unless it is so short that a mention would mean nothing."""
-    words = tuple(_split_words(document.title or ""))
+    words = tuple(split_words(document.title or ""))
     return words if sum(map(len, words)) > 4 and len(words) <= LONGEST_NAME else None
 
 

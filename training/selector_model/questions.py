@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 from benchmarks.shared.tasks.rows import locate
 from tersely.metrics import Range, contains_answer
 from tersely.text.sentences import split_units
+
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,11 @@ def parse_question(row: dict[str, Any]) -> Question:
         answers,
         tuple(_parse_document(d, answers, only) for d in row["docs"]),
     )
+
+
+def split_words(text: str) -> list[str]:
+    """The words of `text` in lower case."""
+    return [word.lower() for word in _WORD.findall(text)]
 
 
 def split_by_article(

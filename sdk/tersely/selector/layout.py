@@ -135,11 +135,6 @@ class Layout:
         return ids, owners
 
 
-def join_evidence(texts: Sequence[Ids], length: int) -> Ids:
-    """The sentences of a path as one evidence of at most `length` tokens, each with an equal part of them."""
-    return [token for text in texts for token in text[: length // len(texts)]]
-
-
 def check_layout_version(artifact: Artifact) -> None:
     """Raises ArtifactError if the model was exported for another `LAYOUT_VERSION`."""
     version = artifact.config.get("layout_version")
