@@ -16,9 +16,6 @@ from tersely.runtime.artifacts import Artifact, load_artifact, write_manifest
 from tersely.selector.calibration import (
     FILE,
     Calibration,
-    Case,
-    Measured,
-    measure,
     read_calibration,
     write_calibration,
 )
@@ -98,24 +95,6 @@ def test_a_calibration_survives_its_file(tmp_path: Path) -> None:
 def test_scores_that_are_no_probabilities_are_refused(scores: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="scores in"):
         Calibration(scores)
-
-
-def test_a_case_is_measured_by_its_best_answer_sentence() -> None:
-    scorer = FakeScorer()
-    both = measure(scorer, Case(QUERY, DOCS, ["1861", "white"]))
-    only_white = measure(scorer, Case(QUERY, DOCS, ["white"]))
-    assert both.answer is not None
-    assert only_white.answer is not None
-    assert both.answer > only_white.answer
-    assert both.answer == max(both.scores)
-    assert measure(scorer, Case(QUERY, DOCS, ["1999"])).answer is None
-    assert both.rate(0.0) == 1.0
-    assert both.rate(both.answer) == len("The lighthouse at Cape Ferro was built in 1861.") / sum(both.sizes)
-
-
-def test_a_threshold_keeps_a_share_of_the_characters() -> None:
-    measured = Measured(answer=0.5, scores=(0.9, 0.5, 0.1), sizes=(10, 20, 70))
-    assert [measured.rate(threshold) for threshold in (0.0, 0.5, 0.6, 1.0)] == [1.0, 0.3, 0.1, 0.0]
 
 
 def test_with_a_recall_everything_above_its_threshold_is_kept(compressor: Compressor) -> None:

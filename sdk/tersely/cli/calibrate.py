@@ -4,18 +4,47 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from tersely.cli.documents import Request, read_requests
 from tersely.cli.output import Progress
 from tersely.cli.reports import Report
-from tersely.errors import InvalidInputError
+from tersely.compressor import Compressor
+from tersely.errors import ArtifactError, InvalidInputError
+from tersely.metrics import contains_answer
 from tersely.runtime.artifacts import load_artifact, write_manifest
-from tersely.selector.calibration import Calibration, Case, Measured, measure, write_calibration
-from tersely.selector.selector import Selector
+from tersely.selector.calibration import Calibration, write_calibration
+from tersely.types import Document
 
 RECALLS = (0.8, 0.9, 0.95, 0.98, 0.99)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question whose answer is known."""
+
+    query: str
+    documents: Sequence[Document]
+    answers: Sequence[str]
+    """A unit that holds one of these texts is an answer unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The scores of a case's units, flat over its documents, and of its best answer unit."""
+
+    answer: float | None
+    """None if no unit holds an answer."""
+    scores: tuple[float, ...]
+    sizes: tuple[int, ...]
+    """Characters of each unit."""
+
+    def rate(self, threshold: float) -> float:
+        """Share of the characters that a threshold keeps."""
+        kept = sum(size for size, score in zip(self.sizes, self.scores, strict=True) if score >= threshold)
+        return kept / max(1, sum(self.sizes))
 
 
 def calibrate(model: str | None, threads: int | None, data: str, out: str) -> Report:
@@ -33,11 +62,11 @@ def calibrate(model: str | None, threads: int | None, data: str, out: str) -> Re
     requests = list(read_requests(data))
     cases = [Case(_question(r, data), r.documents, _answers(r, data)) for r in requests]
     artifact = load_artifact(model)
-    selector = Selector.load(artifact, threads)
+    compressor = Compressor(artifact.path, threads=threads)
     measured: list[Measured] = []
     with Progress(len(cases)) as progress:
         for case in cases:
-            measured.append(measure(selector, case))
+            measured.append(measure(compressor, case))
             progress.step()
     scores = tuple(m.answer for m in measured if m.answer is not None)
     if not scores:
@@ -57,6 +86,17 @@ def calibrate(model: str | None, threads: int | None, data: str, out: str) -> Re
         },
     }
     return Report("", facts)
+
+
+def measure(compressor: Compressor, case: Case) -> Measured:
+    """The scores that a compression gives a case. Raises ArtifactError if the model fails."""
+    result = compressor.compress(case.query, case.documents)
+    if result.status == "failed_open":
+        raise ArtifactError(f"{compressor.model} cannot be calibrated: {result.reason}")
+    spans = sorted([*result.kept, *result.dropped], key=lambda span: (span.doc, span.start))
+    texts = [case.documents[span.doc].text[span.start : span.end] for span in spans]
+    answers = [s.score for s, text in zip(spans, texts, strict=True) if contains_answer(text, case.answers)]
+    return Measured(max(answers, default=None), tuple(span.score for span in spans), tuple(map(len, texts)))
 
 
 def _question(request: Request, data: str) -> str:

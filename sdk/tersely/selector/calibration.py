@@ -12,16 +12,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tersely.metrics import contains_answer
 from tersely.runtime.artifacts import Artifact
-from tersely.selector.protocol import ScoredInput, Scorer
-from tersely.text.sentences import split_units
-from tersely.types import Document
 
 FILE = "calibration.json"
 
@@ -76,38 +72,3 @@ def read_calibration(artifact: Artifact) -> Calibration | None:
 def write_calibration(artifact: Path, calibration: Calibration) -> None:
     """Write it into a model folder. Seal the folder afterwards."""
     (artifact / FILE).write_text(json.dumps(calibration.to_dict()) + "\n", encoding="utf-8")
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A question whose answer is known."""
-
-    query: str
-    documents: Sequence[Document]
-    answers: Sequence[str]
-    """A sentence that holds one of these texts is an answer sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """The scores of a case's units, flat over its documents, and of its best answer sentence."""
-
-    answer: float | None
-    """None if no unit holds an answer."""
-    scores: tuple[float, ...]
-    sizes: tuple[int, ...]
-    """Characters of each unit."""
-
-    def rate(self, threshold: float) -> float:
-        """Share of the characters that a threshold keeps."""
-        kept = sum(size for size, score in zip(self.sizes, self.scores, strict=True) if score >= threshold)
-        return kept / max(1, sum(self.sizes))
-
-
-def measure(scorer: Scorer, case: Case) -> Measured:
-    """Score a case as a compression would."""
-    inputs = [ScoredInput(d.title, d.text, split_units(d.text)) for d in case.documents]
-    scores = [float(score) for document in scorer.score(case.query, inputs) for score in document.scores]
-    texts = [d.text[u.start : u.end] for d in inputs for u in d.units]
-    answers = [s for s, text in zip(scores, texts, strict=True) if contains_answer(text, case.answers)]
-    return Measured(max(answers, default=None), tuple(scores), tuple(map(len, texts)))
