@@ -248,6 +248,17 @@ def test_a_model_that_cannot_score_is_refused() -> None:
         Compressor(3.5)
 
 
+def test_a_scorer_that_lacks_a_number_is_refused() -> None:
+    class Scorer:
+        threshold = 0.5
+
+        def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
+            return []
+
+    with pytest.raises(InvalidInputError, match=r"The model is a Scorer\. .* threshold and length_price"):
+        Compressor(Scorer())  # pyright: ignore[reportArgumentType]
+
+
 @pytest.mark.parametrize("count", [-1, 1.5, None, True])
 def test_a_token_counter_that_gives_no_count_is_refused(count: Any) -> None:
     with pytest.raises(InvalidInputError, match="token_counter returned"):

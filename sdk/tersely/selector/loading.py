@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +28,11 @@ def load_scorer(model: str | Path | Scorer | None, threads: int | None) -> tuple
 
         artifact = load_artifact(model)
         return Selector.load(artifact, threads), f"{artifact.name}@{artifact.fingerprint}"
-    if not callable(getattr(model, "score", None)) or not hasattr(model, "threshold"):
+    numbers = (getattr(model, name, None) for name in ("threshold", "length_price"))
+    if not callable(getattr(model, "score", None)) or not all(isinstance(n, Real) for n in numbers):
         raise InvalidInputError(
             f"The model is a {type(model).__name__}. Pass a folder, a hub name, or an object with score() "
-            "and threshold."
+            "and the numbers threshold and length_price."
         )
     return model, type(model).__name__
 

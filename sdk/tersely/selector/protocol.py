@@ -45,7 +45,7 @@ class DocumentScores:
 
 
 class Scorer(Protocol):
-    """A model that a compressor can use. `tersely.selector.Selector` is the one that ships.
+    """A model that a compressor can use. `tersely.selector.selector.Selector` is the one that ships.
 
     A scorer that also has an attribute `calibration` (`tersely.selector.calibration.Calibration`) can be
     asked for a `recall`. One that is also a `Preparer` can prepare documents.
