@@ -8,6 +8,9 @@ from itertools import pairwise
 import pytest
 
 import tersely
+from tersely.runtime.artifacts import load_artifact
+from tersely.selector.calibration import read_calibration
+from tersely.selector.selector import MAX_TOKENS, MORE_TOKENS
 from tests.docs.pages import PAGES, ROOT, TOPICS, defined_tests, prose, read_page
 
 FOLDERS = "benchmarks|docs|integrations|models|scripts|sdk|tests|training|\\.ci"
@@ -88,6 +91,15 @@ def test_the_figures_of_the_readme_are_the_recorded_ones() -> None:
     for title, systems in shown.items():
         for system, value in systems.items():
             assert recorded[title][system]["rate 0.1"].startswith(f"{value} "), (title, system)
+
+
+def test_how_it_works_has_the_numbers_of_the_bundled_model() -> None:
+    page = " ".join(read_page("docs/how-it-works.md").split())
+    questions = read_calibration(load_artifact())
+    assert questions is not None
+    assert f"was calibrated on {len(questions.scores):,} questions of" in page
+    assert f"the encoder reads up to {MAX_TOKENS:,} tokens" in page
+    assert f"up to {MORE_TOKENS:,} more" in page
 
 
 def test_the_comparison_on_the_results_page_is_the_recorded_one() -> None:
