@@ -1,9 +1,9 @@
 """The main path of a compression, in three steps over frozen values:
 
-prepare   packing/prepare   documents become units; what alone exceeds a limit is cut into pieces
-score     scoring           the model gives each unit a score, each document a relevance
-choose    packing/choose    the units above the threshold, or the best that fit a limit
-explain   packing/receipt   the text, and a receipt with a reason for every unit
+split     packing/splitting   documents become units; what alone exceeds a limit is cut into pieces
+score     scoring             the model gives each unit a score, each document a relevance
+choose    packing/choose      the units above the threshold, or the best that fit a limit
+explain   packing/receipt     the text, and a receipt with a reason for every unit
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, check_count, check_query, read_documents, read_requests, type_name
 from tersely.options import CompressionArguments, CompressionOptions, make_options
 from tersely.packing.choose import choose
-from tersely.packing.prepare import Prepared, Scored, open_structure, prepare
 from tersely.packing.receipt import Facts, explain, keep_everything
+from tersely.packing.splitting import Scored, SplitDocuments, open_structure, split_documents
 from tersely.prepared import PreparedDocument, accept_prepared
 from tersely.runtime.cancellation import (
     TimeIsUpError,
@@ -178,7 +178,7 @@ class Compressor:
         promised = promised_threshold(self._scorer, self.model, options.recall)
         model = COVERAGE if query is None else self.model
         facts = Facts(model, self.count_tokens, promises_recall=promised is not None)
-        source = prepare(documents, options, self.count_tokens)
+        source = split_documents(documents, options, self.count_tokens)
         # Matching, choosing and writing take about twice as long.
         limit.set_aside(2 * timer.lap("split"))
         if not source.documents_with_text:
@@ -212,7 +212,7 @@ class Compressor:
         return explain(scored, choice, facts, failure)
 
     def _score(
-        self, query: str, source: Prepared, options: CompressionOptions, limit: TimeLimit
+        self, query: str, source: SplitDocuments, options: CompressionOptions, limit: TimeLimit
     ) -> tuple[Scored | None, str | None]:
         """What the model says, if it said anything; and what kept it from saying all, if anything did."""
         try:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from tersely.levels import LEVELS, choose_level_for
 from tersely.options import CompressionOptions
 from tersely.packing.choose import choose_documents
-from tersely.packing.prepare import (
+from tersely.packing.splitting import (
     CHARACTERS_PER_TOKEN,
-    Prepared,
     Scored,
+    SplitDocuments,
     cut_to_levels,
     cut_to_limit,
 )
@@ -47,7 +47,7 @@ def score(
     scorer: Scorer,
     reranker: Reranker | None,
     query: str,
-    source: Prepared,
+    source: SplitDocuments,
     options: CompressionOptions,
     count: Callable[[str], int],
 ) -> Scored:
@@ -66,18 +66,18 @@ def score(
         TimeIsUpError: the time was up before there were scores.
     """
 
-    def cut(prepared: Prepared) -> Prepared:
-        return cut_to_limit(prepared, count) if options.is_limited else prepared
+    def cut(split: SplitDocuments) -> SplitDocuments:
+        return cut_to_limit(split, count) if options.is_limited else split
 
     warnings: list[str] = []
 
-    def run(prepared: Prepared) -> list[DocumentScores]:
+    def run(split: SplitDocuments) -> list[DocumentScores]:
         warnings.clear()
         relevance = None
         # Where documents are neither selected nor sorted by it, a reranker would only cost time.
         if reranker is not None and (options.max_docs is not None or options.order == "rerank"):
             try:
-                relevance = _rerank(reranker, query, prepared)
+                relevance = _rerank(reranker, query, split)
             except TimeIsUpError:
                 raise
             except BaseException as error:
@@ -87,7 +87,7 @@ def score(
                 logger.warning(problem)
                 warnings.append(problem)
         try:
-            return _score(scorer, relevance, query, prepared, options)
+            return _score(scorer, relevance, query, split, options)
         except TimeIsUpError:
             raise
         except BaseException as error:
@@ -96,43 +96,43 @@ def score(
             raise ScoringError(f"the model failed: {_describe(error)}") from error
 
     if options.level is None or options.level == "auto":
-        prepared = cut(source)
-        scores = run(prepared)
+        split = cut(source)
+        scores = run(split)
         if options.level is None:
-            return Scored(prepared, scores, None, tuple(warnings))
+            return Scored(split, scores, None, tuple(warnings))
         levels = [choose_level_for(own.scores) for own in scores]
-        finer = cut_to_levels(prepared, levels)
-        if finer is not prepared:
-            prepared = cut(finer)
-            scores = run(prepared)
-        return Scored(prepared, scores, levels, tuple(warnings))
+        finer = cut_to_levels(split, levels)
+        if finer is not split:
+            split = cut(finer)
+            scores = run(split)
+        return Scored(split, scores, levels, tuple(warnings))
     levels = [LEVELS[options.level - 1]] * len(source.documents)
-    prepared = cut(cut_to_levels(source, levels))
-    scores = run(prepared)
-    return Scored(prepared, scores, levels, tuple(warnings))
+    split = cut(cut_to_levels(source, levels))
+    scores = run(split)
+    return Scored(split, scores, levels, tuple(warnings))
 
 
-def score_by_matches(query: str, source: Prepared, count: Callable[[str], int]) -> Scored:
+def score_by_matches(query: str, source: SplitDocuments, count: Callable[[str], int]) -> Scored:
     """Scores by BM25 over the units, where the model gave none. Units above the limit are cut.
 
     A score is b / (1 + b) for a BM25 of b; a document's relevance is its best score.
     """
     from tersely.text.bm25 import BM25  # numpy, which `import tersely` need not wait for
 
-    prepared = cut_to_limit(source, count)
+    split = cut_to_limit(source, count)
     texts = [
         document.text[unit.start : unit.end]
-        for document, own in zip(prepared.documents, prepared.units, strict=True)
+        for document, own in zip(split.documents, split.units, strict=True)
         for unit in own
     ]
     flat = iter(BM25(texts, only=query).scores(query).tolist())
-    scores = [[match / (1.0 + match) for match in islice(flat, len(own))] for own in prepared.units]
-    return Scored(
-        prepared, [DocumentScores(max(s, default=0.0), s, s, [True] * len(s)) for s in scores], None
-    )
+    scores = [[match / (1.0 + match) for match in islice(flat, len(own))] for own in split.units]
+    return Scored(split, [DocumentScores(max(s, default=0.0), s, s, [True] * len(s)) for s in scores], None)
 
 
-def score_by_coverage(source: Prepared, options: CompressionOptions, count: Callable[[str], int]) -> Scored:
+def score_by_coverage(
+    source: SplitDocuments, options: CompressionOptions, count: Callable[[str], int]
+) -> Scored:
     """Scores where there is no query: what each unit adds to those before it. What is too large is cut.
 
     A document's relevance is the score of its best unit.
@@ -141,28 +141,28 @@ def score_by_coverage(source: Prepared, options: CompressionOptions, count: Call
     from tersely.selector.coverage import UnitText, score_units
 
     levels = None if options.level is None else [LEVELS[int(options.level) - 1]] * len(source.documents)
-    prepared = source if levels is None else cut_to_levels(source, levels)
+    split = source if levels is None else cut_to_levels(source, levels)
     if options.is_limited:
-        prepared = cut_to_limit(prepared, count)
-    failures = rate_failures(prepared)
+        split = cut_to_limit(split, count)
+    failures = rate_failures(split)
     texts = [
         UnitText(
             text=document.text[unit.start : unit.end],
             position=position,
-            cost=unit.cost if prepared.costs_in_tokens else unit.cost / CHARACTERS_PER_TOKEN,
+            cost=unit.cost if split.costs_in_tokens else unit.cost / CHARACTERS_PER_TOKEN,
             failure=failures.get((doc, position), 0.0),
             is_event=unit.link is not None and unit.link.series is not None and unit.link.series.flows,
             is_open=unit.link is None or not (unit.link.is_frame or unit.link.is_markup),
         )
-        for doc, (document, own) in enumerate(zip(prepared.documents, prepared.units, strict=True))
+        for doc, (document, own) in enumerate(zip(split.documents, split.units, strict=True))
         for position, unit in enumerate(own)
     ]
     # Some of the best do not fit, and levels fill document by document, so more are ranked than fit.
-    enough = 2.0 * prepared.limit if options.is_limited and levels is None else math.inf
+    enough = 2.0 * split.limit if options.is_limited and levels is None else math.inf
     flat = iter(score_units(texts, enough))
-    scores = [list(islice(flat, len(own))) for own in prepared.units]
+    scores = [list(islice(flat, len(own))) for own in split.units]
     return Scored(
-        prepared,
+        split,
         [DocumentScores(max(s, default=0.0), s, s, [True] * len(s)) for s in scores],
         levels,
         kept_by=COVERAGE,
@@ -183,14 +183,14 @@ def _score(
     scorer: Scorer,
     relevance: Sequence[float] | None,
     query: str,
-    prepared: Prepared,
+    split: SplitDocuments,
     options: CompressionOptions,
 ) -> list[DocumentScores]:
     """Complete scores for each document, with the reranker's `relevance` where there is one.
 
     Raises whatever the model raises, and ValueError for scores that are too few or no numbers.
     """
-    documents, units = prepared.documents, prepared.source_units
+    documents, units = split.documents, split.source_units
     to_read = list(range(len(documents)))
     if relevance is not None and options.max_docs is not None:
         # A document behind the best is dropped whatever its units score, so it is not read.
@@ -198,7 +198,7 @@ def _score(
         to_read = sorted(choose_documents(relevance, with_text, options.max_docs))
     from tersely.packing.structure import Structure  # numpy, which `import tersely` need not wait for
 
-    structure = Structure.match(query, prepared)
+    structure = Structure.match(query, split)
     read = [structure.choose_units(doc, units[doc]) for doc in to_read]
     # A promised recall was calibrated on sentences that the model has read.
     may_sift = options.recall is None
@@ -225,16 +225,16 @@ def _make_input(document: Document, units: Sequence[Unit], may_sift: bool) -> Sc
     return ScoredInput(document.title, document.text, units, preparation)
 
 
-def _rerank(reranker: Reranker, query: str, prepared: Prepared) -> list[float]:
+def _rerank(reranker: Reranker, query: str, split: SplitDocuments) -> list[float]:
     """The reranker's score of every document; 0.0 for one without text."""
-    with_text = [doc for doc, own in enumerate(prepared.units) if own]
-    ranked = [float(x) for x in reranker.rank(query, [prepared.documents[doc] for doc in with_text])]
+    with_text = [doc for doc, own in enumerate(split.units) if own]
+    ranked = [float(x) for x in reranker.rank(query, [split.documents[doc] for doc in with_text])]
     if len(ranked) != len(with_text):
         raise ValueError("it did not give one score per document")
     if not all(map(math.isfinite, ranked)):
         raise ValueError("it gave scores that are not numbers")
     by_document = dict(zip(with_text, ranked, strict=True))
-    return [by_document.get(doc, 0.0) for doc in range(len(prepared.documents))]
+    return [by_document.get(doc, 0.0) for doc in range(len(split.documents))]
 
 
 def _complete(given: Sequence[DocumentScores], inputs: Sequence[ScoredInput]) -> list[DocumentScores]:

@@ -1,4 +1,4 @@
-"""Prepared documents and scores by hand, for tests of the packing that need no model."""
+"""Split documents and scores by hand, for tests of the packing that need no model."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from tersely import Document
 from tersely.levels import Level
 from tersely.packing.choose import Choice
 from tersely.packing.fill import Place
-from tersely.packing.prepare import Prepared, PreparedUnit
+from tersely.packing.splitting import CostedUnit, SplitDocuments
 from tersely.selector import DocumentScores
 from tersely.text.sentences import Unit
 from tests.sdk.counters import count_words
 
 
-def make_prepared(
+def make_split(
     *documents: Sequence[str],
     limit: int | None = None,
     parents: Mapping[int, Sequence[int]] | None = None,
     structure: Sequence[Place] = (),
-) -> Prepared:
+) -> SplitDocuments:
     """Documents without titles that consist of these units, with a space between two.
 
     Args:
@@ -35,7 +35,7 @@ def make_prepared(
         for doc, texts in enumerate(documents)
     )
     tokens = sum(unit.cost for own in units for unit in own)
-    return Prepared(
+    return SplitDocuments(
         documents=tuple(Document(" ".join(texts)) for texts in documents),
         units=units,
         title_costs=(0,) * len(documents),
@@ -47,14 +47,14 @@ def make_prepared(
 
 def _make_units(
     texts: Sequence[str], parents: Sequence[int], structure: Sequence[int]
-) -> tuple[PreparedUnit, ...]:
+) -> tuple[CostedUnit, ...]:
     siblings = Counter(parents)
-    units: list[PreparedUnit] = []
+    units: list[CostedUnit] = []
     start = 0
     for position, (text, parent) in enumerate(zip(texts, parents, strict=True)):
         is_code = position in structure
         unit = Unit(start, start + len(text), "code" if is_code else "sentence", atomic=is_code)
-        units.append(PreparedUnit(unit, parent, siblings[parent] > 1, count_words(text)))
+        units.append(CostedUnit(unit, parent, siblings[parent] > 1, count_words(text)))
         start += len(text) + 1
     return tuple(units)
 

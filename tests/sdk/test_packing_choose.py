@@ -11,30 +11,30 @@ import pytest
 from tersely import Compressor
 from tersely.options import CompressionOptions
 from tersely.packing.choose import Choice, choose
-from tersely.packing.prepare import Prepared, Scored
+from tersely.packing.splitting import Scored, SplitDocuments
 from tersely.selector import DocumentScores
 from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer
-from tests.sdk.packing_cases import make_choice, make_level, make_prepared, make_scores
+from tests.sdk.packing_cases import make_choice, make_level, make_scores, make_split
 
 SCORES = [make_scores(0.9, 0.2, 0.5), make_scores(0.1, 0.8)]
 
 
 def choose_from(
-    prepared: Prepared,
+    split: SplitDocuments,
     scores: list[DocumentScores],
     *,
     threshold: float | None = None,
     length_price: float = 0.0,
     **options: Any,
 ) -> Choice:
-    scored = Scored(prepared, scores, None)
+    scored = Scored(split, scores, None)
     return choose(scored, CompressionOptions(**options), threshold, length_price, count_words)
 
 
-def two_documents(limit: int | None = None) -> Prepared:
+def two_documents(limit: int | None = None) -> SplitDocuments:
     """Units of 3, 2 and 4 words, and of 1 and 5 words."""
-    return make_prepared(["Aa bb cc.", "Dd ee.", "Ff gg hh ii."], ["Jj.", "Kk ll mm nn oo."], limit=limit)
+    return make_split(["Aa bb cc.", "Dd ee.", "Ff gg hh ii."], ["Jj.", "Kk ll mm nn oo."], limit=limit)
 
 
 def test_with_a_threshold_every_unit_that_reaches_it_is_kept() -> None:
@@ -79,29 +79,29 @@ def test_a_length_price_prefers_short_units() -> None:
 
 
 def test_without_max_docs_every_document_with_text_is_in_the_sequence() -> None:
-    prepared = make_prepared(["Aa bb."], [], ["Cc dd."])
+    split = make_split(["Aa bb."], [], ["Cc dd."])
     scores = [make_scores(0.2), make_scores(), make_scores(0.9)]
-    assert choose_from(prepared, scores).sequence == (0, 2)
-    assert choose_from(prepared, scores, order="rerank").sequence == (2, 0)
+    assert choose_from(split, scores).sequence == (0, 2)
+    assert choose_from(split, scores, order="rerank").sequence == (2, 0)
 
 
 def test_max_docs_leaves_the_most_relevant_documents() -> None:
-    prepared = make_prepared(["Aa bb."], ["Cc dd."], ["Ee ff."])
+    split = make_split(["Aa bb."], ["Cc dd."], ["Ee ff."])
     scores = [
         make_scores(0.9, relevance=0.1),
         make_scores(0.2, relevance=0.6),
         make_scores(0.3, relevance=0.8),
     ]
-    choice = choose_from(prepared, scores, max_docs=2)
+    choice = choose_from(split, scores, max_docs=2)
     assert choice.sequence == (1, 2)
     assert choice.kept == choice.candidates == {(1, 0), (2, 0)}
-    assert choose_from(prepared, scores, max_docs=2, order="rerank").sequence == (2, 1)
+    assert choose_from(split, scores, max_docs=2, order="rerank").sequence == (2, 1)
 
 
 def test_equally_relevant_documents_stay_in_their_order() -> None:
-    prepared = make_prepared(["Aa bb."], ["Cc dd."], ["Ee ff."])
+    split = make_split(["Aa bb."], ["Cc dd."], ["Ee ff."])
     scores = [make_scores(0.5)] * 3
-    assert choose_from(prepared, scores, max_docs=2, order="rerank").sequence == (0, 1)
+    assert choose_from(split, scores, max_docs=2, order="rerank").sequence == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_equally_relevant_documents_stay_in_their_order() -> None:
     ],
 )
 def test_a_level_keeps_what_it_has_room_for(lowest: int, highest: int, kept: set[tuple[int, int]]) -> None:
-    prepared = make_prepared(["Aa bb cc.", "Dd ee.", "Ff gg hh ii."])
-    scored = Scored(prepared, [make_scores(0.9, 0.2, 0.5)], [make_level(lowest, highest)])
+    split = make_split(["Aa bb cc.", "Dd ee.", "Ff gg hh ii."])
+    scored = Scored(split, [make_scores(0.9, 0.2, 0.5)], [make_level(lowest, highest)])
     choice = choose(scored, CompressionOptions(), 0.5, 0.0, count_words)
     assert choice.kept == choice.candidates == kept
 
@@ -130,29 +130,29 @@ SENTENCE = "The pier was built in 1871."
 
 
 def test_a_sentence_of_another_document_is_kept_once() -> None:
-    prepared = make_prepared(["Aa bb.", SENTENCE], [SENTENCE])
-    choice = choose_from(prepared, [make_scores(0.1, 0.8), make_scores(0.9)])
+    split = make_split(["Aa bb.", SENTENCE], [SENTENCE])
+    choice = choose_from(split, [make_scores(0.1, 0.8), make_scores(0.9)])
     assert choice.kept == {(0, 0), (1, 0)}
     assert choice.duplicates == {(0, 1)}
 
 
 def test_a_sentence_that_a_document_repeats_is_kept_once() -> None:
-    choice = choose_from(make_prepared([SENTENCE] * 8), [make_scores(0.8, 0.9, *[0.7] * 6)])
+    choice = choose_from(make_split([SENTENCE] * 8), [make_scores(0.8, 0.9, *[0.7] * 6)])
     assert choice.kept == {(0, 1)}
     assert choice.duplicates == {(0, position) for position in range(8) if position != 1}
 
 
 def test_repetition_leaves_room_for_another_sentence() -> None:
     other = "Aa bb cc dd."
-    prepared = make_prepared([SENTENCE, SENTENCE, other], limit=len(SENTENCE.split()) + 4)
-    choice = choose_from(prepared, [make_scores(0.9, 0.8, 0.1)])
+    split = make_split([SENTENCE, SENTENCE, other], limit=len(SENTENCE.split()) + 4)
+    choice = choose_from(split, [make_scores(0.9, 0.8, 0.1)])
     assert choice.kept == {(0, 0), (0, 2)}
     assert choice.duplicates == {(0, 1)}
 
 
 def test_structure_is_never_a_copy() -> None:
-    prepared = make_prepared([SENTENCE], [SENTENCE], structure=[(1, 0)])
-    choice = choose_from(prepared, [make_scores(0.8), make_scores(0.9)])
+    split = make_split([SENTENCE], [SENTENCE], structure=[(1, 0)])
+    choice = choose_from(split, [make_scores(0.8), make_scores(0.9)])
     assert choice.kept == {(0, 0), (1, 0)}
 
 
@@ -191,8 +191,8 @@ def test_the_best_fits_if_it_is_no_longer_than_the_limit_by_itself(limit: int, b
 
 
 def test_the_best_fits_with_its_title_or_not_at_all() -> None:
-    prepared = two_documents(3)
-    titled = replace(prepared, documents=(replace(prepared.documents[0], title="T"), prepared.documents[1]))
+    split = two_documents(3)
+    titled = replace(split, documents=(replace(split.documents[0], title="T"), split.documents[1]))
     assert choose_from(titled, SCORES).best_fits is False
     assert choose_from(replace(titled, limit=4), SCORES).best_fits is True
 
@@ -224,9 +224,9 @@ def test_a_heading_comes_along_where_there_is_room(budget: int, text: str) -> No
 
 
 def test_a_heading_is_not_kept_for_a_unit_below_the_threshold() -> None:
-    prepared = make_prepared(["Lamps", "They burn."], limit=2)
-    heading = replace(prepared.units[0][0], unit=replace(prepared.units[0][0].unit, kind="heading"))
-    prepared = replace(prepared, units=((heading, prepared.units[0][1]),))
-    assert choose_from(prepared, [make_scores(0.5, 0.1, packing_scores=[0.1, 0.9])], threshold=0.3).kept == {
+    split = make_split(["Lamps", "They burn."], limit=2)
+    heading = replace(split.units[0][0], unit=replace(split.units[0][0].unit, kind="heading"))
+    split = replace(split, units=((heading, split.units[0][1]),))
+    assert choose_from(split, [make_scores(0.5, 0.1, packing_scores=[0.1, 0.9])], threshold=0.3).kept == {
         (0, 0)
     }

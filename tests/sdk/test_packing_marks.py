@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tersely import Compression, Compressor, Document
 from tersely.packing.render import render_document
-from tersely.packing.units import PreparedUnit
+from tersely.packing.units import CostedUnit
 from tersely.text.sentences import Unit, split_units
 from tests.audit.tool_results import run_case
 from tests.sdk import checks
@@ -139,9 +139,9 @@ def test_prose_has_no_marks() -> None:
     assert result.marks == ()
 
 
-def units(*ranges: tuple[int, int, int], kind: str = "json") -> list[PreparedUnit]:
+def units(*ranges: tuple[int, int, int], kind: str = "json") -> list[CostedUnit]:
     return [
-        PreparedUnit(Unit(start, end, kind, atomic=True), parent, is_piece=True, cost=end - start)  # type: ignore[arg-type]
+        CostedUnit(Unit(start, end, kind, atomic=True), parent, is_piece=True, cost=end - start)  # type: ignore[arg-type]
         for start, end, parent in ranges
     ]
 
@@ -168,7 +168,7 @@ def test_a_line_of_broken_json_is_not_joined_with_prose() -> None:
     kinds = ("sentence", "code", "code", "code")
     starts = [text.index(line) for line in lines]
     pieces = [
-        PreparedUnit(Unit(start, start + len(line), kind, atomic=kind == "code"), parent, False, cost=9)
+        CostedUnit(Unit(start, start + len(line), kind, atomic=kind == "code"), parent, False, cost=9)
         for parent, (start, line, kind) in enumerate(zip(starts, lines, kinds, strict=True))
     ]
     assert render_document(text, pieces, [0, 2]).text == f"{lines[0]}\n[…]\n{lines[2]}\n…"

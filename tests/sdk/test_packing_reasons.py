@@ -12,20 +12,20 @@ from tersely.packing.reasons import (
     reason_kept,
 )
 from tersely.selector import DocumentScores
-from tests.sdk.packing_cases import make_choice, make_prepared, make_scores
+from tests.sdk.packing_cases import make_choice, make_scores, make_split
 
-PREPARED = make_prepared(["Aa bb.", "Cc dd.", "Ee ff."], parents={0: [0, 1, 1]})
+SPLIT = make_split(["Aa bb.", "Cc dd.", "Ee ff."], parents={0: [0, 1, 1]})
 """One unit that is whole, and two pieces of one."""
-WHOLE, FIRST_PIECE, SECOND_PIECE = PREPARED.units[0]
+WHOLE, FIRST_PIECE, SECOND_PIECE = SPLIT.units[0]
 SCORES = make_scores(0.3, 0.9, 0.2)
 ALL: list[Place] = [(0, 0), (0, 1), (0, 2)]
 
 
 def reason_of(position: int, choice: Choice, scores: DocumentScores = SCORES) -> str:
     """The reason of a dropped unit of the one document."""
-    kept = [PREPARED.units[0][kept_position] for _, kept_position in choice.kept]
+    kept = [SPLIT.units[0][kept_position] for _, kept_position in choice.kept]
     cut_and_kept = {(0, unit.parent) for unit in kept if unit.is_piece}
-    return reason_dropped(0, position, PREPARED.units[0][position], scores, choice, cut_and_kept)
+    return reason_dropped(0, position, SPLIT.units[0][position], scores, choice, cut_and_kept)
 
 
 def test_a_whole_unit_is_kept_for_its_score() -> None:

@@ -8,21 +8,21 @@ from dataclasses import replace
 import pytest
 
 from tersely import Document
-from tersely.packing.prepare import Prepared, Scored
 from tersely.packing.receipt import Facts, explain, keep_everything
+from tersely.packing.splitting import Scored, SplitDocuments
 from tersely.types import Span
 from tests.sdk.counters import count_words
-from tests.sdk.packing_cases import make_choice, make_prepared, make_scores
+from tests.sdk.packing_cases import make_choice, make_scores, make_split
 
 FACTS = Facts("model@1", count_words, promises_recall=False)
 PROMISE = Facts("model@1", count_words, promises_recall=True)
 
 
-def two_documents() -> Prepared:
-    prepared = make_prepared(["Aa bb.", "Cc dd ee."], ["Ff gg."])
-    first, second = prepared.documents
+def two_documents() -> SplitDocuments:
+    split = make_split(["Aa bb.", "Cc dd ee."], ["Ff gg."])
+    first, second = split.documents
     titled = Document(first.text, title="Title", id="a", metadata={"page": 3})
-    return replace(prepared, documents=(titled, second))
+    return replace(split, documents=(titled, second))
 
 
 SCORED = Scored(two_documents(), [make_scores(0.9, 0.3), make_scores(0.6, relevance=0.7)], None)
@@ -73,8 +73,8 @@ def test_nothing_dropped_in_another_order_is_compressed() -> None:
 
 
 def test_pieces_of_one_unit_are_truncated_on_both_sides() -> None:
-    prepared = make_prepared(["Aa bb.", "Cc dd.", "Ee ff."], parents={0: [0, 1, 1]})
-    scored = Scored(prepared, [make_scores(0.3, 0.9, 0.2)], None)
+    split = make_split(["Aa bb.", "Cc dd.", "Ee ff."], parents={0: [0, 1, 1]})
+    scored = Scored(split, [make_scores(0.3, 0.9, 0.2)], None)
     choice = make_choice((0, 1), candidates=[(0, 0), (0, 2)])
     result = explain(scored, choice, FACTS)
     assert [span.reason for span in result.kept] == ["truncated"]
@@ -82,8 +82,8 @@ def test_pieces_of_one_unit_are_truncated_on_both_sides() -> None:
 
 
 def test_a_unit_that_was_cut_and_is_dropped_as_a_whole_is_not_truncated() -> None:
-    prepared = make_prepared(["Aa bb.", "Cc dd.", "Ee ff."], parents={0: [0, 1, 1]})
-    scored = Scored(prepared, [make_scores(0.9, 0.3, 0.2)], None)
+    split = make_split(["Aa bb.", "Cc dd.", "Ee ff."], parents={0: [0, 1, 1]})
+    scored = Scored(split, [make_scores(0.9, 0.3, 0.2)], None)
     result = explain(scored, make_choice((0, 0), candidates=[(0, 1), (0, 2)]), FACTS)
     assert [span.reason for span in result.dropped] == ["budget", "budget"]
 

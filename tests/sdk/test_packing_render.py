@@ -6,7 +6,7 @@ import pytest
 
 from tersely import Document
 from tersely.packing.render import join_documents, render_document, render_ranges
-from tersely.packing.units import PreparedUnit
+from tersely.packing.units import CostedUnit
 from tersely.text.sentences import split_units
 
 Ranges = list[tuple[int, int]]
@@ -72,7 +72,7 @@ def test_no_selection_of_a_mixed_text_is_longer_than_the_text() -> None:
         "# Head\n\nOne two. Three four!\n\n```py\nx = 1\n\ny = 2\n```\n\n"
         "| a | b |\n|---|---|\n| 1 | 2 |\n\n- i\n- ii\n结束。完。"
     )
-    units = [PreparedUnit.whole(unit, number) for number, unit in enumerate(split_units(text))]
+    units = [CostedUnit.whole(unit, number) for number, unit in enumerate(split_units(text))]
     for mask in range(1 << len(units)):
         kept = [index for index in range(len(units)) if mask >> index & 1]
         assert len(render_document(text, units, kept).text) <= len(text)

@@ -13,7 +13,7 @@ import pytest
 from tersely import Compressor, Document
 from tersely.levels import LEVELS
 from tersely.options import CompressionOptions
-from tersely.packing.prepare import Prepared, Scored, prepare
+from tersely.packing.splitting import Scored, SplitDocuments, split_documents
 from tersely.scoring import score
 from tersely.selector import DocumentScores, ScoredInput
 from tersely.selector.calibration import Calibration
@@ -59,11 +59,11 @@ class FixedReranker:
 
 def score_docs(scorer: Any, reranker: Any = None, docs: Sequence[Document] = DOCS, **options: Any) -> Scored:
     checked = CompressionOptions(**options)
-    return score(scorer, reranker, QUERY, prepare(docs, checked, count_words), checked, count_words)
+    return score(scorer, reranker, QUERY, split_documents(docs, checked, count_words), checked, count_words)
 
 
-def piece_count(prepared: Prepared) -> int:
-    return sum(unit.is_piece for own in prepared.units for unit in own)
+def piece_count(split: SplitDocuments) -> int:
+    return sum(unit.is_piece for own in split.units for unit in own)
 
 
 TABLE = "| light | year |\n|---|---|\n" + "".join(f"| lamp {n} | {1800 + n} |\n" for n in range(100))
@@ -82,27 +82,27 @@ def test_every_unit_gets_complete_scores_from_one_call() -> None:
 def test_pieces_are_scored_one_by_one() -> None:
     scorer = RecordingScorer()
     scored = score_docs(scorer, docs=[Document(TABLE)], budget=60)
-    pieces = piece_count(scored.prepared)
+    pieces = piece_count(scored.split)
     assert pieces > 1
     assert scorer.calls == [[pieces]]
 
 
 def test_without_a_limit_nothing_is_cut() -> None:
-    assert piece_count(score_docs(FakeScorer(), docs=[Document(TABLE)]).prepared) == 0
+    assert piece_count(score_docs(FakeScorer(), docs=[Document(TABLE)]).split) == 0
 
 
 def test_a_fixed_level_cuts_before_the_only_call() -> None:
     scorer = RecordingScorer()
     scored = score_docs(scorer, docs=[Document(TABLE)], level=1)
     assert scored.levels == [LEVELS[0]]
-    assert scorer.calls == [[piece_count(scored.prepared)]]
+    assert scorer.calls == [[piece_count(scored.split)]]
 
 
 def test_the_auto_level_follows_from_the_first_scores_and_what_it_cuts_is_scored_again() -> None:
     scorer = ConstantScorer(0.5, 0.1)
     scored = score_docs(scorer, docs=[Document("Bread. " * 3), Document(TABLE)], level="auto")
     assert scored.levels == [LEVELS[2], LEVELS[0]]
-    assert scorer.calls == [[3, 1], [3, piece_count(scored.prepared)]]
+    assert scorer.calls == [[3, 1], [3, piece_count(scored.split)]]
 
 
 def test_the_auto_level_that_cuts_nothing_needs_one_call() -> None:
@@ -144,11 +144,11 @@ def test_a_reranker_without_one_number_per_document_is_replaced_by_the_models_re
     assert own.warnings == ()
 
 
-def test_scoring_leaves_the_prepared_documents_unchanged() -> None:
+def test_scoring_leaves_the_split_documents_unchanged() -> None:
     options = CompressionOptions(budget=20)
-    source = prepare(DOCS, options, count_words)
+    source = split_documents(DOCS, options, count_words)
     score(FakeScorer(), None, QUERY, source, options, count_words)
-    assert source == prepare(DOCS, options, count_words)
+    assert source == split_documents(DOCS, options, count_words)
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from tersely.levels import Level
 from tersely.options import CompressionOptions
 from tersely.packing.fill import Candidate, Place, fill_level, fit, priority, sort_by_priority
 from tersely.packing.omissions import keep_short_runs
-from tersely.packing.prepare import CHARACTERS_PER_TOKEN, Prepared, Scored
 from tersely.packing.redundancy import Words, comparable_words
 from tersely.packing.render import render_document, render_documents
-from tersely.packing.units import PreparedUnit
+from tersely.packing.splitting import CHARACTERS_PER_TOKEN, Scored, SplitDocuments
+from tersely.packing.units import CostedUnit
 from tersely.selector.protocol import DocumentScores
 
 MARK_TOKENS = 8
@@ -64,27 +64,27 @@ def choose(
         length_price: see `Scorer.length_price`.
         count: tokens of a text.
     """
-    prepared, scores, levels = scored.prepared, scored.scores, scored.levels
-    sequence = _sequence(prepared, scores, options)
-    candidates = _candidates(prepared, scores, sequence, length_price)
+    split, scores, levels = scored.split, scored.scores, scored.levels
+    sequence = _sequence(split, scores, options)
+    candidates = _candidates(split, scores, sequence, length_price)
     if levels is None:
         candidates = [c for c in candidates if threshold is None or scores[c.doc].scores[c.unit] >= threshold]
     else:
         candidates = [
             candidate
             for doc, own in groupby(candidates, key=lambda c: c.doc)
-            for candidate in _fill_level(prepared, list(own), levels[doc], scores[doc].scores, threshold)
+            for candidate in _fill_level(split, list(own), levels[doc], scores[doc].scores, threshold)
         ]
-    candidates = _raise_headings(prepared, candidates)
-    costs = sum(unit.cost for own in prepared.units for unit in own) + sum(prepared.title_costs)
+    candidates = _raise_headings(split, candidates)
+    costs = sum(unit.cost for own in split.units for unit in own) + sum(split.title_costs)
 
     def measure(places: frozenset[Place]) -> int:
-        grouped = _group_by_document(_complete(prepared, places), len(prepared.documents))
-        return count(render_documents(prepared.documents, prepared.units, grouped, sequence).text)
+        grouped = _group_by_document(_complete(split, places), len(split.documents))
+        return count(render_documents(split.documents, split.units, grouped, sequence).text)
 
     def fill(ranked: Sequence[Candidate]) -> frozenset[Place]:
-        scale = costs / max(1, prepared.tokens_before)
-        return _complete(prepared, fit(ranked, prepared.title_costs, prepared.limit, measure, scale=scale))
+        scale = costs / max(1, split.tokens_before)
+        return _complete(split, fit(ranked, split.title_costs, split.limit, measure, scale=scale))
 
     def add_up(places: frozenset[Place]) -> float:
         return math.fsum(scores[doc].scores[position] for doc, position in places)
@@ -93,11 +93,11 @@ def choose(
     kept = fill(ranked)
     best = _find_best(candidates, scores, kept)
     best_fits = None if best is None else best.places <= kept
-    if best is not None and not best_fits and measure(frozenset(best.places)) <= prepared.limit:
+    if best is not None and not best_fits and measure(frozenset(best.places)) <= split.limit:
         best_fits = True
         # Shorter units came first and left no room for it. Greedy filling alone can miss nearly everything;
         # the better of it and the best unit cannot (Lin and Bilmes, 2010).
-        others = [fill([best, *ranked]), _complete(prepared, frozenset(best.places))]
+        others = [fill([best, *ranked]), _complete(split, frozenset(best.places))]
         kept = max((kept, *others), key=add_up)
     return Choice(
         kept=kept,
@@ -127,37 +127,37 @@ def _find_best(
 
 
 def _sequence(
-    prepared: Prepared, scores: Sequence[DocumentScores], options: CompressionOptions
+    split: SplitDocuments, scores: Sequence[DocumentScores], options: CompressionOptions
 ) -> tuple[int, ...]:
     """The best `max_docs` documents with text, in the order of the result."""
-    with_text = [doc for doc, own in enumerate(prepared.units) if own]
+    with_text = [doc for doc, own in enumerate(split.units) if own]
     ranked = choose_documents([own.relevance for own in scores], with_text, options.max_docs)
     return tuple(ranked if options.order == "rerank" else sorted(ranked))
 
 
 def _candidates(
-    prepared: Prepared, scores: Sequence[DocumentScores], sequence: Sequence[int], length_price: float
+    split: SplitDocuments, scores: Sequence[DocumentScores], sequence: Sequence[int], length_price: float
 ) -> list[Candidate]:
     """Every unit of the documents in `sequence` that says something by itself, with its priority."""
-    cost_of_a_token = 1 if prepared.costs_in_tokens else CHARACTERS_PER_TOKEN
+    cost_of_a_token = 1 if split.costs_in_tokens else CHARACTERS_PER_TOKEN
     return [
         Candidate(
             doc,
             position,
             priority(packing_score, unit.cost / cost_of_a_token, length_price),
             unit.cost + (MARK_TOKENS * cost_of_a_token if _is_marked(unit) else 0),
-            _words(prepared, doc, position),
-            _needs(prepared.units[doc], unit),
+            _words(split, doc, position),
+            _needs(split.units[doc], unit),
         )
         for doc in sequence
         for position, (unit, packing_score) in enumerate(
-            zip(prepared.units[doc], scores[doc].packing_scores or (), strict=True)
+            zip(split.units[doc], scores[doc].packing_scores or (), strict=True)
         )
         if unit.link is None or not (unit.link.is_frame or unit.link.is_markup)
     ]
 
 
-def _raise_headings(prepared: Prepared, candidates: Sequence[Candidate]) -> list[Candidate]:
+def _raise_headings(split: SplitDocuments, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The candidates, with headings that come along with the best unit below them, where there is room, and
     never without it: a heading alone says nothing."""
     raised: list[Candidate] = []
@@ -166,7 +166,7 @@ def _raise_headings(prepared: Prepared, candidates: Sequence[Candidate]) -> list
     for candidate in reversed(candidates):
         if best is not None and best.doc != candidate.doc:
             best = None
-        if prepared.units[candidate.doc][candidate.unit].unit.kind != "heading":
+        if split.units[candidate.doc][candidate.unit].unit.kind != "heading":
             if best is None or candidate.priority > best.priority:
                 best = candidate
         elif best is not None:
@@ -177,34 +177,34 @@ def _raise_headings(prepared: Prepared, candidates: Sequence[Candidate]) -> list
     return raised[::-1]
 
 
-def _is_marked(unit: PreparedUnit) -> bool:
+def _is_marked(unit: CostedUnit) -> bool:
     """Whether a mark is likely beside the unit, if it is kept."""
     return unit.link is not None and unit.link.series is not None
 
 
-def _needs(units: Sequence[PreparedUnit], unit: PreparedUnit) -> tuple[tuple[int, int], ...]:
+def _needs(units: Sequence[CostedUnit], unit: CostedUnit) -> tuple[tuple[int, int], ...]:
     needs = () if unit.link is None else unit.link.needs
     return tuple((position, units[position].cost) for position in needs)
 
 
-def _complete(prepared: Prepared, places: frozenset[Place]) -> frozenset[Place]:
+def _complete(split: SplitDocuments, places: frozenset[Place]) -> frozenset[Place]:
     """The places, and what is shorter than the mark that would stand for it."""
-    grouped = _group_by_document(places, len(prepared.documents))
+    grouped = _group_by_document(places, len(split.documents))
     return frozenset(
         (doc, position)
-        for doc, (units, kept) in enumerate(zip(prepared.units, grouped, strict=True))
+        for doc, (units, kept) in enumerate(zip(split.units, grouped, strict=True))
         for position in keep_short_runs(units, kept)
     )
 
 
-def _words(prepared: Prepared, doc: int, position: int) -> Words | None:
+def _words(split: SplitDocuments, doc: int, position: int) -> Words | None:
     """What a sentence says; None for structure, in which every sign counts."""
-    unit = prepared.units[doc][position].unit
-    return None if unit.atomic else comparable_words(prepared.documents[doc].text[unit.start : unit.end])
+    unit = split.units[doc][position].unit
+    return None if unit.atomic else comparable_words(split.documents[doc].text[unit.start : unit.end])
 
 
 def _fill_level(
-    prepared: Prepared,
+    split: SplitDocuments,
     candidates: Sequence[Candidate],
     level: Level,
     scores: Sequence[float],
@@ -213,7 +213,7 @@ def _fill_level(
     """Those of one document's candidates that its level has room for: the ones that reach the threshold as
     far as they fit, then the best others until the level's lower bound is reached."""
     doc = candidates[0].doc
-    text, units = prepared.documents[doc].text, prepared.units[doc]
+    text, units = split.documents[doc].text, split.units[doc]
 
     def measure(places: frozenset[Place]) -> int:
         return len(render_document(text, units, keep_short_runs(units, [u for _, u in sorted(places)])).text)
@@ -225,7 +225,7 @@ def _fill_level(
     return [candidate for candidate in candidates if (0, candidate.unit) in kept]
 
 
-def _in_code_points(candidate: Candidate, units: Sequence[PreparedUnit]) -> Candidate:
+def _in_code_points(candidate: Candidate, units: Sequence[CostedUnit]) -> Candidate:
     """The candidate as one of document 0, with costs in code points."""
 
     def length(position: int) -> int:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tersely.packing.units import PreparedUnit
+from tersely.packing.units import CostedUnit
 
 _LONG, _SHORT = "[…]", "…"
 _CLOSING = "\"'”’»)]}*_`"
@@ -26,7 +26,7 @@ _GO_ON = frozenset({"code", "diff", "html", "json", "table", "yaml"})
 _ENDS = ".!?…:;。！？：；।؟։"
 
 
-def mark_between(text: str, units: Sequence[PreparedUnit], before: int, after: int) -> str:
+def mark_between(text: str, units: Sequence[CostedUnit], before: int, after: int) -> str:
     """The mark, with its separators, in place of what was dropped between two kept units; "" for none.
 
     `before` and `after` are positions in `units` with something dropped between them.
@@ -43,7 +43,7 @@ def mark_between(text: str, units: Sequence[PreparedUnit], before: int, after: i
     return ""
 
 
-def mark_before(text: str, units: Sequence[PreparedUnit], first: int) -> str:
+def mark_before(text: str, units: Sequence[CostedUnit], first: int) -> str:
     """The mark in front of the first kept unit of a document; "" unless the start of a block is missing, or
     of a text in which all that is left out is marked."""
     if _is_cut_before(text, units, first):
@@ -58,7 +58,7 @@ def mark_before(text: str, units: Sequence[PreparedUnit], first: int) -> str:
     return _choose((_LONG + "\n", _SHORT + "\n", _SHORT), units[first].start - start)
 
 
-def mark_behind(text: str, units: Sequence[PreparedUnit], last: int) -> str:
+def mark_behind(text: str, units: Sequence[CostedUnit], last: int) -> str:
     """The mark behind the last kept unit of a document; "" unless the end of a block is missing, or of a text
     in which all that is left out is marked."""
     if _is_cut_behind(text, units, last):
@@ -73,21 +73,21 @@ def mark_behind(text: str, units: Sequence[PreparedUnit], last: int) -> str:
     return _choose(("\n" + _LONG, "\n" + _SHORT, _SHORT), end - units[last].end)
 
 
-def _is_cut_before(text: str, units: Sequence[PreparedUnit], position: int) -> bool:
+def _is_cut_before(text: str, units: Sequence[CostedUnit], position: int) -> bool:
     """Whether the unit is a piece, and not the first one of its block."""
     if units[position].link is not None:  # its omissions are counted
         return False
     return position > 0 and _is_one(text, units[position - 1], units[position])
 
 
-def _is_cut_behind(text: str, units: Sequence[PreparedUnit], position: int) -> bool:
+def _is_cut_behind(text: str, units: Sequence[CostedUnit], position: int) -> bool:
     """Whether the unit is a piece, and not the last one of its block."""
     if units[position].link is not None:
         return False
     return position + 1 < len(units) and _is_one(text, units[position], units[position + 1])
 
 
-def _is_one(text: str, above: PreparedUnit, below: PreparedUnit) -> bool:
+def _is_one(text: str, above: CostedUnit, below: CostedUnit) -> bool:
     """Whether a unit and the next one are pieces of one block, or blocks on neighbouring lines."""
     if above.parent == below.parent:
         return True
@@ -95,7 +95,7 @@ def _is_one(text: str, above: PreparedUnit, below: PreparedUnit) -> bool:
     return is_block and _stands_below(text, above, below)
 
 
-def _is_fragment(text: str, left: PreparedUnit, right: PreparedUnit) -> bool:
+def _is_fragment(text: str, left: CostedUnit, right: CostedUnit) -> bool:
     """Whether `left` is a line of prose without an end, so that `right` may seem to go on with it."""
     if any(unit.unit.kind != "sentence" or unit.unit.atomic for unit in (left, right)):
         return False
@@ -103,7 +103,7 @@ def _is_fragment(text: str, left: PreparedUnit, right: PreparedUnit) -> bool:
     return not ending.endswith(tuple(_ENDS)) and any(c in "\r\n" for c in text[left.end : right.start])
 
 
-def _is_field(text: str, units: Sequence[PreparedUnit], after: int) -> bool:
+def _is_field(text: str, units: Sequence[CostedUnit], after: int) -> bool:
     """Whether a unit is a line `Key: value` of which the line above was dropped, so that it says of what."""
     unit = units[after]
     line = text[unit.start : unit.end]
@@ -112,12 +112,12 @@ def _is_field(text: str, units: Sequence[PreparedUnit], after: int) -> bool:
     return _FIELD.match(line) is not None and _stands_below(text, units[after - 1], unit)
 
 
-def _stands_below(text: str, above: PreparedUnit, below: PreparedUnit) -> bool:
+def _stands_below(text: str, above: CostedUnit, below: CostedUnit) -> bool:
     """Whether a unit begins on the line below another one."""
     return len(_LINE_BREAK.findall(text, above.end, below.start)) == 1
 
 
-def _could_be_one(left: PreparedUnit, right: PreparedUnit) -> bool:
+def _could_be_one(left: CostedUnit, right: CostedUnit) -> bool:
     """Whether two blocks of one kind could be read as one block: code that goes on, rows of one table."""
     kind = left.unit.kind
     is_block = left.unit.atomic and right.unit.atomic and kind not in ("list_item", "sentence")

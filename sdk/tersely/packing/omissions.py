@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tersely.packing.units import PreparedUnit
+from tersely.packing.units import CostedUnit
 from tersely.records import Series
 
 
@@ -24,7 +24,7 @@ class Omission(NamedTuple):
     mark: str
 
 
-def find_omissions(units: Sequence[PreparedUnit], kept: Sequence[int]) -> list[Omission]:
+def find_omissions(units: Sequence[CostedUnit], kept: Sequence[int]) -> list[Omission]:
     """The omissions of a document, in order. `kept` holds ascending positions in `units`."""
     active: set[Series] = set()
     for position in kept:
@@ -41,7 +41,7 @@ def find_omissions(units: Sequence[PreparedUnit], kept: Sequence[int]) -> list[O
     return found
 
 
-def keep_short_runs(units: Sequence[PreparedUnit], kept: Sequence[int]) -> list[int]:
+def keep_short_runs(units: Sequence[CostedUnit], kept: Sequence[int]) -> list[int]:
     """`kept` and every run of members that is shorter than its mark, ascending."""
     more = set(kept)
     for first, last, mark in find_omissions(units, kept):
@@ -51,7 +51,7 @@ def keep_short_runs(units: Sequence[PreparedUnit], kept: Sequence[int]) -> list[
 
 
 def _find_runs(
-    units: Sequence[PreparedUnit], start: int, stop: int, active: set[Series], numbers: Counter[Series]
+    units: Sequence[CostedUnit], start: int, stop: int, active: set[Series], numbers: Counter[Series]
 ) -> list[Omission]:
     """The omissions among the units start..stop-1, all of which are dropped."""
     runs: list[Omission] = []
@@ -84,15 +84,15 @@ def _find_runs(
     return runs
 
 
-def _is_markup(unit: PreparedUnit) -> bool:
+def _is_markup(unit: CostedUnit) -> bool:
     return unit.link is not None and unit.link.is_markup
 
 
-def _shape_at(units: Sequence[PreparedUnit], position: int) -> str | None:
+def _shape_at(units: Sequence[CostedUnit], position: int) -> str | None:
     link = units[position].link if position >= 0 else None
     return None if link is None else link.shape
 
 
-def _series_at(units: Sequence[PreparedUnit], position: int) -> Series | None:
+def _series_at(units: Sequence[CostedUnit], position: int) -> Series | None:
     link = units[position].link
     return None if link is None else link.series

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Set
 
 from tersely.packing.choose import Choice
-from tersely.packing.units import PreparedUnit
+from tersely.packing.units import CostedUnit
 from tersely.selector.protocol import DocumentScores
 
 Parent = tuple[int, int]
 """(document, parent) of a unit that was cut."""
 
 
-def reason_kept(doc: int, unit: PreparedUnit, cut_and_kept: Set[Parent], kept_by: str) -> str:
+def reason_kept(doc: int, unit: CostedUnit, cut_and_kept: Set[Parent], kept_by: str) -> str:
     """The reason of a kept unit: `kept_by`, unless its parent, which was cut, is in `cut_and_kept`."""
     return "truncated" if (doc, unit.parent) in cut_and_kept else kept_by
 
@@ -20,7 +20,7 @@ def reason_kept(doc: int, unit: PreparedUnit, cut_and_kept: Set[Parent], kept_by
 def reason_dropped(
     doc: int,
     position: int,
-    unit: PreparedUnit,
+    unit: CostedUnit,
     scores: DocumentScores,
     choice: Choice,
     cut_and_kept: Set[Parent],
@@ -57,7 +57,7 @@ def is_below_threshold(scores: DocumentScores, position: int, choice: Choice) ->
 
 
 def breaks_promise(
-    position: int, unit: PreparedUnit, scores: DocumentScores, choice: Choice, reason: str
+    position: int, unit: CostedUnit, scores: DocumentScores, choice: Choice, reason: str
 ) -> bool:
     """Whether dropping the unit may break a promised recall.
 

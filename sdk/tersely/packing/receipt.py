@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tersely.packing.choose import Choice
-from tersely.packing.prepare import Prepared, Scored
 from tersely.packing.reasons import breaks_promise, reason_dropped, reason_kept
 from tersely.packing.render import render_documents
+from tersely.packing.splitting import Scored, SplitDocuments
 from tersely.selector.protocol import DocumentScores
 from tersely.types import Citations, CompressedDocument, Compression, Span, Status
 
@@ -33,16 +33,16 @@ def explain(scored: Scored, choice: Choice, facts: Facts, failure: str | None = 
 
     `failure` says why the model did not score everything, if it did not: then the result is "degraded".
     """
-    prepared, scores = scored.prepared, scored.scores
+    split, scores = scored.split, scored.scores
     cut_and_kept = {
-        (doc, prepared.units[doc][position].parent)
+        (doc, split.units[doc][position].parent)
         for doc, position in choice.kept
-        if prepared.units[doc][position].is_piece
+        if split.units[doc][position].is_piece
     }
-    kept: list[list[Span]] = [[] for _ in prepared.documents]
+    kept: list[list[Span]] = [[] for _ in split.documents]
     dropped: list[Span] = []
     recall_met = True
-    for doc, units in enumerate(prepared.units):
+    for doc, units in enumerate(split.units):
         for position, unit in enumerate(units):
             score = scores[doc].scores[position]
             if (doc, position) in choice.kept:
@@ -58,28 +58,28 @@ def explain(scored: Scored, choice: Choice, facts: Facts, failure: str | None = 
     if failure is not None:
         status = ("degraded", failure)
         recall_met = False
-    positions = choice.by_document(len(prepared.documents))
+    positions = choice.by_document(len(split.documents))
     result = _compression(
-        prepared, positions, choice.sequence, scores, kept, dropped, *status, facts, recall_met=recall_met
+        split, positions, choice.sequence, scores, kept, dropped, *status, facts, recall_met=recall_met
     )
     return replace(result, warnings=scored.warnings, best_fits=choice.best_fits)
 
 
-def keep_everything(prepared: Prepared, facts: Facts, status: Status, reason: str) -> Compression:
-    """All documents as they are, unscored, without timings. `prepared` holds no pieces."""
-    scores = [DocumentScores.unscored(len(units)) for units in prepared.units]
+def keep_everything(split: SplitDocuments, facts: Facts, status: Status, reason: str) -> Compression:
+    """All documents as they are, unscored, without timings. `split` holds no pieces."""
+    scores = [DocumentScores.unscored(len(units)) for units in split.units]
     kept = [
         [Span(doc, unit.start, unit.end, 0.0, status) for unit in units]
-        for doc, units in enumerate(prepared.units)
+        for doc, units in enumerate(split.units)
     ]
-    everything = range(len(prepared.documents))
+    everything = range(len(split.documents))
     return _compression(
-        prepared, prepared.all_units, everything, scores, kept, [], status, reason, facts, recall_met=True
+        split, split.all_units, everything, scores, kept, [], status, reason, facts, recall_met=True
     )
 
 
 def _compression(
-    prepared: Prepared,
+    split: SplitDocuments,
     positions: Sequence[Sequence[int]],
     sequence: Sequence[int],
     scores: Sequence[DocumentScores],
@@ -91,7 +91,7 @@ def _compression(
     *,
     recall_met: bool,
 ) -> Compression:
-    rendered = render_documents(prepared.documents, prepared.units, positions, sequence)
+    rendered = render_documents(split.documents, split.units, positions, sequence)
     present = [doc for doc in sequence if positions[doc]]
     return Compression(
         text=rendered.text,
@@ -99,9 +99,9 @@ def _compression(
             CompressedDocument(
                 source=doc,
                 text=body,
-                title=prepared.documents[doc].title,
-                id=prepared.documents[doc].id,
-                metadata=prepared.documents[doc].metadata,
+                title=split.documents[doc].title,
+                id=split.documents[doc].id,
+                metadata=split.documents[doc].metadata,
                 relevance=scores[doc].relevance,
                 spans=tuple(kept[doc]),
             )
@@ -109,7 +109,7 @@ def _compression(
         ),
         kept=tuple(span for doc in present for span in kept[doc]),
         dropped=tuple(dropped),
-        tokens_before=prepared.tokens_before,
+        tokens_before=split.tokens_before,
         tokens_after=facts.count(rendered.text),
         status=status,
         reason=reason,

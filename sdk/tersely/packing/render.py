@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from tersely.packing.marks import mark_before, mark_behind, mark_between
 from tersely.packing.omissions import Omission, find_omissions
-from tersely.packing.units import PreparedUnit
+from tersely.packing.units import CostedUnit
 from tersely.text.sentences import Unit
 from tersely.types import Citation, Document, Mark
 
@@ -50,7 +50,7 @@ class Rendered(NamedTuple):
 
 def render_documents(
     documents: Sequence[Document],
-    units: Sequence[Sequence[PreparedUnit]],
+    units: Sequence[Sequence[CostedUnit]],
     kept: Sequence[Sequence[int]],
     sequence: Sequence[int],
 ) -> Rendered:
@@ -63,7 +63,7 @@ def render_documents(
     )
 
 
-def render_document(text: str, units: Sequence[PreparedUnit], kept: Sequence[int]) -> RenderedDocument:
+def render_document(text: str, units: Sequence[CostedUnit], kept: Sequence[int]) -> RenderedDocument:
     """The kept units of one document. `kept` holds ascending positions in `units`, which are sorted."""
     builder = _Builder(text)
     omissions = find_omissions(units, kept)
@@ -96,7 +96,7 @@ def render_document(text: str, units: Sequence[PreparedUnit], kept: Sequence[int
     return builder.finish()
 
 
-def _has_break(units: Sequence[PreparedUnit], start: int, stop: int) -> bool:
+def _has_break(units: Sequence[CostedUnit], start: int, stop: int) -> bool:
     """Whether one of the dropped units start..stop-1 is markup in whose place a line breaks."""
     return any((link := units[at].link) is not None and link.breaks for at in range(start, stop))
 
@@ -104,7 +104,7 @@ def _has_break(units: Sequence[PreparedUnit], start: int, stop: int) -> bool:
 def _mark_omissions(
     builder: _Builder,
     text: str,
-    units: Sequence[PreparedUnit],
+    units: Sequence[CostedUnit],
     before: int | None,
     omissions: Sequence[Omission],
     after: int | None,
@@ -126,7 +126,7 @@ def _mark_omissions(
 
 def render_ranges(text: str, ranges: Sequence[Range], kept: Sequence[int]) -> RenderedDocument:
     """`render_document` for plain ranges of `text`, without marks."""
-    units = [PreparedUnit.whole(Unit(*span, "sentence", atomic=True), n) for n, span in enumerate(ranges)]
+    units = [CostedUnit.whole(Unit(*span, "sentence", atomic=True), n) for n, span in enumerate(ranges)]
     return render_document(text, units, kept)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tersely.packing.prepare import Prepared
+from tersely.packing.splitting import SplitDocuments
 from tersely.records.matching import Floats, PartText, choose_to_read, find_failures, match
 from tersely.selector.protocol import DocumentScores
 from tersely.text.sentences import Unit
@@ -37,10 +37,10 @@ class Structure:
                 self.unread.add((part.doc, part.position))
 
     @classmethod
-    def match(cls, query: str, prepared: Prepared) -> Structure:
-        """The parts among the units of `prepared`, matched with the query."""
-        parts = list_parts(prepared)
-        return cls(parts, match(query, [document.text for document in prepared.documents], parts))
+    def match(cls, query: str, split: SplitDocuments) -> Structure:
+        """The parts among the units of `split`, matched with the query."""
+        parts = list_parts(split)
+        return cls(parts, match(query, [document.text for document in split.documents], parts))
 
     def choose_units(self, doc: int, units: Sequence[Unit]) -> list[int]:
         """Positions of the units that the model should read."""
@@ -68,18 +68,18 @@ class Structure:
         return DocumentScores(relevance, scores.tolist(), packing.tolist(), is_read.tolist(), held.tolist())
 
 
-def list_parts(prepared: Prepared) -> list[PartText]:
+def list_parts(split: SplitDocuments) -> list[PartText]:
     """The parts of structure among all units, by document and place."""
     return [
         PartText(doc, position, unit.start, unit.end, unit.link)
-        for doc, own in enumerate(prepared.units)
+        for doc, own in enumerate(split.units)
         for position, unit in enumerate(own)
         if unit.link is not None
     ]
 
 
-def rate_failures(prepared: Prepared) -> dict[tuple[int, int], float]:
+def rate_failures(split: SplitDocuments) -> dict[tuple[int, int], float]:
     """By document and position, how much a part looks like a rare error or stands beside one, in [0, 1]."""
-    parts = list_parts(prepared)
-    severe = find_failures([document.text for document in prepared.documents], parts)
+    parts = list_parts(split)
+    severe = find_failures([document.text for document in split.documents], parts)
     return {(part.doc, part.position): value for part, value in zip(parts, severe.tolist(), strict=True)}

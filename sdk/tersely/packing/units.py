@@ -9,7 +9,7 @@ from tersely.text.sentences import Unit
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedUnit:
+class CostedUnit:
     """A unit of a document, or a piece of one."""
 
     unit: Unit
@@ -17,7 +17,7 @@ class PreparedUnit:
     """Number of the unit among those of its document before any was cut. Pieces of one unit share it."""
     is_piece: bool
     cost: int
-    """Tokens, counted alone, where `Prepared.costs_in_tokens`; else code points."""
+    """Tokens, counted alone, where `SplitDocuments.costs_in_tokens`; else code points."""
     link: Link | None = None
     """How it hangs together with others of its document, where it is part of a structure."""
     is_marked: bool = False
@@ -31,12 +31,12 @@ class PreparedUnit:
     def end(self) -> int:
         return self.unit.end
 
-    def at_cost(self, cost: int) -> PreparedUnit:
+    def at_cost(self, cost: int) -> CostedUnit:
         """The same unit with another cost. Much faster than `dataclasses.replace`, and a long document has
         many."""
-        return PreparedUnit(self.unit, self.parent, self.is_piece, cost, self.link, self.is_marked)
+        return CostedUnit(self.unit, self.parent, self.is_piece, cost, self.link, self.is_marked)
 
     @classmethod
-    def whole(cls, unit: Unit, number: int) -> PreparedUnit:
+    def whole(cls, unit: Unit, number: int) -> CostedUnit:
         """The unit as it is. `number` is its place among those of its document."""
         return cls(unit, number, is_piece=False, cost=unit.end - unit.start)

@@ -1,6 +1,6 @@
 """The first step of a compression: documents become units that know their cost and where they come from.
 
-prepare          split every document into units
+split_documents  split every document into units
 open_structure   open blocks that are too large to be kept whole, and link what belongs together
 cut_to_levels    cut units that alone are longer than their document's level of detail allows
 cut_to_limit     cut units that alone exceed the limit, and count the tokens of all
@@ -19,7 +19,7 @@ from tersely.levels import LEVELS, Level
 from tersely.options import CompressionOptions
 from tersely.packing.cutting import PIECE, can_cut, cut
 from tersely.packing.render import render_documents, title_line
-from tersely.packing.units import PreparedUnit
+from tersely.packing.units import CostedUnit
 from tersely.prepared import PreparedDocument
 from tersely.records import Sizes, arrange
 from tersely.selector.protocol import DocumentScores
@@ -39,11 +39,11 @@ CHARACTERS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True)
-class Prepared:
+class SplitDocuments:
     """The documents of one request as units."""
 
     documents: tuple[Document, ...]
-    units: tuple[tuple[PreparedUnit, ...], ...]
+    units: tuple[tuple[CostedUnit, ...], ...]
     """Per document, in source order."""
     title_costs: tuple[int, ...]
     """Per document, the cost of its title line."""
@@ -77,9 +77,9 @@ class Prepared:
 
 
 class Scored(NamedTuple):
-    """Prepared documents and what the model says about them."""
+    """Split documents and what the model says about them."""
 
-    prepared: Prepared
+    split: SplitDocuments
     scores: Sequence[DocumentScores]
     """Per document, complete: none of its fields is None."""
     levels: Sequence[Level] | None
@@ -90,18 +90,18 @@ class Scored(NamedTuple):
     """The reason of what is kept."""
 
 
-def prepare(
+def split_documents(
     documents: Sequence[Document], options: CompressionOptions, count: Callable[[str], int]
-) -> Prepared:
+) -> SplitDocuments:
     """Split every document into units, and count the tokens of all (`count`: tokens of a text)."""
-    split = [
+    bare = [
         document.preparation.units if isinstance(document, PreparedDocument) else split_units(document.text)
         for document in documents
     ]
-    units = tuple(tuple(PreparedUnit.whole(unit, n) for n, unit in enumerate(own)) for own in split)
-    positions = [range(len(own)) for own in split]
+    units = tuple(tuple(CostedUnit.whole(unit, n) for n, unit in enumerate(own)) for own in bare)
+    positions = [range(len(own)) for own in bare]
     tokens_before = count(render_documents(documents, units, positions, range(len(documents))).text)
-    return Prepared(
+    return SplitDocuments(
         documents=tuple(documents),
         units=units,
         title_costs=tuple(len(title_line(document)) for document in documents),
@@ -111,15 +111,17 @@ def prepare(
     )
 
 
-def open_structure(prepared: Prepared, options: CompressionOptions, count: Callable[[str], int]) -> Prepared:
+def open_structure(
+    split: SplitDocuments, options: CompressionOptions, count: Callable[[str], int]
+) -> SplitDocuments:
     """Open blocks that are too large to be kept whole into their records, and link what belongs together.
 
     Structure of up to `LARGEST_BLOCK` code points stays whole where it fits into the limit, and a larger one
     where most of the input fits.
     """
     largest = LARGEST_BLOCK if options.level is None else LEVELS[0].characters[1]
-    room = prepared.limit if options.is_limited else None
-    if room is not None and options.level is None and room >= MOST * prepared.tokens_before:
+    room = split.limit if options.is_limited else None
+    if room is not None and options.level is None and room >= MOST * split.tokens_before:
         largest = sys.maxsize
     part = PIECE if room is None else max(SMALLEST_RECORD, min(PIECE, 2 * room))
     sizes = Sizes(part, part if room is None else max(part, min(LARGEST_FUNCTION, 2 * room)))
@@ -133,56 +135,56 @@ def open_structure(prepared: Prepared, options: CompressionOptions, count: Calla
 
     units = tuple(
         _arrange(document.text, own, partial(is_large, document.text), sizes, options)
-        for document, own in zip(prepared.documents, prepared.units, strict=True)
+        for document, own in zip(split.documents, split.units, strict=True)
     )
-    return replace(prepared, units=units)
+    return replace(split, units=units)
 
 
 def _arrange(
     text: str,
-    units: Sequence[PreparedUnit],
+    units: Sequence[CostedUnit],
     is_large: Callable[[Unit], bool],
     sizes: Sizes,
     options: CompressionOptions,
-) -> tuple[PreparedUnit, ...]:
+) -> tuple[CostedUnit, ...]:
     arranged = arrange(text, [unit.unit for unit in units], is_large, sizes, options.mark)
     siblings = Counter(parent for _, parent, _ in arranged)
     return tuple(
-        PreparedUnit(unit, parent, siblings[parent] > 1, unit.end - unit.start, link, options.marks == "all")
+        CostedUnit(unit, parent, siblings[parent] > 1, unit.end - unit.start, link, options.marks == "all")
         for unit, parent, link in arranged
     )
 
 
-def cut_to_levels(prepared: Prepared, levels: Sequence[Level]) -> Prepared:
-    """Cut units that alone are longer than their document's level allows; `prepared` itself if there is none.
+def cut_to_levels(split: SplitDocuments, levels: Sequence[Level]) -> SplitDocuments:
+    """Cut units that alone are longer than their document's level allows; `split` itself if there is none.
 
     Costs become code points.
     """
     units = tuple(
         _cut_large(document.text, own, level.characters[1], len)
-        for document, own, level in zip(prepared.documents, prepared.units, levels, strict=True)
+        for document, own, level in zip(split.documents, split.units, levels, strict=True)
     )
-    if sum(map(len, units)) == sum(map(len, prepared.units)):
-        return prepared
-    titles = tuple(len(title_line(document)) for document in prepared.documents)
-    return replace(prepared, units=units, title_costs=titles, costs_in_tokens=False)
+    if sum(map(len, units)) == sum(map(len, split.units)):
+        return split
+    titles = tuple(len(title_line(document)) for document in split.documents)
+    return replace(split, units=units, title_costs=titles, costs_in_tokens=False)
 
 
-def cut_to_limit(prepared: Prepared, count: Callable[[str], int]) -> Prepared:
+def cut_to_limit(split: SplitDocuments, count: Callable[[str], int]) -> SplitDocuments:
     """Cut units that alone exceed the limit beside their document's title. Costs become tokens."""
-    titles = tuple(count(title_line(document)) for document in prepared.documents)
+    titles = tuple(count(title_line(document)) for document in split.documents)
     units = tuple(
-        _cut_large(document.text, own, prepared.limit - title, count)
-        for document, own, title in zip(prepared.documents, prepared.units, titles, strict=True)
+        _cut_large(document.text, own, split.limit - title, count)
+        for document, own, title in zip(split.documents, split.units, titles, strict=True)
     )
-    return replace(prepared, units=units, title_costs=titles, costs_in_tokens=True)
+    return replace(split, units=units, title_costs=titles, costs_in_tokens=True)
 
 
 def _cut_large(
-    text: str, units: Sequence[PreparedUnit], room: int, measure: Callable[[str], int]
-) -> tuple[PreparedUnit, ...]:
+    text: str, units: Sequence[CostedUnit], room: int, measure: Callable[[str], int]
+) -> tuple[CostedUnit, ...]:
     """The units with their cost by `measure`. Those above `room` become pieces, where they may be cut."""
-    out: list[PreparedUnit] = []
+    out: list[CostedUnit] = []
     moved: list[int] = []
     """Where each unit is in `out`."""
     for unit in units:
