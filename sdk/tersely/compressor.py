@@ -1,4 +1,4 @@
-"""The main path of a compression, in three steps over frozen values:
+"""The main path of a compression, in four steps over frozen values:
 
 split     packing/splitting   documents become units; what alone exceeds a limit is cut into pieces
 score     scoring             the model gives each unit a score, each document a relevance
