@@ -57,7 +57,7 @@ def test_a_share_of_the_articles_is_held_out_as_well() -> None:
     few, _ = split_by_article(questions, 8)
     held, rest = split_by_article(questions, 8, share=0.3)
     assert held[:8] == few
-    assert not {q.article for q in held} & {q.article for q in rest}
+    assert not {q.articles for q in held} & {q.articles for q in rest}
     assert 0.15 < len(held) / len(questions) < 0.45
     assert len(held) + len(rest) == len(questions)
 

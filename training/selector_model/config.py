@@ -30,8 +30,8 @@ class DataConfig:
     questions: dict[str, int]
     """Most questions used of each set, drawn by the seed; the rest is left out."""
     heldout: dict[str, int]
-    """Questions of each set for validation and for the fusion layer, about other articles than the training
-    questions of the set. Their passages are no negatives in training either."""
+    """Questions of each set for validation and for the fusion layer, about articles that no training question
+    of any set is about. Their passages are not drawn as negatives of training questions either."""
     heldout_articles: float = 0.0
     """Share of all articles, drawn by name, that is held out as well: held-out chains are made of their
     questions alone."""

@@ -89,21 +89,25 @@ def prepare_groups(data: Path, run_folder: Path, config: DataConfig, seed: int) 
     parts: dict[Part, list[Group]] = {"heldout": [], "train": []}
     # The questions that chains are made of.
     links: dict[Part, list[Question]] = {"heldout": [], "train": []}
-    for name in sorted(set(config.questions) - set(CHAINS)):
-        questions = [q for q in map(parse_question, read_rows(data, "train", name)) if q.is_usable]
-        if _is_long(questions):
-            questions = [q for q in questions if q.is_labelled]
-        rng.shuffle(questions)
-        held, rest = split_by_article(questions, config.heldout.get(name, 0), config.heldout_articles)
+    splits = {
+        name: _split_set(data, name, config, rng) for name in sorted(set(config.questions) - set(CHAINS))
+    }
+    held_articles = {article for held, _ in splits.values() for q in held for article in q.articles}
+    for name, (held, others) in splits.items():
+        pools = {
+            "heldout": [*held, *others],
+            "train": [q for q in others if not held_articles & {*q.articles}],
+        }
+        rest = pools["train"]
         if name in SINGLE_HOP:
             links["heldout"] += [q for q in held if q.is_labelled]
             links["train"] += [q for q in rest if q.is_labelled]
         held = [q for q in held if q.is_labelled][: config.heldout.get(name, 0)]
-        for part, chosen, pool, negatives in (
-            ("heldout", held, questions, config.heldout_negatives),
-            ("train", rest[: config.questions[name]], rest, config.negatives),  # no held-out passage is read
+        for part, chosen, negatives in (
+            ("heldout", held, config.heldout_negatives),
+            ("train", rest[: config.questions[name]], config.negatives),
         ):
-            documents = _choose_documents(name, chosen, pool, negatives, config, rng)
+            documents = _choose_documents(name, chosen, pools[part], negatives, config, rng)
             progress = show_progress(f"{name}, {part}", chosen, unit="q")
             parts[part] += [_make_group(name, q, d, rng) for q, d in zip(progress, documents, strict=True)]
     chainers = {part: Chainer(questions, seed) for part, questions in links.items()}
@@ -120,6 +124,17 @@ def prepare_groups(data: Path, run_folder: Path, config: DataConfig, seed: int) 
     for part, groups in parts.items():
         write_groups(run_folder, part, groups)
     write_text(_locate(run_folder, SETTINGS), json.dumps(asdict(config), indent=2))
+
+
+def _split_set(
+    data: Path, name: str, config: DataConfig, rng: random.Random
+) -> tuple[list[Question], list[Question]]:
+    """The usable questions of a set, drawn by `rng`: those to hold out, and the others."""
+    questions = [q for q in map(parse_question, read_rows(data, "train", name)) if q.is_usable]
+    if _is_long(questions):
+        questions = [q for q in questions if q.is_labelled]
+    rng.shuffle(questions)
+    return split_by_article(questions, config.heldout.get(name, 0), config.heldout_articles)
 
 
 def read_prepared_settings(run_folder: Path) -> DataConfig | None:

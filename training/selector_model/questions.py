@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,10 +35,10 @@ class Question:
     documents: tuple[LabelledDocument, ...]
 
     @property
-    def article(self) -> str:
+    def articles(self) -> tuple[str, ...]:
         """What the question is about, so that no article is trained on and held out at once."""
-        gold = next(d for d in self.documents if d.support or d.gold)
-        return (gold.title or gold.text[:80]).split(" §")[0].lower()
+        gold = (d for d in self.documents if d.support or d.gold)
+        return tuple((d.title or d.text[:80]).split(" §")[0].lower() for d in gold)
 
     @property
     def passage(self) -> LabelledDocument:
@@ -75,14 +76,14 @@ def split_words(text: str) -> list[str]:
 def split_by_article(
     questions: Sequence[Question], count: int, share: float = 0.0
 ) -> tuple[list[Question], list[Question]]:
-    """Questions to hold out, at most `count` of them first, and the others, with no article on both sides.
+    """Questions to hold out, at most `count` of them first, and the others. What counts is the first article
+    of each.
 
     Held out are as many articles as `count` questions need, and then a `share` of all articles, drawn by
     their names.
     """
-    sizes: dict[str, int] = {}
-    for question in questions:
-        sizes[question.article] = sizes.get(question.article, 0) + 1
+    firsts = [question.articles[0] for question in questions]
+    sizes = Counter(firsts)
     articles: set[str] = set()
     held = 0
     for name in sorted(sizes, key=_hash):
@@ -90,10 +91,11 @@ def split_by_article(
             articles.add(name)
             held += sizes[name]
     more = {name for name in sizes if int(_hash(name)[:8], 16) < share * 2**32} - articles
-    inside = [q for q in questions if q.article in articles][:count]
+    pairs = list(zip(questions, firsts, strict=True))
+    inside = [q for q, first in pairs if first in articles][:count]
     return (
-        inside + [q for q in questions if q.article in more],
-        [q for q in questions if q.article not in articles and q.article not in more],
+        inside + [q for q, first in pairs if first in more],
+        [q for q, first in pairs if first not in articles and first not in more],
     )
 
 
