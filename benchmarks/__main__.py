@@ -15,8 +15,8 @@ from benchmarks.agent.report import render as render_agent
 from benchmarks.agent.rows import AgentRun
 from benchmarks.attacks.report import AttacksRun
 from benchmarks.attacks.report import render as render_attacks
-from benchmarks.latency.prepared import PreparedRun
-from benchmarks.latency.prepared import render as render_prepared
+from benchmarks.latency.prepared.report import render as render_prepared
+from benchmarks.latency.prepared.rows import PreparedRun
 from benchmarks.latency.report import render_latency, render_throughput
 from benchmarks.latency.rows import LatencyRun, ThroughputRun
 from benchmarks.memory.report import render as render_memory

@@ -1,0 +1,1 @@
+"""Prepared documents: what they save, and what the sieve loses."""
