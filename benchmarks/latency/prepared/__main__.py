@@ -157,8 +157,8 @@ class Remembering:
 class Calls:
     """What calls of one system took, and the share of the sentences that each read."""
 
-    seconds: list[float] = field(default_factory=list)
-    read: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list[float])
+    read: list[float] = field(default_factory=list[float])
 
     def time(self, scorer: Remembering, compress: Callable[[], Compression]) -> Compression:
         """Compress once, from the first reading on."""
