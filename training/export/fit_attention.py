@@ -2,7 +2,7 @@
 computes.
 
 Several networks learn from the same questions, each from weights of its own; the runtime takes their mean,
-which is steadier than any of them. The loss is that of the fusion.
+which is steadier than any of them. The loss is the one that the fusion is fitted by.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from tersely.selector import ScoredInput
 from tersely.selector.attention import LIMIT, SentenceAttention
@@ -33,7 +34,7 @@ from tersely.selector.paths import Hop
 from tersely.selector.second_stage import SecondStage
 from tersely.selector.selector import Selector
 from tersely.text.sentences import Unit
-from training.export.fit_attention import Example, fit_attention
+from training.export.fit_attention import PADDING, Example, compute_losses, fit_attention
 from training.run import show_progress
 from training.selector_model.groups import MULTI_HOP, Group
 from training.selector_model.scores import GroupScores, summarise
@@ -171,39 +172,17 @@ def _weigh_questions(cases: Sequence[Case]) -> Tensor:
 
 
 class _Target:
-    """The loss of sentence logits: listwise for the order, plain cross-entropy for the calibration.
-
-    A sentence whose label is negative does not count.
-    """
+    """The loss of the sentence logits of all cases: that of the attention, weighed by question."""
 
     def __init__(self, cases: Sequence[Case]) -> None:
-        sizes = torch.tensor([len(c.labels) for c in cases])
-        labels = torch.tensor(np.concatenate([c.labels for c in cases]))
-        self.is_negative = labels == 0
-        self.target = (labels > 0).float()
-        self.owner = torch.repeat_interleave(torch.arange(len(cases)), sizes)
         self.share = _weigh_questions(cases)
-        self.order_weight = self._weigh(labels > 0)
-        self.entropy_weight = self._weigh(labels >= 0)
-
-    def _weigh(self, chosen: Tensor) -> Tensor:
-        """(sentences,) each question's share, divided among those of its sentences that are chosen."""
-        counts = torch.zeros(len(self.share)).index_add_(0, self.owner, chosen.float())
-        return chosen * (self.share / counts.clamp(min=1))[self.owner]
+        labels = [torch.from_numpy(case.labels) for case in cases]
+        self.labels = pad_sequence(labels, batch_first=True, padding_value=PADDING)
 
     def loss(self, logits: Tensor) -> Tensor:
-        rivals = self._log_sum_negatives(logits)
-        order = nn.functional.softplus(rivals[self.owner] - logits)
-        entropy = nn.functional.binary_cross_entropy_with_logits(logits, self.target, reduction="none")
-        return (order * self.order_weight).sum() + (entropy * self.entropy_weight).sum()
-
-    def _log_sum_negatives(self, logits: Tensor) -> Tensor:
-        """log sum exp of each case's negatives, shape (cases,); very low where a case has none."""
-        count = len(self.share)
-        masked = logits.masked_fill(~self.is_negative, -1e4)
-        top = torch.full((count,), -1e4).scatter_reduce(0, self.owner, masked.detach(), "amax")
-        shifted = torch.exp(masked - top[self.owner]) * self.is_negative
-        return torch.log(torch.zeros(count).index_add(0, self.owner, shifted).clamp(min=1e-30)) + top
+        """`logits` has shape (sentences,), over all cases."""
+        padded = torch.zeros(self.labels.shape).masked_scatter(self.labels != PADDING, logits)
+        return (compute_losses(padded[:, None], self.labels) * self.share).sum()
 
 
 class _Layer:
