@@ -42,13 +42,15 @@ def find_held_back(m: Matches, logits: Floats, documents: Sequence[ScoredInput])
 
 
 def find_held_back_by_words(
-    query: str, logits: Floats, documents: Sequence[ScoredInput]
+    query: str, texts: Sequence[str], logits: Floats, documents: Sequence[ScoredInput]
 ) -> NDArray[np.bool_]:
-    """The same for a question in a script that the vocabulary does not know. All its words weigh the same."""
+    """The same for a question in a script that the vocabulary does not know. All its words weigh the same.
+
+    `texts` are the sentences of all documents.
+    """
     terms = set(split_terms(query))
     if len(terms) < FEWEST_TERMS:
         return np.zeros(len(logits), dtype=np.bool_)
-    texts = [document.text[unit.start : unit.end] for document in documents for unit in document.units]
     held = np.array([len(terms.intersection(split_terms(text))) for text in texts])
     return _find(held >= ECHO * len(terms), logits, documents)
 

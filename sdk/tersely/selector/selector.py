@@ -35,7 +35,7 @@ from tersely.selector.features import (
 from tersely.selector.fusion import ATTENTION, LAYERS, LEARNED_THRESHOLD, Fusion, sigmoid
 from tersely.selector.grams import gram_logits, gram_weight, unknown_share
 from tersely.selector.layout import EncodedDocument, Layout, Window
-from tersely.selector.matching import Floats
+from tersely.selector.matching import Floats, best_beside
 from tersely.selector.paths import Hop, search_paths
 from tersely.selector.preparing import prepare_inputs
 from tersely.selector.proof import check_parts
@@ -153,11 +153,12 @@ class Selector:
         current_cancellation().check()
         current_time_limit().check()
         titles = [d.title or "" for d in documents]
-        logits = gram_logits(query, titles, *_flatten(documents), self.threshold)
+        texts, document = _flatten(documents)
+        logits = gram_logits(query, titles, texts, document, self.threshold)
         if weight == 1.0:
             offsets = np.cumsum([0, *(len(d.units) for d in documents)])
             read = np.ones(len(logits), dtype=np.bool_)
-            held_back = find_held_back_by_words(query, logits, documents)
+            held_back = find_held_back_by_words(query, texts, logits, documents)
             return _split(offsets, read, logits, NEIGHBOUR, held_back)
         return self._score_by_model(query, documents, logits, weight)
 
@@ -286,24 +287,17 @@ def _split(
     held_back: NDArray[np.bool_],
 ) -> list[DocumentScores]:
     """Flat logits as scores by document. `neighbour`: share of a score that the sentences beside it gain."""
-    out: list[DocumentScores] = []
-    cuts = offsets[1:-1]
-    flat = (sigmoid(logits), was_read, held_back)
-    for own, read, held in zip(*(np.split(values, cuts) for values in flat), strict=True):
-        padded = np.pad(own, 1)
-        best_neighbour = np.maximum(padded[:-2], padded[2:])
-        packing = own + neighbour * best_neighbour * (1.0 - own)
-        share = np.where(held, HELD_BACK, 1.0)
-        out.append(
-            DocumentScores(
-                float(own.max(initial=0.0)),
-                (share * own).tolist(),
-                (share * packing).tolist(),
-                read.tolist(),
-                held.tolist(),
-            )
+    document = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    scores = sigmoid(logits)
+    packing = scores + neighbour * best_beside(scores, document, 0.0) * (1.0 - scores)
+    share = np.where(held_back, HELD_BACK, 1.0)
+    flat = (scores, share * scores, share * packing, was_read, held_back)
+    return [
+        DocumentScores(
+            float(full.max(initial=0.0)), own.tolist(), best.tolist(), read.tolist(), held.tolist()
         )
-    return out
+        for full, own, best, read, held in zip(*(np.split(x, offsets[1:-1]) for x in flat), strict=True)
+    ]
 
 
 def _fill(values: Floats) -> Floats:
