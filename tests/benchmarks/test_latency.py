@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.latency import throughput
-from benchmarks.latency.probes import EarlierVersion
+from benchmarks.latency.probes import EarlierVersion, time_imports
 from benchmarks.latency.rows import ThroughputRun, Timing
 from benchmarks.records import read_record
 from tersely.errors import InvalidInputError
@@ -36,3 +36,11 @@ def test_throughput_compares_systems_with_equal_results(
         assert all(row.tokens_per_second > 0 for row in rows)
     assert run.ram.most_bytes >= run.ram.settled_bytes > 0
     assert "| compress_batch |" in capsys.readouterr().out
+
+
+def test_imports_are_timed_with_byte_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an installation, whatever the environment of the benchmark forbids."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path))
+    time_imports(1)
+    assert any(tmp_path.rglob("compressor.*.pyc"))
