@@ -44,10 +44,18 @@ class RunningServer:
 
 @contextmanager
 def start_process(command: Sequence[str]) -> Generator[RunningServer]:
-    """A running server. The first line that it writes ends in its URL."""
+    """A running server. The first line that it writes ends in its URL.
+
+    Raises:
+        RuntimeError: The server did not start; the message holds what it wrote instead.
+    """
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        url = process.stderr.readline().split()[-1]
+        line = process.stderr.readline().strip()
+        url = line.split(" ")[-1]
+        if not url.startswith("http://"):
+            process.terminate()
+            raise RuntimeError(f"{' '.join(command)} did not start: {line}")
         # Nobody reads the log, and it must not fill the pipe.
         with ThreadPoolExecutor(1) as reader:
             reader.submit(process.stderr.read)
