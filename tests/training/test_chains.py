@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.benchmarks.towns import Row, write_rows
 from training.selector_model.chains import Chainer, describe, get_name
+from training.selector_model.config import DataConfig
+from training.selector_model.groups import prepare_groups, read_groups
 from training.selector_model.questions import LabelledDocument, Question
 
 
@@ -131,3 +136,53 @@ def test_the_same_seed_gives_the_same_chains() -> None:
     questions = [FERRY, PENROSE, TARNWICK]
     assert chain(*questions) == chain(*questions)
     assert len(chain(*questions)) == 2
+
+
+def test_a_prepared_chain_has_neighbours_of_both_its_hops(tmp_path: Path) -> None:
+    people = [f"{a} {b}" for a in ("Ada", "Bertil", "Cleo") for b in ("Penrose", "Krans", "Holm", "Vik")]
+    places = ["Orvelle", "Lindis", "Tarn", "Brack", "Aldis", "Maren"]
+    places += ["Selde", "Corvin", "Dunsel", "Fenn", "Garth", "Hexley"]
+    rows: list[Row] = []
+    for person, place in zip(people, places, strict=True):
+        home = f"{place}wick"
+        founded = f"The {place} ferry sails at noon. It was founded by {person} in spring."
+        born = f"{person} was an engineer. The town of birth was {home}, which lies far inland."
+        rows += [
+            make_row(f"Who founded the {place} ferry?", person, f"{place} ferry", founded),
+            make_row(f"In which town was {person} born?", home, person, born),
+        ]
+    write_rows(tmp_path / "data/train/qed_nq.jsonl.gz", rows)
+    config = DataConfig(
+        questions={"qed_nq": 24, "chains2": 5},
+        heldout={"qed_nq": 0, "chains2": 0},
+        negatives=2,
+        heldout_negatives=2,
+        neighbours="bm25",
+    )
+    prepare_groups(tmp_path / "data", tmp_path / "run", config, seed=3)
+    groups = [group for group in read_groups(tmp_path / "run", "train") if group.source == "chains2"]
+    assert len(groups) == 5
+    for group in groups:
+        hops = {document.hop: document for document in group.documents if document.hop}
+        assert sorted(hops) == [1, 2]
+        assert any(label == 1 for document in hops.values() for label in document.labels)
+        others = [document.text for document in group.documents if not document.hop]
+        assert sum("ferry" in text for text in others) >= 1
+        assert sum("engineer" in text for text in others) >= 1
+        assert not any(answer in text for answer in group.answers for text in others)
+
+
+def make_row(question: str, answer: str, title: str, text: str) -> Row:
+    start = text.index(answer)
+    sentences = [sentence.strip(".") + "." for sentence in text.split(". ")]
+    (support,) = [i for i, sentence in enumerate(sentences) if answer in sentence][-1:]
+    document = {"title": title, "text": text, "gold": True, "sentences": sentences, "support": [support]}
+    return {
+        "id": question,
+        "question": question,
+        "answers": [answer],
+        "docs": [document | {"spans": [[start, start + len(answer)]]}],
+        "split": "train",
+        "source": "fixture",
+        "meta": {},
+    }
