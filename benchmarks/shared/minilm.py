@@ -49,7 +49,7 @@ class MiniLM:
         self._tokenizer.enable_truncation(MAX_TOKENS)
 
     def embed(
-        self, texts: Sequence[str], advance: Callable[[int], None] | None = None
+        self, texts: Sequence[str], advance: Callable[[int], object] | None = None
     ) -> NDArray[np.float32]:
         """Embeddings in the order of `texts`, shape (texts, 384).
 
@@ -90,7 +90,7 @@ def load_minilm() -> MiniLM:
     return MiniLM()
 
 
-def embed_cached(texts: Sequence[str], advance: Callable[[int], None] | None = None) -> NDArray[np.float32]:
+def embed_cached(texts: Sequence[str], advance: Callable[[int], object] | None = None) -> NDArray[np.float32]:
     """`MiniLM.embed` of each text, kept on disk in half precision; `advance` gets the number of new ones."""
     keys = [cache.digest(text) for text in texts]
     known = cache.fetch("minilm", keys)

@@ -21,6 +21,7 @@ from torch.nn.utils.rnn import pad_sequence
 from tersely.selector.attention import HEADS, LIMIT, SentenceAttention, shape_weights
 from tersely.selector.layout import batches
 from tersely.selector.matching import Floats
+from training.run import show_progress
 
 NETWORKS = 4
 WIDTH = 16
@@ -113,8 +114,8 @@ class AttentionNetwork(nn.Module):
         return SentenceAttention({"mean": self.mean.numpy(), "deviation": self.deviation.numpy(), **weights})
 
 
-def fit_attention(examples: Sequence[Example], seed: int) -> SentenceAttention:
-    """Train the networks; deterministic in `seed`."""
+def fit_attention(examples: Sequence[Example], seed: int, name: str | None = None) -> SentenceAttention:
+    """Train the networks; deterministic in `seed`. With a name, it shows its progress."""
     network = AttentionNetwork(np.concatenate([example.features for example in examples]), seed)
     torch.manual_seed(seed)
     steps = EPOCHS * math.ceil(len(examples) / BATCH)
@@ -123,7 +124,7 @@ def fit_attention(examples: Sequence[Example], seed: int) -> SentenceAttention:
         optimizer, lambda step: min(1.0, (step + 1) / WARMUP) * max(0.02, 1.0 - step / steps)
     )
     network.train()
-    for _ in range(EPOCHS):
+    for _ in show_progress(name or "", range(EPOCHS), unit="epoch", visible=name is not None):
         order = torch.randperm(len(examples)).tolist()
         for start in range(0, len(order), BATCH):
             optimizer.zero_grad()

@@ -92,14 +92,14 @@ def fit_fusion(
     features = [first_features(r.matches, r.logits) for r in readings]
     table: dict[str, Any] = {"encoder alone": _summarise(cases, [f[:, keep] for f in features])}
     without = [f[:, len(ENCODER_FEATURES) :] for f in features]
-    layers = cross_fit(cases, lambda part: fit_first(_take(without, part), _take(cases, part)))
+    layers = cross_fit(cases, lambda part: fit_first(_take(without, part), _take(cases, part)), "exact match")
     table["exact match alone"] = _summarise(cases, [a(f) for a, f in zip(layers, without, strict=True)])
-    layers = cross_fit(cases, lambda part: fit_first(_take(features, part), _take(cases, part)))
+    layers = cross_fit(cases, lambda part: fit_first(_take(features, part), _take(cases, part)), "first")
     first = [layer(f) for layer, f in zip(layers, features, strict=True)]
     table["+ exact match"] = _summarise(cases, first)
 
     queries = [query_features(r.matches, r.logits, f) for r, f in zip(readings, first, strict=True)]
-    layers = cross_fit(cases, lambda part: fit_gate(_take(queries, part), _take(cases, part)))
+    layers = cross_fit(cases, lambda part: fit_gate(_take(queries, part), _take(cases, part)), "gate")
     gates = [open_gate(layer, q) for layer, q in zip(layers, queries, strict=True)]
     rows = zip(readings, features, first, strict=True)
     stages = [SecondStage.make(r.matches, r.logits, f, a) for r, f, a in rows]
@@ -122,7 +122,7 @@ def fit_fusion(
     networks = cross_fit(cases, lambda part: fit_attention(examples(part, nothing), seed), "attention")
     table["+ attention"] = _summarise(cases, scores(nothing, networks))
 
-    hinting = fit_attention(examples(range(len(cases)), nothing), seed)
+    hinting = fit_attention(examples(range(len(cases)), nothing), seed, "attention, all folds")
     progress = show_progress("second pass", range(len(cases)))
     fusion = replace(Fusion.keep_alone(), attention=hinting)
     hinted = Selector(selector.encoder, selector.layout, fusion, selector.idf, 0.0)
@@ -131,7 +131,7 @@ def fit_fusion(
     networks = cross_fit(cases, lambda part: fit_attention(examples(part, hops, nothing), seed), "paths")
     out = scores(hops, networks)
     table["+ second pass"] = _summarise(cases, out)
-    attention = fit_attention(examples(range(len(cases)), hops, nothing), seed)
+    attention = fit_attention(examples(range(len(cases)), hops, nothing), seed, "paths, all folds")
     fusion = Fusion(fit_first(features, cases), fit_gate(queries, cases), attention)
     return fusion, table, [split_by_document(c, s) for c, s in zip(cases, out, strict=True)]
 

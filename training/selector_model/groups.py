@@ -264,7 +264,8 @@ def _make_pool(
 ) -> PassagePool:
     neighbours: Neighbours = "bm25" if name in config.lexical else config.neighbours
     passages = {d.text: Passage(d.title, d.text) for q in questions for d in q.documents}
-    return PassagePool(list(passages.values()), asked, neighbours)
+    with show_progress(f"{name}, embeddings", total=len(passages) + len(asked), unit="text") as progress:
+        return PassagePool(list(passages.values()), asked, neighbours, progress.update)
 
 
 def _take(pool: PassagePool, indices: Sequence[int]) -> list[LabelledDocument]:

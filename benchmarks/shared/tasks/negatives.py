@@ -7,7 +7,7 @@ answer are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -38,17 +38,24 @@ class Passage:
 class PassagePool:
     """The distinct passages of a split, and the ranking of them for a list of questions.
 
-    `neighbours="bm25"` ranks without MiniLM, for places where its weights are not installed.
+    `neighbours="bm25"` ranks without MiniLM, for places where its weights are not installed. `advance` gets
+    the number of texts of each batch that MiniLM embeds.
     """
 
-    def __init__(self, passages: Sequence[Passage], questions: Sequence[str], neighbours: Neighbours) -> None:
+    def __init__(
+        self,
+        passages: Sequence[Passage],
+        questions: Sequence[str],
+        neighbours: Neighbours,
+        advance: Callable[[int], object] | None = None,
+    ) -> None:
         self.passages = passages
         self._questions = questions
         texts = [passage.full_text for passage in passages]
         self._bm25 = BM25(texts)
         self._vectors = None
         if neighbours == "mixed":
-            self._vectors = (embed_cached(questions), embed_cached(texts))
+            self._vectors = (embed_cached(questions, advance), embed_cached(texts, advance))
 
     def negatives(self, question: int, answers: Sequence[str], own: set[str], count: int) -> list[int]:
         """Up to `count` passages nearest to question number `question`, nearest first.
