@@ -16,6 +16,7 @@ from benchmarks.quality.controls import (
     CONTROLS,
     BM25Scorer,
     CachedScorer,
+    CharacterScorer,
     DocumentScorer,
     HeadScorer,
     MiniLMScorer,
@@ -104,7 +105,7 @@ def measure(options: Options) -> QualityRun:
     tasks: list[TaskSummary] = []
     for name, questions in examples.items():
         title = TASKS[name].title
-        controls = _make_controls(ours, options)
+        controls = _make_controls(ours, options, in_languages=TASKS[name].language is not None)
         rows = run_task(questions, ours, controls, slim=slim, advance=lambda t=title: progress.step(t))
         tasks.append(summarise(name, title, questions, rows, options.seed))
     progress.close()
@@ -134,16 +135,18 @@ def _load(name: str, options: Options) -> list[Example]:
     )
 
 
-def _make_controls(ours: Scorer, options: Options) -> dict[str, Scorer]:
+def _make_controls(ours: Scorer, options: Options, *, in_languages: bool) -> dict[str, Scorer]:
     """The scorers of the controls that the options name; LLMSlim has none, because it cuts texts itself."""
     scorers: dict[str, Scorer] = {
         "reranker": DocumentScorer(ours),
         "random": RandomScorer(options.seed),
         "head": HeadScorer(),
         "bm25": BM25Scorer(),
+        "bm25_characters": CharacterScorer(),
         "minilm": MiniLMScorer(),
     }
-    return {name: scorer for name, scorer in scorers.items() if name in options.systems}
+    wanted = {c.name for c in CONTROLS if in_languages or not c.is_for_languages}
+    return {name: scorer for name, scorer in scorers.items() if name in wanted.intersection(options.systems)}
 
 
 def _parse(arguments: list[str] | None) -> Options:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,6 +34,8 @@ class Control:
     """In tables."""
     is_peer: bool
     """Whether tersely is compared with it."""
+    is_for_languages: bool = False
+    """Whether it runs on XQuAD alone."""
 
 
 CONTROLS = (
@@ -40,6 +44,7 @@ CONTROLS = (
     Control("random", "random sentences", is_peer=True),
     Control("head", "first sentences", is_peer=True),
     Control("bm25", "BM25 sentences", is_peer=True),
+    Control("bm25_characters", "BM25 of characters", is_peer=True, is_for_languages=True),
     Control("minilm", "MiniLM sentences", is_peer=True),
     Control("llmslim", "LLMSlim", is_peer=True),
 )
@@ -101,6 +106,15 @@ class BM25Scorer(_Ranking):
         return _split(documents, _scale_to_one(BM25(_title_units(documents)).scores(query)))
 
 
+class CharacterScorer(_Ranking):
+    """As `BM25Scorer`, of pairs and triples of characters instead of words, for scripts and endings that
+    words do not match."""
+
+    def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
+        values = BM25(_title_units(documents), split=split_characters).scores(query)
+        return _split(documents, _scale_to_one(values))
+
+
 class MiniLMScorer(_Ranking):
     """Cosine of all-MiniLM-L6-v2 embeddings of the query and each unit."""
 
@@ -150,6 +164,12 @@ def make_scorers(ours: Scorer, *, minilm: bool, seed: int) -> dict[str, Scorer]:
         "head": HeadScorer(),
         "random": RandomScorer(seed),
     }
+
+
+def split_characters(text: str) -> list[str]:
+    """Every two and every three characters that stand side by side in a word, in lower case."""
+    words = re.findall(r"\w+", unicodedata.normalize("NFKC", text).lower())
+    return [word[i : i + n] for word in words for n in (2, 3) for i in range(len(word) - n + 1)]
 
 
 def _title_units(documents: Sequence[ScoredInput]) -> list[str]:
