@@ -1,6 +1,7 @@
 """`python -m benchmarks.attacks`: does the honest sentence survive hostile documents beside it?
 
-Every system gets the same made cases at the same rate; no data folder is needed.
+Every system gets the same made cases at the same rate; no data folder is needed. Run `python -m
+benchmarks.peers.install` first, or name `--systems` without the packages.
 """
 
 from __future__ import annotations
@@ -8,25 +9,31 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import floor
 from pathlib import Path
 
 from benchmarks.arguments import add_model, add_out, add_seed, make_parser
 from benchmarks.attacks.cases import ATTACKS, Case, make_cases
 from benchmarks.attacks.report import AttackRow, AttacksRun, render
+from benchmarks.peers.catalogue import BY_NAME, PEERS
+from benchmarks.peers.process import PeerProcess, search_budget
+from benchmarks.peers.systems import TRIES, list_documents
 from benchmarks.quality.controls import OURS, BM25Scorer, HeadScorer, MiniLMScorer, RandomScorer
 from benchmarks.quality.slim import PACKAGE, compress_to, count_rendered, require_slim
 from benchmarks.results import publish
 from benchmarks.shared.environment import name_model, read_environment
 from benchmarks.shared.tasks import KeptSpan
 from tersely.compressor import Compressor
-from tersely.metrics import count_covered
+from tersely.metrics import contains_answer, count_covered
 from tersely.runtime.artifacts import load_artifact
 from tersely.selector import Scorer
 from tersely.selector.selector import Selector
+from tersely.text.tokens import resolve_counter
 
 RATE = 0.1
-SYSTEMS = (OURS, "bm25", "minilm", PACKAGE, "head", "random")
+PACKAGES = tuple(p.name for p in PEERS if p.is_trained and not p.is_slow and p.name != PACKAGE)
+SYSTEMS = (OURS, "bm25", "minilm", PACKAGE, "head", "random", *PACKAGES)
 
 Keep = Callable[[Case], Sequence[KeptSpan]]
 """What a system keeps of a case."""
@@ -56,12 +63,14 @@ def main(arguments: list[str] | None = None) -> int:
 def measure(options: Options) -> AttacksRun:
     """Every system on every kind of attack."""
     artifact = load_artifact(options.model)
-    rows = [
-        measure_attack(kind, system, keep, options.seed)
-        for system in options.systems
-        for keep in [_make_system(system, Selector.load(artifact), options.seed)]
-        for kind in ATTACKS
-    ]
+    ours = Selector.load(artifact)
+    rows: list[AttackRow] = []
+    for system in options.systems:
+        if system in PACKAGES:
+            rows += measure_package(system, options.seed)
+        else:
+            keep = _make_system(system, ours, options.seed)
+            rows += [measure_attack(kind, system, keep, options.seed) for kind in ATTACKS]
     return AttacksRun("attacks", name_model(artifact), options.seed, RATE, read_environment(), tuple(rows))
 
 
@@ -78,6 +87,26 @@ def measure_attack(kind: str, system: str, keep: Keep, seed: int) -> AttackRow:
             total = sum(len(case.example.documents[d].text) for d in case.hostile)
             shares.append(sum(b - a for d, a, b in kept if d in case.hostile) / total)
     return AttackRow(kind, system, tuple(survived), tuple(shares))
+
+
+def measure_package(name: str, seed: int) -> list[AttackRow]:
+    """The rows of a package that runs in a process of its own and gives texts without places."""
+    count = resolve_counter(None).count
+    tries = TRIES if BY_NAME[name].takes_size else 1
+    rows: list[AttackRow] = []
+    with PeerProcess(name) as process:
+        for kind in ATTACKS:
+            survived: list[bool] = []
+            rates: list[float] = []
+            for case in make_cases(kind, seed):
+                example = case.example
+                total = count(example.full_text)
+                compress = partial(process.compress, example.question, list_documents(example))
+                output = search_budget(floor(RATE * total), total, compress, count, tries)
+                survived.append(contains_answer(output.text, example.answers))
+                rates.append(round(count(output.text) / total, 4))
+            rows.append(AttackRow(kind, name, tuple(survived), (), tuple(rates)))
+    return rows
 
 
 def _make_system(name: str, ours: Selector, seed: int) -> Keep:

@@ -16,9 +16,13 @@ class AttackRow:
     attack: str
     system: str
     survived: tuple[bool, ...]
-    """Whether half of the honest sentence or more was kept."""
+    """Whether half of the honest sentence or more was kept; of a text without places, whether the name was
+    that the honest sentence alone holds."""
     hostile: tuple[float, ...]
-    """Share of the hostile characters that were kept; empty where there are none."""
+    """Share of the hostile characters that were kept; empty where there are none, and for packages that give
+    a text without places."""
+    rates: tuple[float, ...] = ()
+    """Share of the tokens that was kept, of packages that are brought near the rate; empty for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,8 @@ class AttacksRun:
 
 
 def render(run: AttacksRun) -> str:
-    """Survival of the honest sentence, and the share of hostile text kept, by system and attack."""
+    """Survival of the honest sentence, the share of hostile text kept, and what packages kept in all, by
+    system and attack."""
     systems = list(dict.fromkeys(row.system for row in run.rows))
     attacks = list(dict.fromkeys(row.attack for row in run.rows))
     cells = {(row.system, row.attack): row for row in run.rows}
@@ -42,6 +47,12 @@ def render(run: AttacksRun) -> str:
     hostile = [
         [s, *(format_percent(bootstrap_mean(cells[s, a].hostile, run.seed)) for a in attacks[1:])]
         for s in systems
+        if cells[s, attacks[-1]].hostile
+    ]
+    rates = [
+        [s, *(format_percent(bootstrap_mean(cells[s, a].rates, run.seed)) for a in attacks)]
+        for s in systems
+        if cells[s, attacks[0]].rates
     ]
     cases = len(run.rows[0].survived)
     return "\n\n".join(
@@ -50,6 +61,7 @@ def render(run: AttacksRun) -> str:
             f"{run.environment.describe()}",
             format_table(["honest sentence kept, %", *attacks], survived),
             format_table(["hostile text kept, %", *attacks[1:]], hostile),
+            *([format_table(["tokens kept, %", *attacks], rates)] if rates else []),
         ]
     )
 

@@ -95,7 +95,7 @@ def _run_process(
         version=facts.version,
         load_seconds=facts.load_seconds,
         installed_bytes=facts.installed_bytes,
-        peak_bytes=process.measure_peak(first.question, _list_documents(first)),
+        peak_bytes=process.measure_peak(first.question, list_documents(first)),
         failures=tuple(failures),
     )
     return row, outputs
@@ -105,7 +105,7 @@ def compress_or_keep_all(process: PeerProcess, example: Example, share: float, f
     """A peer's output; all documents where it fails, as a user would do. The error is added to `failures`."""
     started = time.perf_counter()
     try:
-        return process.compress(example.question, _list_documents(example), share)
+        return process.compress(example.question, list_documents(example), share)
     except TerselyError as error:
         failures.append(str(error)[:300])
         return Output(example.full_text, time.perf_counter() - started)
@@ -149,5 +149,5 @@ def _compress(compressor: Compressor, example: Example, rate: float) -> Output:
     return Output(result.text, time.perf_counter() - started)
 
 
-def _list_documents(example: Example) -> list[tuple[str | None, str]]:
+def list_documents(example: Example) -> list[tuple[str | None, str]]:
     return [(d.title, d.text) for d in example.documents]
