@@ -23,7 +23,7 @@ from tersely.text.sentences import Unit
 from tersely.text.structure import Kind
 from tersely.types import Document
 
-FORMAT = 1
+FORMAT = 2
 """Incremented when the bytes mean something else, or the same text gets other units. Bytes of another version
 are refused."""
 

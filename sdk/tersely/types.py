@@ -43,7 +43,8 @@ class Span:
     detail is full), "duplicate" (a kept sentence says the same, word for word), "unread"
     (the input is too long, or the time too short, to read all of it, and this part shares least with the
     query; or it was prepared, and neither its vectors nor its words promised an answer), "echo" (half of its
-    document repeats the query, so only the best of it competes with others).
+    document repeats the query, so only the best of it competes with others), "markup" (tags of a web page,
+    or an HTML comment in prose, which is no content).
     """
 
 

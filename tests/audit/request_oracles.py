@@ -27,7 +27,7 @@ MARK = re.compile(
     r"""(?: \([\d,]+(?: like the one above)?\))*(?:": ?"…)?"?,?(?: \|)?"""
 )
 KEPT = {"score", "truncated", "unchanged", "bypassed", "failed_open"}
-DROPPED = {"threshold", "budget", "truncated", "max_docs", "level", "duplicate", "unread", "echo"}
+DROPPED = {"threshold", "budget", "truncated", "max_docs", "level", "duplicate", "unread", "echo", "markup"}
 LARGEST_WHOLE = 1200
 """Characters of structure above which it is opened, though it may fit."""
 """Characters of JSON that is kept or dropped as one, where it fits."""

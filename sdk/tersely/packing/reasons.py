@@ -29,6 +29,8 @@ def reason_dropped(
     truncated = (doc, unit.parent) in cut_and_kept
     if doc not in choice.sequence:
         return "max_docs"
+    if unit.link is not None and unit.link.is_markup:
+        return "markup"
     if is_unread(scores, position):
         return "unread"
     if is_held_back(scores, position):
@@ -65,4 +67,5 @@ def breaks_promise(
     """
     has_own_score = not (is_unread(scores, position) or is_held_back(scores, position))
     was_calibrated = has_own_score and not unit.is_piece
-    return reason != "duplicate" and not (was_calibrated and is_below_threshold(scores, position, choice))
+    says_something = reason not in ("duplicate", "markup")
+    return says_something and not (was_calibrated and is_below_threshold(scores, position, choice))

@@ -82,6 +82,9 @@ def arrange(
         series = Series(form) if kind in _LISTS and len(members) > 1 else None
         head = len(arranged) if kind == "row" and series else None
         for parent, unit in members:
+            if unit.kind == "comment":
+                arranged.append(Arranged(unit, parent, Link(None, 0, (), is_frame=False, is_markup=True)))
+                continue
             if unit.kind == "code" and is_large(unit) and (inside := find_fences(text, unit.start, unit.end)):
                 first = len(arranged)
                 for part in _open_fences(text, unit, inside, sizes, form, first):

@@ -13,12 +13,10 @@ from itertools import pairwise
 from tersely.records.parts import Node, Series
 from tersely.text.prose import find_sentence_starts
 
-_TAG = re.compile(
-    r"<!--.*?-->|<(script|style|noscript|svg|template|head|nav|footer|iframe)\b.*?</\1\s*>"
-    r"|<(/?)([a-zA-Z][\w:-]*)[^>]*>|<![^>]*>|<\?[^>]*>",
-    re.DOTALL | re.IGNORECASE,
-)
-_ROW = re.compile(r"<tr\b.*?</tr\s*>", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)[^>]*>|<[!?][^>]*>")
+_COMMENT = "<!--"
+_UNSEEN = frozenset({"script", "style", "noscript", "svg", "template", "head", "nav", "footer", "iframe"})
+"""Elements that are left out with all that is in them."""
 _INLINE = re.compile(
     r"a|abbr|b|bdi|cite|code|del|em|font|i|img|ins|kbd|label|mark|q|s|small|span|strong|sub|sup|time|tt|u|var|wbr"
 )
@@ -35,36 +33,62 @@ def open_html(text: str, start: int, end: int, form: str) -> Node:
         children.extend(_make_sentences(text, words))
         words.clear()
 
+    closings = _Closings(text, end)
+    last = text.rfind(">", start, end) + 1  # no tag ends behind it
     while position < end:
-        tag = _TAG.search(text, position, end)
+        tag = _TAG.search(text, position, last)
         stop = tag.start() if tag else end
         if text[position:stop].strip():
             words.append((position, stop))
         if tag is None:
             break
-        name = (tag[3] or "").lower()
-        row = _ROW.match(text, tag.start(), end) if name == "tr" and not tag[2] else None
-        position = row.end() if row else tag.end()
-        if row:
+        name = (tag[2] or "").lower()
+        is_opening = not tag[1]
+        position = tag.end()
+        if name == "tr" and is_opening and (row_end := closings.find(name, position)):
+            position = row_end
             close_block()
-            node = Node(row.start(), row.end())
-            is_header = re.search(r"<th\b", row[0], re.IGNORECASE) is not None
+            node = Node(tag.start(), position)
+            is_header = re.search(r"<th\b", text[tag.start() : position], re.IGNORECASE) is not None
             if is_header:
                 header = node
             elif header is not None:
                 node.wants = [header]
             children.append(node)
-        elif name == "table" and tag[2]:
+            continue
+        if name == "table" and not is_opening:
             header = None
-        if not row:
-            if not _INLINE.fullmatch(name):
-                close_block()
-            children.append(
-                Node(tag.start(), tag.end(), items=0, is_markup=True, breaks=not _INLINE.fullmatch(name))
-            )
+        if tag[0].startswith(_COMMENT):
+            position = closings.find(_COMMENT, tag.start() + len(_COMMENT)) or position
+        elif name in _UNSEEN and is_opening:
+            position = closings.find(name, position) or position
+        breaks = not _INLINE.fullmatch(name)
+        if breaks:
+            close_block()
+        children.append(Node(tag.start(), position, items=0, is_markup=True, breaks=breaks))
     close_block()
     children.sort(key=lambda node: node.start)
     return Node(start, end, children, Series(form, "\n", "\n"))
+
+
+class _Closings:
+    """Finds what closes an element or a comment. For what nothing closes any more, it looks once."""
+
+    def __init__(self, text: str, end: int) -> None:
+        self._text = text
+        self._end = end
+        self._missing: set[str] = set()
+
+    def find(self, name: str, position: int) -> int | None:
+        """The offset behind the first closing from `position` on, which grows from call to call."""
+        if name in self._missing:
+            return None
+        pattern = "-->" if name == _COMMENT else rf"</{name}\s*>"
+        closing = re.compile(pattern, re.IGNORECASE).search(self._text, position, self._end)
+        if closing is None:
+            self._missing.add(name)
+            return None
+        return closing.end()
 
 
 def _make_sentences(text: str, words: list[tuple[int, int]]) -> Iterator[Node]:

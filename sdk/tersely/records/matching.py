@@ -109,6 +109,7 @@ def match(query: str, texts: Sequence[str], parts: Sequence[PartText]) -> Floats
     severe = rate_severity(texts, parts)
     weight = _FAILURE if _ASKS_FOR_FAILURES.search(query) else _UNASKED_FAILURE
     scores = 1.0 - (1.0 - words) * (1.0 - weight * severe)
+    scores[[part.link.is_markup for part in parts]] = 0.0
     return _follow_time(scores, parts)
 
 
@@ -118,7 +119,7 @@ def _match_words(query: str, texts: Sequence[str], parts: Sequence[PartText]) ->
     if not terms:
         return np.zeros(len(parts))
     held = _find(terms, texts, parts)
-    inside = np.array([not part.link.is_frame for part in parts])
+    inside = _is_content(parts)
     above = _find_above(held, parts)
     frequency = np.maximum(held, above)[inside].sum(axis=0)
     weights = np.where(frequency > 0, np.log1p(inside.sum() / np.maximum(frequency, 1)), 0.0)
@@ -129,6 +130,11 @@ def _match_words(query: str, texts: Sequence[str], parts: Sequence[PartText]) ->
     known = np.count_nonzero(weights) / len(terms)
     share = reached / weights.sum() * min(1.0, 2.0 * known)
     return np.where(inside, _MATCH * share**2, 0.0)
+
+
+def _is_content(parts: Sequence[PartText]) -> NDArray[np.bool_]:
+    """Which parts say something by themselves: neither heads and tails nor markup, shape (parts,)."""
+    return np.array([not (part.link.is_frame or part.link.is_markup) for part in parts], dtype=np.bool_)
 
 
 def find_failures(texts: Sequence[str], parts: Sequence[PartText]) -> Floats:
@@ -194,7 +200,7 @@ def _by_document(texts: Sequence[str], parts: Sequence[PartText]) -> Iterator[tu
 def choose_to_read(parts: Sequence[PartText], scores: Floats) -> NDArray[np.bool_]:
     """Which parts a model should read: the best, and of equals those that are spread most evenly."""
     lengths = np.array([part.end - part.start for part in parts], dtype=np.int64)
-    inside = np.array([not part.link.is_frame for part in parts], dtype=np.bool_)
+    inside = _is_content(parts)
     certain = int(lengths[scores >= _CERTAIN].sum())
     most = READ_BESIDE if 0 < certain <= READ_BESIDE else READ
     if lengths[inside].sum() <= most:

@@ -8,7 +8,7 @@ import warnings
 from typing import Literal
 
 _PAGE = re.compile(
-    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|table|div|main|article|section)\b",
+    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:!doctype\s+html|html|head|body|table|div|main|article|section)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _PYTHON = re.compile(r"^(?:def|class|async def|import|from)\s+\w", re.MULTILINE)

@@ -2,16 +2,19 @@
 
 A compression keeps or drops a unit as one. A unit is a sentence or a block of structure that makes no sense
 in parts: a code block, a table, a JSON value, a list item, a log entry. Offsets count the code points of the
-original text, whatever line breaks and invalid characters it contains.
+original text, whatever line breaks and invalid characters it contains. An HTML comment in prose is a unit of
+its own, also in the middle of a sentence.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from tersely.text.comments import Range, blank, find_comments
 from tersely.text.documents import find_document_kind
 from tersely.text.lines import mask
 from tersely.text.prose import find_sentence_starts
@@ -46,17 +49,37 @@ def split_units(text: str) -> list[Unit]:
         start = len(text) - len(text.lstrip())
         return [Unit(start, start + len(body), kind, True)]
     plain = mask(text)
+    comments = find_comments(plain)
+    visible = blank(plain, comments)
     units: list[Unit] = []
-    for block in find_blocks(plain):
-        cuts = [block.start, *_find_cuts(plain, block), block.end]
+    inside = set[Range]()
+    """Comments that are a part of a block of structure."""
+    for block in find_blocks(visible):
+        own = _overlapping(comments, block)
+        if block.kind not in ("sentence", "heading", "list_item"):
+            inside.update(span for span in own if block.start <= span[0] and span[1] <= block.end)
+        edges = {edge for span in own if span not in inside for edge in span}
+        cuts = {block.start, *_find_cuts(visible, block), *edges, block.end}
+        cuts = sorted(cut for cut in cuts if block.start <= cut <= block.end)
         atomic = block.kind not in ("sentence", "heading")
         for left, right in pairwise(cuts):
             part = text[left:right]
             body = part.strip()
-            if body:
+            if body and not visible[left:right].isspace():
                 start = left + len(part) - len(part.lstrip())
                 units.append(Unit(start, start + len(body), block.kind, atomic))
+    if comments:
+        units += [Unit(*span, "comment", True) for span in comments if span not in inside]
+        units.sort(key=lambda unit: unit.start)
     return units
+
+
+def _overlapping(ranges: Sequence[Range], block: Block) -> Sequence[Range]:
+    """Those of some ranges, which are sorted, that share a code point with a block."""
+    if not ranges:
+        return ()
+    first = bisect_right(ranges, block.start, key=lambda span: span[1])
+    return ranges[first : bisect_left(ranges, block.end, key=lambda span: span[0])]
 
 
 def _find_cuts(plain: str, block: Block) -> Iterator[int]:

@@ -37,6 +37,7 @@ Kind = Literal[
     "match",
     "record",
     "yaml",
+    "comment",
 ]
 
 _ITEM = re.compile(
