@@ -20,7 +20,7 @@ def test_a_server_that_does_not_start_says_why() -> None:
 
 
 def test_the_proxy_is_timed_with_requests_that_it_shortens(tmp_path: Path) -> None:
-    """Two rounds with a real proxy time each kind of request; the benchmark refuses one that stays as it was."""
+    """Two rounds with a real proxy. The benchmark refuses a long request that stays as it was."""
     out = tmp_path / "proxy.json"
     assert proxy.main(["--rounds", "2", "--out", str(out)]) == 0
     rows = read_record(out, proxy.ProxyRun).rows
