@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from benchmarks.attacks.cases import make_cases
 from tersely.selector import paths, second_stage
 from tersely.selector.encoder import BATCH_TOKENS
 from tersely.selector.features import STARTS, first_features, path_starts
 from tersely.selector.paths import PATH_WINDOWS
+from tersely.selector.protocol import DocumentScores
 from tersely.selector.second_stage import SecondStage
 from tersely.selector.selector import MORE_TOKENS
 from tests.sdk.selector_cases import (
@@ -17,6 +24,7 @@ from tests.sdk.selector_cases import (
     GATE_CLOSED,
     GATE_OPEN,
     NEEDLE_QUESTION,
+    bundled_selector,
     make_input,
     make_long_input,
     recording_selector,
@@ -64,6 +72,16 @@ def test_the_other_documents_are_read_again_behind_each_of_the_best_sentences(
         assert np.isnan(logits.relevance).tolist() == [doc == home for doc in range(len(documents))]
 
 
+CASE = make_cases("diluted", seed=5)[0].example
+"""Ten documents of a few patterns, so that many windows have one length."""
+ALIKE = [make_input(document.title, document.text) for document in CASE.documents]
+
+
+@cache
+def score_alike() -> Sequence[DocumentScores]:
+    return bundled_selector().score(CASE.question, ALIKE)
+
+
 @pytest.mark.parametrize("gate_logit", [GATE_OPEN, None])
 def test_the_order_of_documents_does_not_change_a_score(gate_logit: float | None) -> None:
     selector, _ = recording_selector(gate_logit=gate_logit)
@@ -72,6 +90,15 @@ def test_the_order_of_documents_does_not_change_a_score(gate_logit: float | None
     permuted = selector.score(TWO_HOP_QUESTION, [DOCUMENTS[number] for number in order])
     for number, own in zip(order, permuted, strict=True):
         np.testing.assert_allclose(own.scores, expected[number].scores, atol=1e-5)
+
+
+@settings(max_examples=12)
+@given(st.permutations(range(len(ALIKE))))
+def test_the_order_of_documents_of_one_length_changes_no_score(order: Sequence[int]) -> None:
+    """Their windows share batches, and a batch shares its scale."""
+    by_order = bundled_selector().score(CASE.question, [ALIKE[number] for number in order])
+    for number, own in zip(order, by_order, strict=True):
+        np.testing.assert_allclose(own.scores, score_alike()[number].scores, atol=1e-6)
 
 
 def test_sentences_beyond_the_best_keep_their_logits(monkeypatch: pytest.MonkeyPatch) -> None:

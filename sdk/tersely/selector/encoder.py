@@ -84,8 +84,11 @@ class Encoder:
                 for i, w in enumerate(chosen)
             ]
 
+        # By content: a batch shares the scale of int8, so the order of the documents would change scores.
+        order = sorted(range(len(windows)), key=lambda i: windows[i].input_ids)
+        lengths = [len(windows[i].input_ids) for i in order]
         # The longest go first, so that no core ends with a long one while the others wait.
-        jobs = list(batches([len(w.input_ids) for w in windows], self.batch_tokens))[::-1]
+        jobs = [[order[k] for k in rows] for rows in batches(lengths, self.batch_tokens)][::-1]
         if promise is not None:
             jobs.sort(key=lambda rows: -max(promise[i] for i in rows))
         by_window = {
