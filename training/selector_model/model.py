@@ -137,7 +137,7 @@ def build_selector(config: SelectorConfig) -> tuple[SelectorModel, Any, LayoutCo
     share."""
     base = resolve_base(config.base_model)
     tokenizer = AutoTokenizer.from_pretrained(base)
-    encoder = AutoModel.from_pretrained(base, attn_implementation="eager")
+    encoder = AutoModel.from_pretrained(base, attn_implementation="sdpa")
     for module in encoder.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
