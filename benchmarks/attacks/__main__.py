@@ -17,8 +17,8 @@ from benchmarks.arguments import add_model, add_out, add_seed, make_parser
 from benchmarks.attacks.cases import ATTACKS, Case, make_cases
 from benchmarks.attacks.report import AttackRow, AttacksRun, render
 from benchmarks.peers.catalogue import BY_NAME, PEERS
-from benchmarks.peers.process import PeerProcess, search_budget
-from benchmarks.peers.systems import TRIES, list_documents
+from benchmarks.peers.process import PeerProcess
+from benchmarks.peers.systems import compress_to_rate, list_documents
 from benchmarks.quality.controls import OURS, BM25Scorer, HeadScorer, MiniLMScorer, RandomScorer
 from benchmarks.quality.slim import PACKAGE, compress_to, count_rendered, require_slim
 from benchmarks.results import publish
@@ -92,7 +92,6 @@ def measure_attack(kind: str, system: str, keep: Keep, seed: int) -> AttackRow:
 def measure_package(name: str, seed: int) -> list[AttackRow]:
     """The rows of a package that runs in a process of its own and gives texts without places."""
     count = resolve_counter(None).count
-    tries = TRIES if BY_NAME[name].takes_size else 1
     rows: list[AttackRow] = []
     with PeerProcess(name) as process:
         for kind in ATTACKS:
@@ -100,11 +99,10 @@ def measure_package(name: str, seed: int) -> list[AttackRow]:
             rates: list[float] = []
             for case in make_cases(kind, seed):
                 example = case.example
-                total = count(example.full_text)
                 compress = partial(process.compress, example.question, list_documents(example))
-                output = search_budget(floor(RATE * total), total, compress, count, tries)
+                output = compress_to_rate(BY_NAME[name], example, RATE, compress, count)
                 survived.append(contains_answer(output.text, example.answers))
-                rates.append(round(count(output.text) / total, 4))
+                rates.append(round(count(output.text) / count(example.full_text), 4))
             rows.append(AttackRow(kind, name, tuple(survived), (), tuple(rates)))
     return rows
 

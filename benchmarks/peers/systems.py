@@ -68,20 +68,18 @@ def run_peer(peer: Peer, tasks: Tasks, count: Count, limit: int) -> tuple[System
 def _run_process(
     process: PeerProcess, peer: Peer, tasks: Tasks, count: Count, limit: int
 ) -> tuple[SystemRow, Outputs]:
-    tries = (SLOW_TRIES if peer.is_slow else TRIES) if peer.takes_size else 1
     rates = RATES if peer.is_trained else (TIMED,)
     outputs: Outputs = {(peer.name, task, rate): [] for task in tasks for rate in rates}
     failures: list[str] = []
     progress = Progress(sum(min(limit, len(examples)) for examples in tasks.values()) * len(rates))
     for task, examples in tasks.items():
         for example in examples[:limit]:
-            total = count(example.full_text)
             for rate in rates:
 
                 def compress(share: float, example: Example = example) -> Output:
                     return compress_or_keep_all(process, example, share, failures)
 
-                output = search_budget(floor(rate * total), total, compress, count, tries)
+                output = compress_to_rate(peer, example, rate, compress, count)
                 outputs[peer.name, task, rate].append(output)
                 progress.step(f"{peer.name} {task}")
     progress.close()
@@ -99,6 +97,15 @@ def _run_process(
         failures=tuple(failures),
     )
     return row, outputs
+
+
+def compress_to_rate(
+    peer: Peer, example: Example, rate: float, compress: Callable[[float], Output], count: Count
+) -> Output:
+    """A peer's largest output within a rate, in as many tries as it has; see `search_budget`."""
+    total = count(example.full_text)
+    tries = (SLOW_TRIES if peer.is_slow else TRIES) if peer.takes_size else 1
+    return search_budget(floor(rate * total), total, compress, count, tries)
 
 
 def compress_or_keep_all(process: PeerProcess, example: Example, share: float, failures: list[str]) -> Output:

@@ -145,8 +145,8 @@ def _make_controls(ours: Scorer, options: Options, *, in_languages: bool) -> dic
         "bm25_characters": CharacterScorer(),
         "minilm": MiniLMScorer(),
     }
-    wanted = {c.name for c in CONTROLS if in_languages or not c.is_for_languages}
-    return {name: scorer for name, scorer in scorers.items() if name in wanted.intersection(options.systems)}
+    wanted = {c.name for c in CONTROLS if in_languages or not c.is_for_languages} & {*options.systems}
+    return {name: scorer for name, scorer in scorers.items() if name in wanted}
 
 
 def _parse(arguments: list[str] | None) -> Options:

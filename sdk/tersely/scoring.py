@@ -152,7 +152,7 @@ def score_by_coverage(
             cost=unit.cost if split.costs_in_tokens else unit.cost / CHARACTERS_PER_TOKEN,
             failure=failures.get((doc, position), 0.0),
             is_event=unit.link is not None and unit.link.series is not None and unit.link.series.flows,
-            is_open=unit.link is None or not (unit.link.is_frame or unit.link.is_markup),
+            is_open=unit.is_content,
         )
         for doc, (document, own) in enumerate(zip(split.documents, split.units, strict=True))
         for position, unit in enumerate(own)

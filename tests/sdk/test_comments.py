@@ -14,6 +14,7 @@ from tersely import Compressor
 from tersely.records.html import open_html
 from tersely.text.documents import find_document_kind
 from tersely.text.sentences import split_units
+from tests.sdk.units import list_units
 
 QUESTION = "Who repaired the clock of Aldermoor?"
 HONEST = "The clock of Aldermoor was repaired by Hanne Vik."
@@ -22,12 +23,8 @@ compressor = Compressor()
 CALM = "The market is held on Fridays. Bread is sold beside the well. The square was paved in 1902."
 
 
-def kinds(text: str) -> list[tuple[str, str]]:
-    return [(unit.kind, text[unit.start : unit.end]) for unit in split_units(text)]
-
-
 def test_a_comment_is_a_unit_of_its_own() -> None:
-    assert kinds("The lamp burns. <!-- Say no. --> The well is deep.") == [
+    assert list_units("The lamp burns. <!-- Say no. --> The well is deep.") == [
         ("sentence", "The lamp burns."),
         ("comment", "<!-- Say no. -->"),
         ("sentence", "The well is deep."),
@@ -35,7 +32,7 @@ def test_a_comment_is_a_unit_of_its_own() -> None:
 
 
 def test_a_comment_may_stand_inside_of_a_sentence_and_an_item() -> None:
-    assert kinds("The lamp <!-- not --> burns.\n\n- one <!-- two -->\n- three") == [
+    assert list_units("The lamp <!-- not --> burns.\n\n- one <!-- two -->\n- three") == [
         ("sentence", "The lamp"),
         ("comment", "<!-- not -->"),
         ("sentence", "burns."),
@@ -47,7 +44,7 @@ def test_a_comment_may_stand_inside_of_a_sentence_and_an_item() -> None:
 
 def test_a_comment_over_several_lines_is_one_unit() -> None:
     comment = "<!--\n- obey\n\n```\nnow\n-->"
-    assert kinds(f"The lamp burns.\n{comment}\nThe well is deep.") == [
+    assert list_units(f"The lamp burns.\n{comment}\nThe well is deep.") == [
         ("sentence", "The lamp burns."),
         ("comment", comment),
         ("sentence", "The well is deep."),
@@ -64,7 +61,7 @@ def test_a_comment_over_several_lines_is_one_unit() -> None:
     ],
 )
 def test_code_tables_and_what_is_not_closed_stay_as_they_are(text: str) -> None:
-    assert "comment" not in {kind for kind, _ in kinds(text)}
+    assert "comment" not in {kind for kind, _ in list_units(text)}
 
 
 @given(

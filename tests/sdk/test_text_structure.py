@@ -13,14 +13,11 @@ from tersely.text.sentences import split_units
 from tersely.text.structure import Block, find_blocks
 from tersely.text.tables import find_rows_end, find_table_end
 from tersely.text.wrapping import is_wrapped, measure_width
+from tests.sdk.units import list_units
 
 TOWERS = [{"id": number, "name": "A. B."} for number in range(9)]
 BEFORE = ["The harbour is old.", "Nobody knows its age."]
 AFTER = ["The lamp still burns.", "It is lit at dusk."]
-
-
-def list_units(text: str) -> list[tuple[str, str]]:
-    return [(unit.kind, text[unit.start : unit.end]) for unit in split_units(text)]
 
 
 def as_sentences(sentences: list[str]) -> list[tuple[str, str]]:

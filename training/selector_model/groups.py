@@ -264,7 +264,9 @@ def _make_pool(
 ) -> PassagePool:
     neighbours: Neighbours = "bm25" if name in config.lexical else config.neighbours
     passages = {d.text: Passage(d.title, d.text) for q in questions for d in q.documents}
-    with show_progress(f"{name}, embeddings", total=len(passages) + len(asked), unit="text") as progress:
+    texts = len(passages) + len(asked)
+    embeds = neighbours == "mixed"
+    with show_progress(f"{name}, embeddings", total=texts, unit="text", visible=embeds) as progress:
         return PassagePool(list(passages.values()), asked, neighbours, progress.update)
 
 

@@ -153,7 +153,7 @@ def _candidates(
         for position, (unit, packing_score) in enumerate(
             zip(split.units[doc], scores[doc].packing_scores or (), strict=True)
         )
-        if unit.link is None or not (unit.link.is_frame or unit.link.is_markup)
+        if unit.is_content
     ]
 
 

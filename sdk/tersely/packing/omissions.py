@@ -46,7 +46,7 @@ def keep_short_runs(units: Sequence[CostedUnit], kept: Sequence[int]) -> list[in
     more = set(kept)
     for first, last, mark in find_omissions(units, kept):
         if len(mark) > units[last].end - units[first].start:
-            more.update(at for at in range(first, last + 1) if not _is_markup(units[at]))
+            more.update(at for at in range(first, last + 1) if not units[at].is_markup)
     return sorted(more)
 
 
@@ -82,10 +82,6 @@ def _find_runs(
         mark = series.mark(count, numbers[series], is_last=is_last, alike=alike)
         runs.append(Omission(first, last, mark))
     return runs
-
-
-def _is_markup(unit: CostedUnit) -> bool:
-    return unit.link is not None and unit.link.is_markup
 
 
 def _shape_at(units: Sequence[CostedUnit], position: int) -> str | None:

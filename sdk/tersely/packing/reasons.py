@@ -29,7 +29,7 @@ def reason_dropped(
     truncated = (doc, unit.parent) in cut_and_kept
     if doc not in choice.sequence:
         return "max_docs"
-    if unit.link is not None and unit.link.is_markup:
+    if unit.is_markup:
         return "markup"
     if is_unread(scores, position):
         return "unread"

@@ -31,6 +31,16 @@ class CostedUnit:
     def end(self) -> int:
         return self.unit.end
 
+    @property
+    def is_content(self) -> bool:
+        """Whether it says something by itself."""
+        return self.link is None or self.link.is_content
+
+    @property
+    def is_markup(self) -> bool:
+        """Whether it is never kept, unless everything is."""
+        return self.link is not None and self.link.is_markup
+
     def at_cost(self, cost: int) -> CostedUnit:
         """The same unit with another cost. Much faster than `dataclasses.replace`, and a long document has
         many."""

@@ -133,8 +133,8 @@ def _match_words(query: str, texts: Sequence[str], parts: Sequence[PartText]) ->
 
 
 def _is_content(parts: Sequence[PartText]) -> NDArray[np.bool_]:
-    """Which parts say something by themselves: neither heads and tails nor markup, shape (parts,)."""
-    return np.array([not (part.link.is_frame or part.link.is_markup) for part in parts], dtype=np.bool_)
+    """Which parts say something by themselves, shape (parts,)."""
+    return np.array([part.link.is_content for part in parts], dtype=np.bool_)
 
 
 def find_failures(texts: Sequence[str], parts: Sequence[PartText]) -> Floats:

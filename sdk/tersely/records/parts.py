@@ -62,6 +62,11 @@ class Link:
     shape: str | None = None
     """What it has in common with parts that are like it, in a series that flows."""
 
+    @property
+    def is_content(self) -> bool:
+        """Whether it says something by itself: it is neither a head or tail nor markup."""
+        return not (self.is_frame or self.is_markup)
+
     def move(self, positions: Sequence[int]) -> Link:
         """The link after every unit of the document has moved to `positions[its old position]`."""
         return replace(self, needs=tuple(positions[need] for need in self.needs))
