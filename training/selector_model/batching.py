@@ -10,9 +10,14 @@ import torch
 from torch import Tensor
 
 from tersely.selector.layout import EncodedDocument, Ids, Layout, Window, batches, collate
+from tersely.text.sentences import split_units
 from training.selector_model.composed import Mentions
 from training.selector_model.config import DataConfig, Labels
 from training.selector_model.groups import MULTI_HOP, Group, has_answer_string, list_labels
+from training.selector_model.hostile import write_echoes
+
+LIES = 3
+"""Other questions whose answers a hostile document gives."""
 
 PART_TOKENS = {"cpu": 2048, "cuda": 32768}
 """Most tokens of one forward pass on a device, padding included."""
@@ -67,6 +72,8 @@ class WindowBuilder:
         elif rng.random() < config.composed and (composed := self._mentions.compose(group, rng)):
             question, mention = composed
             evidence = [*self.tokenize(mention.document.title or ""), *self.tokenize(mention.sentence)]
+        if rng.random() < config.hostile:
+            self._echo(question, documents, labels, gold, rng)
         windows = self.layout.windows(self.tokenize(question), documents, evidence=evidence)
         return Item(windows, labels, gold)
 
@@ -87,6 +94,32 @@ class WindowBuilder:
             [d.gold for d in group.documents] if self.labels == "support" else [int(1 in y) for y in labels]
         )
         return documents, labels, gold
+
+    def _echo(
+        self,
+        question: str,
+        documents: list[EncodedDocument],
+        labels: list[list[int]],
+        gold: list[int],
+        rng: random.Random,
+    ) -> None:
+        """Add a document that echoes the question, or put the question in front of a needed one."""
+        needed = [i for i, g in enumerate(gold) if g == 1]
+        if needed and rng.random() < 0.5:
+            i = rng.choice(needed)
+            documents[i] = EncodedDocument(
+                documents[i].title, [self.tokenize(question), *documents[i].sentences]
+            )
+            labels[i] = [0, *labels[i]]
+            return
+        lies = [answer for g in rng.sample(self.groups, min(LIES, len(self.groups))) for answer in g.answers]
+        text = write_echoes(question, lies or [question], rng)
+        sentences = self.layout.tokenize([text[u.start : u.end] for u in split_units(text)])
+        title = rng.choice([[], *(d.title for d in documents)])
+        place = rng.randint(0, len(documents))
+        documents.insert(place, EncodedDocument(title, sentences))
+        labels.insert(place, [0] * len(sentences))
+        gold.insert(place, 0)
 
     def _take_evidence(
         self,
