@@ -10,13 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tersely.selector.grams import (
+    BROKEN_WEIGHT,
     GRAM_FEATURES,
     GRAM_WEIGHTS,
+    broken_share,
     gram_features,
     gram_logits,
-    gram_weight,
     split_grams,
     unknown_share,
+    weigh_characters,
 )
 from tests.sdk.selector_cases import bundled_selector, make_input, rank_sentences, recording_selector
 
@@ -89,6 +91,10 @@ def share(text: str) -> float:
     return unknown_share(text, bundled_selector().layout.tokenizer)
 
 
+def weigh(text: str) -> float:
+    return weigh_characters(text, bundled_selector().layout.tokenizer)
+
+
 @pytest.mark.parametrize("language", CASES)
 def test_the_sentence_that_shares_its_characters_ranks_first_and_nothing_is_encoded(language: str) -> None:
     question, texts, answer = CASES[language]
@@ -104,22 +110,42 @@ def test_the_sentence_that_shares_its_characters_ranks_first_and_nothing_is_enco
     "text",
     [
         "Who designed the lighthouse?",
-        "Wer hat den Leuchtturm gebaut?",
-        "Où habite Zoé depuis 12:30 ?",
-        "Wie heißt die größte Straße?",
+        "What is photolithography?",
+        "Who drew the map of Qaanaaq Kangerlussuaq Ittoqqortoormiit?",
         "Is Łódź larger than Đà Nẵng or Ærø 😀 ∑",
-        "Který král nechal opravit severní hradby?",
         "",
         "?!",
     ],
 )
-def test_a_question_in_latin_letters_of_few_marks_is_left_to_the_model(text: str) -> None:
-    assert gram_weight(share(text)) == 0.0
+def test_an_english_question_is_left_to_the_model(text: str) -> None:
+    assert weigh(text) == 0.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Limanın kapatılmasından sonra hangi bakan istifa etti?",
+        "Kuka ministeri erosi sataman sulkemisen jälkeen?",
+        "De ce a fost abandonată linia de cale ferată dintre cele două văi?",
+        "Który minister podał się do dymisji po zamknięciu portu?",
+    ],
+)
+def test_the_model_and_the_characters_share_a_question_whose_words_are_broken(text: str) -> None:
+    assert 0.0 < weigh(text) <= BROKEN_WEIGHT
+
+
+def test_words_are_broken_unless_they_are_names_and_one_is_forgiven() -> None:
+    tokenizer = bundled_selector().layout.tokenizer
+    assert broken_share("who painted it", tokenizer) == 0.0
+    assert broken_share("who painted gorseby", tokenizer) == 0.0
+    assert broken_share("who painted gorseby elmstead", tokenizer) == 0.25
+    assert broken_share("who painted Gorseby Elmstead 1871", tokenizer) == 0.0
+    assert broken_share("", tokenizer) == 0.0
 
 
 @pytest.mark.parametrize("text", [question for question, _, _ in CASES.values()])
 def test_a_question_in_another_script_is_left_to_its_characters(text: str) -> None:
-    assert gram_weight(share(text)) == 1.0
+    assert weigh(text) == 1.0
 
 
 def test_words_count_as_unknown_where_most_lose_their_marks() -> None:
@@ -130,9 +156,9 @@ def test_words_count_as_unknown_where_most_lose_their_marks() -> None:
 
 
 def test_a_question_in_two_scripts_is_shared() -> None:
-    weight = gram_weight(share("Who wrote the novel Мастер?"))
+    weight = weigh("Who wrote the novel Мастер?")
     assert 0.0 < weight < 1.0
-    assert gram_weight(0.2) < gram_weight(0.4) < gram_weight(0.79) < gram_weight(0.9) == 1.0
+    assert weight < weigh("Who wrote Мастер?") < weigh("Кто написал the Мастер?") <= 1.0
 
 
 def test_words_match_through_their_endings() -> None:

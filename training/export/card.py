@@ -48,7 +48,8 @@ What each run changed and what that gave is in `training/LOG.md`.
 ## Held-out questions
 
 Labelled sentences kept at 0.1 / at 0.25 of the text, in percent, on questions about other articles than
-those of the training questions; everything after the encoder is cross-fitted.
+those of the training questions; everything after the encoder is cross-fitted, but for the networks that
+choose what the second pass reads.
 
 {_render_ablation(facts["heldout"], facts["heldout_questions"])}
 

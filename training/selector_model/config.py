@@ -55,7 +55,8 @@ class DataConfig:
     """Share of multi-hop groups in which one supporting sentence is the evidence. Its document is removed,
     and the supporting sentences of the others are to keep."""
     hostile: float = 0.0
-    """Share of groups that get a document which echoes the question (`hostile.py`)."""
+    """Share of groups in which a document echoes the question: a hostile one, or a needed one that opens with
+    it (`hostile.py`)."""
     composed: float = 0.5
     """Share of the other groups, where the data allows it, that lose the name of their passage
     (`composed.py`)."""

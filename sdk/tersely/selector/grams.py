@@ -5,11 +5,15 @@ Vietnamese words the marks that tell them apart. Its encoder and the matching of
 and the characters themselves say more. Terms are words, pairs of Chinese and Japanese characters, and the
 4-grams of longer words, which match through inflection. Nothing here knows a language: the weights were
 fitted on English questions (`training.export.fit_grams`).
+
+Other languages in Latin letters come apart into pieces of words. The more words of a question do, the more
+the characters count beside the model.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -22,6 +26,8 @@ from tersely.text.bm25 import BM25, split_terms
 from tersely.text.tokens import replace_surrogates
 
 UNKNOWN = "[UNK]"
+
+_WORD = re.compile(r"[^\W\d_]+")
 
 LENGTH = 4
 """Characters of an n-gram of a word."""
@@ -45,6 +51,14 @@ NO_WEIGHT, FULL_WEIGHT = 0.1, 0.8
 MOST_LOST = 0.6
 """Share of words without their marks from which these count as unknown. Vietnamese questions lose more; those
 of other languages in Latin letters less, unless they are very short."""
+
+NO_BROKEN, MOST_BROKEN = 0.25, 0.6
+"""Broken shares of a question up to which the characters do not count, and from which they count most. No
+English held-out question has a higher share than the first."""
+
+BROKEN_WEIGHT = 0.5
+"""How much the characters count then. Chosen on disguised English questions
+(`training.export.fit_broken_words`)."""
 
 
 def split_grams(text: str) -> list[str]:
@@ -91,9 +105,25 @@ def _lost_share(text: str, tokenizer: Tokenizer) -> float:
     return share if share >= MOST_LOST else 0.0
 
 
-def gram_weight(share: float) -> float:
-    """How much the characters count next to the model, in [0, 1], at an `unknown_share` of the question."""
-    return 0.0 if share <= NO_WEIGHT else min(1.0, share / FULL_WEIGHT)
+def broken_share(text: str, tokenizer: Tokenizer) -> float:
+    """Share of the words of `text` that the tokenizer breaks into pieces, less one word, in [0, 1].
+
+    Words with a capital letter do not count: names are broken in English too. One word is forgiven, because a
+    rare English one may be.
+    """
+    words = [word for word in _WORD.findall(replace_surrogates(text)) if word.islower()]
+    pieces = [len(e.ids) for e in tokenizer.encode_batch(words, add_special_tokens=False)]
+    return max(0, sum(count > 1 for count in pieces) - 1) / max(1, len(words))
+
+
+def weigh_characters(text: str, tokenizer: Tokenizer) -> float:
+    """How much the characters count next to the model for a question, in [0, 1]."""
+    unknown = unknown_share(text, tokenizer)
+    weight = 0.0 if unknown <= NO_WEIGHT else min(1.0, unknown / FULL_WEIGHT)
+    if weight == 1.0:
+        return weight
+    broken = (broken_share(text, tokenizer) - NO_BROKEN) / (MOST_BROKEN - NO_BROKEN)
+    return max(weight, BROKEN_WEIGHT * min(max(broken, 0.0), 1.0))
 
 
 def gram_features(

@@ -33,7 +33,7 @@ from tersely.selector.features import (
     query_features,
 )
 from tersely.selector.fusion import ATTENTION, LAYERS, LEARNED_THRESHOLD, Fusion, sigmoid
-from tersely.selector.grams import gram_logits, gram_weight, unknown_share
+from tersely.selector.grams import gram_logits, weigh_characters
 from tersely.selector.layout import EncodedDocument, Layout, Window
 from tersely.selector.matching import Floats, best_beside
 from tersely.selector.paths import Hop, search_paths
@@ -87,6 +87,17 @@ class FirstStage:
     """(sentences,)"""
     gate: float
     """How much the question seems to need another hop, in [0, 1]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the model makes of a request, in as many passes as it takes."""
+
+    first: FirstPass
+    logits: Floats
+    """(sentences,)"""
+    neighbour: float
+    """The share of a score that the sentences beside it gain."""
 
 
 class Selector:
@@ -145,7 +156,7 @@ class Selector:
         """
         if not any(d.units for d in documents):
             return [DocumentScores.unscored(0) for _ in documents]
-        weight = gram_weight(unknown_share(query, self.layout.tokenizer))
+        weight = weigh_characters(query, self.layout.tokenizer)
         if weight == 0.0:
             return self._score_by_model(query, documents, None, 0.0)
         # Vectors of words that the vocabulary does not know rule nothing out.
@@ -166,14 +177,14 @@ class Selector:
         self, query: str, documents: Sequence[ScoredInput], grams: Floats | None, weight: float
     ) -> list[DocumentScores]:
         """Scores by the model; the logits by characters, if any, have a share of `weight` in them."""
-        done, logits, neighbour = self._read(query, documents)
+        reading = self.read(query, documents)
+        first, logits = reading.first, reading.logits
         logits = logits if grams is None else (1.0 - weight) * logits + weight * grams
-        held_back = find_held_back(done.matches, logits, documents)
-        return _split(done.offsets, done.read, logits, neighbour, held_back)
+        held_back = find_held_back(first.matches, logits, documents)
+        return _split(first.offsets, first.read, logits, reading.neighbour, held_back)
 
-    def _read(self, query: str, documents: Sequence[ScoredInput]) -> tuple[FirstPass, Floats, float]:
-        """What the first pass read, the logits after as many passes as the question needs, and the share of a
-        score that the sentences beside it gain."""
+    def read(self, query: str, documents: Sequence[ScoredInput]) -> Reading:
+        """Read the documents in as many passes as the question needs."""
         limit = current_time_limit()
         done = self.first_pass(query, documents)
         stage = self._first_stage(done)
@@ -181,13 +192,13 @@ class Selector:
             done = self.extend_first_pass(done, stage.logits)
             stage = self._first_stage(done)
         if not stage.gate or limit.is_up():
-            return done, stage.logits, NEIGHBOUR
+            return Reading(done, stage.logits, NEIGHBOUR)
         second = SecondStage.make(done.matches, done.logits, stage.features, stage.logits)
         hops = self.second_pass(done, second)
         if limit.was_reached:  # what was read again is incomplete
-            return done, stage.logits, NEIGHBOUR
+            return Reading(done, stage.logits, NEIGHBOUR)
         logits = stage.logits + stage.gate * self.fusion.attend(second, hops)
-        return done, logits, NEIGHBOUR * (1.0 - stage.gate)
+        return Reading(done, logits, NEIGHBOUR * (1.0 - stage.gate))
 
     def first_pass(self, query: str, documents: Sequence[ScoredInput]) -> FirstPass:
         """Read every window once, or as many of the best-matching ones as have `max_tokens`."""
