@@ -1,8 +1,8 @@
 """Hostile documents among the negatives: they echo the question, so that an echo is no evidence.
 
 Each statement gives the question again and another question's answer. The forms are none of those that
-`benchmarks/attacks` measures. An honest page may state the question too. So as often, the question opens a needed
-document instead: it is not to keep there, but what supports the answer is.
+`benchmarks/attacks` measures. An honest page may state the question too. So as often, the question opens a
+needed document instead: it is not to keep there, but what supports the answer is.
 """
 
 from __future__ import annotations
