@@ -7,7 +7,7 @@ pass searches for paths of two sentences by reading the most promising windows a
 sentences (the evidence), and the second stage lets the sentences of all documents see each other.
 
 A question in a script that the vocabulary does not know is matched by characters (`grams`) instead: the
-encoder would read letters without meaning.
+encoder would read letters without meaning. Where it breaks most words of a question, both count.
 """
 
 from __future__ import annotations
