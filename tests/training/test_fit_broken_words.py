@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from training.export.fit_broken_words import Reading, disguise, disguise_text, measure
+from training.export.fit_broken_words import Disguised, disguise, disguise_text, measure
 from training.selector_model.groups import Group, GroupDocument
 
 TEXT = "The ferry of Orvelle sails at noon. In 1871 Ada Penrose built its harbour."
@@ -50,7 +50,7 @@ def test_the_weight_decides_whose_order_counts() -> None:
     documents = [GroupDocument(None, "ab" * 10, [(i, i + 2) for i in range(0, 20, 2)], [0] * 9 + [1], 1)]
     group = Group("1", "qed_nq", "?", [], documents)
     right, wrong = np.arange(10.0), -np.arange(10.0)
-    readings = [Reading(group, 0.5, wrong, right)]
+    readings = [Disguised(group, 0.5, wrong, right)]
     kept = [measure(readings, weight) for weight in (0.0, 1.0)]
     assert kept[0] == 0.0
     assert kept[1] == 200 / 3  # a twentieth has no room for a sentence, a tenth and a quarter have

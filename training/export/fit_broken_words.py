@@ -47,7 +47,7 @@ _END = re.compile(r"[.!?]\s")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Disguised:
     """A disguised question, and the logits of its sentences by the model and by the characters."""
 
     group: Group
@@ -100,12 +100,12 @@ def disguise(group: Group, share: float) -> Group:
     return replace(group, question=disguise_text(group.question, share, rng), documents=documents)
 
 
-def read(selector: Selector, group: Group) -> Reading:
+def read(selector: Selector, group: Group) -> Disguised:
     documents = make_inputs(group)
     texts = [d.text[u.start : u.end] for d in documents for u in d.units]
     owner = np.repeat(np.arange(len(documents)), [len(d.units) for d in documents])
     titles = [d.title or "" for d in documents]
-    return Reading(
+    return Disguised(
         group,
         broken_share(group.question, selector.layout.tokenizer),
         selector.read(group.question, documents).logits,
@@ -113,7 +113,7 @@ def read(selector: Selector, group: Group) -> Reading:
     )
 
 
-def measure(readings: Sequence[Reading], weight: float) -> float:
+def measure(readings: Sequence[Disguised], weight: float) -> float:
     """Labelled sentences kept in percent, mean over the sets and rates."""
     scored = [split_by_document(Case.make(r.group), r.blend(weight)) for r in readings]
     table = summarise(scored)
