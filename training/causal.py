@@ -11,7 +11,7 @@ import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
-from tersely.chat.local import find_smollm2
+from tersely_agents.chat.local import find_smollm2
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from haystack import Document as HaystackDocument
 from langchain_core.documents import Document as LangChainDocument
 from llama_index.core.schema import NodeWithScore, TextNode
 from mcp import Client
+from tersely.compat import PromptCompressor
 
 from benchmarks.adapters.report import DOCUMENTS, RATE, WORDS, AdapterRow, AdaptersRun, render
 from benchmarks.arguments import add_out, add_seed, make_parser
@@ -30,7 +31,6 @@ from benchmarks.results import publish
 from benchmarks.shared.environment import name_model, read_environment
 from benchmarks.shared.statistics import bootstrap
 from tersely import Compressor
-from tersely.compat import PromptCompressor
 from tersely.runtime.artifacts import load_artifact
 from tersely_haystack import TerselyDocumentCompressor
 from tersely_langchain import TerselyCompressor

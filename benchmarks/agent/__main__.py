@@ -32,11 +32,11 @@ from benchmarks.shared.environment import name_model, read_environment
 from benchmarks.shared.episodes import count_turns, make_index
 from benchmarks.shared.tasks import Example, load_findable
 from tersely import Compressor
-from tersely.agent import Agent, DocumentIndex, EpisodeState, search_tools
-from tersely.agent.trained import BUNDLED, load_trained, make_agent
-from tersely.chat import ChatModel, LocalChat
 from tersely.metrics import is_correct, token_f1
 from tersely.runtime.artifacts import load_artifact
+from tersely_agents.agent import Agent, DocumentIndex, EpisodeState, search_tools
+from tersely_agents.agent.trained import BUNDLED, load_trained, make_agent
+from tersely_agents.chat import ChatModel, LocalChat
 
 TASK = "hotpotqa"
 MAX_TURNS = 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmarks.shared.environment import Environment
-from tersely.agent import Outcome
+from tersely_agents.agent import Outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,9 +27,9 @@ from benchmarks.shared.tasks import KeptSpan
 from tersely.compressor import Compressor
 from tersely.metrics import contains_answer, count_covered
 from tersely.runtime.artifacts import load_artifact
-from tersely.selector import Scorer
-from tersely.selector.selector import Selector
-from tersely.text.tokens import resolve_counter
+from tersely.score import Scorer
+from tersely.score.selector import Selector
+from tersely.tokens import resolve_counter
 
 RATE = 0.1
 PACKAGES = tuple(p.name for p in PEERS if p.is_trained and not p.is_slow and p.name != PACKAGE)

@@ -17,8 +17,8 @@ from benchmarks.shared.cache import open_cache_folder
 from tersely.errors import MissingDependencyError
 from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import Workers, allowed_threads
-from tersely.selector.encoder import BATCH_TOKENS
-from tersely.selector.layout import batches
+from tersely.score.encoder import BATCH_TOKENS
+from tersely.score.layout import batches
 
 VOCABULARY = 30_000
 """Look-ups cost nothing, so XLM-RoBERTa's 250,000 rows would only fill RAM."""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.records import write_record
 from benchmarks.shared.environment import Environment, read_environment
-from tersely.chat import LocalChat, Message
+from tersely_agents.chat import LocalChat, Message
 
 SENTENCE = "The harbour master wrote the tide tables by hand. "
 SENTENCES = (10, 54, 160)

@@ -27,8 +27,8 @@ from benchmarks.shared.environment import name_model, read_environment
 from tersely import Compression, Compressor
 from tersely.runtime.artifacts import load_artifact
 from tersely.runtime.workers import usable_cores
-from tersely.selector.layout import Window
-from tersely.selector.selector import Selector
+from tersely.score.layout import Window
+from tersely.score.selector import Selector
 
 THREADS = 16
 SIZES = (1, 10)

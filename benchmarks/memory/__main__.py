@@ -24,7 +24,7 @@ from benchmarks.results import publish
 from benchmarks.shared.environment import read_environment
 from benchmarks.shared.tasks.rows import find_data_folder
 from tersely import Compressor
-from tersely.chat import OpenAIChat
+from tersely_agents.chat import OpenAIChat
 
 SETS = {
     "taubench": ("tau-bench, airline and retail", (500, 1000, 1500, 2500)),

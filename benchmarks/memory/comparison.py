@@ -14,8 +14,8 @@ from benchmarks.memory.transcripts import Transcript
 from benchmarks.progress import Progress
 from benchmarks.shared.statistics import Estimate, Floats, bootstrap, bootstrap_difference
 from tersely import Compressor
-from tersely.chat import ChatModel
-from tersely.chat.messages import measure_tokens
+from tersely.messages import measure_tokens
+from tersely_agents.chat import ChatModel
 
 WINDOWS = (1, 2, 3, 5)
 """Tool results that masking leaves."""

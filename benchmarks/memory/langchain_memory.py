@@ -17,8 +17,8 @@ from langchain_core.messages import (
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from benchmarks.memory.memories import Count, CountedModel
-from tersely.chat import ChatModel
-from tersely.chat.messages import Json, measure_tokens
+from tersely.messages import Json, measure_tokens
+from tersely_agents.chat import ChatModel
 
 
 class LangChainSummaries:

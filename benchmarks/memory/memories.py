@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Protocol
 
 from tersely import Compressor
-from tersely.chat import ChatModel, Message, Reply
-from tersely.chat.messages import Json, measure_tokens
-from tersely.chat.metering import MeteredChat
-from tersely.memory import AgentMemory
+from tersely.messages import Json, measure_tokens
+from tersely_agents.chat import ChatModel, Message, Reply
+from tersely_agents.chat.metering import MeteredChat
+from tersely_agents.memory import AgentMemory
 
 Count = Callable[[str], int]
 

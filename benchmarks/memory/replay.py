@@ -8,7 +8,7 @@ from time import perf_counter
 
 from benchmarks.memory.memories import Count, Memory
 from benchmarks.memory.transcripts import Transcript
-from tersely.chat.messages import Json, get_call_ids, measure_tokens
+from tersely.messages import Json, get_call_ids, measure_tokens
 
 CACHED_PRICE = 0.1
 """Price of an input token in a prompt cache, relative to one that is not in it."""

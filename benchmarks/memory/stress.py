@@ -12,8 +12,8 @@ import numpy as np
 
 from benchmarks.memory.rows import StressRow
 from tersely import Compressor
-from tersely.chat import ScriptedChat
-from tersely.memory import AgentMemory, MemoryStore
+from tersely_agents.chat import ScriptedChat
+from tersely_agents.memory import AgentMemory, MemoryStore
 
 TURNS = 256
 QUARTERS = 4

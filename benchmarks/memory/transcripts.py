@@ -16,8 +16,8 @@ from typing import Any, cast
 
 from benchmarks.shared.tasks import Example, load
 from benchmarks.shared.tasks.rows import read_lines
-from tersely.chat.messages import Json, get_text
-from tersely.text.sentences import split_units
+from tersely.messages import Json, get_text
+from tersely.split.sentences import split_units
 
 SHORTEST = 3
 """Characters of a fact; shorter values occur everywhere."""

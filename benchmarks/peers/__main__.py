@@ -28,7 +28,7 @@ from benchmarks.shared.readers import CachedReader, Reader, open_reader
 from benchmarks.shared.tasks import Example, load_findable
 from tersely.metrics import contains_answer
 from tersely.runtime.artifacts import load_artifact
-from tersely.text.tokens import resolve_counter
+from tersely.tokens import resolve_counter
 
 NAMES = ("hotpotqa", "qed_nq_10", "squad")
 

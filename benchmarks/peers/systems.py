@@ -18,7 +18,7 @@ from tersely import Compressor
 from tersely.errors import TerselyError
 from tersely.metrics import contains_answer
 from tersely.runtime.artifacts import load_artifact
-from tersely.selector.selector import Selector
+from tersely.score.selector import Selector
 
 RATES = (0.1, 0.25, 0.5)
 TRIES, SLOW_TRIES = 2, 1

@@ -33,8 +33,8 @@ from benchmarks.shared.tasks import TASKS, Example, Split
 from benchmarks.shared.tasks.negatives import Neighbours
 from tersely.errors import TerselyError
 from tersely.runtime.artifacts import load_artifact
-from tersely.selector import Scorer
-from tersely.selector.selector import Selector
+from tersely.score import Scorer
+from tersely.score.selector import Selector
 
 NAMES = tuple(control.name for control in CONTROLS)
 

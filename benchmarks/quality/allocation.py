@@ -30,13 +30,13 @@ from benchmarks.results import publish
 from benchmarks.shared.environment import Environment, name_model, read_environment
 from benchmarks.shared.statistics import Estimate, bootstrap, bootstrap_difference
 from benchmarks.shared.tasks import TASKS, Example, KeptSpan, load
-from tersely.levels import choose_level
-from tersely.packing.fill import Candidate, Place, pack, priority, sort_by_priority
+from tersely.pack.fill import Candidate, Place, pack, priority, sort_by_priority
 from tersely.runtime.artifacts import load_artifact
-from tersely.selector import DocumentScores, ScoredInput
-from tersely.selector.selector import Selector
-from tersely.text.sentences import split_units
-from tersely.text.tokens import resolve_counter
+from tersely.score import DocumentScores, ScoredInput
+from tersely.score.selector import Selector
+from tersely.split.sentences import split_units
+from tersely.tokens import resolve_counter
+from tersely_agents.levels import choose_level
 
 NAMES = ("hotpotqa", "qed_nq_10", "squad")
 RATES = (0.05, 0.1, 0.25)

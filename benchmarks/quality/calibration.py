@@ -28,9 +28,9 @@ from tersely import Compressor
 from tersely.errors import TerselyError
 from tersely.metrics import contains_answer
 from tersely.runtime.artifacts import load_artifact
-from tersely.selector.calibration import Calibration
-from tersely.selector.selector import Selector
-from tersely.text.sentences import split_units
+from tersely.score.calibration import Calibration
+from tersely.score.selector import Selector
+from tersely.split.sentences import split_units
 
 RECALLS = (0.9, 0.95, 0.99)
 NEGATIVES = 14

@@ -18,8 +18,8 @@ import numpy as np
 from benchmarks.shared.minilm import embed_cached
 from benchmarks.shared.passages import join_title
 from benchmarks.shared.statistics import Floats
-from tersely.selector import DocumentScores, ScoredInput, Scorer
-from tersely.text.bm25 import BM25
+from tersely.score import DocumentScores, ScoredInput, Scorer
+from tersely.score.bm25 import BM25
 
 OURS = "tersely"
 

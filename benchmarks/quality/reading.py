@@ -29,8 +29,8 @@ from benchmarks.shared.statistics import bootstrap_mean, bootstrap_mean_differen
 from benchmarks.shared.tasks import TASKS, Example, load_findable
 from tersely import Compressor
 from tersely.runtime.artifacts import load_artifact
-from tersely.selector import Scorer
-from tersely.selector.selector import Selector
+from tersely.score import Scorer
+from tersely.score.selector import Selector
 
 NAMES = ("hotpotqa", "qed_nq_10", "squad")
 RATES = (0.1, 0.25, 0.5)

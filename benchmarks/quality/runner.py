@@ -11,7 +11,7 @@ from benchmarks.quality.slim import PACKAGE as SLIM
 from benchmarks.quality.slim import compress_to, count_rendered
 from benchmarks.shared.tasks import Example
 from tersely.compressor import Compressor
-from tersely.selector import Scorer
+from tersely.score import Scorer
 from tersely.types import Compression, Document
 
 

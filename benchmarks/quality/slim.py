@@ -18,7 +18,7 @@ from benchmarks.shared import cache
 from benchmarks.shared.tasks.example import Example, KeptSpan, join_kept
 from benchmarks.shared.tasks.rows import locate
 from tersely.errors import MissingDependencyError
-from tersely.packing import render
+from tersely.pack import render
 from tersely.types import Document
 
 PACKAGE = "llmslim"

@@ -27,7 +27,7 @@ from benchmarks.shared.minilm import embed_cached, load_minilm
 from benchmarks.shared.passages import find_ranks, join_title
 from benchmarks.shared.tasks import Example, load
 from tersely.embedding import SentenceEmbedder
-from tersely.text.bm25 import BM25
+from tersely.score.bm25 import BM25
 
 TASKS = {"hotpotqa": "HotpotQA dev", "qed_nq_10": "Natural Questions (QED) dev", "squad": "SQuAD dev"}
 TIMED = 40

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.retrieval.rows import BankRow, CallTimes, IndexRow
-from tersely.experience import ExactIndex, Experience, ExperienceBank, FaissIndex, Index
+from tersely_agents.experience import ExactIndex, Experience, ExperienceBank, FaissIndex, Index
 
 Vectors = NDArray[np.float32]
 

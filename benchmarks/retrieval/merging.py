@@ -22,7 +22,7 @@ from benchmarks.retrieval.lessons import TRIPLES, Triple
 from benchmarks.shared.environment import Environment, read_environment
 from benchmarks.shared.minilm import load_minilm
 from tersely.embedding import SentenceEmbedder
-from tersely.experience.bank import MERGE_THRESHOLD
+from tersely_agents.experience.bank import MERGE_THRESHOLD
 
 Similarities = NDArray[np.float32]
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]

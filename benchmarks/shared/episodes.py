@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmarks.shared.tasks import Example
-from tersely.agent import DocumentIndex, EpisodeState, TurnTrace
-from tersely.levels import LEVELS
+from tersely_agents.agent import DocumentIndex, EpisodeState, TurnTrace
+from tersely_agents.levels import LEVELS
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,13 +33,13 @@ from benchmarks.summaries.report import BASE, EXTRACTIVE, OURS, SELECTION, WRITT
 from benchmarks.summaries.rouge import rouge_l
 from benchmarks.summaries.rows import CheckedSentence, SummariesRun, SummaryRow
 from tersely import Document
-from tersely.chat import LocalChat
 from tersely.metrics import token_f1
 from tersely.runtime.artifacts import load_artifact
-from tersely.summarize import Summarizer
-from tersely.summarize.grounding import Sources
-from tersely.summarize.local import TrainedModel, load_trained
-from tersely.summarize.written import score_texts
+from tersely_agents.chat import LocalChat
+from tersely_agents.summaries import Summarizer
+from tersely_agents.summaries.grounding import Sources
+from tersely_agents.summaries.local import TrainedModel, load_trained
+from tersely_agents.summaries.written import score_texts
 
 QUESTIONS = ("hotpotqa", "qed_nq_10")
 SQUALITY = Task("squality", "SQuALITY, 5k-word stories", {"eval": "squality"})

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tersely.summarize.grounding import Sources
 from tersely.types import Document
+from tersely_agents.summaries.grounding import Sources
 
 COVERED = 0.6
 """Share of the sentence's content, weighted by rarity, that one unit must hold."""

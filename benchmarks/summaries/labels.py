@@ -1,4 +1,4 @@
-"""Does a person agree with the check of `tersely.summarize`? Sentences labelled blind to the system.
+"""Does a person agree with the check of `tersely_agents.summaries`? Sentences labelled blind to the system.
 
     python -m benchmarks.summaries --data DATA --sentences SENTENCES ...
     python -m benchmarks.summaries.labels --data DATA --sentences SENTENCES --sheet SHEET ...
@@ -32,8 +32,8 @@ from benchmarks.shared.tasks import Example
 from benchmarks.summaries.__main__ import QUESTIONS, REFERENCES, load_set
 from benchmarks.summaries.report import BASE, EXTRACTIVE, OURS, WRITTEN
 from benchmarks.summaries.rows import CheckedSentence
-from tersely.text.bm25 import BM25
-from tersely.text.sentences import split_units
+from tersely.score.bm25 import BM25
+from tersely.split.sentences import split_units
 
 SYSTEMS = (EXTRACTIVE, BASE, WRITTEN, OURS)
 COUNT = 50

@@ -12,10 +12,10 @@ from typing import Unpack
 
 from benchmarks.shared import cache
 from tersely import Compression, Compressor
-from tersely.chat import ChatModel, Message, Reply
-from tersely.chat.protocol import Options
 from tersely.inputs import DocumentLike, read_documents
 from tersely.options import CompressionArguments
+from tersely_agents.chat import ChatModel, Message, Reply
+from tersely_agents.chat.protocol import Options
 
 
 class WritingOnce:

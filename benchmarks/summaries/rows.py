@@ -17,7 +17,7 @@ class SummaryRow:
     system: str
     sentences: int
     supported: int
-    """Sentences for which the check of `tersely.summarize` finds a source."""
+    """Sentences for which the check of `tersely_agents.summaries` finds a source."""
     unknown: int
     """Sentences with a name or a number that no document contains."""
     contradicting: int
@@ -42,7 +42,7 @@ class CheckedSentence:
     system: str
     text: str
     supported: bool
-    """Whether the check of `tersely.summarize` finds a source."""
+    """Whether the check of `tersely_agents.summaries` finds a source."""
 
 
 @dataclass(frozen=True, slots=True)

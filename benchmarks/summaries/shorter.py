@@ -26,11 +26,11 @@ from benchmarks.shared.statistics import Estimate, bootstrap, bootstrap_mean, bo
 from benchmarks.shared.tasks import Example, load_findable
 from tersely import Compressor, Document
 from tersely.metrics import token_f1
-from tersely.packing.choose import choose_documents
-from tersely.packing.render import title_line
+from tersely.pack.choose import choose_documents
+from tersely.pack.render import title_line
 from tersely.runtime.artifacts import load_artifact
-from tersely.summarize import Summarizer
-from tersely.summarize.local import load_trained
+from tersely_agents.summaries import Summarizer
+from tersely_agents.summaries.local import load_trained
 
 TASK = "hotpotqa"
 PASSAGES = 5

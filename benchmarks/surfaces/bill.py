@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tersely.speed import Speed
 
 from benchmarks.arguments import add_data, add_out, add_seed, make_parser
 from benchmarks.markdown import format_table
@@ -28,7 +29,6 @@ from benchmarks.shared.tasks.rows import find_data_folder
 from tersely import Advisor, Compressor
 from tersely.adapters import ToolLimits
 from tersely.runtime.artifacts import load_artifact
-from tersely.speed import Speed
 from tersely_proxy.formats import read_chat
 from tersely_proxy.rewriting import Rewriter
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from tersely import Compressor
-from tersely.text.bm25 import BM25
+from tersely.score.bm25 import BM25
 
 Shorten = Callable[[str, str, int], str]
 """(text, question, most tokens) to a shorter text."""

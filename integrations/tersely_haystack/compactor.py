@@ -13,15 +13,10 @@ from haystack.token_counters.types import TokenCounter
 from haystack.tools.tool import Tool
 
 from tersely import Compressor
-from tersely.adapters import (
-    NOTE_KEY,
-    Shortener,
-    ToolLimits,
-    check_keep,
-    check_model_name,
-    find_original,
-    join_query,
-)
+from tersely.adapters import NOTE_KEY, ToolLimits, check_keep, check_model_name
+from tersely.messages import join_query
+from tersely_agents.agent.tools import find_original
+from tersely_agents.memory.shortening import Shortener
 
 SMALLEST_LIMIT = 50
 """Tokens below which no tool result is shortened."""

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 from tersely import InvalidInputError
-from tersely.adapters import decode_utf8, is_loopback
+from tersely.inputs import decode_utf8
+from tersely.runtime.offline import is_loopback
 
 KEY_VARIABLE = "TERSELY_API_KEY"
 

@@ -11,8 +11,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from tersely.adapters import get_text, render_messages
-from tersely.chat import ChatError, Message, Options, Reply
+from tersely.messages import get_text, render_messages
+from tersely_agents.chat import ChatError, Message, Options, Reply
 
 logger = logging.getLogger("tersely")
 
@@ -21,8 +21,8 @@ CALL_CONFIG: RunnableConfig = {"metadata": {"lc_source": "summarization"}}
 
 
 class LangChainChat:
-    """A `tersely.chat.ChatModel`. The model gets the transcript as text, because providers refuse calls of
-    tools that a request does not offer.
+    """A `tersely_agents.chat.ChatModel`. The model gets the transcript as text, because providers refuse
+    calls of tools that a request does not offer.
 
     Args:
         model: LangChain's chat model.

@@ -7,15 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from langchain_core.messages import AnyMessage, ToolMessage
 
 from tersely import Compressor, Document
-from tersely.adapters import (
-    Shortener,
-    ToolLimits,
-    check_compressor,
-    check_count,
-    check_keep,
-    check_members,
-)
-from tersely.summarize import Summarizer
+from tersely.adapters import ToolLimits, check_compressor, check_keep
+from tersely.inputs import check_count, check_members
+from tersely_agents.memory.shortening import Shortener
+from tersely_agents.summaries import Summarizer
 from tersely_langchain.messages import find_query, find_tools, find_user_text, shorten_result
 
 

@@ -27,7 +27,7 @@ class SavedMemory(TypedDict):
 
 
 class EventLog:
-    """A `tersely.memory.EventStore` for one session: a history, and the events of its first messages.
+    """A `tersely_agents.memory.EventStore` for one session: a history, and the events of its first messages.
 
     There are no events where the history was edited since they were saved.
 

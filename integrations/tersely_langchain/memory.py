@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 
 from tersely import Compressor, InvalidInputError
 from tersely.adapters import check_compressor
-from tersely.memory import AgentMemory
+from tersely_agents.memory import AgentMemory
 from tersely_langchain.chat import LangChainChat
 from tersely_langchain.event_log import EventLog, SavedMemory
 from tersely_langchain.messages import to_text_message

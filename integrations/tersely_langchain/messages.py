@@ -15,7 +15,9 @@ from langchain_core.messages import (
     convert_to_openai_messages,
 )
 
-from tersely.adapters import NOTE_KEY, Shortener, join_query
+from tersely.adapters import NOTE_KEY
+from tersely.messages import join_query
+from tersely_agents.memory.shortening import Shortener
 from tersely_langchain.content import read_texts, replace_texts
 
 Json = dict[str, Any]

@@ -13,7 +13,9 @@ from langchain_core.messages import AnyMessage, ToolMessage
 from langgraph.types import Command
 
 from tersely import Compressor
-from tersely.adapters import Shortener, ToolLimits, check_compressor, join_query
+from tersely.adapters import ToolLimits, check_compressor
+from tersely.messages import join_query
+from tersely_agents.memory.shortening import Shortener
 from tersely_langchain.messages import find_user_text, shorten_result
 from tersely_langchain.originals import STATE_KEY, TOOL_NAME, find_thread, keep_originals, open_original
 

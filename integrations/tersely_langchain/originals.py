@@ -11,7 +11,9 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import StructuredTool
 from langgraph.store.base import BaseStore
 
-from tersely.adapters import find_original, join_texts, original_id
+from tersely_agents.agent.tools import find_original
+from tersely_agents.memory.shortening import join_texts
+from tersely_agents.memory.store import original_id
 from tersely_langchain.content import read_texts
 
 TOOL_NAME = "open_original"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langchain_core.cross_encoders import BaseCrossEncoder
 
 from tersely import Document, InvalidInputError
-from tersely.adapters import check_list, check_members
+from tersely.inputs import check_list, check_members
 from tersely.rerank import Relevance, Reranker
 
 _PAIRS = "Pass a list of pairs: a query and a text."

@@ -12,9 +12,11 @@ from llama_index.core.memory.memory import BaseMemoryBlock
 from pydantic.json_schema import SkipJsonSchema
 
 from tersely import Compressor, Document
-from tersely.adapters import Lock, Shortener, get_text
-from tersely.experience import ExperienceBank, format_experiences
-from tersely.memory import SMALLEST_LIMIT, AgentMemory, MemoryStore
+from tersely.messages import get_text
+from tersely.runtime.locks import Lock
+from tersely_agents.experience import ExperienceBank, format_experiences
+from tersely_agents.memory import SMALLEST_LIMIT, AgentMemory, MemoryStore
+from tersely_agents.memory.shortening import Shortener
 from tersely_llamaindex.messages import find_user_text, to_openai
 
 TASK_SHARE = 0.4

@@ -11,7 +11,7 @@ from itertools import islice, product
 from pathlib import Path
 
 from tersely import Document, InvalidInputError
-from tersely.adapters import check_list, decode_utf8
+from tersely.inputs import check_list, decode_utf8
 from tersely_mcp.handles import Handle, LinkError
 
 MAX_NAMES = 100

@@ -17,7 +17,7 @@ from pydantic import Field
 
 import tersely
 from tersely import CompressionArguments, Compressor, Document, InvalidInputError, TerselyError, adapters
-from tersely.experience import Experience, ExperienceBank, Origin, format_experiences
+from tersely_agents.experience import Experience, ExperienceBank, Origin, format_experiences
 from tersely_http import listen, run
 from tersely_mcp.folders import MAX_BYTES, MAX_FILES, FilesRead, Folders
 from tersely_mcp.originals import Originals

@@ -12,7 +12,8 @@ from starlette.routing import Mount, Route
 
 import tersely
 from tersely import Compressor
-from tersely.adapters import check_compressor, check_kind
+from tersely.adapters import check_compressor
+from tersely.inputs import check_kind
 from tersely_http import Guard, Recorder, answer
 from tersely_http.metrics import CONTENT_TYPE, Metrics
 from tersely_proxy.forwarding import Forwarder

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tersely.adapters import join_query
+from tersely.messages import join_query
 from tersely_proxy.json_strings import Place
 
 CONTEXT = "context"

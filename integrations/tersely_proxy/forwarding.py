@@ -12,7 +12,9 @@ import httpx2
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
 
-from tersely.adapters import allowed_threads, check_address, client_settings, run_cancellable
+from tersely.runtime.cancellation import run_cancellable
+from tersely.runtime.offline import check_address, client_settings
+from tersely.runtime.workers import allowed_threads
 from tersely_http import answer
 from tersely_proxy.formats import READERS
 from tersely_proxy.receipts import Receipts
@@ -92,10 +94,9 @@ class Forwarder:
         rewritten, status = await self._rewrite(body, READERS[end])
         request.scope["tersely"]["result"] = status
         added = {"x-tersely-status": status}
-        if rewritten.changes or rewritten.bypassed:
-            added["x-tersely-receipt"] = self._receipts.keep(rewritten)
         if rewritten.changes:
             added |= {
+                "x-tersely-receipt": self._receipts.keep(rewritten),
                 "x-tersely-tokens-before": str(rewritten.tokens_before),
                 "x-tersely-tokens-after": str(rewritten.tokens_after),
             }
@@ -106,17 +107,15 @@ class Forwarder:
         return rewritten.body, added
 
     async def _rewrite(self, body: bytes, read: Reader) -> tuple[Rewritten, str]:
-        """The body with shorter texts, and what became of it: "compressed", "unchanged", "failed", or
-        "bypassed", where nothing pays."""
+        """The body with shorter texts, and what became of it: "compressed", "unchanged" or
+        "failed"."""
         problem = ""
         if self._waiting < self._most:
             self._waiting += 1
             try:
                 async with asyncio.timeout(self._timeout_s), self._free_slots:
                     rewritten = await run_cancellable(self._rewriter.rewrite, body, read)
-                if rewritten.changes:
-                    return rewritten, "compressed"
-                return rewritten, "bypassed" if rewritten.bypassed else "unchanged"
+                return rewritten, "compressed" if rewritten.changes else "unchanged"
             except TimeoutError:
                 problem = "the time is up"
             except Exception as error:  # noqa: BLE001 - the request goes on, whatever has failed

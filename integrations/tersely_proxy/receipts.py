@@ -33,10 +33,7 @@ class Receipts:
         kept = self._kept.get(receipt_id)
         if kept is None:
             return None
-        return {
-            "changes": [self._describe(change) for change in kept.changes],
-            "bypassed": [{**_place(change), "reason": change.bypass} for change in kept.bypassed],
-        }
+        return {"changes": [self._describe(change) for change in kept.changes]}
 
     def _describe(self, change: Change) -> dict[str, Any]:
         decision = self._rewriter.recall(change.key)

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from tersely import Compression, Compressor, TerselyError
-from tersely.adapters import Shortener, ToolLimits, parse_json
+from tersely.adapters import ToolLimits
+from tersely.runtime.limits import parse_json
+from tersely_agents.memory.shortening import Shortener
 from tersely_http.metrics import Metrics
 from tersely_proxy.formats import Block
 from tersely_proxy.json_strings import Place, replace_strings
@@ -32,8 +34,6 @@ class Decision:
     text: str
     tokens_before: int
     tokens_after: int
-    bypass: str | None = None
-    """Why the advisor left it as it is; None where it did not."""
 
     @property
     def is_shorter(self) -> bool:
@@ -42,7 +42,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A text of a request that was shortened, or that the advisor left as it is."""
+    """A text of a request that was shortened."""
 
     place: Place
     tool: str
@@ -50,7 +50,6 @@ class Change:
     """Leads to the decision, for as long as it is remembered."""
     tokens_before: int
     tokens_after: int
-    bypass: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,6 @@ class Rewritten:
 
     body: bytes
     changes: tuple[Change, ...] = ()
-    bypassed: tuple[Change, ...] = ()
     """Texts above their limits that were left as they are, because shortening them does not pay."""
 
     @property
@@ -102,7 +100,6 @@ class Rewriter:
     def _apply(self, body: bytes, read: Reader, decide: Callable[[Block, int], Decision]) -> Rewritten:
         parsed = parse_json(body)
         changes: list[Change] = []
-        bypassed: list[Change] = []
         new: dict[Place, str] = {}
         moved: dict[Place, int] = {}
         for block in read(parsed):
@@ -112,12 +109,8 @@ class Rewriter:
                 continue
             key = _key(block, limit)
             decision = self._decide(key, lambda block=block, limit=limit: decide(block, limit))
-            change = Change(
-                block.place, block.tool, key, decision.tokens_before, decision.tokens_after, decision.bypass
-            )
-            if decision.bypass is not None:
-                bypassed.append(change)
-            elif decision.is_shorter:
+            change = Change(block.place, block.tool, key, decision.tokens_before, decision.tokens_after)
+            if decision.is_shorter:
                 whole = new.get(block.place) or _find(parsed, block.place)
                 start = block.start + moved.get(block.place, 0)
                 new[block.place] = whole[:start] + decision.text + whole[start + len(block.text) :]
@@ -125,7 +118,7 @@ class Rewriter:
                 changes.append(change)
         if changes:
             body = replace_strings(body.decode(), new).encode()
-        return Rewritten(body, tuple(changes), tuple(bypassed))
+        return Rewritten(body, tuple(changes))
 
     def recall(self, key: bytes) -> Decision | None:
         """What became of the text of a `Change`; None where that is forgotten."""
@@ -151,15 +144,12 @@ class Rewriter:
             return decision
 
     def _shorten(self, block: Block, limit: int) -> Decision:
-        count, advisor = self._compressor.count_tokens, self._compressor.advisor
-        before = count(block.text)
-        if advisor is not None and before > limit and not (advice := advisor.advise(before, limit)).pays:
-            return Decision(block.text, block.text, before, before, advice.reason)
+        count = self._compressor.count_tokens
         shortener = Shortener(cast("Compressor", _Strict(self._compressor, self._metrics)), count)
         (text,), originals = shortener.shorten_texts([block.text], limit, block.query)
         if not originals:
             return Decision(block.text, block.text, 0, 0)
-        return Decision(block.text, text, before, count(text))
+        return Decision(block.text, text, count(block.text), count(text))
 
 
 class _Strict:

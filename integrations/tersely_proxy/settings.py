@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tersely.adapters import ToolLimits, check_count, check_flag, check_key, check_kind, check_time_limit
+from tersely.adapters import ToolLimits
+from tersely.inputs import check_count, check_flag, check_kind, check_time_limit
+from tersely.runtime.limits import check_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,9 @@ from typing import Any, Unpack
 import ray.data  # pyright: ignore[reportMissingImports]
 
 from tersely import CompressionArguments, Compressor, InvalidInputError
-from tersely.adapters import check_count, check_members, make_options, make_receipt
+from tersely.adapters import make_receipt
+from tersely.inputs import check_count, check_members
+from tersely.options import make_options
 
 REFUSED = "refused"
 """Status of a row that cannot be compressed."""

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from ray import serve  # pyright: ignore[reportMissingImports]
 
 from tersely import Compressor
-from tersely.adapters import check_count, check_kind, check_members
+from tersely.inputs import check_count, check_kind, check_members
 from tersely_server import ServerSettings, build_app
 
 

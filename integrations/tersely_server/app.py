@@ -12,7 +12,9 @@ from starlette.exceptions import HTTPException
 
 import tersely
 from tersely import Compressor, TerselyError
-from tersely.adapters import allowed_threads, check_compressor, check_kind
+from tersely.adapters import check_compressor
+from tersely.inputs import check_kind
+from tersely.runtime.workers import allowed_threads
 from tersely_http import Guard, Recorder
 from tersely_http.metrics import Metrics
 from tersely_server.endpoints import Endpoints

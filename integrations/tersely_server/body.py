@@ -10,7 +10,7 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.responses import JSONResponse
 
-from tersely.adapters import parse_json
+from tersely.runtime.limits import parse_json
 from tersely_http import RequestError
 
 

@@ -14,8 +14,8 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 import tersely
 from tersely import Compression, CompressionOptions, Compressor, InvalidInputError
-from tersely.adapters import OPTION_FIELDS
-from tersely.summarize import Summarizer
+from tersely.options import OPTION_FIELDS
+from tersely_agents.summaries import Summarizer
 from tersely_http import RequestError, describe
 from tersely_http.metrics import CONTENT_TYPE, Metrics
 from tersely_server import schemas

@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 
 from starlette.requests import Request
 
-from tersely.adapters import run_cancellable
+from tersely.runtime.cancellation import run_cancellable
 from tersely_http import CLOSED, RequestError
 
 Arguments = ParamSpec("Arguments")

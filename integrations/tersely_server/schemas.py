@@ -7,8 +7,9 @@ from typing import Any, Literal, get_type_hints
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from tersely import Citation, CompressedDocument, CompressionOptions, Span
-from tersely.adapters import OPTION_FIELDS, Mark
-from tersely.summarize import Summary
+from tersely.options import OPTION_FIELDS
+from tersely.types import Mark
+from tersely_agents.summaries import Summary
 
 OPTIONS: dict[str, Any] = {
     option.name: (

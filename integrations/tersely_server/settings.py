@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tersely.adapters import check_count, check_flag, check_key, check_time_limit
+from tersely.inputs import check_count, check_flag, check_time_limit
+from tersely.runtime.limits import check_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

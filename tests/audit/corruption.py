@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from tersely import Compressor
-from tersely.memory import AgentMemory, MemoryStore, StoreError
-from tersely.memory.salvage import check_store, save_sessions
+from tersely_agents.memory import AgentMemory, MemoryStore, StoreError
+from tersely_agents.memory.salvage import check_store, save_sessions
 from tests.sdk.fakes import FakeScorer
 from tests.sdk.memory_oracles import REFERENCE, count_tokens
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tersely import Compressor
-from tersely.memory import AgentMemory, MemoryStore
+from tersely_agents.memory import AgentMemory, MemoryStore
 from tests.sdk.fakes import FakeScorer
 from tests.sdk.memory_oracles import check_context, count_tokens
 

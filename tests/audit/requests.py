@@ -29,7 +29,7 @@ from typing import Any
 import pytest
 
 from tersely import Compressor, Document, InvalidInputError
-from tersely.selector import DocumentScores, ScoredInput
+from tersely.score import DocumentScores, ScoredInput
 from tests.audit.request_inputs import (
     BAD_CALLS,
     PATHOLOGICAL,

@@ -26,7 +26,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from tersely.text.redaction import redact
+from tersely_agents.redaction import redact
 from tests.audit.secrets_formats import BARE, NAMED, fill
 from tests.audit.secrets_judged import fingerprint, holds_a_credential
 from tests.audit.secrets_lines import KEYS, LINES

@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from tersely import Document, TerselyError
-from tersely.chat import OpenAIChat, Reply
 from tersely.rerank import RerankEndpoint
+from tersely_agents.chat import OpenAIChat, Reply
 from tests.audit.hostile_answers import HostileAnswer, list_answers
 from tests.loopback import RawServer
 

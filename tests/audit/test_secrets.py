@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tersely.text.redaction import redact
+from tersely_agents.redaction import redact
 from tests.audit import secrets
 from tests.audit.secrets_judged import holds_a_credential
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tersely import Compressor
-from tersely.chat import ChatError, ScriptedChat
-from tersely.chat.messages import get_text, measure_tokens
 from tersely.errors import InvalidInputError
-from tersely.memory import AgentMemory, MemoryStore, OverlongError
+from tersely.messages import get_text, measure_tokens
+from tersely_agents.chat import ChatError, ScriptedChat
+from tersely_agents.memory import AgentMemory, MemoryStore, OverlongError
 from tests.sdk.fakes import FakeScorer
 from tests.sdk.memory_oracles import (
     check_context,

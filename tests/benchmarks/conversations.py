@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tersely.chat.messages import Json
+from tersely.messages import Json
 
 FIRST: list[Json] = [
     {"role": "system", "content": "You book boats."},

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from benchmarks.quality.controls import HeadScorer
 from benchmarks.shared.environment import Environment
 from benchmarks.shared.readers import Prompt
-from tersely.selector import DocumentScores, ScoredInput
+from tersely.score import DocumentScores, ScoredInput
 
 ENVIRONMENT = Environment(
     date="2026-01-01", cpu="x", cores=2, ram_gb=1, system="s", python="3", packages={"tersely": "0"}

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.quality import allocation
 from benchmarks.quality.allocation import AllocationRun, take_turns
 from benchmarks.records import read_record
-from tersely.packing.fill import Candidate
+from tersely.pack.fill import Candidate
 
 ITEMS = [
     Candidate(0, 0, 0.9, 4),

@@ -11,7 +11,7 @@ from benchmarks.quality import calibration as benchmark
 from benchmarks.quality.calibration import CalibrationRun, CoverageRow, Part, mix
 from benchmarks.records import read_record
 from tersely.cli import main as tersely
-from tersely.selector.calibration import Calibration
+from tersely.score.calibration import Calibration
 
 
 def test_parts_are_mixed_in_the_proportions_of_the_calibration(monkeypatch: pytest.MonkeyPatch) -> None:

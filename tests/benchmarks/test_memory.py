@@ -13,8 +13,8 @@ from benchmarks.memory.rows import MemoryRun
 from benchmarks.memory.stress import run_long_task
 from benchmarks.memory.transcripts import Transcript, find_facts
 from tersely import Compressor
-from tersely.chat import ScriptedChat
-from tersely.chat.messages import measure_tokens
+from tersely.messages import measure_tokens
+from tersely_agents.chat import ScriptedChat
 from tests.benchmarks.conversations import FIRST, REST, make_call, make_result, make_steps
 from tests.benchmarks.fakes import ENVIRONMENT
 from tests.sdk.fakes import FakeScorer

@@ -23,8 +23,8 @@ from benchmarks.quality.runner import run_task
 from benchmarks.records import write_record
 from benchmarks.shared.tasks import Example, load
 from tersely.compressor import Compressor
-from tersely.selector import DocumentScores, ScoredInput, Scorer
-from tersely.text.sentences import split_units
+from tersely.score import DocumentScores, ScoredInput, Scorer
+from tersely.split.sentences import split_units
 from tests.benchmarks.fakes import ENVIRONMENT, GoldScorer
 
 

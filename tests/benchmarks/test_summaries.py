@@ -20,9 +20,9 @@ from benchmarks.summaries.report import BASE, EXTRACTIVE, OURS, SYSTEMS, WRITTEN
 from benchmarks.summaries.rouge import rouge_l
 from benchmarks.summaries.rows import CheckedSentence, SummariesRun
 from tersely import Document
-from tersely.chat import ScriptedChat
-from tersely.summarize.grounding import Sources
-from tersely.summarize.local import TrainedModel
+from tersely_agents.chat import ScriptedChat
+from tersely_agents.summaries.grounding import Sources
+from tersely_agents.summaries.local import TrainedModel
 
 DOCS = [
     Document("The ferry leaves Port Maren at seven. It does not run on Sundays.", "Ferry"),

@@ -17,7 +17,7 @@ from pathlib import Path
 import ray.data  # pyright: ignore[reportMissingImports]
 from ray.data.checkpoint import CheckpointConfig  # pyright: ignore[reportMissingImports]
 
-from tersely.selector import DocumentScores, ScoredInput
+from tersely.score import DocumentScores, ScoredInput
 from tersely_ray import compress_dataset
 from tests.sdk.fakes import FakeScorer
 

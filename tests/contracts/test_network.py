@@ -25,7 +25,7 @@ USERS = {
     "integrations/tersely_http/listening.py",  # listens; connects to nothing
     "integrations/tersely_http/run.py",  # passes the socket on
     "integrations/tersely_proxy/forwarding.py",  # forwards to the server that the caller names
-    "sdk/tersely/chat/openai.py",  # OpenAIChat; hands the package to chat/connection.py
+    "sdk/tersely_agents/chat/openai.py",  # OpenAIChat; hands the package to chat/connection.py
     "sdk/tersely/rerank/endpoint.py",  # RerankEndpoint
     "sdk/tersely/runtime/hub.py",  # load_artifact, for hub names
     "sdk/tersely/runtime/limits.py",  # closes connections, opens none
@@ -75,19 +75,19 @@ def test_the_scan_finds_each_way_to_import() -> None:
         "asyncio.open_connection('h', 80)",
     ):
         assert list(list_network_uses(source)), source
-    assert not list(list_network_uses("import urllib.parse\nfrom tersely.chat import openai"))
+    assert not list(list_network_uses("import urllib.parse\nfrom tersely_agents.chat import openai"))
 
 
 def open_chat() -> None:
     pytest.importorskip("openai")
-    from tersely.chat import OpenAIChat
+    from tersely_agents.chat import OpenAIChat
 
     OpenAIChat("small", base_url="https://api.example.org/v1")
 
 
 def open_default_chat() -> None:
     pytest.importorskip("openai")
-    from tersely.chat import OpenAIChat
+    from tersely_agents.chat import OpenAIChat
 
     OpenAIChat("small")
 

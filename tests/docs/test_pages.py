@@ -9,8 +9,8 @@ import pytest
 
 import tersely
 from tersely.runtime.artifacts import load_artifact
-from tersely.selector.calibration import read_calibration
-from tersely.selector.selector import MAX_TOKENS, MORE_TOKENS
+from tersely.score.calibration import read_calibration
+from tersely.score.selector import MAX_TOKENS, MORE_TOKENS
 from tests.docs.pages import PAGES, ROOT, TOPICS, defined_tests, prose, read_page
 
 FOLDERS = "benchmarks|docs|integrations|models|scripts|sdk|tests|training|\\.ci"

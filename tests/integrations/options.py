@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tersely import Compression, CompressionOptions, Compressor
-from tersely.adapters import OPTION_FIELDS
+from tersely.options import OPTION_FIELDS
 from tests.sdk.fakes import FakeScorer
 
 OPTION_NAMES = [option.name for option in OPTION_FIELDS]

@@ -20,7 +20,7 @@ import tersely_proxy
 import tersely_server
 from tersely import Compressor, InvalidInputError
 from tersely.rerank import Relevance
-from tersely.summarize import Summarizer
+from tersely_agents.summaries import Summarizer
 from tersely_haystack import TerselyDocumentCompressor
 from tersely_langchain import TerselyCompressor, TerselyReranker, TerselySummary
 from tersely_llamaindex import TerselyPostprocessor

@@ -17,7 +17,8 @@ from haystack.token_counters import ApproximateTokenCounter
 from haystack.tools import Tool
 
 from tersely import InvalidInputError
-from tersely.adapters import Shortener, original_id
+from tersely_agents.memory.shortening import Shortener
+from tersely_agents.memory.store import original_id
 from tersely_haystack import TerselyCompactor, open_original
 from tests.integrations.broken import make_failing_compressor, whole_sentences
 from tests.integrations.coast import ANSWER, QUESTION, make_page

@@ -13,13 +13,13 @@ INTEGRATIONS = Path(__file__).resolve().parents[2] / "integrations"
 PUBLIC_MODULES = {
     "tersely",
     "tersely.adapters",
-    "tersely.agent",
-    "tersely.chat",
+    "tersely_agents.agent",
+    "tersely_agents.chat",
     "tersely.errors",
-    "tersely.experience",
-    "tersely.memory",
+    "tersely_agents.experience",
+    "tersely_agents.memory",
     "tersely.rerank",
-    "tersely.summarize",
+    "tersely_agents.summaries",
 }
 FILES = sorted(INTEGRATIONS.rglob("*.py"))
 
@@ -51,7 +51,7 @@ def test_an_adapter_imports_only_public_names(file: Path) -> None:
 
 def test_private_modules_and_names_are_recognised() -> None:
     assert not is_public("tersely.inputs", "check_count")
-    assert not is_public("tersely.memory.shortening", "Shortener")
+    assert not is_public("tersely_agents.memory.shortening", "Shortener")
     assert not is_public("tersely.adapters", "_OPTION_NAMES")
     assert not is_public("tersely.cli", None)
     assert is_public("tersely.adapters", "Shortener")

@@ -17,8 +17,8 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from tersely import Compressor, InvalidInputError
-from tersely.adapters import original_id
-from tersely.summarize import Summarizer
+from tersely_agents.memory.store import original_id
+from tersely_agents.summaries import Summarizer
 from tersely_langchain import TerselyContextEdit, TerselyMiddleware, TerselySummary, open_original
 from tests.integrations.coast import ANSWER, QUESTION, make_page
 from tests.integrations.scripted_langchain import Scripted, call_tools, recording, scripted

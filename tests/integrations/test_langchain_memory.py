@@ -18,7 +18,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from tersely import Compressor, InvalidInputError
-from tersely.chat.messages import measure_tokens
+from tersely.messages import measure_tokens
 from tersely_langchain import TerselyMemory
 from tersely_langchain.messages import to_openai
 from tests.integrations.scripted_langchain import Recording, Scripted, call_tools, recording, scripted

@@ -17,7 +17,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
 from tersely import Compressor, InvalidInputError
-from tersely.adapters import original_id
+from tersely_agents.memory.store import original_id
 from tersely_langchain import TerselyContextEdit, TerselyMemory, TerselyMiddleware
 from tersely_langchain.content import read_texts
 from tests.integrations.broken import make_failing_compressor, whole_sentences

@@ -19,8 +19,8 @@ from llama_index.core.memory import Memory
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from tersely import Compressor
-from tersely.experience import Experience, ExperienceBank
-from tersely.memory import AgentMemory, MemoryStore, StoreError
+from tersely_agents.experience import Experience, ExperienceBank
+from tersely_agents.memory import AgentMemory, MemoryStore, StoreError
 from tersely_llamaindex import TerselyMemoryBlock
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 

@@ -14,8 +14,8 @@ pytest.importorskip("mcp")
 from mcp import Client
 
 from tersely import Compressor
-from tersely.adapters import OPTION_FIELDS
-from tersely.experience import ExperienceBank
+from tersely.options import OPTION_FIELDS
+from tersely_agents.experience import ExperienceBank
 from tersely_mcp import folders, originals, server
 from tests.integrations.mcp_client import call, connect, read_error
 from tests.integrations.options import EXAMPLES, OPTION_NAMES, RecordingCompressor, all_arguments

@@ -22,7 +22,7 @@ pytest.importorskip("mcp")
 from mcp import Client, StdioServerParameters
 
 from tersely import InvalidInputError
-from tersely.experience import ExperienceBank
+from tersely_agents.experience import ExperienceBank
 from tersely_http import listen, protocol, run
 from tersely_mcp import build_server
 from tests.integrations.town import ANSWER, HARBOUR, MUSEUM, QUESTION

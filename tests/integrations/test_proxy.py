@@ -15,11 +15,11 @@ import pytest
 pytest.importorskip("httpx2")
 import httpx2
 from starlette.types import Receive, Scope, Send
+from tersely.speed import Speed
 
 from tersely import Advisor, Compressor, OfflineError
 from tersely.adapters import ToolLimits
-from tersely.selector import DocumentScores, ScoredInput
-from tersely.speed import Speed
+from tersely.score import DocumentScores, ScoredInput
 from tersely_proxy import ProxySettings, build_app
 from tests.integrations.coast import ANSWER, QUESTION, make_page
 from tests.integrations.test_proxy_formats import agent_turn

@@ -15,8 +15,8 @@ import httpx2
 
 from tersely import Compressor, Document
 from tersely.rerank import RerankEndpoint
-from tersely.selector import DocumentScores, ScoredInput
-from tersely.summarize import Summarizer
+from tersely.score import DocumentScores, ScoredInput
+from tersely_agents.summaries import Summarizer
 from tersely_server import ServerSettings, build_app
 from tersely_server.schemas import CompressReply
 from tests.integrations.options import EXAMPLES, RecordingCompressor, all_arguments

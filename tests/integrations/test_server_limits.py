@@ -21,7 +21,7 @@ import httpx2
 
 from tersely import Compressor, InvalidInputError
 from tersely.cli import main
-from tersely.selector import DocumentScores, ScoredInput
+from tersely.score import DocumentScores, ScoredInput
 from tersely_http import check_exposed
 from tersely_server import ServerSettings, build_app
 from tests.integrations.town import HARBOUR, MUSEUM, QUESTION

@@ -16,9 +16,9 @@ from tokenizers import Tokenizer
 from tersely import Compressor, Document
 from tersely.runtime.artifacts import load_artifact
 from tersely.runtime.session import EncoderSession
-from tersely.selector.calibration import read_calibration
-from tersely.selector.fusion import ATTENTION, LAYERS, Fusion
-from tersely.selector.layout import (
+from tersely.score.calibration import read_calibration
+from tersely.score.fusion import ATTENTION, LAYERS, Fusion
+from tersely.score.layout import (
     INPUT_NAMES,
     LAYOUT_VERSION,
     OUTPUT_NAMES,

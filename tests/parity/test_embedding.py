@@ -10,9 +10,9 @@ import pytest
 
 from tersely.embedding import SentenceEmbedder
 from tersely.errors import ArtifactError
-from tersely.experience import Experience, ExperienceBank
 from tersely.runtime.artifacts import load_artifact, write_manifest
-from tersely.selector.vectors import PROJECTION
+from tersely.score.vectors import PROJECTION
+from tersely_agents.experience import Experience, ExperienceBank
 
 LESSONS = (
     ("Search by the object's name", "When a question asks who built something."),

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tersely import Compressor
-from tersely.agent import Agent, EpisodeState, FolderIndex, search_tools
-from tersely.chat import Reply, ScriptedChat, ToolCall, Usage
+from tersely_agents.agent import Agent, EpisodeState, FolderIndex, search_tools
+from tersely_agents.chat import Reply, ScriptedChat, ToolCall, Usage
 from tests.sdk.fakes import FakeScorer
 
 COMPRESSOR = Compressor(FakeScorer())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tersely.selector.attention import SentenceAttention, shape_weights
+from tersely.score.attention import SentenceAttention, shape_weights
 
 
 def random_attention(features: int, seed: int, networks: int = 2, width: int = 8) -> SentenceAttention:

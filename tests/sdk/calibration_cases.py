@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tersely import Document
-from tersely.selector.calibration import Calibration
+from tersely.score.calibration import Calibration
 from tests.sdk.fakes import FakeScorer
 
 QUERY = "When was the lighthouse at Cape Ferro built?"

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from tersely import Compression, Document
-from tersely.packing.cutting import LONGEST_SENTENCE
-from tersely.text.sentences import split_units
+from tersely.split.cutting import LONGEST_SENTENCE
+from tersely.split.sentences import split_units
 from tersely.types import Citation, Mark
 
 FULL = ("unchanged", "bypassed", "failed_open")

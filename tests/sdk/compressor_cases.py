@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tersely import Document
-from tersely.text.sentences import split_units
+from tersely.split.sentences import split_units
 
 QUERY = "When was the lighthouse at Cape Ferro built?"
 DOCS = [

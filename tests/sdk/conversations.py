@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tersely import Compressor
-from tersely.memory import AgentMemory
+from tersely_agents.memory import AgentMemory
 from tests.sdk.fakes import FakeScorer
 
 COMPRESSOR = Compressor(FakeScorer())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
-from tersely.experience import ExactIndex, Experience, FaissIndex
+from tersely_agents.experience import ExactIndex, Experience, FaissIndex
 
 INDEXES = [ExactIndex]
 if find_spec("faiss") is not None:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tersely.experience.types import Vectors
-from tersely.selector import DocumentScores, ScoredInput
+from tersely.score import DocumentScores, ScoredInput
+from tersely_agents.experience.types import Vectors
 
 
 class FakeScorer:

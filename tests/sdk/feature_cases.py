@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tersely.selector.features import Logits, Matches
+from tersely.score.features import Logits, Matches
 
 IDF = np.array([0, 1, 2, 3, 1, 2, 1, 3], dtype=np.float32)
 """Squared, the weights of the tokens 0 to 7 are 0, 1, 4, 9, 1, 4, 1 and 9."""

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tersely.memory import AgentMemory, MemoryStore
+from tersely_agents.memory import AgentMemory, MemoryStore
 
 FIRST = [{"role": "user", "content": "Count."}]
 LIMIT = 10**9

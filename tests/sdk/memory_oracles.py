@@ -9,9 +9,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from tersely.chat.messages import get_call_ids, get_text, measure_tokens
-from tersely.memory import AgentMemory
-from tersely.text.approximate import ApproximateCounter
+from tersely.messages import get_call_ids, get_text, measure_tokens
+from tersely.token_estimate import ApproximateCounter
+from tersely_agents.memory import AgentMemory
 
 count_tokens = lru_cache(50_000)(ApproximateCounter().count)
 """The built-in counter, with a memory, because every check counts the same messages again."""

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tersely import Document
-from tersely.levels import Level
-from tersely.packing.choose import Choice
-from tersely.packing.fill import Place
-from tersely.packing.splitting import CostedUnit, SplitDocuments
-from tersely.selector import DocumentScores
-from tersely.text.sentences import Unit
+from tersely.pack.choose import Choice
+from tersely.pack.fill import Place
+from tersely.score import DocumentScores
+from tersely.split.sentences import Unit
+from tersely.split.splitting import CostedUnit, SplitDocuments
+from tersely_agents.levels import Level
 from tests.sdk.counters import count_words
 
 

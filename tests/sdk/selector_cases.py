@@ -12,13 +12,13 @@ import numpy as np
 from tersely.runtime.artifacts import load_artifact
 from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import Workers
-from tersely.selector import DocumentScores, ScoredInput
-from tersely.selector.encoder import Encoder
-from tersely.selector.features import QUERY_FEATURES
-from tersely.selector.fusion import Fusion, LinearLayer
-from tersely.selector.layout import Ids
-from tersely.selector.selector import MAX_TOKENS, Selector
-from tersely.text.sentences import split_units
+from tersely.score import DocumentScores, ScoredInput
+from tersely.score.encoder import Encoder
+from tersely.score.features import QUERY_FEATURES
+from tersely.score.fusion import Fusion, LinearLayer
+from tersely.score.layout import Ids
+from tersely.score.selector import MAX_TOKENS, Selector
+from tersely.split.sentences import split_units
 
 GATE_OPEN, GATE_CLOSED = 30.0, -30.0
 """Logits of a gate that is open, or closed, for every question."""

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tersely import Compressor
-from tersely.text.tokens import replace_surrogates
+from tersely.tokens import replace_surrogates
 from tests.sdk import inputs
 from tests.sdk.checks import check_all
 from tests.sdk.counters import COUNTERS

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tersely import InvalidInputError
-from tersely.agent import Agent, trace
-from tersely.agent.tools import finish_tool
-from tersely.chat import ChatError, Reply, ScriptedChat
-from tersely.memory import AgentMemory
+from tersely_agents.agent import Agent, trace
+from tersely_agents.agent.tools import finish_tool
+from tersely_agents.chat import ChatError, Reply, ScriptedChat
+from tersely_agents.memory import AgentMemory
 from tests.sdk.agents import (
     COMPRESSOR,
     FINISH,

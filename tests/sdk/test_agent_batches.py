@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tersely.agent import Agent, EpisodeState, FolderIndex, Request, search_tools
-from tersely.agent.episode import Cost
-from tersely.chat import ChatError, Message, Reply, ScriptedChat
-from tersely.chat.messages import measure_tokens
-from tersely.memory import AgentMemory
+from tersely.messages import measure_tokens
+from tersely_agents.agent import Agent, EpisodeState, FolderIndex, Request, search_tools
+from tersely_agents.agent.episode import Cost
+from tersely_agents.chat import ChatError, Message, Reply, ScriptedChat
+from tersely_agents.memory import AgentMemory
 from tests.sdk.agents import COMPRESSOR, FINISH, FOUND, SEARCH, tagged, tool_calls
 from tests.sdk.conversations import facts
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tersely import InvalidInputError
-from tersely.agent import (
+from tersely_agents.agent import (
     Agent,
     FolderIndex,
     Hit,
@@ -19,9 +19,9 @@ from tersely.agent import (
     read_passages,
     reading_tool,
 )
-from tersely.agent.strategies.recon import CORRECTION
-from tersely.chat import OpenAIChat, Reply, ScriptedChat
-from tersely.summarize import Summarizer
+from tersely_agents.agent.strategies.recon import CORRECTION
+from tersely_agents.chat import OpenAIChat, Reply, ScriptedChat
+from tersely_agents.summaries import Summarizer
 from tests.loopback import Serve, serving
 from tests.sdk.agents import COMPRESSOR, QUESTION, make_agent, requests_of
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tersely.agent import Agent, FolderIndex, Tool, search_tools
-from tersely.chat import Message, Reply, ScriptedChat
-from tersely.memory import AgentMemory, ConflictError, MemoryStore
+from tersely_agents.agent import Agent, FolderIndex, Tool, search_tools
+from tersely_agents.chat import Message, Reply, ScriptedChat
+from tersely_agents.memory import AgentMemory, ConflictError, MemoryStore
 from tests.sdk.agents import COMPRESSOR, QUESTION, requests_of, tool_calls
 from tests.sdk.conversations import facts
 

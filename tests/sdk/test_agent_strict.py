@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tersely.agent import OUTCOMES, Agent, FolderIndex, Tool, search_tools
-from tersely.agent.strategies import StrategyName
-from tersely.chat import ChatError, Reply, ScriptedChat
-from tersely.chat.protocol import remove_thoughts
-from tersely.memory import AgentMemory
+from tersely_agents.agent import OUTCOMES, Agent, FolderIndex, Tool, search_tools
+from tersely_agents.agent.strategies import StrategyName
+from tersely_agents.chat import ChatError, Reply, ScriptedChat
+from tersely_agents.chat.protocol import remove_thoughts
+from tersely_agents.memory import AgentMemory
 from tests.sdk.agents import (
     COMPRESSOR,
     FINISH,

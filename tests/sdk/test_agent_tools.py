@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tersely import Document, InvalidInputError
-from tersely.agent import Agent, DocumentIndex, FolderIndex, Tool, ToolError, search_tools
-from tersely.agent.retrieval import Hit
-from tersely.chat import Reply, ScriptedChat, ToolCall
-from tersely.experience import Experience, ExperienceBank
+from tersely_agents.agent import Agent, DocumentIndex, FolderIndex, Tool, ToolError, search_tools
+from tersely_agents.agent.retrieval import Hit
+from tersely_agents.chat import Reply, ScriptedChat, ToolCall
+from tersely_agents.experience import Experience, ExperienceBank
 from tests.sdk.agents import (
     COMPRESSOR,
     FINISH,

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from tersely import ArtifactError, Compressor, Document, InvalidInputError, cli
-from tersely.agent import Agent, DocumentIndex, Hit, SelectedHits, load_agent
-from tersely.agent.strategies.grammar import write_grammar
-from tersely.agent.strategies.tagged import parse_turn, write_turn
-from tersely.agent.tools import finish_tool
-from tersely.agent.trained import describe_prompts, make_agent
-from tersely.chat import ScriptedChat
-from tersely.levels import LEVELS
 from tersely.runtime.artifacts import write_manifest
+from tersely_agents.agent import Agent, DocumentIndex, Hit, SelectedHits, load_agent
+from tersely_agents.agent.strategies.grammar import write_grammar
+from tersely_agents.agent.strategies.tagged import parse_turn, write_turn
+from tersely_agents.agent.tools import finish_tool
+from tersely_agents.agent.trained import describe_prompts, make_agent
+from tersely_agents.chat import ScriptedChat
+from tersely_agents.levels import LEVELS
 from tests.sdk.agents import COMPRESSOR, FINISH, FOUND, QUESTION, SEARCH, tagged
 
 PAGES = {

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tersely.agent import Agent, FolderIndex, Tool, search_tools
-from tersely.chat import Reply, ScriptedChat
-from tersely.chat.messages import measure_tokens
-from tersely.memory import AgentMemory
+from tersely.messages import measure_tokens
+from tersely_agents.agent import Agent, FolderIndex, Tool, search_tools
+from tersely_agents.chat import Reply, ScriptedChat
+from tersely_agents.memory import AgentMemory
 from tests.sdk.agents import (
     COMPRESSOR,
     QUESTION,

@@ -11,7 +11,7 @@ import pytest
 
 from tersely.errors import ArtifactError, OfflineError
 from tersely.runtime.artifacts import MANIFEST, load_artifact, write_manifest
-from tersely.selector.layout import LAYOUT_VERSION, Layout
+from tersely.score.layout import LAYOUT_VERSION, Layout
 
 GRAPH = "onnx/model.onnx"
 

@@ -12,9 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tersely.compat import OpenProvenceModel, PromptCompressor
 
 from tersely import CompressionOptions, Compressor, Document, InvalidInputError, TerselyError
-from tersely.agent import (
+from tersely.embedding import SentenceEmbedder
+from tersely.rerank import CrossEncoder, Relevance, RerankEndpoint
+from tersely_agents.agent import (
     Agent,
     DocumentIndex,
     FolderIndex,
@@ -24,13 +27,10 @@ from tersely.agent import (
     reading_tool,
     search_tools,
 )
-from tersely.chat import LocalChat, OpenAIChat, ScriptedChat
-from tersely.compat import OpenProvenceModel, PromptCompressor
-from tersely.embedding import SentenceEmbedder
-from tersely.experience import ExactIndex, Experience, ExperienceBank, FaissIndex, Origin
-from tersely.memory import AgentMemory, MemoryStore
-from tersely.rerank import CrossEncoder, Relevance, RerankEndpoint
-from tersely.summarize import Summarizer
+from tersely_agents.chat import LocalChat, OpenAIChat, ScriptedChat
+from tersely_agents.experience import ExactIndex, Experience, ExperienceBank, FaissIndex, Origin
+from tersely_agents.memory import AgentMemory, MemoryStore
+from tersely_agents.summaries import Summarizer
 from tests.sdk.fakes import FakeScorer, Letters
 
 SENSELESS: list[Any] = [

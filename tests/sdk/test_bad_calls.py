@@ -11,13 +11,20 @@ import numpy as np
 import pytest
 
 from tersely import Advisor, Compressor, Document, InvalidInputError
-from tersely.chat import OpenAIChat, ScriptedChat
 from tersely.embedding import SentenceEmbedder
-from tersely.experience import Attempt, Experience, ExperienceBank, condense, extract, format_experiences
-from tersely.levels import choose_level
-from tersely.memory import AgentMemory, MemoryStore
 from tersely.rerank import Relevance, RerankEndpoint
-from tersely.summarize import Summarizer
+from tersely_agents.chat import OpenAIChat, ScriptedChat
+from tersely_agents.experience import (
+    Attempt,
+    Experience,
+    ExperienceBank,
+    condense,
+    extract,
+    format_experiences,
+)
+from tersely_agents.levels import choose_level
+from tersely_agents.memory import AgentMemory, MemoryStore
+from tersely_agents.summaries import Summarizer
 from tests.sdk.fakes import FakeScorer, Letters
 
 FIRST = [{"role": "user", "content": "Which bridge is old?"}]

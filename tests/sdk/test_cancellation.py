@@ -14,8 +14,8 @@ from tersely import Compressor
 from tersely.runtime.cancellation import WorkCancelledError, cancellable, current_cancellation
 from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import Workers
-from tersely.selector.encoder import Encoder
-from tersely.selector.selector import Selector
+from tersely.score.encoder import Encoder
+from tersely.score.selector import Selector
 from tests.sdk.selector_cases import DOCUMENTS, bundled_selector, make_long_input
 
 TEXTS = [document.text for document in make_long_input(120, 3)]

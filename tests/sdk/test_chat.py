@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tersely import InvalidInputError, MissingDependencyError, OfflineError
-from tersely.chat import ChatError, ChatModel, OpenAIChat, Reply, ScriptedChat, ToolCall, Usage
+from tersely_agents.chat import ChatError, ChatModel, OpenAIChat, Reply, ScriptedChat, ToolCall, Usage
 from tests.loopback import Serve, serving
 from tests.sdk.chat_cases import ASK, completion
 

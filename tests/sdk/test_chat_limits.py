@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tersely import InvalidInputError, OfflineError
-from tersely.chat import ChatError, OpenAIChat, Reply
+from tersely_agents.chat import ChatError, OpenAIChat, Reply
 from tests.loopback import RawServer, Serve, serving
 from tests.sdk.chat_cases import ASK, completion
 

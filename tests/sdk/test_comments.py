@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tersely import Compressor
-from tersely.records.html import open_html
-from tersely.text.documents import find_document_kind
-from tersely.text.sentences import split_units
+from tersely.split.html import open_html
+from tersely.split.pages import find_document_kind
+from tersely.split.sentences import split_units
 from tests.sdk.units import list_units
 
 QUESTION = "Who repaired the clock of Aldermoor?"

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tersely import Compression, Compressor, Document, InvalidInputError
-from tersely.selector import DocumentScores, ScoredInput
+from tersely.score import DocumentScores, ScoredInput
 from tests.sdk.checks import check_all
 from tests.sdk.compressor_cases import DOCS, QUERY, TOTAL_WORDS
 from tests.sdk.counters import count_words

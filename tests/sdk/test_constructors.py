@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tersely import Compressor, InvalidInputError
-from tersely.chat import LocalChat
 from tersely.embedding import SentenceEmbedder
-from tersely.experience import ExperienceBank
-from tersely.memory import MemoryStore
 from tersely.rerank import CrossEncoder, Relevance
+from tersely_agents.chat import LocalChat
+from tersely_agents.experience import ExperienceBank
+from tersely_agents.memory import MemoryStore
 from tests.sdk.fakes import FakeScorer, Letters
 
 NO_PATHS = [5, 1.5, True, b"folder", ["folder"], {"a": 1}, object(), "nul\0"]

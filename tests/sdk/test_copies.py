@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tersely.experience import ExperienceBank, ExperienceError
-from tersely.memory import MemoryStore, StoreError
+from tersely_agents.experience import ExperienceBank, ExperienceError
+from tersely_agents.memory import MemoryStore, StoreError
 from tests.sdk.conversations import call, facts, make_memory, result
 from tests.sdk.experiences import CHECK, make_experience
 

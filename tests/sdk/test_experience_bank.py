@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from tersely import InvalidInputError
-from tersely.experience import ExactIndex, ExperienceBank, ExperienceError, Origin
-from tersely.experience.types import Vectors
+from tersely_agents.experience import ExactIndex, ExperienceBank, ExperienceError, Origin
+from tersely_agents.experience.types import Vectors
 from tests.sdk.experiences import CHECK, INDEXES, OTHER_QUIZ, QUIZ, make_experience
 from tests.sdk.fakes import Letters
 

@@ -6,10 +6,17 @@ import json
 
 import pytest
 
-from tersely.chat import ScriptedChat
-from tersely.experience import Attempt, ExperienceError, Recalled, condense, extract, format_experiences
-from tersely.experience.extraction import LOG_TOKENS
-from tersely.text.approximate import ApproximateCounter
+from tersely.token_estimate import ApproximateCounter
+from tersely_agents.chat import ScriptedChat
+from tersely_agents.experience import (
+    Attempt,
+    ExperienceError,
+    Recalled,
+    condense,
+    extract,
+    format_experiences,
+)
+from tersely_agents.experience.extraction import LOG_TOKENS
 from tests.sdk.experiences import CHECK, make_experience
 
 LOG = [

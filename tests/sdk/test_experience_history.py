@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tersely.experience import Experience, ExperienceBank, ExperienceError, Origin
-from tersely.experience.types import Vectors
+from tersely_agents.experience import Experience, ExperienceBank, ExperienceError, Origin
+from tersely_agents.experience.types import Vectors
 from tests.sdk.experiences import CHECK, INDEXES, QUIZ, make_experience
 from tests.sdk.fakes import Letters
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tersely.experience import Index
-from tersely.experience.types import Vectors
+from tersely_agents.experience import Index
+from tersely_agents.experience.types import Vectors
 from tests.sdk.experiences import INDEXES
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tersely.experience import ExperienceBank
-from tersely.experience.salvage import check_bank, save_experiences
+from tersely_agents.experience import ExperienceBank
+from tersely_agents.experience.salvage import check_bank, save_experiences
 from tests.sdk.cli_runner import run_tersely
 from tests.sdk.experiences import CHECK, OTHER_QUIZ, QUIZ, make_experience
 from tests.sdk.fakes import Letters

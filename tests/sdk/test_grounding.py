@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from tersely import Document
-from tersely.summarize.grounding import Sources
+from tersely_agents.summaries.grounding import Sources
 
 FERRY = Document(
     "The ferry Elsa II leaves Port Maren at 7:15 on weekdays. Bicycles travel free of charge. "

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tersely import CompressionOptions, Compressor, Document, TerselyError
-from tersely.selector import DocumentScores
-from tersely.text.tokens import replace_surrogates
+from tersely.score import DocumentScores
+from tersely.tokens import replace_surrogates
 from tests.sdk import checks, inputs
 from tests.sdk.counters import COUNTERS, count_words
 from tests.sdk.fakes import BrokenScorer, FakeScorer

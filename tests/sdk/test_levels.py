@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tersely import Compressor, Document, InvalidInputError
-from tersely.levels import LEVELS, Level, choose_level
 from tersely.options import Detail
-from tersely.selector import DocumentScores, ScoredInput
-from tersely.selector.calibration import Calibration
+from tersely.score import DocumentScores, ScoredInput
+from tersely.score.calibration import Calibration
+from tersely_agents.levels import LEVELS, Level, choose_level
 from tests.sdk import checks
 from tests.sdk.fakes import FakeScorer
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tersely import InvalidInputError
-from tersely.chat.messages import measure_tokens
-from tersely.memory import AgentMemory
+from tersely.messages import measure_tokens
+from tersely_agents.memory import AgentMemory
 from tests.sdk.conversations import (
     COMPRESSOR,
     FIRST,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tersely.memory import AgentMemory, MemoryStore, StoreError
+from tersely_agents.memory import AgentMemory, MemoryStore, StoreError
 from tests.audit import corruption
 from tests.sdk.cli_runner import run_tersely
 from tests.sdk.conversations import COMPRESSOR, FIRST, call, facts, make_memory, result
@@ -21,8 +21,8 @@ from tests.sdk.memory_oracles import REFERENCE
 
 READ = """
 import sys
-from tersely.memory import AgentMemory, MemoryStore, StoreError
-from tersely.chat.messages import get_text
+from tersely_agents.memory import AgentMemory, MemoryStore, StoreError
+from tersely.messages import get_text
 store = MemoryStore(sys.argv[1])
 memory = AgentMemory(limit=600, store=store)
 print(len(memory.transcript.messages), len(memory.original(sys.argv[2])))
@@ -34,7 +34,7 @@ print(len(memory.prepare(None)))
 """
 NO_WRITES = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
 NOBODY = """
-from tersely.prompts import load_prompt
+from tersely_agents.prompts import load_prompt
 load_prompt("memory_note")  # now, because the package may be unreadable then
 import os; os.setgid(65534); os.setuid(65534)
 """

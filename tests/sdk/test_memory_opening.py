@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tersely import InvalidInputError
-from tersely.chat import ScriptedChat
-from tersely.memory import AgentMemory, MemoryStore
+from tersely_agents.chat import ScriptedChat
+from tersely_agents.memory import AgentMemory, MemoryStore
 from tests.audit import kills
 from tests.sdk.conversations import COMPRESSOR, FIRST, SYSTEM, TASK, call, facts, fill, make_memory, result
 from tests.sdk.memory_oracles import REFERENCE, check_context

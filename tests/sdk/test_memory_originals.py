@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tersely.memory.shortening import Shortener, Shown, recognise
+from tersely_agents.memory.shortening import Shortener, Shown, recognise
 from tests.sdk.conversations import COMPRESSOR, call, facts, make_memory, result
 from tests.sdk.memory_oracles import REFERENCE, count_tokens
 

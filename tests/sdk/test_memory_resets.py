@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tersely import Compressor, InvalidInputError
-from tersely.chat import ChatError, ScriptedChat
-from tersely.chat.messages import measure_tokens
-from tersely.memory import AgentMemory, OverlongError
+from tersely.messages import measure_tokens
+from tersely_agents.chat import ChatError, ScriptedChat
+from tersely_agents.memory import AgentMemory, OverlongError
 from tests.sdk.conversations import (
     COMPRESSOR,
     FIRST,

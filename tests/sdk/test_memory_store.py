@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tersely import InvalidInputError
-from tersely.chat import ScriptedChat
-from tersely.memory import AgentMemory, ConflictError, MemoryStore, StoreError
-from tersely.runtime.database import Database
+from tersely_agents.chat import ScriptedChat
+from tersely_agents.database import Database
+from tersely_agents.memory import AgentMemory, ConflictError, MemoryStore, StoreError
 from tests.sdk.conversations import (
     COMPRESSOR,
     FIRST,
@@ -78,7 +78,10 @@ def test_two_writers_of_one_session_conflict(tmp_path: Path) -> None:
 
 def test_processes_that_open_a_new_file_at_once_wait_for_each_other(tmp_path: Path) -> None:
     """SQLite answers at once, without waiting, where two of them switch to write-ahead logging."""
-    code = "import sys; from tersely.memory import MemoryStore\nfor p in sys.argv[1:]: MemoryStore(p).close()"
+    code = (
+        "import sys; from tersely_agents.memory import MemoryStore\n"
+        "for p in sys.argv[1:]: MemoryStore(p).close()"
+    )
     files = [str(tmp_path / f"{i}.db") for i in range(25)]
     started = [subprocess.Popen([sys.executable, "-c", code, *files]) for _ in range(4)]
     assert [process.wait(120) for process in started] == [0] * 4
@@ -90,7 +93,7 @@ def test_a_writer_gets_its_turn_among_writers_that_never_pause(tmp_path: Path) -
     store = MemoryStore(file)
     code = """
 import sys
-from tersely.memory import MemoryStore
+from tersely_agents.memory import MemoryStore
 store, number = MemoryStore(sys.argv[1]), 0
 while True:
     store.append(sys.argv[2], number, [{"number": number}])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tersely import InvalidInputError
-from tersely.chat.messages import with_text
-from tersely.memory import AgentMemory, MemoryStore
+from tersely.messages import with_text
+from tersely_agents.memory import AgentMemory, MemoryStore
 from tests.sdk.conversations import (
     COMPRESSOR,
     FIRST,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tersely.chat import ScriptedChat
+from tersely_agents.chat import ScriptedChat
 from tests.sdk.conversations import (
     FIRST,
     fill,

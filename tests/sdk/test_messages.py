@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tersely import Compressor, InvalidInputError
-from tersely.chat.compression import LEFT_OUT, SHORTENED
-from tersely.chat.messages import get_text, measure_tokens
+from tersely.messages import LEFT_OUT, SHORTENED, get_text, measure_tokens
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
 TASK = "Which lighthouse is the oldest?"

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tersely import Compressor
-from tersely.agent import Agent
-from tersely.chat import ChatError, Reply, ToolCall
-from tersely.chat.protocol import acomplete_safely, complete_safely
-from tersely.experience import Attempt, ExperienceError, extract
-from tersely.memory import AgentMemory
-from tersely.summarize import Summarizer
+from tersely_agents.agent import Agent
+from tersely_agents.chat import ChatError, Reply, ToolCall
+from tersely_agents.chat.protocol import acomplete_safely, complete_safely
+from tersely_agents.experience import Attempt, ExperienceError, extract
+from tersely_agents.memory import AgentMemory
+from tersely_agents.summaries import Summarizer
 from tests.sdk.fakes import FakeScorer
 
 COMPRESSOR = Compressor(FakeScorer())

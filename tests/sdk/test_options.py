@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tersely import CompressionOptions, Compressor, InvalidInputError
 from tersely.cli.arguments import compression_options, parser
 from tersely.options import OPTION_FIELDS, CompressionArguments, Detail, Marks, Order
-from tersely.selector.calibration import Calibration
+from tersely.score.calibration import Calibration
 from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer
 

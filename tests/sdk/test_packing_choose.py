@@ -10,9 +10,9 @@ import pytest
 
 from tersely import Compressor
 from tersely.options import CompressionOptions
-from tersely.packing.choose import Choice, choose
-from tersely.packing.splitting import Scored, SplitDocuments
-from tersely.selector import DocumentScores
+from tersely.pack.choose import Choice, choose
+from tersely.score import DocumentScores
+from tersely.split.splitting import Scored, SplitDocuments
 from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer
 from tests.sdk.packing_cases import make_choice, make_level, make_scores, make_split

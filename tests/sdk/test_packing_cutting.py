@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from tersely.packing.cutting import LONGEST_SENTENCE, SMALLEST_PIECE, can_cut, cut
-from tersely.text.sentences import Unit, split_units
+from tersely.split.cutting import LONGEST_SENTENCE, SMALLEST_PIECE, can_cut, cut
+from tersely.split.sentences import Unit, split_units
 
 TABLE = "| year | place | note |\n|---|---|---|\n" + "".join(
     f"| {1900 + n} | town {n} | nothing of importance happened here |\n" for n in range(60)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tersely.packing.fill import Candidate, Place, fill_level, fit, pack, priority, sort_by_priority
+from tersely.pack.fill import Candidate, Place, fill_level, fit, pack, priority, sort_by_priority
 
 
 def rank(*scores_and_costs: tuple[float, int]) -> list[Candidate]:

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tersely import Compression, Compressor, Document
-from tersely.packing.render import render_document
-from tersely.packing.units import CostedUnit
-from tersely.text.sentences import Unit, split_units
+from tersely.pack.render import render_document
+from tersely.split.sentences import Unit, split_units
+from tersely.split.units import CostedUnit
 from tests.audit.tool_results import run_case
 from tests.sdk import checks
 from tests.sdk.fakes import FakeScorer

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from tersely.packing.choose import Choice
-from tersely.packing.fill import Place
-from tersely.packing.reasons import (
+from tersely.pack.choose import Choice
+from tersely.pack.fill import Place
+from tersely.pack.reasons import (
     breaks_promise,
     is_below_threshold,
     is_unread,
     reason_dropped,
     reason_kept,
 )
-from tersely.selector import DocumentScores
+from tersely.score import DocumentScores
 from tests.sdk.packing_cases import make_choice, make_scores, make_split
 
 SPLIT = make_split(["Aa bb.", "Cc dd.", "Ee ff."], parents={0: [0, 1, 1]})

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from tersely import Document
-from tersely.packing.receipt import Facts, explain, keep_everything
-from tersely.packing.splitting import Scored, SplitDocuments
+from tersely.pack.receipt import Facts, explain, keep_everything
+from tersely.split.splitting import Scored, SplitDocuments
 from tersely.types import Span
 from tests.sdk.counters import count_words
 from tests.sdk.packing_cases import make_choice, make_scores, make_split

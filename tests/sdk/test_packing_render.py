@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tersely import Document
-from tersely.packing.render import join_documents, render_document, render_ranges
-from tersely.packing.units import CostedUnit
-from tersely.text.sentences import split_units
+from tersely.pack.render import join_documents, render_document, render_ranges
+from tersely.split.sentences import split_units
+from tersely.split.units import CostedUnit
 
 Ranges = list[tuple[int, int]]
 

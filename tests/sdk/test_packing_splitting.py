@@ -11,8 +11,8 @@ import pytest
 
 from tersely import Document
 from tersely.options import CompressionOptions
-from tersely.packing.cutting import SMALLEST_PIECE
-from tersely.packing.splitting import SplitDocuments, cut_to_levels, cut_to_limit, split_documents
+from tersely.split.cutting import SMALLEST_PIECE
+from tersely.split.splitting import SplitDocuments, cut_to_levels, cut_to_limit, split_documents
 from tests.sdk.counters import count_words
 from tests.sdk.packing_cases import make_level
 

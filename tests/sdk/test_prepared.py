@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from tersely import Compressor, Document, InvalidInputError, PreparedDocument
 from tersely.prepared import FORMAT
-from tersely.selector import sieve
-from tersely.selector.selector import Selector
+from tersely.score import sieve
+from tersely.score.selector import Selector
 from tests.sdk import checks, inputs
 from tests.sdk.compressor_cases import DOCS, QUERY
 from tests.sdk.fakes import FakeScorer

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tersely.agent.trace import TurnTrace, read_turns, write_turns
-from tersely.experience import Experience, ExperienceBank
-from tersely.memory import AgentMemory, MemoryStore
+from tersely_agents.agent.trace import TurnTrace, read_turns, write_turns
+from tersely_agents.experience import Experience, ExperienceBank
+from tersely_agents.memory import AgentMemory, MemoryStore
 from tests.sdk.agents import COMPRESSOR, FINISH, QUESTION, make_agent, tagged
 from tests.sdk.fakes import Letters
 

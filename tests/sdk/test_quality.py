@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tersely.levels import LEVELS, Level
-from tersely.quality import (
+from tersely_agents.levels import LEVELS, Level
+from tersely_agents.quality import (
     Quality,
     completeness_score,
     count_sentences,

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from tersely import Compressor
-from tersely.records.matching import READ, READ_BESIDE
-from tersely.selector import DocumentScores, ScoredInput
+from tersely.score import DocumentScores, ScoredInput
+from tersely.score.parts import READ, READ_BESIDE
 from tests.sdk.fakes import FakeScorer
 
 ROWS = [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tersely.text.redaction import redact, redact_all
+from tersely_agents.redaction import redact, redact_all
 
 
 @pytest.mark.parametrize(

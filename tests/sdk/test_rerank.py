@@ -10,8 +10,8 @@ import pytest
 
 from tersely import Compressor, Document, InvalidInputError, OfflineError, TerselyError
 from tersely.rerank import RerankEndpoint
-from tersely.selector import DocumentScores, ScoredInput
-from tersely.selector.calibration import Calibration
+from tersely.score import DocumentScores, ScoredInput
+from tersely.score.calibration import Calibration
 from tests.loopback import Serve, serving
 from tests.sdk.checks import check_all
 from tests.sdk.fakes import FakeScorer

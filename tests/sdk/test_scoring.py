@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from tersely import Compressor, Document
-from tersely.levels import LEVELS
 from tersely.options import CompressionOptions
-from tersely.packing.splitting import Scored, SplitDocuments, split_documents
-from tersely.scoring import score
-from tersely.selector import DocumentScores, ScoredInput
-from tersely.selector.calibration import Calibration
+from tersely.score import DocumentScores, ScoredInput
+from tersely.score.calibration import Calibration
+from tersely.score.scoring import score
+from tersely.split.splitting import Scored, SplitDocuments, split_documents
+from tersely_agents.levels import LEVELS
 from tests.sdk.checks import check_all
 from tests.sdk.compressor_cases import DOCS, QUERY, UNIT_COUNTS
 from tests.sdk.counters import count_words

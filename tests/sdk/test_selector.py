@@ -12,9 +12,9 @@ import pytest
 from tersely import Compressor, Document
 from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import load_artifact
-from tersely.selector import ScoredInput
-from tersely.selector.features import first_features
-from tersely.selector.selector import NEIGHBOUR, Selector
+from tersely.score import ScoredInput
+from tersely.score.features import first_features
+from tersely.score.selector import NEIGHBOUR, Selector
 from tests.sdk.selector_cases import (
     DOCUMENTS,
     FEW_TOKENS,

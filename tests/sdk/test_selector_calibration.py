@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tersely import ArtifactError, Compressor, Document, InvalidInputError
 from tersely.runtime.artifacts import Artifact, load_artifact, write_manifest
-from tersely.selector.calibration import (
+from tersely.score.calibration import (
     FILE,
     Calibration,
     read_calibration,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tersely.selector.coverage import UnitText, score_units
+from tersely.score.coverage import UnitText, score_units
 
 ONE_UNIT, TWO_UNITS = math.log(2) + 0.3, math.log(3) + 0.3
 """What a word is worth that stands in so many units."""

@@ -11,11 +11,11 @@ import pytest
 from tersely.runtime.artifacts import load_artifact
 from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import usable_cores
-from tersely.selector import ScoredInput
-from tersely.selector.encoder import BATCH_TOKENS, WindowLogits, merge_logits
-from tersely.selector.layout import Window
-from tersely.selector.selector import Selector
-from tersely.text.sentences import split_units
+from tersely.score import ScoredInput
+from tersely.score.encoder import BATCH_TOKENS, WindowLogits, merge_logits
+from tersely.score.layout import Window
+from tersely.score.selector import Selector
+from tersely.split.sentences import split_units
 from tests.sdk.selector_cases import DOCUMENTS, bundled_selector, make_long_input, recording_selector
 
 
@@ -62,7 +62,7 @@ def test_a_gpu_gets_large_runs_one_after_the_other(monkeypatch: pytest.MonkeyPat
         sessions.append(session)
         return session
 
-    monkeypatch.setattr("tersely.selector.encoder.EncoderSession", make_gpu_session)
+    monkeypatch.setattr("tersely.score.encoder.EncoderSession", make_gpu_session)
     encoder = Selector.load(load_artifact(), threads=2).encoder
     assert encoder.session is sessions[-1]
     assert encoder.session.threads == min(2, usable_cores())

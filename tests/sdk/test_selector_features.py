@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tersely.selector.features import (
+from tersely.score.features import (
     BRIDGE_FEATURES,
     FIRST_FEATURES,
     QUERY_FEATURES,
@@ -22,7 +22,7 @@ from tersely.selector.features import (
     path_starts,
     query_features,
 )
-from tersely.selector.paths import PATH_FEATURES, Hop, path_features
+from tersely.score.paths import PATH_FEATURES, Hop, path_features
 from tests.sdk.feature_cases import FIRST_LOGITS, LOGITS, MATCHES
 
 FIRST_COLUMNS = {

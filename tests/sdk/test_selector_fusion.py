@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tersely.selector.features import FIRST_FEATURES, QUERY_FEATURES
-from tersely.selector.fusion import ATTENTION, LAYERS, MIN_GATE, Fusion, LinearLayer
-from tersely.selector.second_stage import SECOND_FEATURES
+from tersely.score.features import FIRST_FEATURES, QUERY_FEATURES
+from tersely.score.fusion import ATTENTION, LAYERS, MIN_GATE, Fusion, LinearLayer
+from tersely.score.second_stage import SECOND_FEATURES
 from tests.sdk.attention_cases import random_attention
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tersely.selector.grams import (
+from tersely.score.grams import (
     BROKEN_WEIGHT,
     GRAM_FEATURES,
     GRAM_WEIGHTS,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from tersely.selector.layout import EncodedDocument, Ids, Layout, LayoutConfig, Window, batches, collate
+from tersely.score.layout import EncodedDocument, Ids, Layout, LayoutConfig, Window, batches, collate
 
 PAD, CLS, SEP, SEN, DOC = range(5)
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tersely.selector import matching
-from tersely.selector.features import Matches, bridge_weights
-from tersely.selector.matching import (
+from tersely.score import matching
+from tersely.score.features import Matches, bridge_weights
+from tersely.score.matching import (
     PhraseFinder,
     Presence,
     TermIndex,

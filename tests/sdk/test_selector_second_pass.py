@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.attacks.cases import make_cases
-from tersely.selector import paths, second_stage
-from tersely.selector.encoder import BATCH_TOKENS
-from tersely.selector.features import STARTS, first_features, path_starts
-from tersely.selector.paths import PATH_WINDOWS
-from tersely.selector.protocol import DocumentScores
-from tersely.selector.second_stage import SecondStage
-from tersely.selector.selector import MORE_TOKENS
+from tersely.score import paths, second_stage
+from tersely.score.encoder import BATCH_TOKENS
+from tersely.score.features import STARTS, first_features, path_starts
+from tersely.score.paths import PATH_WINDOWS
+from tersely.score.protocol import DocumentScores
+from tersely.score.second_stage import SecondStage
+from tersely.score.selector import MORE_TOKENS
 from tests.sdk.selector_cases import (
     DOCUMENTS,
     FEW_TOKENS,

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tersely import Compressor
-from tersely.selector import DocumentScores, ScoredInput
-from tersely.selector.paths import PATH_WINDOWS
-from tersely.selector.selector import MORE_TOKENS
-from tersely.selector.sieve import FEWEST, SHARE
-from tersely.selector.vectors import pack, unpack
+from tersely.score import DocumentScores, ScoredInput
+from tersely.score.paths import PATH_WINDOWS
+from tersely.score.selector import MORE_TOKENS
+from tersely.score.sieve import FEWEST, SHARE
+from tersely.score.vectors import pack, unpack
 from tests.sdk.selector_cases import (
     FEW_TOKENS,
     GATE_CLOSED,

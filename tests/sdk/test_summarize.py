@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tersely import ArtifactError, Compressor, Document, InvalidInputError
-from tersely.chat import ChatError, Reply, ScriptedChat, Usage
-from tersely.prompts import load_prompt
-from tersely.summarize import ASPECTS, Summarizer
+from tersely_agents.chat import ChatError, Reply, ScriptedChat, Usage
+from tersely_agents.prompts import load_prompt
+from tersely_agents.summaries import ASPECTS, Summarizer
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
 QUERY = "When does the ferry leave Port Maren, and do bicycles travel free?"

@@ -21,9 +21,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from tersely import Compressor, InvalidInputError
-from tersely.adapters import Shortener
-from tersely.summarize import Summarizer
 from tersely.telemetry import count_lookup
+from tersely_agents.memory.shortening import Shortener
+from tersely_agents.summaries import Summarizer
 from tests.sdk.compressor_cases import DOCS, QUERY
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from tersely.text.code import LONGEST_RUN
-from tersely.text.likeness import Likeness, rate_line
-from tersely.text.lines import LONGEST_ITEM, mask
-from tersely.text.sentences import split_units
-from tersely.text.structure import Block, find_blocks
-from tersely.text.tables import find_rows_end, find_table_end
-from tersely.text.wrapping import is_wrapped, measure_width
+from tersely.split.blocks import Block, find_blocks
+from tersely.split.code import LONGEST_RUN
+from tersely.split.likeness import Likeness, rate_line
+from tersely.split.lines import LONGEST_ITEM, mask
+from tersely.split.sentences import split_units
+from tersely.split.tables import find_rows_end, find_table_end
+from tersely.split.wrapping import is_wrapped, measure_width
 from tests.sdk.units import list_units
 
 TOWERS = [{"id": number, "name": "A. B."} for number in range(9)]

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tersely.text import tokens
 from tokenizers import Tokenizer
 
 from tersely.errors import InvalidInputError, MissingDependencyError
-from tersely.text import tokens
-from tersely.text.approximate import ApproximateCounter
-from tersely.text.tokens import TokenCounter, count_tokens, replace_surrogates, resolve_counter
+from tersely.token_estimate import ApproximateCounter
+from tersely.tokens import TokenCounter, count_tokens, replace_surrogates, resolve_counter
 from tests.sdk.inputs import text as random_text
 
 TOKENIZER = Path(__file__).parents[2] / "models" / "tersely-mini" / "tokenizer.json"

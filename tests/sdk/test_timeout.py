@@ -17,9 +17,9 @@ from tersely import Compressor, Document, InvalidInputError
 from tersely.runtime.cancellation import current_time_limit
 from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import Workers
-from tersely.selector import DocumentScores, ScoredInput
-from tersely.selector.encoder import Encoder
-from tersely.selector.selector import Selector
+from tersely.score import DocumentScores, ScoredInput
+from tersely.score.encoder import Encoder
+from tersely.score.selector import Selector
 from tests.sdk import checks
 from tests.sdk.checks import check_all
 from tests.sdk.fakes import FakeScorer

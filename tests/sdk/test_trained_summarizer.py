@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tersely import ArtifactError, Compressor, Document, InvalidInputError
-from tersely.chat import ScriptedChat
 from tersely.runtime.artifacts import load_artifact, write_manifest
-from tersely.summarize import Summarizer, Summary
-from tersely.summarize import bundled as bundled_summarizer
-from tersely.summarize.grounding import Sources
-from tersely.summarize.local import TrainedModel, describe_prompts
+from tersely_agents.chat import ScriptedChat
+from tersely_agents.summaries import Summarizer, Summary
+from tersely_agents.summaries import bundled as bundled_summarizer
+from tersely_agents.summaries.grounding import Sources
+from tersely_agents.summaries.local import TrainedModel, describe_prompts
 from tests.sdk.fakes import FakeScorer
 
 QUERY = "When does the ferry leave Port Maren?"

@@ -10,10 +10,10 @@ from typing import Any, cast
 import pytest
 
 from tersely import InvalidInputError
-from tersely.chat import ScriptedChat
-from tersely.chat.messages import measure_tokens
-from tersely.memory import MemoryStore, Transcript
-from tersely.memory.events import Event
+from tersely.messages import measure_tokens
+from tersely_agents.chat import ScriptedChat
+from tersely_agents.memory import MemoryStore, Transcript
+from tersely_agents.memory.events import Event
 from tests.sdk.conversations import COMPRESSOR, FIRST, call, facts, fill, make_memory, result
 
 COUNT = COMPRESSOR.count_tokens

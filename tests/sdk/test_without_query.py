@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 
 from tersely import Compressor, Document, InvalidInputError
-from tersely.chat.messages import join_query
-from tersely.memory import AgentMemory
+from tersely.messages import join_query
+from tersely_agents.memory import AgentMemory
 from tests.audit.tool_results import KINDS, run_case
 from tests.sdk import checks
 from tests.sdk.conversations import call, result

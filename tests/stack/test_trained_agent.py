@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tersely import Compressor, Document, cli
-from tersely.agent import DocumentIndex, load_agent
-from tersely.agent.strategies.grammar import write_grammar
-from tersely.agent.strategies.tagged import MalformedError, parse_turn
-from tersely.agent.tools import finish_tool, search_tools
-from tersely.agent.trained import BUNDLED, describe_prompts
-from tersely.chat import LocalChat
+from tersely_agents.agent import DocumentIndex, load_agent
+from tersely_agents.agent.strategies.grammar import write_grammar
+from tersely_agents.agent.strategies.tagged import MalformedError, parse_turn
+from tersely_agents.agent.tools import finish_tool, search_tools
+from tersely_agents.agent.trained import BUNDLED, describe_prompts
+from tersely_agents.chat import LocalChat
 from tests.stack.adapter_checks import check_adapter
 
 pytestmark = pytest.mark.skipif(

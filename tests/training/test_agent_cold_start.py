@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tersely import Compressor, Document
-from tersely.agent.retrieval import DocumentIndex
-from tersely.agent.strategies.tagged import parse_turn
-from tersely.agent.tools import finish_tool, search_tools
-from tersely.levels import LEVELS
+from tersely_agents.agent.retrieval import DocumentIndex
+from tersely_agents.agent.strategies.tagged import parse_turn
+from tersely_agents.agent.tools import finish_tool, search_tools
+from tersely_agents.levels import LEVELS
 from training.agent.card import render_card
 from training.agent.examples import Recipe, hold_out, make_lessons, name_documents, read_hits, read_lessons
 from training.agent.settings import Settings

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tersely.text.sentences import split_units
+from tersely.split.sentences import split_units
 from training.selector_model.composed import MENTIONS, PLACEHOLDER, Mention, Mentions
 from training.selector_model.groups import Group, GroupDocument
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from tersely.selector.features import FIRST_FEATURES, QUERY_FEATURES
-from tersely.selector.fusion import Fusion
-from tersely.selector.matching import Floats
+from tersely.score.features import FIRST_FEATURES, QUERY_FEATURES
+from tersely.score.fusion import Fusion
+from tersely.score.matching import Floats
 from training.export.fit_fusion import (
     Case,
     _minimise,

@@ -10,8 +10,8 @@ import pytest
 from tokenizers import Tokenizer
 
 from benchmarks.attacks.cases import ATTACKS
-from tersely.selector.layout import Layout, LayoutConfig
-from tersely.text.sentences import split_units
+from tersely.score.layout import Layout, LayoutConfig
+from tersely.split.sentences import split_units
 from tests.training.tiny import DATA, SPECIAL, save_tokenizer
 from training.selector_model.batching import Item, WindowBuilder
 from training.selector_model.groups import Group, GroupDocument

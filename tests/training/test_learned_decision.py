@@ -12,7 +12,7 @@ import torch
 
 from tersely import ArtifactError, Compressor, Document
 from tersely.runtime.artifacts import load_artifact, write_manifest
-from tersely.selector.selector import Selector
+from tersely.score.selector import Selector
 from tests.training.tiny import StringMatch, train_phase1
 from training.export.artifact import export_artifact
 from training.export.learned import measure_decision

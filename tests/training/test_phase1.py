@@ -16,7 +16,7 @@ from benchmarks.shared.minilm import INSTALL, PACKAGE
 from tersely import Compressor, Document
 from tersely.embedding import SentenceEmbedder
 from tersely.runtime.artifacts import load_artifact
-from tersely.selector.attention import SentenceAttention
+from tersely.score.attention import SentenceAttention
 from tests.training.tiny import DATA, make_config, train_phase1
 from training.export.artifact import export_artifact
 from training.export.refit import refit

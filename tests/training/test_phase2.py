@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tersely import Compressor
-from tersely.selector.layout import Layout
+from tersely.score.layout import Layout
 from tests.training.tiny import PHASE2, StringMatch, train_phase1
 from training.export.artifact import export_artifact
 from training.run import Run, read_runs

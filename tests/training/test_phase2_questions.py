@@ -11,7 +11,7 @@ import pytest
 
 from tersely import Compressor, Document
 from tersely.rerank import CrossEncoder
-from tersely.selector import DocumentScores, ScoredInput
+from tersely.score import DocumentScores, ScoredInput
 from tests.training.tiny import PHASE2, StringMatch, save_cross_encoder, train_phase1
 from training.reader.data import read_sources
 from training.run import Run

@@ -8,7 +8,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from tersely.selector.layout import Layout, LayoutConfig
+from tersely.score.layout import Layout, LayoutConfig
 from tests.training.tiny import DATA, SPECIAL, WORDS, save_tokenizer
 from training.selector_model.batching import WindowBuilder
 from training.selector_model.groups import Group, GroupDocument, label_document

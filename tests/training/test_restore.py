@@ -12,7 +12,7 @@ import pytest
 from benchmarks.shared.export import quantise
 from tersely.runtime.artifacts import load_artifact
 from tersely.runtime.session import EncoderSession
-from tersely.selector.layout import OUTPUT_NAMES, POOLED_NAME
+from tersely.score.layout import OUTPUT_NAMES, POOLED_NAME
 from training.export.onnx import export_float
 from training.export.restore import restore
 from training.run import read_runs

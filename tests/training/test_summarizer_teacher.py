@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from tersely import Compressor
-from tersely.chat import ChatError, OpenAIChat
-from tersely.summarize.types import ASPECTS
+from tersely_agents.chat import ChatError, OpenAIChat
+from tersely_agents.summaries.types import ASPECTS
 from tests.benchmarks.chat_server import Respond, answer_with
 from tests.loopback import serving
 from tests.training.test_summarizer import write_references

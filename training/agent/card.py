@@ -19,7 +19,8 @@ def render_card(name: str, facts: dict[str, Any]) -> str:
 A LoRA adapter with which SmolLM2-135M-Instruct writes ZipRL's turns: a thought, a level, a summary of what is
 known, and one call of a tool. It is the cold start alone (ZipRL, appendix A), without reinforcement learning.
 `docs/training.md` says what reinforcement learning from there has brought so far.
-`tersely.agent.load_agent` and `tersely agent --local {name}` run it without a network and without torch.
+`tersely_agents.agent.load_agent` and `tersely agent --local {name}` run it without a network
+and without torch.
 
 - **Input**: the prompt of the agent's strategy "summary": the question, the summary before, and the result of
   the last tool, of which the selector leaves about 200 tokens.

@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from tersely.agent.trained import describe_prompts
+from tersely_agents.agent.trained import describe_prompts
 from training.agent.card import render_card
 from training.agent.examples import hold_out, read_lessons
 from training.agent.settings import Settings

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from tersely import Compressor, Document
-from tersely.levels import LEVELS, Level, choose_level_for
+from tersely_agents.levels import LEVELS, Level, choose_level_for
 
 LONGEST = 700
 """Characters of a summary, so that a small model learns from many turns."""

@@ -15,10 +15,10 @@ import numpy as np
 
 from benchmarks.shared.export import quantise
 from tersely.runtime.artifacts import load_artifact, write_manifest
-from tersely.selector.calibration import write_calibration
-from tersely.selector.fusion import LEARNED_THRESHOLD, Decision, Fusion
-from tersely.selector.layout import LAYOUT_VERSION, Layout, LayoutConfig
-from tersely.selector.selector import Selector
+from tersely.score.calibration import write_calibration
+from tersely.score.fusion import LEARNED_THRESHOLD, Decision, Fusion
+from tersely.score.layout import LAYOUT_VERSION, Layout, LayoutConfig
+from tersely.score.selector import Selector
 from training.export.calibration import build_calibration
 from training.export.card import render_card
 from training.export.embedding import write_projection

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tersely.metrics import contains_answer
-from tersely.selector.calibration import Calibration
-from tersely.selector.fusion import sigmoid
+from tersely.score.calibration import Calibration
+from tersely.score.fusion import sigmoid
 from training.selector_model.scores import GroupScores
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tersely.selector.fusion import Decision
+from tersely.score.fusion import Decision
 from training.selector_model.config import SelectorConfig
 from training.sources import render_sources
 

@@ -22,7 +22,7 @@ from benchmarks.shared.minilm import embed_cached, find_weights
 from benchmarks.shared.passages import find_ranks, join_title
 from tersely.errors import MissingDependencyError
 from tersely.runtime.artifacts import load_artifact
-from tersely.selector.vectors import PROJECTION, Pooler
+from tersely.score.vectors import PROJECTION, Pooler
 from training.run import show_progress
 from training.selector_model.groups import Group, GroupDocument
 

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from tersely.selector.attention import HEADS, LIMIT, SentenceAttention, shape_weights
-from tersely.selector.layout import batches
-from tersely.selector.matching import Floats
+from tersely.score.attention import HEADS, LIMIT, SentenceAttention, shape_weights
+from tersely.score.layout import batches
+from tersely.score.matching import Floats
 from training.run import show_progress
 
 NETWORKS = 4

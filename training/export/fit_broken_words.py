@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 
 from tersely.runtime.artifacts import load_artifact
-from tersely.selector.grams import broken_share, gram_logits
-from tersely.selector.matching import Floats
-from tersely.selector.selector import Selector
+from tersely.score.grams import broken_share, gram_logits
+from tersely.score.matching import Floats
+from tersely.score.selector import Selector
 from training.export.fit_fusion import Case, make_inputs, split_by_document
 from training.run import show_progress
 from training.selector_model.groups import SINGLE_HOP, Group, GroupDocument, read_groups

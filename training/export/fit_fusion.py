@@ -20,20 +20,20 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from tersely.selector import ScoredInput
-from tersely.selector.attention import LIMIT, SentenceAttention
-from tersely.selector.features import (
+from tersely.score import ScoredInput
+from tersely.score.attention import LIMIT, SentenceAttention
+from tersely.score.features import (
     ENCODER_FEATURES,
     FIRST_FEATURES,
     first_features,
     query_features,
 )
-from tersely.selector.fusion import Fusion, LinearLayer, open_gate
-from tersely.selector.matching import Floats
-from tersely.selector.paths import Hop
-from tersely.selector.second_stage import SecondStage
-from tersely.selector.selector import Selector
-from tersely.text.sentences import Unit
+from tersely.score.fusion import Fusion, LinearLayer, open_gate
+from tersely.score.matching import Floats
+from tersely.score.paths import Hop
+from tersely.score.second_stage import SecondStage
+from tersely.score.selector import Selector
+from tersely.split.sentences import Unit
 from training.export.fit_attention import PADDING, Example, compute_losses, fit_attention
 from training.run import show_progress
 from training.selector_model.groups import MULTI_HOP, Group

@@ -1,4 +1,4 @@
-"""`python -m training.export.fit_grams --run RUN`: the weights of `tersely.selector.grams`.
+"""`python -m training.export.fit_grams --run RUN`: the weights of `tersely.score.grams`.
 
 Fits a linear layer to the n-gram features of a run's held-out questions with one passage, and prints it with
 what it keeps. The features know no language, so English questions can teach what is used for other scripts.
@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from tersely.selector.grams import GRAM_FEATURES, gram_features
-from tersely.selector.matching import Floats
+from tersely.score.grams import GRAM_FEATURES, gram_features
+from tersely.score.matching import Floats
 from training.export.fit_fusion import Case, choose_threshold, cross_fit, fit_first, split_by_document
 from training.run import show_progress
 from training.selector_model.groups import SINGLE_HOP, Group, read_groups

@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-from tersely.selector.selector import Selector
+from tersely.score.selector import Selector
 from training.export.fit_fusion import make_inputs
 from training.run import show_progress
 from training.selector_model.groups import Group

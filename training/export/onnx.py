@@ -14,7 +14,7 @@ from torch import Tensor
 
 from benchmarks.shared.export import export_graph, make_dimension
 from tersely.runtime.session import EncoderSession
-from tersely.selector.layout import INPUT_NAMES, OUTPUT_NAMES, POOLED_NAME, Window, collate
+from tersely.score.layout import INPUT_NAMES, OUTPUT_NAMES, POOLED_NAME, Window, collate
 from training.selector_model.model import SelectorModel, compute_mean
 
 Outputs = tuple[NDArray[np.float32], NDArray[np.float32]]

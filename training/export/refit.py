@@ -12,8 +12,8 @@ import shutil
 from pathlib import Path
 
 from tersely.runtime.artifacts import Artifact, load_artifact
-from tersely.selector.fusion import ATTENTION, LEARNED_THRESHOLD, Fusion
-from tersely.selector.layout import LayoutConfig
+from tersely.score.fusion import ATTENTION, LEARNED_THRESHOLD, Fusion
+from tersely.score.layout import LayoutConfig
 from training.export.artifact import fit_decision, seal
 from training.selector_model.config import SelectorConfig
 from training.selector_model.groups import read_groups

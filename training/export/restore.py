@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from tersely.runtime.artifacts import load_artifact
-from tersely.selector.layout import check_layout_version
+from tersely.score.layout import check_layout_version
 from training.selector_model.config import SelectorConfig
 from training.selector_model.model import build_selector
 from training.selector_model.trained import save_trained

@@ -16,8 +16,8 @@ from pathlib import Path
 from benchmarks.shared.tasks.negatives import Passage, PassagePool
 from benchmarks.shared.tasks.rows import read_rows
 from tersely.metrics import Range
-from tersely.packing.render import RenderedDocument, join_documents, render_ranges
-from tersely.text.sentences import split_units
+from tersely.pack.render import RenderedDocument, join_documents, render_ranges
+from tersely.split.sentences import split_units
 from tersely.types import Document
 from training.selector_model.groups import MULTI_HOP, belongs_to_readers, name_question
 from training.selector_model.questions import LabelledDocument, Question, parse_question

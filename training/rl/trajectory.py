@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from tersely.agent import OUTCOMES, Outcome
+from tersely_agents.agent import OUTCOMES, Outcome
 
 __all__ = ["OUTCOMES", "Outcome", "Segment", "Trajectory", "Turn"]
 

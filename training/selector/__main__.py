@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import get_args
 
 from benchmarks.shared.tasks.rows import find_data_folder
-from tersely.selector.fusion import Decision
+from tersely.score.fusion import Decision
 from training.export.artifact import export_artifact
 from training.run import Run, read_runs
 from training.selector.train import train

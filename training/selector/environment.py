@@ -17,10 +17,10 @@ from torch import Tensor
 
 from benchmarks.shared.readers import Prompt, Reader
 from tersely.metrics import is_correct
-from tersely.packing.choose import choose_documents
-from tersely.packing.render import join_documents, render_ranges
+from tersely.pack.choose import choose_documents
+from tersely.pack.render import join_documents, render_ranges
 from tersely.rerank import Reranker
-from tersely.selector.layout import Window
+from tersely.score.layout import Window
 from tersely.types import Document
 from training.selector.policy import reward
 from training.selector_model.batching import WindowBuilder

@@ -19,7 +19,7 @@ from accelerate import Accelerator
 from accelerate.utils import broadcast, reduce, set_seed
 from tokenizers import Tokenizer
 
-from tersely.selector.layout import Layout
+from tersely.score.layout import Layout
 from training.checkpoint import resume, save_checkpoint
 from training.optimisation import adamw, keep_freed_memory, precision, set_learning_rate, triangle
 from training.run import Run, read_runs, show_progress, write_text

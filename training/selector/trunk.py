@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tersely.selector.layout import Window, batches, collate
+from tersely.score.layout import Window, batches, collate
 from training.selector_model.model import SelectorModel
 
 

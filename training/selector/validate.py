@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tersely.selector.layout import Window, batches
+from tersely.score.layout import Window, batches
 from training.run import show_progress
 from training.selector.losses import balanced_bce
 from training.selector_model.batching import Item, WindowBuilder, make_batch

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tersely.selector.layout import EncodedDocument, Ids, Layout, Window, batches, collate
-from tersely.text.sentences import split_units
+from tersely.score.layout import EncodedDocument, Ids, Layout, Window, batches, collate
+from tersely.split.sentences import split_units
 from training.selector_model.composed import Mentions
 from training.selector_model.config import DataConfig, Labels
 from training.selector_model.groups import MULTI_HOP, Group, has_answer_string, list_labels

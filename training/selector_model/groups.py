@@ -21,7 +21,7 @@ from typing import Literal
 from benchmarks.shared.tasks.negatives import Neighbours, Passage, PassagePool
 from benchmarks.shared.tasks.rows import read_rows
 from tersely.metrics import WITHOUT_ANSWER_STRING, Range, contains_string, normalize_answer
-from tersely.text.sentences import split_units
+from tersely.split.sentences import split_units
 from training.run import show_progress, write_text
 from training.selector_model.chains import Chain, Chainer
 from training.selector_model.config import DataConfig, Labels

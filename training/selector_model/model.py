@@ -16,14 +16,14 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModel, AutoTokenizer
 
-from tersely.selector.layout import LayoutConfig
+from tersely.score.layout import LayoutConfig
 from training.selector_model.batching import Batch
 from training.selector_model.config import Head, SelectorConfig
 from training.selector_model.packed import can_pack, encode_packed
 
 
 class SelectorModel(nn.Module):
-    """Inputs as built by `tersely.selector.layout.collate`; outputs keep (B, S) and relevance (B, D)
+    """Inputs as built by `tersely.score.layout.collate`; outputs keep (B, S) and relevance (B, D)
     logits."""
 
     def __init__(self, encoder: Any, doc_id: int, head: Head = "pooled", *, int8: bool = False) -> None:

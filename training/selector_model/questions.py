@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.shared.tasks.rows import locate
 from tersely.metrics import Range, contains_answer
-from tersely.text.sentences import split_units
+from tersely.split.sentences import split_units
 
 _WORD = re.compile(r"\w+")
 

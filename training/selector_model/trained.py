@@ -10,7 +10,7 @@ import torch
 from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModel
 
-from tersely.selector.layout import Layout, LayoutConfig
+from tersely.score.layout import Layout, LayoutConfig
 from training.checkpoint import save_whole
 from training.selector_model.model import SelectorModel
 

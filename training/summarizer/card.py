@@ -26,8 +26,8 @@ def render_card(name: str, facts: dict[str, Any]) -> str:
     return f"""{render_header(name, facts, "summarization", "query-focused-summarization")}
 
 A LoRA adapter that makes SmolLM2-135M-Instruct write short, grounded summaries of documents for a question
-(RECON, section 3.2, stage 2). `tersely.summarize.Summarizer("{name}")` runs it without a network and without
-torch, checks every sentence against the documents and drops what they do not support.
+(RECON, section 3.2, stage 2). `tersely_agents.summaries.Summarizer("{name}")` runs it without a network
+and without torch, checks every sentence against the documents and drops what they do not support.
 
 - **Input**: RECON's prompt, with at most about 280 tokens of documents that the selector chose.
 - **Output**: sentences of the documents, shortened to those that the question needs, with names in the place

@@ -4,8 +4,8 @@
     QMSum           the sentences of the reference summary that the passage supports
 
 The model reads what the selector leaves of a question's passages, in RECON's prompt. A target holds only
-what this text says, by the check that summaries get at run time (`tersely.summarize.grounding`): nothing in
-it can contradict the passages, and the model never learns to add anything.
+what this text says, by the check that summaries get at run time (`tersely_agents.summaries.grounding`):
+nothing in it can contradict the passages, and the model never learns to add anything.
 
 RECON's aspects: "completeness" and "coverage" add the sentences that the selector ranks next; the other four
 have the same target.
@@ -25,11 +25,11 @@ from benchmarks.shared.tasks import Example, load
 from benchmarks.shared.tasks.example import KeptSpan
 from benchmarks.shared.tasks.rows import find_data_folder, read_lines
 from tersely import Compression, Compressor, Document
-from tersely.summarize.grounding import Sources
-from tersely.summarize.request import write_messages
-from tersely.summarize.types import ASPECTS, Aspect
-from tersely.summarize.written import score_texts
-from tersely.text.sentences import split_units
+from tersely.split.sentences import split_units
+from tersely_agents.summaries.grounding import Sources
+from tersely_agents.summaries.request import write_messages
+from tersely_agents.summaries.types import ASPECTS, Aspect
+from tersely_agents.summaries.written import score_texts
 from training.run import show_progress, write_text
 from training.summarizer.standalone import Reference, clean_tokenized, make_standalone
 

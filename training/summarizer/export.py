@@ -1,7 +1,7 @@
 """`python -m training.summarizer.export --run RUN --out models/tersely-recon`: an adapter as an artifact.
 
 adapter_model.safetensors, adapter_config.json   for transformers with peft, and for vLLM
-adapter.gguf                                     for llama.cpp, which `tersely.summarize` runs
+adapter.gguf                                     for llama.cpp, which `tersely_agents.summaries` runs
 config.json, manifest.json, README.md            what the runtime needs to know, checksums, the card
 
 Both adapters are float16. The export fails where llama.cpp and transformers disagree on the next token.
@@ -25,11 +25,11 @@ import torch
 from peft import PeftModel
 from safetensors.torch import load_file, save_file
 
-from tersely.chat import LocalChat
-from tersely.chat.local import find_smollm2
-from tersely.chat.protocol import Sampling
 from tersely.runtime.artifacts import write_manifest
-from tersely.summarize.local import describe_prompts
+from tersely_agents.chat import LocalChat
+from tersely_agents.chat.local import find_smollm2
+from tersely_agents.chat.protocol import Sampling
+from tersely_agents.summaries.local import describe_prompts
 from training.causal import Adapter, load_causal
 from training.run import read_runs
 from training.settings import read_settings

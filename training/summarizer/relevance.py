@@ -30,7 +30,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from benchmarks.shared.tasks import Example, load
 from benchmarks.shared.tasks.rows import find_data_folder
-from tersely.packing.render import title_line
+from tersely.pack.render import title_line
 from training.causal import Adapter
 from training.checkpoint import remove_checkpoint
 from training.run import Run

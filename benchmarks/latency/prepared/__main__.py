@@ -36,8 +36,8 @@ from benchmarks.shared.tasks import Example, load
 from tersely import Compression, Compressor, Document, PreparedDocument
 from tersely.runtime.artifacts import load_artifact
 from tersely.runtime.workers import usable_cores
-from tersely.selector import DocumentScores, ScoredInput
-from tersely.selector.selector import Selector
+from tersely.score import DocumentScores, ScoredInput
+from tersely.score.selector import Selector
 
 COUNTS = (10, 30)
 QUESTIONS = (QUERY, "Who drafted the treaty at the glassworks?")

@@ -19,7 +19,7 @@ from benchmarks.shared.cache import digest
 from benchmarks.shared.readers.protocol import Prompt
 from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import Workers, allowed_threads
-from tersely.selector.layout import batches
+from tersely.score.layout import batches
 
 GRAPH, TOKENIZER, CONFIG = "model_quantized.onnx", "tokenizer.json", "reader.json"
 QUESTIONS = "questions.json"

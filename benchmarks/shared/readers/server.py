@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from benchmarks.shared.cache import digest
 from benchmarks.shared.readers.protocol import NEW_TOKENS, Prompt, Template, hash_prompt, take_first_line
-from tersely.chat import ChatError, OpenAIChat
+from tersely_agents.chat import ChatError, OpenAIChat
 
 CONCURRENT = 64
 """Requests at the same time; the server batches them."""

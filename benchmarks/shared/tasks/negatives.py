@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.shared.minilm import embed_cached
 from benchmarks.shared.passages import join_title
 from tersely.metrics import contains_answer
-from tersely.text.bm25 import BM25
+from tersely.score.bm25 import BM25
 
 Neighbours = Literal["mixed", "bm25"]
 

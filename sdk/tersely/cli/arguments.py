@@ -99,7 +99,6 @@ def parser() -> argparse.ArgumentParser:
     mcp.add_argument("--tokenizer", metavar="SPEC", help=_TOKENIZER)
     _add_model(mcp)
 
-    _add_advise(commands)
     _add_serve(commands)
     _add_proxy(commands)
 
@@ -132,45 +131,6 @@ def parser() -> argparse.ArgumentParser:
     return root
 
 
-def _add_advise(commands: Any) -> None:
-    advise = _add(commands, "advise", "say from how many tokens a compression pays on this machine")
-    _add_prices(advise, required=True)
-    cached = "share of the documents that the cache would hold if they stayed whole (default: 0)"
-    advise.add_argument("--cached", type=float, metavar="S", help=cached)
-    rate = "share of the tokens that stays (default: 0.25)"
-    advise.add_argument("--rate", type=float, dest="expected_rate", metavar="R", help=rate)
-    size = "tokens of the documents; repeat it for more (default: a few sizes)"
-    advise.add_argument("--tokens", type=int, action="append", metavar="N", help=size)
-    again = "measure the speed of this machine again, at a moment when it is idle"
-    advise.add_argument("--measure", action="store_true", help=again)
-    advise.add_argument("--tokenizer", metavar="SPEC", help=_TOKENIZER)
-    advise.add_argument("--json", action="store_true", help="print one JSON line")
-    _add_model(advise)
-    _add_color(advise)
-
-
-def _add_prices(command: argparse.ArgumentParser, *, required: bool) -> None:
-    price = "price of a million input tokens, in any currency; 0 for a model of your own"
-    command.add_argument("--price", type=float, required=required, metavar="P", help=price)
-    read = "price of a token that the provider's cache holds, as a share (default: 1)"
-    command.add_argument("--cache-read", type=float, metavar="S", help=read)
-    write = "price of a token that it does not hold, as a share (default: 1)"
-    command.add_argument("--cache-write", type=float, metavar="S", help=write)
-    repeats = "how often the same context is sent again, as in the turns of an agent (default: 0)"
-    command.add_argument("--repeats", type=float, metavar="N", help=repeats)
-    second = "what a second of waiting costs (default: 0.01, so 36 an hour)"
-    command.add_argument("--second", type=float, metavar="P", help=second)
-    reading = "tokens that the model reads in a second (default: its reading takes no time)"
-    command.add_argument("--reading-speed", type=float, metavar="N", help=reading)
-
-
-def advisor_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of an `Advisor` that were given."""
-    names = ("price", "cache_read", "cache_write", "cached", "repeats", "second", "reading_speed")
-    given = {name: getattr(args, name, None) for name in (*names, "expected_rate")}
-    return {name: value for name, value in given.items() if value is not None}
-
-
 def _add_serve(commands: Any) -> None:
     serve = _add(commands, "serve", "serve compression, reranking and summaries over HTTP")
     _add_address(serve, 8080)
@@ -196,7 +156,6 @@ def _add_proxy(commands: Any) -> None:
     proxy.add_argument("--tool", type=_tool_limit, action="append", default=[], metavar="NAME=N", help=tool)
     limit = "most seconds that a request waits for the compression (default: 10)"
     proxy.add_argument("--timeout", type=float, dest="timeout_s", metavar="S", help=limit)
-    _add_prices(proxy, required=False)
     proxy.add_argument("--tokenizer", metavar="SPEC", help=_TOKENIZER)
     _add_model(proxy)
 

@@ -15,7 +15,7 @@ from tersely.compressor import Compressor
 from tersely.errors import ArtifactError, InvalidInputError
 from tersely.metrics import contains_answer
 from tersely.runtime.artifacts import load_artifact, write_manifest
-from tersely.selector.calibration import Calibration, write_calibration
+from tersely.score.calibration import Calibration, write_calibration
 from tersely.types import Document
 
 RECALLS = (0.8, 0.9, 0.95, 0.98, 0.99)

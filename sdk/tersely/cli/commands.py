@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
-from tersely.advisor import Advisor
 from tersely.cli import arguments, output
 from tersely.cli.documents import STDIN, BadRow, demo_documents, read_documents, read_rows
 from tersely.cli.results import open_results
@@ -126,9 +125,7 @@ def _batch(args: argparse.Namespace) -> int:
 
 
 def _agent(args: argparse.Namespace) -> int:
-    from tersely.cli import agent
-
-    return agent.answer(args)
+    return importlib.import_module("tersely_agents.cli").answer(args)
 
 
 def _mcp(args: argparse.Namespace) -> int:
@@ -166,24 +163,13 @@ def _proxy(args: argparse.Namespace) -> int:
         slots=args.threads,
         **({} if args.timeout_s is None else {"timeout_s": args.timeout_s}),
     )
-    compressor = _compressor(args, _read_advisor(args))
+    compressor = _compressor(args)
     proxy.serve(compressor, host=args.host, port=args.port, settings=settings)
     return OK
 
 
-def _advise(args: argparse.Namespace) -> int:
-    from tersely.cli import reports
-
-    compressor = _compressor(args)
-    speed = compressor.find_speed(again=args.measure)
-    advisor = Advisor(**arguments.advisor_options(args)).at(speed)
-    return _print_report(args, reports.advise(advisor, speed, args.tokens))
-
-
 def _trace(args: argparse.Namespace) -> int:
-    from tersely.cli import agent
-
-    return agent.show(args)
+    return importlib.import_module("tersely_agents.cli").show(args)
 
 
 def _calibrate(args: argparse.Namespace) -> int:
@@ -202,9 +188,11 @@ def _doctor(args: argparse.Namespace) -> int:
     from tersely.cli import reports
 
     if args.session is not None:
-        return _print_report(args, reports.doctor_session(args.session, args.save))
+        agents = importlib.import_module("tersely_agents.cli")
+        return _print_report(args, agents.doctor_session(args.session, args.save))
     if args.experience is not None:
-        return _print_report(args, reports.doctor_bank(args.experience, args.save))
+        agents = importlib.import_module("tersely_agents.cli")
+        return _print_report(args, agents.doctor_bank(args.experience, args.save))
     if args.save is not None:
         raise InvalidInputError("--save needs --session or --experience, the file to save from.")
     return _print_report(args, reports.doctor(args.model, args.threads))
@@ -215,7 +203,6 @@ _COMMANDS = {
     "demo": _demo,
     "agent": _agent,
     "mcp": _mcp,
-    "advise": _advise,
     "serve": _serve,
     "proxy": _proxy,
     "trace": _trace,
@@ -225,17 +212,8 @@ _COMMANDS = {
 }
 
 
-def _compressor(args: argparse.Namespace, advisor: Advisor | None = None) -> Compressor:
-    return Compressor(args.model, token_counter=args.tokenizer, threads=args.threads, advisor=advisor)
-
-
-def _read_advisor(args: argparse.Namespace) -> Advisor | None:
-    """The advisor that the prices make; None where none is given."""
-    given = arguments.advisor_options(args)
-    if given and args.price is None:
-        option = min(given).replace("_", "-")
-        raise InvalidInputError(f"--{option} goes with --price. Give the price of a million tokens too.")
-    return Advisor(**given) if given else None
+def _compressor(args: argparse.Namespace) -> Compressor:
+    return Compressor(args.model, token_counter=args.tokenizer, threads=args.threads)
 
 
 def _compress_and_time(

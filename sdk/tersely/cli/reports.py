@@ -1,4 +1,4 @@
-"""What `tersely inspect`, `tersely doctor` and `tersely advise` find out."""
+"""What `tersely inspect` and `tersely doctor` find out."""
 
 from __future__ import annotations
 
@@ -6,28 +6,21 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, cast
 
-from tersely.advisor import Advisor
 from tersely.cli.arguments import DEMO_QUERY
 from tersely.cli.documents import demo_documents
 from tersely.compressor import Compressor
 from tersely.errors import ArtifactError, MissingDependencyError, OfflineError
-from tersely.experience.salvage import check_bank, save_experiences
-from tersely.inputs import check_count
-from tersely.memory.salvage import check_store, save_sessions
 from tersely.runtime.artifacts import Artifact, load_artifact
 from tersely.runtime.workers import usable_cores
-from tersely.selector.layout import check_layout_version
-from tersely.speed import Speed
+from tersely.score.layout import check_layout_version
 
 _PACKAGES = ("tersely", "onnxruntime", "tokenizers", "sentencex", "numpy")
 _TIMED_RUNS = 5
-_SIZES = (500, 1000, 2000, 4000, 8000, 16000)
-"""Tokens for which advice is given where nobody asks for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,81 +83,10 @@ def doctor(model: str | None, threads: int | None) -> Report:
     return Report("", facts, problem)
 
 
-def advise(advisor: Advisor, speed: Speed, sizes: Sequence[int] | None) -> Report:
-    """How long compressions take on this machine, from where on they pay, and what is saved at some sizes."""
-    advice = [advisor.advise(check_count(size, "--tokens", "tokens")) for size in sizes or _SIZES]
-    least = advisor.break_even()
-    shown = [(f"{tokens:,} tokens take", f"{seconds:.3g} s") for tokens, seconds in speed.times]
-    shown.append(("it pays from", "no size on" if least is None else f"about {least:,} tokens"))
-    shown += [
-        (f"{own.tokens_before:,} tokens", f"{'pays' if own.pays else 'does not pay'}: {own.reason}")
-        for own in advice
-    ]
-    facts = {"times": speed.times, "pays_from": least, "advice": [asdict(own) for own in advice]}
-    return Report("", facts, shown=tuple(shown))
-
-
 def _load(model: str | None) -> Artifact:
     artifact = load_artifact(model, verify=True)
     check_layout_version(artifact)
     return artifact
-
-
-def doctor_session(path: str, save: str | None) -> Report:
-    """What can be read of each session in a store. With `save`, it is written to that file, a new store.
-
-    Raises:
-        StoreError: nothing can be read, or the new file cannot be written.
-        InvalidInputError: the new file exists already.
-    """
-    sessions = check_store(path)
-    rows: dict[str, Any] = {}
-    for name, check in sessions.items():
-        count = len(check.events) + len(check.missing_events)
-        lost = ", ".join(map(str, check.missing_events[:10])) + ", ..." * (len(check.missing_events) > 10)
-        rows[name] = {
-            "events": f"{len(check.events)} of {count} intact" + (f"; lost: {lost}" if lost else ""),
-            "originals": f"{len(check.originals)} intact, {check.missing_originals} lost",
-            "can be saved": f"{len(check.rebuild())} events",
-        }
-    facts: dict[str, Any] = {"file": path, "sessions": rows}
-    if save is not None:
-        facts["saved"] = {
-            "file": save,
-            **{name: f"{n} events" for name, n in save_sessions(sessions, save).items()},
-        }
-    damaged = [name for name, check in sessions.items() if not check.is_whole]
-    problem = None
-    if damaged:
-        remedy = f"What is left is in {save}." if save else "Save what is left with --save NEW."
-        problem = f"{path} is damaged in the sessions {', '.join(map(repr, damaged))}. {remedy}"
-    facts["result"] = problem or "all is well"
-    return Report("", facts, problem)
-
-
-def doctor_bank(path: str, save: str | None) -> Report:
-    """What can be read of an experience bank. With `save`, it is written to that file as JSON lines.
-
-    Raises:
-        ExperienceError: nothing can be read.
-        InvalidInputError: the new file exists already.
-    """
-    check = check_bank(path)
-    lost = len(check.damaged) + check.unreadable
-    facts: dict[str, Any] = {
-        "file": path,
-        "experiences": f"{len(check.experiences)} intact, {lost} damaged",
-        "damaged": check.damaged,
-        "can be saved": f"{len(check.experiences)} experiences",
-    }
-    if save is not None:
-        facts["saved"] = {"file": save, "experiences": save_experiences(check, save)}
-    problem = None
-    if not check.is_whole:
-        remedy = f"What is left is in {save}." if save else "Save what is left with --save NEW."
-        problem = f"{path} has lost {lost} experiences. {remedy}"
-    facts["result"] = problem or "all is well"
-    return Report("", facts, problem)
 
 
 def _version(package: str) -> str:

@@ -18,8 +18,8 @@ from tersely.runtime.cancellation import current_cancellation, current_time_limi
 from tersely.runtime.paths import check_path
 from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import Workers, allowed_threads
-from tersely.selector.layout import batches
-from tersely.text.tokens import replace_surrogates
+from tersely.score.layout import batches
+from tersely.tokens import replace_surrogates
 from tersely.types import Document
 
 BATCH_TOKENS = 1024

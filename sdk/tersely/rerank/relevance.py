@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tersely.rerank.protocol import check_ranked
 from tersely.runtime.artifacts import load_artifact
-from tersely.selector import ScoredInput
-from tersely.selector.selector import Selector
-from tersely.text.sentences import split_units
+from tersely.score import ScoredInput
+from tersely.score.selector import Selector
+from tersely.split.sentences import split_units
 from tersely.types import Document
 
 

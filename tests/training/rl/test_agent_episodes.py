@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tersely import Document, InvalidInputError
-from tersely.agent import Agent, DocumentIndex, EpisodeState, reading_tool
-from tersely.agent.strategies import StrategyName
-from tersely.chat import ScriptedChat
-from tersely.memory import AgentMemory
+from tersely_agents.agent import Agent, DocumentIndex, EpisodeState, reading_tool
+from tersely_agents.agent.strategies import StrategyName
+from tersely_agents.chat import ScriptedChat
+from tersely_agents.memory import AgentMemory
 from tests.sdk.agents import COMPRESSOR, call_tag, tagged
 from training.rl.engines.random_model import make_tokenizer
 from training.rl.language.chat import Chat

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tersely import Document
-from tersely.agent import SelectedSentences, WrittenSummary, read_folder, read_passages
-from tersely.summarize import Summarizer
+from tersely_agents.agent import SelectedSentences, WrittenSummary, read_folder, read_passages
+from tersely_agents.summaries import Summarizer
 from tests.sdk.agents import COMPRESSOR
 from training.rl.engines import sft
 from training.rl.engines.random_model import make_tokenizer

@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from tersely.experience import Experience, ExperienceBank
+from tersely_agents.experience import Experience, ExperienceBank
 from training.rl.algorithms.evolving import has_variance, succeeded
 from training.rl.environments.words import STOP, Words
 from training.rl.targets import group_by_task

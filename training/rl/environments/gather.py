@@ -3,7 +3,7 @@
 The context of a turn is ZipRL's: the question, the previous summary and the new page, nothing else. The
 question asks for the facts about some keys, which stand on several pages among others. Every key has its
 place in a line, so that a tiny policy learns to copy within minutes. A summary names its level and is rated
-by `tersely.quality`, the levels scaled down to a few words; the last turn answers. With three keys:
+by `tersely_agents.quality`, the levels scaled down to a few words; the last turn answers. With three keys:
 
     find amber - cedar known - - - page - birch:glass cedar:river more     ultra-coarse - - cedar:river .
     find amber - cedar known - - cedar:river page amber:cloud - - last     answer amber:cloud - cedar:river .
@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from tersely.levels import LEVELS
-from tersely.quality import quality
+from tersely_agents.levels import LEVELS
+from tersely_agents.quality import quality
 from training.rl.environments.words import STOP, Words
 from training.rl.trajectory import Outcome
 

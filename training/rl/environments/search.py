@@ -1,8 +1,8 @@
 """Questions that are answered by searching documents: a folder's, a task set's, or any others.
 
 The agent is that of the SDK, with the strategy of a paper; what it reads of a search is raw passages,
-selected sentences or a summary (`tersely.agent.reading_tool`). The difficulty is how many other documents
-stand beside those that hold the answer.
+selected sentences or a summary (`tersely_agents.agent.reading_tool`). The difficulty is how many other
+documents stand beside those that hold the answer.
 """
 
 from __future__ import annotations
@@ -17,14 +17,22 @@ from typing import Any
 
 from benchmarks.shared.tasks import load_findable
 from tersely import Compressor
-from tersely.agent import Agent, DocumentIndex, EpisodeState, Reading, Retriever, read_passages, reading_tool
-from tersely.agent.strategies import StrategyName
-from tersely.agent.strategies.tagged import write_turn
-from tersely.chat import ScriptedChat
-from tersely.experience import ExperienceBank
-from tersely.levels import LEVELS
 from tersely.metrics import contains_answer, exact_match
 from tersely.types import Document
+from tersely_agents.agent import (
+    Agent,
+    DocumentIndex,
+    EpisodeState,
+    Reading,
+    Retriever,
+    read_passages,
+    reading_tool,
+)
+from tersely_agents.agent.strategies import StrategyName
+from tersely_agents.agent.strategies.tagged import write_turn
+from tersely_agents.chat import ScriptedChat
+from tersely_agents.experience import ExperienceBank
+from tersely_agents.levels import LEVELS
 from training.rl.language.chat import Chat
 from training.rl.language.episodes import AgentEpisode, AgentTask
 

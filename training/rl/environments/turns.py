@@ -1,5 +1,5 @@
-"""Questions that bring their own documents, for the agent that ships (`tersely.agent.trained`): it searches
-among the documents, reads what the selector keeps of them, and writes ZipRL's turns.
+"""Questions that bring their own documents, for the agent that ships (`tersely_agents.agent.trained`): it
+searches among the documents, reads what the selector keeps of them, and writes ZipRL's turns.
 
 The reward is the F1 of the answer's words and those of the question's answer that fits best. An episode
 without an answer earns nothing, so that a reply which breaks the form does not either. The quality of the
@@ -16,9 +16,9 @@ from typing import Any
 from benchmarks.shared.episodes import count_turns, make_index
 from benchmarks.shared.tasks import Example
 from tersely import Compressor
-from tersely.agent.trained import make_agent
-from tersely.chat import ScriptedChat
 from tersely.metrics import is_correct, token_f1
+from tersely_agents.agent.trained import make_agent
+from tersely_agents.chat import ScriptedChat
 from training.rl.language.chat import Chat
 from training.rl.language.episodes import AgentEpisode, AgentTask
 

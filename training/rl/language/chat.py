@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tersely.agent import Request
-from tersely.chat import ToolCall
+from tersely_agents.agent import Request
+from tersely_agents.chat import ToolCall
 
 _CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tersely.agent import Agent, EpisodeState
-from tersely.chat import Reply, Usage
 from tersely.errors import InvalidInputError
+from tersely_agents.agent import Agent, EpisodeState
+from tersely_agents.chat import Reply, Usage
 from training.rl.language.chat import Chat, read_tool_calls
 from training.rl.trajectory import Outcome
 

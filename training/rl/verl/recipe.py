@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from tersely.agent import Reading, SelectedSentences, WrittenSummary, read_passages
-from tersely.agent.strategies import StrategyName
-from tersely.agent.strategies.recon import STOP
-from tersely.chat import OpenAIChat
 from tersely.compressor import Compressor
-from tersely.experience import ExperienceBank
-from tersely.summarize import Summarizer
+from tersely_agents.agent import Reading, SelectedSentences, WrittenSummary, read_passages
+from tersely_agents.agent.strategies import StrategyName
+from tersely_agents.agent.strategies.recon import STOP
+from tersely_agents.chat import OpenAIChat
+from tersely_agents.experience import ExperienceBank
+from tersely_agents.summaries import Summarizer
 from training.rl.algorithms import grpo, hrr, supo
 from training.rl.environments.search import SearchEnvironment, SearchTask, load_task_set
 from training.rl.language.chat import Chat

@@ -1,0 +1,337 @@
+"""Check and measure chat messages, and compress their tool results, which fill the context of most agents.
+
+Messages have OpenAI's format: mappings with "role", "content" and so on. Every message keeps its place, its
+role, its ids and its tool calls. Only the texts of tool results become shorter.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from tersely.errors import InvalidInputError
+from tersely.inputs import check_query, show_value
+from tersely.options import CompressionOptions
+from tersely.types import Compression
+
+Message = Mapping[str, Any]
+
+ROLES = ("system", "developer", "user", "assistant", "tool")
+PER_MESSAGE = 4
+"""Tokens of a message in addition to its texts, in the templates of common models."""
+PER_IMAGE = 1000
+"""Tokens of a part that is not text. Images have between 85 and about 1,500."""
+
+_COUNTED = ("role", "content", "tool_calls", "tool_call_id", "name")
+
+Json = dict[str, Any]
+
+
+def check_message(message: object, expected: Iterable[str] = ()) -> Json:
+    """Check a message that follows others.
+
+    Args:
+        message: what the caller passes as a message.
+        expected: ids of the tool calls before it that have no result yet.
+
+    Returns:
+        A copy of the message.
+
+    Raises:
+        InvalidInputError: the message is malformed, or cannot follow calls without results.
+    """
+    if not isinstance(message, Mapping):
+        raise InvalidInputError(
+            f"A message is a {type(message).__name__}. Pass a mapping with 'role' and 'content'."
+        )
+    try:
+        checked: Json = json.loads(json.dumps(dict(cast("Mapping[str, Any]", message))))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(
+            f"A message cannot be written as JSON ({error}). Pass plain values."
+        ) from error
+    role = checked.get("role")
+    if role not in ROLES:
+        raise InvalidInputError(f"A message has the role {show_value(role)}. Pass one of {', '.join(ROLES)}.")
+    if checked.get("tool_calls") is not None and role != "assistant":
+        raise InvalidInputError(
+            f"A message with the role {role!r} has tool_calls, which only assistants have."
+        )
+    may_be_empty = any(checked.get(key) for key in ("tool_calls", "refusal", "audio"))
+    _check_content(role, checked.get("content"), may_be_empty)
+    unanswered = list(expected)
+    if role == "tool":
+        _check_result(checked.get("tool_call_id"), unanswered)
+    elif unanswered:
+        raise InvalidInputError(
+            f"The tool calls {show_value(unanswered)} have no result yet, so a message with the role "
+            f"{role!r} cannot follow. Append their results first, or call interrupt()."
+        )
+    if role == "assistant":
+        _check_calls(checked.get("tool_calls"))
+    return checked
+
+
+def _check_content(role: str, content: object, may_be_empty: bool) -> None:
+    if isinstance(content, str) or (content is None and role == "assistant"):
+        if content is None and not may_be_empty:
+            raise InvalidInputError("An assistant message has neither content nor tool calls. Add either.")
+        return
+    parts = cast("list[object]", content) if isinstance(content, list) else [None]
+    if not all(isinstance(part, dict) and "type" in part for part in parts):
+        raise InvalidInputError(
+            f"A message with the role {role!r} has a content that is neither text nor a list of parts. "
+            "Pass text."
+        )
+
+
+def _check_result(call: object, unanswered: list[str]) -> None:
+    if call not in unanswered:
+        raise InvalidInputError(
+            f"A tool result answers the call {show_value(call)}, but "
+            + (f"{show_value(unanswered)} are unanswered." if unanswered else "no call is unanswered.")
+            + " Append the assistant message with its tool_calls first, and each result once."
+        )
+
+
+def _check_calls(calls: object) -> None:
+    if calls is None:
+        return
+    if not isinstance(calls, list) or not all(isinstance(c, dict) for c in cast("list[object]", calls)):
+        raise InvalidInputError("tool_calls is not a list of mappings. Pass a list, or leave it out.")
+    for call in cast("list[Json]", calls):
+        function: object = call.get("function")
+        fields = cast("Json", function) if isinstance(function, dict) else {}
+        if not isinstance(fields.get("name"), str) or not isinstance(fields.get("arguments"), str):
+            raise InvalidInputError(
+                f"The tool call {show_value(call.get('id'))} needs a function with a name and arguments, "
+                "both text."
+            )
+    ids = [call.get("id") for call in cast("list[Json]", calls)]
+    if not all(isinstance(i, str) and i for i in ids) or len(set(ids)) < len(ids):
+        raise InvalidInputError(f"tool_calls have the ids {show_value(ids)}. Each needs an id of its own.")
+
+
+def get_call_ids(message: Message) -> list[str]:
+    """Ids of the message's tool calls."""
+    return [call["id"] for call in message.get("tool_calls") or ()]
+
+
+def join_query(arguments: object, request: str | None) -> str | None:
+    """What a tool's result is needed for: the arguments of its call, and the user's request. None where
+    neither says anything."""
+    given = "" if arguments in (None, "", "{}", {}) else arguments
+    return f"{given} {request or ''}".strip() or None
+
+
+def get_text(message: Message) -> str:
+    """The text of a message, without parts such as images."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(part.get("text", "")) for part in content or () if part["type"] == "text")
+
+
+def with_text(message: Message, text: str) -> Json:
+    """A copy of the message with another text, in the place of its first text. Other parts stay."""
+    changed = copy.deepcopy(dict(message))
+    content = changed.get("content")
+    if isinstance(content, list):
+        parts = cast("list[Json]", content)
+        positions = [position for position, part in enumerate(parts) if part["type"] == "text"]
+        first = positions[0] if positions else 0
+        own: Json = {**parts[first], "text": text} if positions else {"type": "text", "text": text}
+        before = [part for part in parts[:first] if part["type"] != "text"]
+        after = [part for part in parts[first:] if part["type"] != "text"]
+        changed["content"] = [*before, own, *after]
+    else:
+        changed["content"] = text
+    return changed
+
+
+def measure_tokens(messages: Sequence[Message], count: Callable[[str], int]) -> int:
+    """Tokens of the messages, including what roles and calls add. `count` counts the tokens of a text."""
+    total = 0
+    for message in messages:
+        total += PER_MESSAGE + count(get_text(message))
+        content = message.get("content")
+        if isinstance(content, list):
+            total += PER_IMAGE * sum(part["type"] != "text" for part in cast("list[Json]", content))
+        others = {key: value for key, value in message.items() if key not in _COUNTED and value is not None}
+        total += count(json.dumps(others, ensure_ascii=False)) if others else 0
+        for call in message.get("tool_calls") or ():
+            total += PER_MESSAGE + count(json.dumps(call, ensure_ascii=False))
+    return total
+
+
+def render_messages(messages: Sequence[Message]) -> str:
+    """The messages and tool calls as plain text, with a blank line between them."""
+    lines: list[str] = []
+    for message in messages:
+        text = get_text(message)
+        if text.strip():
+            lines.append(f"{message['role']}: {text}")
+        for call in message.get("tool_calls") or ():
+            function = call.get("function", {})
+            lines.append(f"{message['role']} calls {function.get('name')}: {function.get('arguments')}")
+    return "\n\n".join(lines)
+
+
+SHORTENED = "[shortened]\n"
+"""Start of a tool result of which something was left out."""
+LEFT_OUT = "[left out]"
+"""Replaces a tool result of which nothing is kept, because servers refuse an empty one. Results that are not
+longer than this or `SHORTENED` stay as they are."""
+LEAST_TIME_S = 0.001
+"""Seconds for a further try where no time is left."""
+
+
+class TextCompressor(Protocol):
+    """The part of `tersely.Compressor` that `compress_messages` uses."""
+
+    def compress(
+        self,
+        query: str | None,
+        docs: Sequence[str],
+        *,
+        budget: int | None = ...,
+        rate: float | None = ...,
+        timeout: float | None = ...,
+    ) -> Compression:
+        """Keep what the query needs of each text; for None, what tells most about them."""
+        ...
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of a text, by which limits are measured."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CompressedMessages:
+    """The messages, and the receipt for what was left out."""
+
+    messages: list[Json]
+    """As many as before, in the same order."""
+    results: tuple[int, ...]
+    """Positions of the compressed tool results, the newest first. Document i of the receipt is message
+    results[i]."""
+    receipt: Compression
+    tokens_before: int
+    """Tokens of all messages, including what roles and calls add."""
+    tokens_after: int
+
+
+def compress_messages(
+    compressor: TextCompressor,
+    messages: Sequence[Message],
+    *,
+    query: str | None = None,
+    budget: int | None = None,
+    rate: float | None = None,
+    timeout: float | None = None,
+) -> CompressedMessages:
+    """Compress the tool results of `messages` for a query.
+
+    Args:
+        compressor: chooses what is kept, and counts tokens.
+        messages: in OpenAI's format.
+        query: what the results are needed for; None for the user's last message. Where there is none, what
+            tells most about the results is kept, which needs a limit.
+        budget: most tokens of all messages, including what roles and calls add.
+        rate: the same as a share of the tokens before. With neither, the results keep what scores above the
+            model's own threshold.
+        timeout: seconds after which the model stops reading, as in `Compressor.compress`.
+
+    Raises:
+        InvalidInputError: an argument cannot be used, or the messages without the tool results exceed the
+            limit.
+    """
+    before = _check_messages(messages)
+    query = _find_last_question(before) if query is None else check_query(query)
+    options = CompressionOptions(budget=budget, rate=rate, timeout=timeout)
+    started = time.monotonic()
+    count = compressor.count_tokens
+    least = max(map(count, (LEFT_OUT, SHORTENED)))
+    results = _find_long_results(before, least, count)
+    texts = [get_text(before[position]) for position in results]
+    tokens_before = measure_tokens(before, count)
+    limit = options.limit(tokens_before)
+
+    def apply(**limits: Any) -> CompressedMessages:
+        if options.timeout is not None:
+            limits["timeout"] = max(LEAST_TIME_S, options.timeout - (time.monotonic() - started))
+        receipt = compressor.compress(query, texts, **limits)
+        if receipt.status not in ("compressed", "degraded"):
+            return CompressedMessages(before, results, receipt, tokens_before, tokens_before)
+        after = _replace_results(before, results, receipt, count)
+        return CompressedMessages(after, results, receipt, tokens_before, measure_tokens(after, count))
+
+    if not options.is_limited:
+        return apply()
+    if limit >= tokens_before:
+        return apply(rate=1.0)
+    bare = tokens_before - sum(count(text) - least for text in texts)
+    if bare > limit:
+        raise InvalidInputError(
+            f"Only tool results become shorter; without them the messages take {bare} tokens, and the limit "
+            f"is {limit}. Raise it, or use tersely_agents.memory.AgentMemory, which forgets whole steps."
+        )
+    room = max(1, limit - bare)
+    while True:
+        result = apply(budget=room)
+        # Token counts need not add up: texts may cost more inside messages than together.
+        if result.tokens_after <= limit or room == 1:
+            return result
+        room = max(1, room - (result.tokens_after - limit))
+
+
+def _find_long_results(messages: Sequence[Json], least: int, count: Callable[[str], int]) -> tuple[int, ...]:
+    """Positions of tool results with more than `least` tokens, the newest first.
+
+    If two results say the same, the compressor keeps the one that it gets first, so the newer one.
+    """
+    long = [i for i, m in enumerate(messages) if m["role"] == "tool" and count(get_text(m)) > least]
+    return tuple(reversed(long))
+
+
+def _replace_results(
+    messages: Sequence[Json], results: Sequence[int], receipt: Compression, count: Callable[[str], int]
+) -> list[Json]:
+    """The messages with the compressed texts of `results`, where those are shorter."""
+    kept = {document.source: document.text for document in receipt.documents}
+    after = list(messages)
+    for number, position in enumerate(results):
+        before = get_text(messages[position])
+        text = SHORTENED + kept[number] if number in kept else LEFT_OUT
+        is_whole = number in kept and kept[number].strip() == before.strip()
+        if not is_whole and count(text) < count(before):
+            after[position] = with_text(messages[position], text)
+    return after
+
+
+def _check_messages(messages: object) -> list[Json]:
+    """Copies of the messages. Raises InvalidInputError if they are not a valid chat."""
+    if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
+        raise InvalidInputError(
+            f"The messages are a {type(messages).__name__}. Pass a list of mappings with role and content."
+        )
+    checked: list[Json] = []
+    unanswered: list[str] = []
+    for message in cast("Sequence[object]", messages):
+        checked.append(check_message(message, unanswered))
+        if checked[-1]["role"] == "tool":
+            unanswered.remove(checked[-1]["tool_call_id"])
+        else:
+            unanswered = get_call_ids(checked[-1])
+    return checked
+
+
+def _find_last_question(messages: Sequence[Json]) -> str | None:
+    for message in reversed(messages):
+        if message["role"] == "user" and get_text(message).strip():
+            return get_text(message)
+    return None

@@ -1,0 +1,116 @@
+"""Run the encoder over windows, several at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tersely.runtime.artifacts import Artifact
+from tersely.runtime.cancellation import current_cancellation, current_time_limit
+from tersely.runtime.session import EncoderSession
+from tersely.runtime.workers import Workers, allowed_threads
+from tersely.score.features import Logits
+from tersely.score.layout import OUTPUT_NAMES, LayoutConfig, Window, batches, collate
+
+BATCH_TOKENS = 256
+"""Most tokens of one run, unless a single window is longer. Small batches keep every core busy, and int8 is
+more exact on them, because it scales its activations over the whole batch."""
+
+GPU_BATCH_TOKENS = 16_384
+"""The same on a GPU, where one large run beats many small ones."""
+
+LONG_WINDOW = 1024
+"""A model with windows of so many tokens uses every core for each run. Others run one window per core."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowLogits:
+    """The logits of one window: keep (its sentences,) and relevance (its documents,)."""
+
+    window: Window
+    keep: NDArray[np.float32]
+    relevance: NDArray[np.float32]
+
+
+class Encoder:
+    """A graph and the threads that run it. Stateless between calls, so safe to share."""
+
+    def __init__(
+        self, session: EncoderSession, workers: Workers, pad_id: int, batch_tokens: int = BATCH_TOKENS
+    ) -> None:
+        self.session = session
+        self.workers = workers
+        self.pad_id = pad_id
+        self.batch_tokens = batch_tokens
+
+    @classmethod
+    def load(cls, artifact: Artifact, layout: LayoutConfig, threads: int | None) -> Encoder:
+        """`threads` is the most that may run; None for every usable core."""
+        count = allowed_threads(threads)
+        long = layout.max_length >= LONG_WINDOW
+        session = EncoderSession(artifact.model_path, count if long else 1)
+        if session.on_gpu:
+            # One run at a time; every core works on what the device does not take.
+            return cls(
+                EncoderSession(artifact.model_path, count), Workers(1), layout.pad_id, GPU_BATCH_TOKENS
+            )
+        return cls(session, Workers(1 if long else count), layout.pad_id)
+
+    def encode(self, windows: Sequence[Window], promise: Sequence[float] | None = None) -> list[WindowLogits]:
+        """The logits of each window, in order.
+
+        Those of highest `promise` are read first, if it is given. When the time limit of the request is up,
+        those that have not been read are missing. Raises WorkCancelledError once the request is cancelled.
+        """
+        # Here, because the workers do not have the context of this thread.
+        cancellation, limit = current_cancellation(), current_time_limit()
+        slowest = 0.0
+
+        def run(rows: list[int]) -> list[WindowLogits]:
+            nonlocal slowest
+            cancellation.check()
+            if limit.is_up(slowest):
+                return []
+            chosen = [windows[i] for i in rows]
+            started = time.monotonic()
+            keep, relevance = self.session.run(collate(chosen, self.pad_id), OUTPUT_NAMES)
+            slowest = max(slowest, time.monotonic() - started)
+            return [
+                WindowLogits(w, keep[i, : len(w.sentences)], relevance[i, : len(w.documents)])
+                for i, w in enumerate(chosen)
+            ]
+
+        # By content: a batch shares the scale of int8, so the order of the documents would change scores.
+        order = sorted(range(len(windows)), key=lambda i: windows[i].input_ids)
+        lengths = [len(windows[i].input_ids) for i in order]
+        # The longest go first, so that no core ends with a long one while the others wait.
+        jobs = [[order[k] for k in rows] for rows in batches(lengths, self.batch_tokens)][::-1]
+        if promise is not None:
+            jobs.sort(key=lambda rows: -max(promise[i] for i in rows))
+        by_window = {
+            i: logits
+            for rows, out in zip(jobs, self.workers.map(run, jobs), strict=True)
+            for i, logits in zip(rows, out, strict=bool(out))
+        }
+        return [by_window[i] for i in range(len(windows)) if i in by_window]
+
+
+def merge_logits(window_logits: Sequence[WindowLogits], offsets: NDArray[np.int64], documents: int) -> Logits:
+    """Logits of a whole request; nan for what no window holds.
+
+    A sentence or document that stands in several windows gets its highest logit. `offsets` is the first
+    sentence of each document among all, shape (documents + 1,).
+    """
+    keep = np.full(int(offsets[-1]), np.nan)
+    relevance = np.full(documents, np.nan)
+    for logits in window_logits:
+        for logit, (d, s) in zip(logits.keep.tolist(), logits.window.sentences, strict=True):
+            place = offsets[d] + s
+            keep[place] = np.fmax(keep[place], logit)
+        for logit, d in zip(logits.relevance.tolist(), logits.window.documents, strict=True):
+            relevance[d] = np.fmax(relevance[d], logit)
+    return Logits(keep, relevance)

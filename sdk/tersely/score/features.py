@@ -1,0 +1,275 @@
+"""The features of every sentence of a request: numbers that the fusion weighs.
+
+Exact matches are computed once; they cost nothing next to the encoder. Every function is pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tersely.score.matching import (
+    Floats,
+    Presence,
+    TermIndex,
+    best_beside,
+    find_names,
+    find_numbers,
+    phrase_share,
+    unique_ids,
+    weighted_share,
+)
+
+ENCODER_FEATURES = (
+    "keep",
+    "relevance",
+    "keep_best_in_document",
+    "keep_below_best",
+    "keep_neighbours",
+    "relevance_below_best",
+)
+EXACT_FEATURES = (
+    "coverage",
+    "coverage_with_title",
+    "coverage_document",
+    "coverage_rare",
+    "numbers",
+    "names",
+    "title_in_query",
+    "opening",
+    "position",
+    "length",
+)
+FIRST_FEATURES = ENCODER_FEATURES + EXACT_FEATURES
+BRIDGE_FEATURES = (
+    "first",
+    "first_below_best",
+    "first_rank",
+    "title_in_best",
+    "names_best_title",
+    "shares_terms",
+    "same_document_as_best",
+)
+STARTS = 3
+"""Documents whose best sentence a path may start from."""
+
+QUERY_FEATURES = (
+    "query_length",
+    "query_names",
+    "query_weight",
+    "covered_by_best",
+    "covered_by_best_document",
+    "best",
+    "lead_over_second_document",
+    "lead_over_third_document",
+    "best_relevance",
+)
+BRIDGES = 3
+"""Best sentences of the first stage that bridge features start from."""
+
+_FAR = 10.0
+"""The lead over a document that does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Logits:
+    """The encoder's logits in one pass: keep (sentences,) and relevance (documents,).
+
+    nan where the pass did not read.
+    """
+
+    keep: Floats
+    relevance: Floats
+
+
+@dataclass(slots=True)
+class Matches:
+    """The sentences of one request, flat over its documents, and their exact matches with the query."""
+
+    query: str
+    query_ids: Sequence[int]
+    title_ids: Sequence[Sequence[int]]
+    sentence_ids: Sequence[Sequence[int]]
+    texts: Sequence[str]
+    document: NDArray[np.int64]
+    """(sentences,) number of each sentence's document."""
+    idf: NDArray[np.float32]
+    """(vocabulary,)"""
+    index: TermIndex = field(init=False)
+    terms: NDArray[np.int64] = field(init=False)
+    """The query's unique token ids."""
+    weights: Floats = field(init=False)
+    """(terms,)"""
+    presence: Presence = field(init=False)
+    """Of the terms in the sentences."""
+    exact: Floats = field(init=False)
+    """(sentences, len(EXACT_FEATURES))"""
+
+    def __post_init__(self) -> None:
+        self.index = TermIndex(self.sentence_ids, self.idf)
+        self.terms = unique_ids(self.query_ids)
+        self.weights = self.index.weights(self.terms)
+        self.presence = self.index.presence(self.terms)
+        self.exact = self._exact()
+
+    @property
+    def documents(self) -> int:
+        return len(self.title_ids)
+
+    def _exact(self) -> Floats:
+        titles = TermIndex(self.title_ids, self.idf).presence(self.terms)
+        in_document = self.presence.group(self.document, self.documents).union(titles)
+        rare = self.weights * (in_document.count_rows() <= max(1, self.documents // 5))
+        lowered = [t.lower() for t in self.texts]
+        position = _position(self.document)
+        columns = [
+            self.presence.share(self.weights),
+            self.presence.share_with(titles, self.document, self.weights),
+            in_document.share(self.weights)[self.document],
+            self.presence.share(rare),
+            phrase_share(find_numbers(self.query), lowered),
+            phrase_share(find_names(self.query), lowered),
+            _title_share(self.title_ids, self.terms, self.idf)[self.document],
+            (position == 0).astype(np.float64),
+            np.log1p(position),
+            np.log1p([len(s) for s in self.sentence_ids]),
+        ]
+        return np.stack(columns, axis=1)
+
+
+def first_features(m: Matches, logits: Logits) -> Floats:
+    """(sentences, len(FIRST_FEATURES)) from the logits of the first pass and the exact matches."""
+    keep, relevance = logits.keep, logits.relevance
+    columns = [
+        keep,
+        relevance[m.document],
+        max_per_document(keep, m.document, m.documents)[m.document],
+        keep - keep.max(),
+        best_beside(keep, m.document, keep.min()),
+        (relevance - relevance.max())[m.document],
+    ]
+    return np.hstack([np.stack(columns, axis=1), m.exact])
+
+
+def query_features(m: Matches, logits: Logits, first: Floats) -> Floats:
+    """(len(QUERY_FEATURES),) that tell whether a question needs another hop."""
+    best = best_sentences(first, 1)[0]
+    home = int(m.document[best])
+    title = np.isin(m.terms, unique_ids(m.title_ids[home]))
+    lead = first[best] - np.sort(max_per_document(first, m.document, m.documents))[::-1]
+    lead = np.minimum(np.concatenate([lead, np.full(3, _FAR)]), _FAR)
+    return np.array(
+        [
+            np.log1p(len(m.query_ids)),
+            len(find_names(m.query)),
+            np.sqrt(m.weights.sum()),
+            weighted_share(m.presence.any_of(np.arange(len(first)) == best) | title, m.weights),
+            weighted_share(m.presence.any_of(m.document == home) | title, m.weights),
+            first[best],
+            lead[1],
+            lead[2],
+            logits.relevance[home],
+        ]
+    )
+
+
+def best_sentences(first: Floats, count: int = BRIDGES) -> list[int]:
+    """Indices of the highest first-stage logits, best first; ties go to the earlier sentence."""
+    return [int(i) for i in np.argsort(-first, kind="stable")[:count]]
+
+
+def path_starts(m: Matches, first: Floats) -> list[int]:
+    """Indices of the best sentences of the STARTS best documents, best first."""
+    best_by_document: dict[int, int] = {}
+    for i in best_sentences(first, len(first)):
+        best_by_document.setdefault(int(m.document[i]), i)
+        if len(best_by_document) == STARTS:
+            break
+    return list(best_by_document.values())
+
+
+def bridge_features(m: Matches, first: Floats) -> Floats:
+    """(sentences, len(BRIDGE_FEATURES)) that relate each sentence to the first stage's best sentences."""
+    size = len(first)
+    best = best_sentences(first)
+    title_in_best = np.zeros(m.documents)
+    names_title = np.zeros(size)
+    shares = np.zeros(size)
+    same = np.zeros(size)
+    for bridge in best:
+        trust = _trust(first, best[0], bridge)
+        home = int(m.document[bridge])
+        elsewhere = m.document != home
+        terms = unique_ids(m.sentence_ids[bridge])
+        mentioned = _title_share(m.title_ids, terms, m.idf)
+        mentioned[home] = 0.0
+        title_in_best = np.maximum(title_in_best, trust * mentioned)
+        own_title = np.setdiff1d(unique_ids(m.title_ids[home]), m.terms)
+        names_title = np.maximum(names_title, trust * elsewhere * m.index.coverage(own_title))
+        shares = np.maximum(shares, trust * elsewhere * np.log1p(_new_term_weights(m, terms)))
+        same = np.maximum(same, trust * ~elsewhere)
+    rank = np.empty(size)
+    rank[np.argsort(-first, kind="stable")] = np.arange(size)
+    columns = [
+        first,
+        first - first.max(),
+        np.log1p(rank),
+        title_in_best[m.document],
+        names_title,
+        shares,
+        same,
+    ]
+    return np.stack(columns, axis=1)
+
+
+def bridge_weights(m: Matches, first: Floats) -> Floats:
+    """(sentences,) weight of the terms that a sentence shares with one of the first stage's best sentences
+    and the query does not hold."""
+    best = best_sentences(first)
+    out = np.zeros(len(first))
+    for bridge in best:
+        held = _new_term_weights(m, unique_ids(m.sentence_ids[bridge]))
+        out = np.maximum(out, _trust(first, best[0], bridge) * held)
+    return out
+
+
+def _trust(first: Floats, best: int, bridge: int) -> float:
+    """The weight of a bridge sentence next to the best one, in (0, 0.5]; the best one itself has 0.5."""
+    return float(1.0 / (1.0 + np.exp(first[best] - first[bridge])))
+
+
+def _new_term_weights(m: Matches, terms: NDArray[np.int64]) -> Floats:
+    """(sentences,) weight of those of `terms` that a sentence holds and the query does not."""
+    novel = np.setdiff1d(terms, m.terms)
+    return m.index.presence(novel).weigh(m.index.weights(novel))
+
+
+def max_per_document(values: Floats, document: NDArray[np.int64], count: int) -> Floats:
+    """(count,) the highest value of each document; -inf where it has none."""
+    out = np.full(count, -np.inf)
+    np.maximum.at(out, document, values)
+    return out
+
+
+def _title_share(
+    titles: Sequence[Sequence[int]], terms: NDArray[np.int64], idf: NDArray[np.float32]
+) -> Floats:
+    """(documents,) weighted share of each title's own terms that occur among `terms`."""
+    is_term = np.zeros(len(idf), dtype=np.bool_)
+    is_term[terms] = True
+    out = np.zeros(len(titles))
+    for i, title in enumerate(titles):
+        own = unique_ids(title)
+        if len(own):
+            weights = idf[own].astype(np.float64) ** 2
+            out[i] = weighted_share(is_term[own], weights)
+    return out
+
+
+def _position(document: NDArray[np.int64]) -> Floats:
+    """Number of the sentence inside its document."""
+    starts = np.searchsorted(document, document, side="left")
+    return (np.arange(len(document)) - starts).astype(np.float64)

@@ -1,0 +1,131 @@
+"""The fusion: small learned layers that turn a sentence's features into one score.
+
+Its first stage weighs the encoder's logits and the exact matches. That is enough for most questions. A gate
+recognises those that seem to need another hop: the question names only the first document, and a sentence
+there names the second. For them the second stage lets the sentences of all documents see each other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from tersely.score.attention import LIMIT, SentenceAttention
+from tersely.score.features import FIRST_FEATURES, QUERY_FEATURES
+from tersely.score.matching import Floats
+from tersely.score.paths import Hop
+from tersely.score.relations import RELATIONS
+from tersely.score.second_stage import SECOND_FEATURES, SecondStage
+
+LAYERS, ATTENTION = "fusion.json", "attention.npz"
+"""Files of a fusion in an artifact."""
+
+Decision = Literal["fitted", "learned"]
+"""What a model's own threshold decides by: the score of a fusion that was fitted on labels, or the keep logit
+as it was trained, where the more likely action at `[SEN]` wins (EFFCOMP, equation 1)."""
+
+LEARNED_THRESHOLD = 0.5
+
+MIN_GATE = 0.1
+"""Below this value the second stage hardly matters. It is skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinearLayer:
+    """A weighted sum of standardised features: (n, features) to (n,) logits."""
+
+    mean: Floats
+    deviation: Floats
+    weights: Floats
+    bias: float
+
+    def __call__(self, features: Floats) -> Floats:
+        return np.clip((features - self.mean) / self.deviation, -LIMIT, LIMIT) @ self.weights + self.bias
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> LinearLayer:
+        arrays = {k: np.array(values[k], dtype=np.float64) for k in ("mean", "deviation", "weights")}
+        return cls(**arrays, bias=float(values["bias"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {k: np.asarray(getattr(self, k)).round(6).tolist() for k in self.__slots__}
+
+
+def open_gate(gate: LinearLayer, query_features: Floats) -> float:
+    """How far the gate is open, in [0, 1]; 0 below MIN_GATE. `query_features`: (len(QUERY_FEATURES),)."""
+    share = float(sigmoid(gate(query_features[None, :]))[0])
+    return share if share >= MIN_GATE else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """score = first(sentence) + gate(query) * attention(sentence, all sentences), as logits."""
+
+    first: LinearLayer
+    gate: LinearLayer
+    attention: SentenceAttention | None
+    """None for a gate that never opens."""
+
+    def gate_value(self, query_features: Floats) -> float:
+        """How far the gate is open, in [0, 1]; 0 where the second stage is not worth its time.
+
+        `query_features` has shape (len(QUERY_FEATURES),).
+        """
+        return 0.0 if self.attention is None else open_gate(self.gate, query_features)
+
+    def attend(self, second: SecondStage, hops: Sequence[Hop]) -> Floats:
+        """(sentences,) what the second stage adds where the gate is fully open; `hops` were read again."""
+        return np.zeros(len(second.first)) if self.attention is None else second.attend(self.attention, hops)
+
+    @classmethod
+    def keep_alone(cls) -> Fusion:
+        """A fusion that gives the encoder's keep logit, with a gate that never opens."""
+
+        def zeros(features: Sequence[str]) -> LinearLayer:
+            n = len(features)
+            scales = np.full(n, 5.0)  # so that no logit of a confident model is clipped
+            return LinearLayer(np.zeros(n), scales, np.zeros(n), 0.0)
+
+        keep = zeros(FIRST_FEATURES)
+        keep.weights[FIRST_FEATURES.index("keep")] = 5.0
+        return cls(keep, zeros(QUERY_FEATURES), None)
+
+    @classmethod
+    def load(cls, layers: Path, attention: Path | None) -> Fusion:
+        """The fusion in the files that `save` wrote.
+
+        Raises ValueError for files that were fitted for other features.
+        """
+        values = json.loads(layers.read_text(encoding="utf-8"))
+        if {k: tuple(v) for k, v in values["features"].items()} != _FEATURES:
+            raise ValueError("the fusion layer was fitted for other features; export the artifact again")
+        return cls(
+            LinearLayer.from_dict(values["first"]),
+            LinearLayer.from_dict(values["gate"]),
+            None if attention is None else SentenceAttention.load(attention),
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write `LAYERS`, and `ATTENTION` where there is any."""
+        values = {"features": _FEATURES, "first": self.first.to_dict(), "gate": self.gate.to_dict()}
+        (folder / LAYERS).write_text(json.dumps(values), encoding="utf-8")
+        if self.attention is not None:
+            self.attention.save(folder / ATTENTION)
+
+
+_FEATURES = {
+    "first": FIRST_FEATURES,
+    "gate": QUERY_FEATURES,
+    "attention": SECOND_FEATURES,
+    "relations": RELATIONS,
+}
+
+
+def sigmoid(logits: Floats) -> Floats:
+    """Logits to probabilities, any shape."""
+    return 1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0)))

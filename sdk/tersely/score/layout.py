@@ -1,0 +1,257 @@
+"""Windows: how a query and documents become token ids for the encoder.
+
+One window is (EFFCOMP section 3.1, with a marker per document so that reranking shares the forward pass):
+
+    [CLS] query [SEP] (evidence [SEP]) [DOC] title [SEN] s1 [SEN] s2 ... [DOC] title [SEN] ... [SEP]
+
+The encoder's hidden state at `[SEN]` gives the keep logit of that sentence, the one at `[DOC]` the relevance
+logit of that document. The evidence is a sentence of the first pass; it lets the second pass follow a hop
+that the question does not name. Training, ONNX inference and the parity tests all build windows here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from tersely.errors import ArtifactError
+from tersely.runtime.artifacts import Artifact
+from tersely.runtime.cancellation import current_cancellation, current_time_limit
+from tersely.tokens import replace_surrogates
+
+LAYOUT_VERSION = 1
+"""Incremented when the same input gives other windows. An artifact of another version is refused."""
+
+INPUT_NAMES = ("input_ids", "attention_mask", "segments", "sentence_positions", "doc_positions")
+OUTPUT_NAMES = ("keep_logits", "relevance_logits")
+POOLED_NAME = "pooled_states"
+"""A graph's third output, for sentence embeddings. Scoring does not need it."""
+
+TEXTS_AT_ONCE = 1024
+"""Texts that the tokenizer gets at a time. What it returns takes 20 times the RAM of the ids."""
+
+Ids = list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutConfig:
+    """What decides the token ids of a window. All lengths are in tokens."""
+
+    cls_id: int
+    sep_id: int
+    pad_id: int
+    sen_id: int
+    doc_id: int
+    max_length: int
+    """Longest window, special tokens included."""
+    docs_per_window: int = 1
+    """1 keeps windows short, which is fast on a CPU. A long-context encoder reads many documents together."""
+    query_length: int = 64
+    title_length: int = 24
+    evidence_length: int = 64
+
+    def to_dict(self) -> dict[str, int]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, int]) -> LayoutConfig:
+        """Raises TypeError or ValueError for anything that `to_dict` did not make."""
+        if any(type(value) is not int or value < 0 for value in values.values()):
+            raise ValueError("the layout holds something else than whole numbers of 0 or more")
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedDocument:
+    """Token ids of one document: its title and each of its sentences, without special tokens."""
+
+    title: Ids
+    sentences: Sequence[Ids]
+
+
+@dataclass(slots=True)
+class Window:
+    """One input of the encoder, and the sentence or document that each of its markers stands for."""
+
+    input_ids: Ids
+    owners: Ids
+    """Per token: 0 for the query, k >= 1 for the window's k-th sentence, -1 for everything else."""
+    sentence_positions: Ids = field(default_factory=list[int])
+    doc_positions: Ids = field(default_factory=list[int])
+    sentences: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """(document, sentence) of each `[SEN]`. A sentence longer than a window appears more than once."""
+    documents: list[int] = field(default_factory=list[int])
+
+
+class Layout:
+    """Builds windows for one tokenizer and one configuration. Stateless after construction, safe to share."""
+
+    def __init__(self, tokenizer: Tokenizer, config: LayoutConfig) -> None:
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self.tokenizer = tokenizer
+        self.config = config
+
+    @classmethod
+    def load(cls, artifact: Artifact) -> Layout:
+        """The layout of a model. Raises ArtifactError for another layout version or an unusable tokenizer."""
+        check_layout_version(artifact)
+        with artifact.usable():
+            tokenizer = Tokenizer.from_file(str(artifact.tokenizer_path))
+            return cls(tokenizer, LayoutConfig.from_dict(artifact.config["layout"]))
+
+    def tokenize(self, texts: Sequence[str]) -> list[Ids]:
+        """Ids of each text, without special tokens. Stops like `Encoder.encode`, but with TimeIsUpError."""
+        ids: list[Ids] = []
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            current_cancellation().check()
+            current_time_limit().check()
+            batch = [replace_surrogates(t) for t in texts[start : start + TEXTS_AT_ONCE]]
+            ids += [e.ids for e in self.tokenizer.encode_batch(batch, add_special_tokens=False)]
+        return ids
+
+    def windows(
+        self, query: Sequence[int], documents: Sequence[EncodedDocument], *, evidence: Ids | None = None
+    ) -> list[Window]:
+        """Windows that together read every token of every sentence, in document order."""
+        builder = _Builder(self._prefix(query, evidence), self.config)
+        for index, document in enumerate(documents):
+            builder.add(index, document)
+        return builder.finish()
+
+    def _prefix(self, query: Sequence[int], evidence: Ids | None) -> tuple[Ids, Ids]:
+        c = self.config
+        query = query[: c.query_length]
+        ids = [c.cls_id, *query, c.sep_id]
+        owners = [-1, *([0] * len(query)), -1]
+        if evidence:
+            tail = [*evidence[: c.evidence_length], c.sep_id]
+            ids += tail
+            owners += [-1] * len(tail)
+        return ids, owners
+
+
+def check_layout_version(artifact: Artifact) -> None:
+    """Raises ArtifactError if the model was exported for another `LAYOUT_VERSION`."""
+    version = artifact.config.get("layout_version")
+    if version != LAYOUT_VERSION:
+        is_newer = isinstance(version, int) and version > LAYOUT_VERSION
+        raise ArtifactError(
+            f"{artifact.path} has layout version {version!r}; this tersely reads {LAYOUT_VERSION}. "
+            + ("Upgrade tersely." if is_newer else "Export the model again with this version.")
+        )
+
+
+class _Builder:
+    def __init__(self, prefix: tuple[Ids, Ids], config: LayoutConfig) -> None:
+        self.prefix = prefix
+        self.config = config
+        self.done: list[Window] = []
+        self.current: Window | None = None
+
+    def add(self, index: int, document: EncodedDocument) -> None:
+        if not document.sentences:
+            return
+        if self.current is None or len(self.current.documents) >= self.config.docs_per_window:
+            self._new_window()
+        self._open_document(index, document.title)
+        for number, sentence in enumerate(document.sentences):
+            start = 0
+            while True:
+                room = self._room()
+                if len(sentence) - start > room and self._has_sentence():
+                    self._new_window()
+                    self._open_document(index, document.title)
+                    continue
+                self._append_sentence(index, number, sentence[start : start + room])
+                start += room
+                if start >= len(sentence):
+                    break
+
+    def finish(self) -> list[Window]:
+        self._close()
+        return self.done
+
+    def _room(self) -> int:
+        """Tokens left for one more sentence after its marker and the final separator."""
+        assert self.current is not None
+        return self.config.max_length - len(self.current.input_ids) - 2
+
+    def _has_sentence(self) -> bool:
+        window = self.current
+        return window is not None and bool(window.sentences)
+
+    def _new_window(self) -> None:
+        self._close()
+        ids, owners = self.prefix
+        self.current = Window(list(ids), list(owners))
+
+    def _close(self) -> None:
+        if self.current is not None and self.current.sentences:
+            self.current.input_ids.append(self.config.sep_id)
+            self.current.owners.append(-1)
+            self.done.append(self.current)
+        self.current = None
+
+    def _open_document(self, index: int, title: Ids) -> None:
+        head = [self.config.doc_id, *title[: self.config.title_length]]
+        if self._room() - len(head) < 1:
+            self._new_window()
+        if self._room() - len(head) < 1:
+            raise ValueError(
+                f"max_length {self.config.max_length} leaves no room for a sentence after the query, the "
+                "evidence and a title; raise it, or lower their lengths"
+            )
+        window = self.current
+        assert window is not None
+        window.doc_positions.append(len(window.input_ids))
+        window.documents.append(index)
+        window.input_ids += head
+        window.owners += [-1] * len(head)
+
+    def _append_sentence(self, index: int, number: int, ids: Ids) -> None:
+        window = self.current
+        assert window is not None
+        window.sentence_positions.append(len(window.input_ids))
+        window.sentences.append((index, number))
+        window.input_ids += [self.config.sen_id, *ids]
+        window.owners += [-1, *([len(window.sentences)] * len(ids))]
+
+
+def collate(windows: Sequence[Window], pad_id: int) -> dict[str, NDArray[np.int64]]:
+    """Pad windows to a batch of (B) rows, under the names of `INPUT_NAMES`.
+
+    Ids, mask and owners ("segments") have shape (B, L), sentence positions (B, S), document positions (B, D).
+    Padded positions point at token 0; callers read only as many as a window has markers.
+    """
+
+    def pad(rows: Sequence[Ids], value: int) -> NDArray[np.int64]:
+        out = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
+        for i, row in enumerate(rows):
+            out[i, : len(row)] = row
+        return out
+
+    ids = pad([w.input_ids for w in windows], pad_id)
+    return {
+        "input_ids": ids,
+        "attention_mask": pad([[1] * len(w.input_ids) for w in windows], 0),
+        "segments": pad([w.owners for w in windows], -1),
+        "sentence_positions": pad([w.sentence_positions for w in windows], 0),
+        "doc_positions": pad([w.doc_positions for w in windows], 0),
+    }
+
+
+def batches(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
+    """Indices in batches of similar length: at most `max_tokens` tokens each, padding included."""
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda i: (lengths[i], i)):
+        if batch and lengths[index] * (len(batch) + 1) > max_tokens:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch

@@ -1,0 +1,58 @@
+"""Load the model of a compressor, and ask it for the threshold of a promised recall."""
+
+from __future__ import annotations
+
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tersely.errors import InvalidInputError
+from tersely.score.protocol import Scorer
+
+if TYPE_CHECKING:
+    from tersely.score.calibration import Calibration
+
+
+def load_scorer(model: str | Path | Scorer | None, threads: int | None) -> tuple[Scorer, str]:
+    """The scorer for a `Compressor`'s `model`, and the name that receipts give it.
+
+    Raises:
+        ArtifactError: the model is missing, damaged, or made for another version.
+        OfflineError: a hub model was named while `TERSELY_OFFLINE=1`.
+        InvalidInputError: `model` is no name, no folder and no scorer.
+    """
+    if isinstance(model, str | Path | None):
+        # Imported here: `import tersely` needs neither numpy nor tokenizers.
+        from tersely.runtime.artifacts import load_artifact
+        from tersely.score.selector import Selector
+
+        artifact = load_artifact(model)
+        return Selector.load(artifact, threads), f"{artifact.name}@{artifact.fingerprint}"
+    numbers = (getattr(model, name, None) for name in ("threshold", "length_price"))
+    if not callable(getattr(model, "score", None)) or not all(isinstance(n, Real) for n in numbers):
+        raise InvalidInputError(
+            f"The model is a {type(model).__name__}. Pass a folder, a hub name, or an object with score() "
+            "and the numbers threshold and length_price."
+        )
+    return model, type(model).__name__
+
+
+def promised_threshold(scorer: Scorer, name: str, recall: float | None) -> float | None:
+    """The threshold that keeps a promised `recall`; None where nothing is promised.
+
+    Raises InvalidInputError if the scorer has no calibration, or too small a one. `name` is the model's.
+    """
+    if recall is None:
+        return None
+    calibration: Calibration | None = getattr(scorer, "calibration", None)
+    if calibration is None:
+        raise InvalidInputError(
+            f"{name} has no calibration, which recall needs. Make one with `tersely calibrate`, or pass "
+            "budget or rate."
+        )
+    try:
+        return calibration.threshold(recall)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"recall is {recall}, but {error}. Lower it, or calibrate on more questions."
+        ) from error

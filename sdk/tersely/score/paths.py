@@ -1,0 +1,121 @@
+"""Paths of two sentences: the second pass of the encoder, and what it tells.
+
+A path starts from one of the best sentences of the first pass (the evidence) and ends in a sentence of
+another document, which the encoder reads again behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tersely.score.encoder import Encoder, WindowLogits, merge_logits
+from tersely.score.features import Logits, Matches, max_per_document, path_starts
+from tersely.score.layout import EncodedDocument, Layout, Window
+from tersely.score.matching import Floats
+from tersely.score.sieve import best_values
+
+PATH_WINDOWS = 4
+"""Windows that are read again, behind all starts together."""
+
+PATH_FEATURES = (
+    "path",
+    "path_below_best",
+    "path_sum",
+    "path_keep",
+    "path_gain",
+    "path_relevance",
+    "path_read",
+    "leads_to",
+    "leads",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """What was read again behind one sentence, the start of paths."""
+
+    start: int
+    """Index of the sentence."""
+    logits: Logits
+
+
+def search_paths(
+    layout: Layout,
+    encoder: Encoder,
+    matches: Matches,
+    encoded: Sequence[EncodedDocument],
+    offsets: NDArray[np.int64],
+    first: Floats,
+    promise: Floats,
+) -> list[Hop]:
+    """Read windows again behind sentences of other documents: those that promise the best paths.
+
+    Args:
+        encoded: the documents.
+        offsets: the first sentence of each document, (documents + 1,).
+        first: the first stage's logits, (sentences,).
+        promise: how good an end of a path each sentence seems to be, (sentences,).
+
+    Returns:
+        A hop for each start; its logits are nan where nothing was read again.
+    """
+    by_document = max_per_document(promise, matches.document, len(encoded))
+    ranked = [int(i) for i in np.argsort(-by_document, kind="stable")]
+    starts = path_starts(matches, first)
+    paths: list[tuple[float, int, Window]] = []
+    for start in starts:
+        home = int(matches.document[start])
+        others = set([i for i in ranked if i != home][:PATH_WINDOWS])
+        windows = layout.windows(
+            matches.query_ids,
+            [e if i in others else EncodedDocument([], []) for i, e in enumerate(encoded)],
+            evidence=[*matches.title_ids[home], *matches.sentence_ids[start]],
+        )
+        ends = best_values(windows, promise, offsets)
+        paths += [(float(first[start]) + end, start, w) for w, end in zip(windows, ends, strict=True)]
+    best = sorted(paths, key=lambda path: -path[0])[:PATH_WINDOWS]
+    window_logits = encoder.encode([window for _, _, window in best])
+    by_start: dict[int, list[WindowLogits]] = {start: [] for start in starts}
+    for (_, start, _), logits in zip(best, window_logits, strict=False):  # fewer when the time is up
+        by_start[start].append(logits)
+    return [Hop(start, merge_logits(ws, offsets, len(encoded))) for start, ws in by_start.items()]
+
+
+def path_features(m: Matches, logits: Logits, first: Floats, hops: Sequence[Hop]) -> Floats:
+    """(sentences, len(PATH_FEATURES)) that say how well each sentence goes on from the starts of the hops.
+
+    The value of a path is the sum of two logits: the start's, below that of the best one, and the sentence's
+    behind the start. A start gains what its best path reaches. The order of the hops counts for nothing.
+    Zeros where nothing was read again.
+    """
+    size = len(first)
+    columns = np.zeros((len(PATH_FEATURES), size))
+    if not hops:
+        return columns.T
+    keep = np.stack([hop.logits.keep for hop in hops])
+    relevance = np.stack([hop.logits.relevance for hop in hops])[:, m.document]
+    trust = np.array([[first[hop.start] - first.max()] for hop in hops])
+    was_read = ~np.isnan(keep)
+    reached = was_read.any(axis=0)
+
+    def best(values: Floats) -> Floats:
+        return np.where(was_read, values, -np.inf).max(axis=0)[reached]
+
+    paths = np.where(was_read, trust + keep, -np.inf)[:, reached]
+    if reached.any():
+        columns[0, reached] = paths.max(axis=0)
+        columns[1, reached] = paths.max(axis=0) - paths.max()
+        columns[2, reached] = np.logaddexp.reduce(paths, axis=0)
+        columns[3, reached] = best(keep)
+        columns[4, reached] = best(keep - logits.keep)
+        columns[5, reached] = best(relevance)
+        columns[6, reached] = 1.0
+    for hop, row in zip(hops, keep, strict=True):
+        if not np.isnan(row).all():
+            columns[7, hop.start] = np.nanmax(row)
+            columns[8, hop.start] = 1.0
+    return columns.T

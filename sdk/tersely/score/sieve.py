@@ -1,0 +1,140 @@
+"""Which windows the encoder reads, where it does not read all.
+
+Of an input that is too long it reads the windows that share most with the query. Of prepared documents it
+reads those that neither their vectors nor their words rule out: a sentence is promising if its vector is
+near the query's and its document holds the query's terms. Where the question seems to need another hop, it
+reads some more: those that are near the best sentences so far, or whose title these mention.
+
+The constants were fitted on held-out training questions (training/LOG.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tersely.score.features import (
+    BRIDGE_FEATURES,
+    EXACT_FEATURES,
+    Matches,
+    bridge_features,
+    path_starts,
+)
+from tersely.score.layout import Window
+from tersely.score.matching import Floats
+from tersely.score.protocol import ScoredInput
+from tersely.score.vectors import Embedder, Vectors, unpack
+
+COVERAGE = 0.5
+"""Weight of the share of the query's terms that a document holds, next to a cosine."""
+
+MARGIN = 0.25
+"""A window that promises less than the best one by so much is ruled out, unless it is among the best."""
+
+FEWEST = 4
+"""The best windows are read whatever they promise: so many of them, or this share of all."""
+SHARE = 1 / 8
+
+FURTHER = 6
+"""Where another hop is needed, so many more, or the same share."""
+
+NEARNESS = 0.5
+"""Weight of the cosine to the best sentences so far, for them."""
+
+_COVERAGE = EXACT_FEATURES.index("coverage_document")
+_TITLE_IN_BEST = BRIDGE_FEATURES.index("title_in_best")
+
+
+@dataclass(frozen=True, slots=True)
+class Sieve:
+    """What is known of the sentences of one request before the encoder reads them."""
+
+    vectors: Vectors
+    """(sentences, dimension); nan where none was prepared."""
+    promise: Floats
+    """(sentences,) how near a sentence is to the query; infinite where no vector was prepared."""
+
+    @classmethod
+    def make(cls, embedder: Embedder, documents: Sequence[ScoredInput], m: Matches) -> Sieve | None:
+        """The sieve of a request; None where nothing was prepared of it."""
+        if not any(document.preparation and document.preparation.vectors for document in documents):
+            return None
+        vectors = np.concatenate([_read_vectors(document, embedder.dimension) for document in documents])
+        (query,) = embedder([list(m.query_ids)])
+        promise = (vectors @ query).astype(np.float64) + COVERAGE * m.exact[:, _COVERAGE]
+        return cls(vectors, np.where(np.isnan(promise), np.inf, promise))
+
+    def divide(
+        self, windows: Sequence[Window], offsets: NDArray[np.int64]
+    ) -> tuple[list[Window], list[Window]]:
+        """The windows to read, and those that are ruled out. Both keep their order."""
+        values = np.array(best_values(windows, self.promise, offsets))
+        enough = float(values[np.isfinite(values)].max(initial=-np.inf)) - MARGIN
+        return _divide(windows, values, FEWEST, enough)
+
+    def divide_again(
+        self, windows: Sequence[Window], offsets: NDArray[np.int64], m: Matches, first: Floats
+    ) -> tuple[list[Window], list[Window]]:
+        """The same of windows that were ruled out, by the best sentences of the first stage.
+
+        `first` are its logits, shape (sentences,).
+        """
+        near = np.nan_to_num(self.vectors @ self.vectors[path_starts(m, first)].T).max(axis=1)
+        title = bridge_features(m, first)[:, _TITLE_IN_BEST]
+        values = np.array(best_values(windows, self.promise + NEARNESS * near + title, offsets))
+        return _divide(windows, values, FURTHER, math.inf)
+
+
+def _read_vectors(document: ScoredInput, dimension: int) -> Vectors:
+    """(units, dimension) the vectors that were prepared of a document; nan for other units."""
+    out = np.full((len(document.units), dimension), np.nan, np.float32)
+    if document.preparation and document.preparation.vectors:
+        known = unpack(document.preparation.vectors, dimension)
+        for row, place in enumerate(document.preparation.locate(document.units)):
+            if place is not None:
+                out[row] = known[place]
+    return out
+
+
+def _divide(
+    windows: Sequence[Window], values: Floats, fewest: int, enough: float
+) -> tuple[list[Window], list[Window]]:
+    """The windows of `enough` value, with the best of those that may be ruled out, and the others."""
+    can_wait = np.isfinite(values)
+    count = max(fewest, math.ceil(SHARE * can_wait.sum()))
+    best = np.argsort(np.where(can_wait, -values, np.inf), kind="stable")[:count]
+    read = values >= enough
+    read[best] = True
+    return [w for w, own in zip(windows, read, strict=True) if own], [
+        w for w, own in zip(windows, read, strict=True) if not own
+    ]
+
+
+def divide_windows(
+    windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64], tokens: int
+) -> tuple[list[Window], list[Window]]:
+    """Split windows in two: those with the sentences of highest value, up to `tokens` tokens, and the others.
+
+    Both keep their order.
+    """
+    ranked = _rank(windows, values, offsets)
+    ends = np.cumsum([len(windows[i].input_ids) for i in ranked])
+    best = set(ranked[: int(np.searchsorted(ends, tokens, side="right"))])
+    return [w for i, w in enumerate(windows) if i in best], [
+        w for i, w in enumerate(windows) if i not in best
+    ]
+
+
+def _rank(windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64]) -> list[int]:
+    """Indices of the windows by their best sentence's value, best first."""
+    best = best_values(windows, values, offsets)
+    return sorted(range(len(windows)), key=lambda i: (-best[i], i))
+
+
+def best_values(windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64]) -> list[float]:
+    """The value of each window's best sentence."""
+    return [max(float(values[offsets[d] + s]) for d, s in w.sentences) for w in windows]

@@ -1,8 +1,0 @@
-"""The model's side: windows, encoder, features, fusion, calibration.
-
-A `Compressor` takes any `Scorer`; `tersely.selector.selector.Selector` is the one that ships.
-"""
-
-from tersely.selector.protocol import DocumentScores, Preparer, ScoredInput, Scorer
-
-__all__ = ["DocumentScores", "Preparer", "ScoredInput", "Scorer"]

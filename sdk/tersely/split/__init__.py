@@ -1,0 +1,1 @@
+"""Documents become units: sentences, and structure that stays whole."""

@@ -1,0 +1,167 @@
+"""JSON: arrays keep the elements that matter, objects the keys that lead to them.
+
+A value that is small enough is one part. A larger one is opened, and so is a long string, whose sentences are
+its parts. An element is cut off with the comma behind it, and a mark is an element or a member, so what is
+kept still parses.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+
+from tersely.split.parts import DEEPEST, Node, Series
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},]', re.DOTALL)
+_SPACE = re.compile(r"\s*")
+_WORDS = re.compile(r"\\u[0-9a-fA-F]{4}|\\[^nrt]|((?:\\[nrt]|\s)+)|[^\\\s]+", re.DOTALL)
+_OPENING = re.compile(r"[\[{]")
+_KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*:')
+_SCALAR = re.compile(r"[^\[{]*$")
+
+_IDENTITY = re.compile(
+    r"(?:.*_)?(?:id|uuid|name|title|key|path|file|filename|url|symbol|sku|email|username|code|label|subject)",
+    re.IGNORECASE,
+)
+"""Keys of the members that say which record it is."""
+_LONGEST_IDENTITY = 100
+_MOST_ANCHORS = 2
+
+_LONG_STRING = 400
+_SENTENCE, _LONGEST_SENTENCE = 80, 320
+"""Code points after which a part of a string may end behind a sentence, and must end behind a word."""
+_MANY, _TINY, _TOGETHER = 200, 24, 60
+"""In an array of more than `_MANY` elements, neighbours of at most `_TINY` code points share a part of up to
+`_TOGETHER`."""
+
+
+def open_json(text: str, start: int, end: int, size: int, form: str) -> Node | None:
+    """The tree of the JSON value in `text[start:end]`, with a label in front and a comma behind at most.
+
+    Values of at most `size` code points are not opened. None if the text is no JSON.
+    """
+    opening = _OPENING.search(text, start, end)
+    if opening is None:
+        return None
+    at = opening.start()
+    try:
+        _, stop = json.JSONDecoder(parse_int=str, parse_float=str, strict=False).raw_decode(text, at)
+    except (json.JSONDecodeError, RecursionError):
+        return None
+    if stop > end:
+        return None
+    root = _Reader(text, size, form).read(at, stop)
+    return None if root is None else Node(start, end, root.children, root.series)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A container that is not closed yet."""
+
+    start: int
+    is_object: bool
+    child: int
+    """Where the child under way starts."""
+    value: Node | None = None
+    """The container in the child under way."""
+    string: tuple[int, int] | None = None
+    """The last string in it."""
+    children: list[Node] = field(default_factory=list[Node])
+
+
+class _Reader:
+    def __init__(self, text: str, size: int, form: str) -> None:
+        self._text = text
+        self._size = size
+        self._form = json.dumps(form, ensure_ascii=False)[1:-1]
+
+    def read(self, start: int, stop: int) -> Node | None:
+        """The container in `text[start:stop]`, which is valid JSON; None if it is empty or small."""
+        stack: list[_Open] = []
+        for token in _TOKEN.finditer(self._text, start, stop):
+            sign = token[0][0]
+            if sign == '"':
+                stack[-1].string = token.span()
+            elif sign in "[{":
+                stack.append(_Open(token.start(), sign == "{", self._skip(token.end())))
+            elif sign == ",":
+                self._close_child(stack[-1], token.end(), len(stack))
+                stack[-1].child = self._skip(token.end())
+            else:
+                done = stack.pop()
+                if self._text[done.child : token.start()].strip():
+                    self._close_child(done, token.start(), len(stack) + 1)
+                node = self._close(done, token.end())
+                if not stack:
+                    return node if node.children else None
+                stack[-1].value = node
+        return None
+
+    def _skip(self, position: int) -> int:
+        match = _SPACE.match(self._text, position)
+        return match.end() if match else position
+
+    def _close_child(self, parent: _Open, end: int, depth: int) -> None:
+        start = parent.child
+        child = Node(start, end)
+        if end - start > self._size and depth < DEEPEST:
+            if parent.value is not None:
+                child.children, child.series = parent.value.children, parent.value.series
+            elif parent.string and parent.string[1] - parent.string[0] > _LONG_STRING:
+                self._open_string(child, *parent.string)
+        parent.children.append(child)
+        parent.value = parent.string = None
+
+    def _close(self, done: _Open, end: int) -> Node:
+        if end - done.start <= self._size:
+            return Node(done.start, end)
+        if done.is_object:
+            self._find_anchors(done.children)
+            series = Series(self._form, '"', '": "…"', ",", is_numbered=True)
+            return Node(done.start, end, done.children, series)
+        return Node(done.start, end, self._join_tiny(done.children), Series(self._form, '"', '"', ","))
+
+    def _find_anchors(self, members: list[Node]) -> None:
+        """Mark the members that say which record an object is."""
+        found = 0
+        for member in members:
+            if found == _MOST_ANCHORS or member.end - member.start > _LONGEST_IDENTITY:
+                continue
+            key = _KEY.match(self._text, member.start, member.end)
+            if key and _IDENTITY.fullmatch(key[1]) and _SCALAR.match(self._text, key.end(), member.end):
+                member.is_anchor = True
+                found += 1
+
+    def _join_tiny(self, elements: list[Node]) -> list[Node]:
+        if len(elements) <= _MANY:
+            return elements
+        joined: list[Node] = []
+        for element in elements:
+            last = joined[-1] if joined else None
+            is_tiny = not element.children and element.end - element.start <= _TINY
+            if last and is_tiny and not last.children and element.end - last.start <= _TOGETHER:
+                last.end = element.end
+                last.items += 1
+            else:
+                joined.append(element)
+        return joined
+
+    def _open_string(self, child: Node, start: int, end: int) -> None:
+        """Cut a string into sentences; what stands in front of them and the closing quotation mark stay."""
+        parts: list[Node] = []
+        begin = start + 1
+        previous = begin
+        for token in _WORDS.finditer(self._text, start + 1, end - 1):
+            if token[1] is None:
+                previous = token.end()
+                continue
+            ends_sentence = "\\" in token[1] or self._text[previous - 1] in ".!?;:"
+            length = previous - begin
+            if (ends_sentence and length >= _SENTENCE) or length >= _LONGEST_SENTENCE:
+                parts.append(Node(begin, token.end()))
+                begin = previous = token.end()
+        if begin < end - 1:
+            parts.append(Node(begin, end - 1))
+        if len(parts) > 1:
+            child.children, child.series = parts, Series(self._form)

@@ -1,1 +1,0 @@
-"""Text without a model: units with exact offsets, BM25 and token counts."""

@@ -1,0 +1,215 @@
+"""Count tokens as the caller's language model does.
+
+`resolve_counter` makes a counter from what a caller may have: a tokenizer.json, the name of a tiktoken
+encoding, a function, or nothing, for the built-in estimate. Nothing here uses the network. A vocabulary that
+is not on this machine is an error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable
+from numbers import Integral
+from pathlib import Path
+from typing import Protocol, cast, runtime_checkable
+
+from tersely.errors import InvalidInputError, MissingDependencyError
+from tersely.token_estimate import ApproximateCounter
+
+__all__ = ["ApproximateCounter", "TokenCounter", "count_tokens", "replace_surrogates", "resolve_counter"]
+
+_TIKTOKEN_PREFIX = "tiktoken:"
+
+# Name and SHA-256 of the file in which tiktoken caches an encoding. The name is the SHA-1 of its address.
+_O200K = (
+    "fb374d419588a4632f3f557e76b4b70aebbca790",
+    "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+)
+_P50K = (
+    "ec7223a39ce59f226a68acc30dc1af2788490e15",
+    "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
+)
+_CACHE_FILES = {
+    "o200k_base": _O200K,
+    "o200k_harmony": _O200K,
+    "cl100k_base": (
+        "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    ),
+    "p50k_base": _P50K,
+    "p50k_edit": _P50K,
+    "r50k_base": (
+        "0ea1e91bbb3a60f729a8dc8f777fd2fc07cd8df4",
+        "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
+    ),
+}
+
+
+@runtime_checkable
+class TokenCounter(Protocol):
+    """Counts the tokens of a text."""
+
+    approximate: bool
+    """Whether the count is an estimate, so that the model may count more tokens."""
+
+    def count(self, text: str) -> int:
+        """Tokens in `text`, without special tokens; 0 for the empty string."""
+        ...
+
+
+def count_tokens(counter: TokenCounter, text: str) -> int:
+    """Tokens of `text`. Raises InvalidInputError unless the counter returns a whole number, 0 or more."""
+    if not isinstance(cast("object", text), str):
+        raise InvalidInputError(f"The text is a {type(text).__name__}. Pass text.")
+    if not text:
+        return 0
+    return _check_number(counter.count(replace_surrogates(text)))
+
+
+def _check_number(count: object) -> int:
+    if isinstance(count, bool) or not isinstance(count, Integral) or count < 0:
+        raise InvalidInputError(
+            f"token_counter returned {count!r}. It must return a whole number of tokens, 0 or more."
+        )
+    return int(count)
+
+
+def resolve_counter(spec: TokenCounter | Callable[[str], int] | str | Path | None) -> TokenCounter:
+    """The counter for `spec`.
+
+    Args:
+        spec: None for the built-in estimate; the path of a tokenizer.json or of a folder with one;
+            "tiktoken:" and the name of an encoding or an OpenAI model, whose file must already be in
+            tiktoken's cache; a function from text to a number of tokens; or a counter.
+
+    Raises:
+        InvalidInputError: a file is missing or damaged, a name is unknown, or the object is of another type.
+        MissingDependencyError: tiktoken is not installed.
+    """
+    if spec is None:
+        return ApproximateCounter()
+    if isinstance(spec, str) and spec.startswith(_TIKTOKEN_PREFIX):
+        return _load_tiktoken_counter(spec.removeprefix(_TIKTOKEN_PREFIX))
+    if isinstance(spec, (str, Path)):
+        return _TokenizerFileCounter(Path(spec))
+    if isinstance(spec, TokenCounter):
+        return spec
+    if callable(spec):
+        return _FunctionCounter(spec)
+    raise InvalidInputError(
+        f"token_counter is of type {type(spec).__name__}. Pass the path of a tokenizer.json, "
+        "'tiktoken:<encoding>', a function from text to a number of tokens, or an object with count(text) "
+        "and approximate."
+    )
+
+
+class _TokenizerFileCounter:
+    approximate = False
+
+    def __init__(self, path: Path) -> None:
+        from tokenizers import Tokenizer
+
+        file = path / "tokenizer.json" if path.is_dir() else path
+        if not file.is_file():
+            raise InvalidInputError(
+                f"token_counter: there is no file {str(file)!r}. Pass the path of a tokenizer.json, "
+                f"or '{_TIKTOKEN_PREFIX}<encoding>' for an OpenAI vocabulary."
+            )
+        try:
+            self._tokenizer = Tokenizer.from_file(str(file))
+        except Exception as error:  # tokenizers raises bare Exception for every unreadable file
+            raise InvalidInputError(
+                f"token_counter: {str(file)!r} is not a readable tokenizer.json ({error}). "
+                "Download it again or pass another."
+            ) from error
+        # A file saved with truncation and padding would give every text the same count.
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+
+    def count(self, text: str) -> int:
+        return len(self._tokenizer.encode(replace_surrogates(text), add_special_tokens=False).ids)
+
+
+class _Encoding(Protocol):
+    def encode_ordinary(self, text: str) -> list[int]: ...
+
+
+class _Tiktoken(Protocol):
+    """The used part of the optional tiktoken module, so that types can be checked without it."""
+
+    def get_encoding(self, encoding_name: str) -> _Encoding: ...
+    def encoding_name_for_model(self, model_name: str) -> str: ...
+
+
+class _TiktokenCounter:
+    approximate = False
+
+    def __init__(self, encoding: _Encoding) -> None:
+        self._encoding = encoding
+
+    def count(self, text: str) -> int:
+        return len(self._encoding.encode_ordinary(replace_surrogates(text)))
+
+
+class _FunctionCounter:
+    approximate = False
+
+    def __init__(self, function: Callable[[str], object]) -> None:
+        self._function = function
+
+    def count(self, text: str) -> int:
+        return _check_number(self._function(text))
+
+
+def _load_tiktoken_counter(name: str) -> TokenCounter:
+    try:
+        tiktoken = cast(_Tiktoken, importlib.import_module("tiktoken"))
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"token_counter '{_TIKTOKEN_PREFIX}{name}' needs tiktoken: pip install 'tersely[tiktoken]'"
+        ) from error
+    encoding = name
+    if name not in _CACHE_FILES:
+        try:
+            encoding = tiktoken.encoding_name_for_model(name)
+        except KeyError:
+            encoding = ""
+    if encoding not in _CACHE_FILES:
+        known = ", ".join(sorted(_CACHE_FILES))
+        raise InvalidInputError(
+            f"token_counter: {name!r} is not a known encoding or model. Use one of {known}, "
+            "or the name of an OpenAI model."
+        )
+    # tiktoken would download a file that is missing or damaged, so it is checked first.
+    file = _find_cached_file(encoding)
+    import hashlib  # `import tersely` need not wait for it
+
+    if hashlib.sha256(file.read_bytes()).hexdigest() != _CACHE_FILES[encoding][1]:
+        raise InvalidInputError(
+            f"token_counter: the cached vocabulary {str(file)!r} is damaged. Delete it and fill the cache "
+            f"again with tiktoken.get_encoding({encoding!r}) on a machine with a network."
+        )
+    return _TiktokenCounter(tiktoken.get_encoding(encoding))
+
+
+def _find_cached_file(encoding: str) -> Path:
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    if folder is None:
+        import tempfile  # `import tersely` need not wait for it
+
+        folder = os.path.join(tempfile.gettempdir(), "data-gym-cache")
+    file = Path(folder, _CACHE_FILES[encoding][0])
+    if not folder or not file.is_file():
+        where = f"in {folder!r}" if folder else "because an empty TIKTOKEN_CACHE_DIR turns the cache off"
+        raise InvalidInputError(
+            f"token_counter: the vocabulary of {encoding} is not cached {where}, and tersely downloads "
+            f"nothing. Run tiktoken.get_encoding({encoding!r}) once on a machine with a network and set "
+            "TIKTOKEN_CACHE_DIR to its cache, or pass a tokenizer.json."
+        )
+    return file
+
+
+def replace_surrogates(text: str) -> str:
+    """`text` with a question mark for each lone surrogate, since UTF-8 and tokenizers cannot encode those."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

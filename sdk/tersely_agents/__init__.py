@@ -1,0 +1,1 @@
+"""Agents on top of tersely: chat models, memory, summaries, experience."""

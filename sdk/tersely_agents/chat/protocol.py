@@ -1,0 +1,172 @@
+"""The protocol of chat models. Messages have OpenAI's format: mappings with "role", "content" and so on."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Literal, Protocol, TypedDict, Unpack, cast, runtime_checkable
+
+from tersely.errors import InvalidInputError, TerselyError
+from tersely.inputs import check_count, check_list, show_value, type_name
+from tersely.messages import Message
+
+_KINDS: dict[str, type] = {"temperature": Real, "top_p": Real, "top_k": Integral, "seed": Integral}
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+
+
+class ChatError(TerselyError):
+    """The model gave no answer: it is down or too slow, refuses the request, or its reply is malformed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call, as the server counts them."""
+
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int = 0
+    """Input tokens that came from the server's prompt cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool by the model."""
+
+    id: str
+    name: str
+    arguments: str
+    """JSON, exactly as the model wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token of a reply."""
+
+    text: str
+    logprob: float
+    """In nats, as the server reports it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The next message of a model."""
+
+    text: str
+    """Empty if the model only calls tools."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish: str = "stop"
+    """Why the reply ended, as the server names it: "stop", "length", "tool_calls", ..."""
+    usage: Usage | None = None
+    """None if the server does not report it."""
+    tokens: tuple[Token, ...] = ()
+    """With the option `logprobs`; empty if the server does not report them."""
+
+
+class Sampling(TypedDict, total=False):
+    """How a reply is generated. The server decides about what is missing or None."""
+
+    max_tokens: int | None
+    temperature: float | None
+    top_p: float | None
+    top_k: int | None
+    seed: int | None
+    stop: Sequence[str] | None
+
+
+class Options(Sampling, total=False):
+    """What a call may contain in addition to its messages."""
+
+    tools: Sequence[Mapping[str, Any]] | None
+    tool_choice: Literal["auto", "none", "required"] | None
+    logprobs: bool | None
+    grammar: str | None
+    """What the reply has to be, in llama.cpp's GBNF. Only `LocalChat` and llama.cpp's server know it."""
+    continue_last: bool | None
+    """Whether the last message, which is the assistant's, is to be gone on with. The servers of vLLM, SGLang
+    and llama.cpp can do that."""
+
+
+def check_sampling(sampling: Mapping[str, Any]) -> Sampling:
+    """The options of `Sampling`. Raises InvalidInputError for one that does not exist or cannot be used."""
+    for name, value in sampling.items():
+        if name not in Sampling.__annotations__:
+            known = ", ".join(Sampling.__annotations__)
+            raise InvalidInputError(f"There is no option {show_value(name)}. The options are: {known}.")
+        if value is None:
+            continue
+        if name == "max_tokens":
+            check_count(value, name, "tokens")
+        elif name == "stop":
+            check_list(value, str, name, "Pass a list of texts, even for one.")
+        elif isinstance(value, bool) or not isinstance(value, _KINDS[name]):
+            raise InvalidInputError(f"{name} is {type_name(value)}. Pass a number.")
+        elif name in ("temperature", "top_p") and not (math.isfinite(value) and value >= 0):
+            raise InvalidInputError(f"{name} is {value}. Pass a number, 0 or more.")
+    return cast("Sampling", sampling)
+
+
+def remove_thoughts(text: str) -> str:
+    """A reply without the <think> blocks of a reasoning model, also if the last block was cut off."""
+    return _THOUGHT.sub("", text).rpartition("</think>")[2].strip()
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """Replies to messages. Several threads or tasks may call both methods at once."""
+
+    name: str
+    """For traces and receipts."""
+
+    def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
+        """The model's next message. Raises ChatError if there is none."""
+        ...
+
+    async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
+        """`complete` without blocking the event loop."""
+        ...
+
+
+def complete_safely(model: ChatModel, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
+    """`model.complete`, whose every failure is a ChatError: any exception, and anything but a `Reply`."""
+    try:
+        return _check_reply(model.complete(messages, **options))
+    except ChatError:
+        raise
+    except Exception as error:  # a caller's model may raise anything
+        raise _to_chat_error(model, error) from error
+
+
+async def acomplete_safely(
+    model: ChatModel, messages: Sequence[Message], **options: Unpack[Options]
+) -> Reply:
+    """`model.acomplete`, whose every failure is a ChatError: any exception, and anything but a `Reply`."""
+    try:
+        return _check_reply(await model.acomplete(messages, **options))
+    except ChatError:
+        raise
+    except Exception as error:  # a caller's model may raise anything
+        raise _to_chat_error(model, error) from error
+
+
+def _check_reply(reply: object) -> Reply:
+    if not isinstance(reply, Reply):
+        raise TypeError(f"the reply is a {type(reply).__name__}, not a tersely_agents.chat.Reply")
+    texts: list[object] = [reply.text, reply.finish]
+    for call in cast("Sequence[object]", reply.tool_calls):
+        if not isinstance(call, ToolCall):
+            raise TypeError(f"a tool call is a {type(call).__name__}, not a tersely_agents.chat.ToolCall")
+        texts += [call.id, call.name, call.arguments]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a text of the reply is not a str")
+    if not isinstance(cast("object", reply.usage), Usage | None):
+        raise TypeError(f"the usage is a {type(reply.usage).__name__}, not a tersely_agents.chat.Usage")
+    return reply
+
+
+def _to_chat_error(model: ChatModel, error: Exception) -> ChatError:
+    name = getattr(model, "name", None) or type(model).__name__
+    cause = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+    return ChatError(f"{name} gave no reply ({cause}). Check the model.")

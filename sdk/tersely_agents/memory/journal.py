@@ -1,0 +1,214 @@
+"""A journal: takes a transcript from one value to the next, and writes every change to the store before it
+counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast, get_args
+
+from tersely.compressor import Compressor
+from tersely.errors import InvalidInputError, TerselyError
+from tersely.inputs import check_compressor, check_members, check_text, is_list_of, show_value, type_name
+from tersely.messages import Json, check_message, measure_tokens
+from tersely.token_estimate import ApproximateCounter
+from tersely_agents.chat.protocol import Message, remove_thoughts
+from tersely_agents.memory.events import KINDS, Ending, Event, FirstEvent, MessageEvent
+from tersely_agents.memory.reset import OPENED_SHARE, Resetter
+from tersely_agents.memory.settings import MemorySettings
+from tersely_agents.memory.shortening import Originals, Shortener, Shown, recognise
+from tersely_agents.memory.store import EventStore, StoreError, original_id
+from tersely_agents.memory.transcript import Transcript, with_pin
+from tersely_agents.redaction import redact_all
+
+
+class OverlongError(TerselyError):
+    """The memory would need more summaries than it may make."""
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """One session's limits and store. It holds no transcript: every method takes one and gives the next.
+
+    A store has one place for each event. A transcript that is not the newest of its session cannot be
+    continued there; the store then raises ConflictError. All methods that write may raise StoreError.
+    """
+
+    resetter: Resetter
+    store: EventStore | None = None
+    session: str = "default"
+
+    @property
+    def settings(self) -> MemorySettings:
+        return self.resetter.settings
+
+    def open(self, first: Sequence[Message] | None) -> Transcript:
+        """The session's transcript; where there is none yet, a new one that begins with `first`.
+
+        A first prompt that is too long has the user's messages shortened. A session whose context reaches the
+        limit, because it had a higher one, opens as full: the next reset shortens it.
+
+        Raises InvalidInputError for a first prompt that cannot be used, for one that is not the session's,
+        and for system messages and pins that leave no room; StoreError for a session that cannot be read.
+        """
+        events = self.store.events(self.session) if self.store is not None else []
+        if first is not None and not is_list_of(first, object):
+            raise InvalidInputError(f"The first prompt is {type_name(first)}. Pass a list of messages.")
+        given = None if first is None else [check_message(m) for m in first]
+        if events:
+            transcript = self._replayed(events)
+            self._check_opened(transcript, given, events[0])
+            shown = transcript.tokens - measure_tokens(transcript.open_step, self.resetter.count)
+            return replace(transcript, is_over=shown >= self.settings.limit)
+        if not given:
+            raise InvalidInputError(
+                f"There is no session {self.session!r} to go on with, and no first prompt. Pass `first`."
+            )
+        if any(m["role"] not in ("system", "developer", "user") for m in given):
+            raise InvalidInputError("The first prompt holds system, developer and user messages only.")
+        self.resetter.check_pinned(given, {})
+        shown, originals = self.resetter.fit_first([Shown(m) for m in given])
+        event: FirstEvent = {"kind": "first", "messages": [s.message for s in shown]}
+        if event["messages"] != given:
+            event["given"] = _checksum(given)
+            event["originals"] = [s.key for s in shown]
+        return self._write(Transcript(), event, originals)
+
+    def append(self, transcript: Transcript, message: Message) -> Transcript:
+        """Raises InvalidInputError for a message that cannot stand here."""
+        if transcript.is_full:
+            raise InvalidInputError("The context is full. Call prepare(), or reset() with a summary.")
+        checked = check_message(message, transcript.unanswered)
+        if checked["role"] in ("system", "developer"):
+            self.resetter.check_pinned([*_pinned_messages(transcript), checked], transcript.pins)
+        originals: Originals = []
+        shown = recognise(checked, lambda key: self.original(transcript, key))
+        over = self.settings.compress_over
+        if checked["role"] == "tool" and over is not None:
+            query = transcript.query_of_call(checked["tool_call_id"])
+            shown, originals = self.resetter.shortener.shorten(shown, over, query)
+        is_full = self.resetter.fills(transcript, shown.message)
+        event: MessageEvent = {"kind": "message", "message": shown.message, "full": is_full}
+        if shown.key is not None:
+            event["original"] = shown.key
+        return self._write(transcript, event, originals)
+
+    def pin(self, transcript: Transcript, key: str, text: str | None) -> Transcript:
+        """Raises InvalidInputError where the pin or its key is no text, or where there is no room for it."""
+        check_text(key, "The key of a pin")
+        if text is not None:
+            check_text(text, f"The pin {show_value(key)}", "Pass text, or None.")
+        pins = with_pin(transcript.pins, key, text)
+        if text is not None:
+            self.resetter.check_pinned(_pinned_messages(transcript), pins)
+        return self._write(transcript, {"kind": "pin", "key": key, "text": text})
+
+    def finish(self, transcript: Transcript, ending: Ending = "finished") -> Transcript:
+        """A transcript that has gone beyond `max_steps` stays overlong."""
+        if ending not in get_args(Ending):
+            raise InvalidInputError(f"ending is {show_value(ending)}. Pass 'finished' or 'overlong'.")
+        most = self.settings.max_steps
+        if most is not None and transcript.steps > most:
+            return transcript
+        return self._write(transcript, {"kind": "outcome", "outcome": ending})
+
+    def finish_overlong(self, transcript: Transcript) -> tuple[Transcript, OverlongError]:
+        """The end of a transcript that may not be reset again, and what to raise or to report."""
+        error = OverlongError(
+            f"The context is full and was summarised {transcript.resets} times, all that is allowed."
+        )
+        return (self.finish(transcript, "overlong") if transcript.ending is None else transcript), error
+
+    def reset(self, transcript: Transcript, summary: str) -> Transcript:
+        """Reset the context to `summary`, which the policy wrote. Raises InvalidInputError while tool calls
+        are unanswered."""
+        check_text(summary, "The summary")
+        transcript.check_answered("Append them first.")
+        return self._reset(transcript, summary, "policy")
+
+    def reset_with_reply(self, transcript: Transcript, text: str) -> Transcript:
+        """Reset with the model's reply to the summary request, or, where it is empty, with sentences of the
+        transcript."""
+        summary = remove_thoughts(text)
+        if summary:
+            return self.reset(transcript, summary)
+        return self._reset(transcript, self.resetter.extract(transcript), "extractive")
+
+    def original(self, transcript: Transcript, key: str) -> str | None:
+        """The text that was shortened under this id; None for an id that is not known."""
+        if check_text(key, "The id of an original") in transcript.originals or self.store is None:
+            return transcript.originals.get(key)
+        return self.store.original(self.session, key)
+
+    def _reset(self, transcript: Transcript, summary: str, by: Literal["policy", "extractive"]) -> Transcript:
+        def original(key: str) -> str | None:
+            return self.original(transcript, key)
+
+        return self._write(transcript, *self.resetter.reset(transcript, summary, by, original))
+
+    def _write(self, transcript: Transcript, event: Event, originals: Originals | None = None) -> Transcript:
+        texts = originals or []
+        if self.store is not None:
+            self.store.append(self.session, transcript.events, [cast("Json", event)], texts)
+            texts = []
+        return self._after(transcript, event, texts)
+
+    def _after(self, transcript: Transcript, event: Event, originals: Originals) -> Transcript:
+        """The transcript after the event; with its last step it is overlong."""
+        after = transcript.apply(event, self.resetter.count, originals)
+        most = self.settings.max_steps
+        is_last = most is not None and after.steps >= most and not after.open_step
+        return replace(after, ending="overlong") if is_last and after.ending is None else after
+
+    def _replayed(self, events: Sequence[Json]) -> Transcript:
+        transcript = Transcript()
+        try:
+            for event in events:
+                if event["kind"] not in KINDS:
+                    raise StoreError(
+                        f"The session {self.session!r} has an event {event['kind']!r}. Update tersely."
+                    )
+                transcript = self._after(transcript, cast("Event", event), [])
+        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            raise StoreError(
+                f"The session {self.session!r} cannot be read: an event lacks {error}. Restore a copy."
+            ) from error
+        return transcript
+
+    def _check_opened(self, transcript: Transcript, given: list[Json] | None, begin: Json) -> None:
+        self.resetter.check_pinned(_pinned_messages(transcript), transcript.pins, OPENED_SHARE)
+        if given is None or _checksum(given) == begin.get("given"):
+            return
+        if begin["messages"] not in (given, redact_all(given)):
+            raise InvalidInputError(
+                f"The session {self.session!r} began with another first prompt. Use another session, or "
+                "leave `first` out to go on with it."
+            )
+
+
+def make_journal(
+    settings: MemorySettings,
+    compressor: Compressor | None = None,
+    store: EventStore | None = None,
+    session: str = "default",
+) -> Journal:
+    """A journal that shortens and counts with `compressor`; None for the bundled model, loaded when first
+    needed, and the bundled estimate."""
+    if compressor is not None:
+        check_compressor(compressor)
+    if store is not None:
+        remedy = "Pass a store, such as MemoryStore(path)."
+        check_members(store, ("events", "append", "original"), "The store", remedy)
+    check_text(session, "The session", "Pass its name as text.")
+    count = ApproximateCounter().count if compressor is None else compressor.count_tokens
+    return Journal(Resetter(settings, count, Shortener(compressor, count)), store, session)
+
+
+def _checksum(messages: Sequence[Json]) -> str:
+    return original_id(json.dumps(messages, sort_keys=True))
+
+
+def _pinned_messages(transcript: Transcript) -> list[Json]:
+    """Messages that every reset keeps word for word."""
+    return [*transcript.first, *transcript.later_messages("system", "developer")]

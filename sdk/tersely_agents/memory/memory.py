@@ -1,0 +1,210 @@
+"""A transcript that never outgrows its limit (SUPO: summarise and reset).
+
+    append   messages as they come, while the context is shorter than the limit
+    full     the last step would reach it: the step is held back, and a summary is wanted
+    reset    the context becomes first prompt + pins + summary; the step that was held back follows
+
+Bytes before the last reset never change until the next one, which keeps prompt caches warm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tersely.compressor import Compressor
+from tersely.inputs import check_list, check_members, check_text
+from tersely.messages import Json
+from tersely.runtime.locks import Lock
+from tersely_agents.chat.protocol import ChatError, ChatModel, Message, acomplete_safely, complete_safely
+from tersely_agents.memory.cache import CacheMeter
+from tersely_agents.memory.events import Ending
+from tersely_agents.memory.journal import Journal, make_journal
+from tersely_agents.memory.settings import MemorySettings
+from tersely_agents.memory.store import EventStore
+from tersely_agents.memory.transcript import Transcript
+
+
+class AgentMemory:
+    """The memory of one agent, or of one conversation: the newest transcript of a session, behind a lock.
+
+    Read on `transcript`; change with the methods. `summary_request` and `reset` are the parts of `prepare`,
+    for callers that ask the model themselves.
+
+    Args:
+        first: the first prompt: system message, task, constraints, in OpenAI's format. It stays, word for
+            word. None goes on with a session of the store.
+        limit: tokens that the context may not reach (SUPO's L), 512 or more.
+        max_summaries: most resets (S); one more raises OverlongError. None for any number.
+        max_steps: most assistant messages (H); then the transcript's ending is "overlong". None for any
+            number.
+        summary_tokens: most tokens of a summary, at most a quarter of the limit, which is what None gives.
+        compress_over: tool results of more tokens are compressed for the task when they come in; the
+            original stays retrievable. None leaves them as they are.
+        compressor: compresses, and counts tokens. None for the bundled model, loaded when first needed, and
+            the bundled estimate.
+        replay: what becomes of an action that was held back for a summary: True puts it behind the reset,
+            False drops it, as the paper does, so that the model acts again.
+        store: where every change is written before it counts; None keeps it in this process.
+        session: name in the store.
+
+    Raises:
+        InvalidInputError: an argument cannot be used.
+        StoreError: the store cannot be read.
+    """
+
+    def __init__(
+        self,
+        first: Sequence[Message] | None = None,
+        *,
+        limit: int,
+        max_summaries: int | None = None,
+        max_steps: int | None = None,
+        summary_tokens: int | None = None,
+        compress_over: int | None = None,
+        compressor: Compressor | None = None,
+        replay: bool = True,
+        store: EventStore | None = None,
+        session: str = "default",
+    ) -> None:
+        settings = MemorySettings(limit, max_summaries, max_steps, summary_tokens, compress_over, replay)
+        self.journal: Journal = make_journal(settings, compressor, store, session)
+        """The limits and the store, for callers that keep transcripts of their own."""
+        self.cache = CacheMeter(self.journal.resetter.count)
+        """How much of the last `prepare` a prompt cache holds."""
+        self._lock = Lock()
+        self._transcript = self.journal.open(first)
+
+    @property
+    def transcript(self) -> Transcript:
+        """The newest transcript: messages, size, pins, notes, ending."""
+        return self._transcript
+
+    def append(self, *messages: Message) -> None:
+        """Take in the next messages.
+
+        Raises InvalidInputError for a message that cannot stand here (a result without a call, a call left
+        unanswered, a malformed one), and while a summary is wanted. Messages before it have been taken in.
+        """
+        with self._lock:
+            for message in messages:
+                self._transcript = self.journal.append(self._transcript, message)
+
+    def interrupt(self, note: str = "[no result: the call was interrupted]") -> None:
+        """Answer every call that is still unanswered with `note`, after a crash for example.
+
+        Raises InvalidInputError for a note that is no text.
+        """
+        check_text(note, "The note")
+        with self._lock:
+            for call in self._transcript.unanswered:
+                self.append({"role": "tool", "tool_call_id": call, "content": note})
+
+    def pin(self, key: str, text: str | None) -> None:
+        """Keep `text` through every reset, word for word: a constraint, a plan, a to-do list. The same key
+        replaces it, None removes it. The context shows it from the next reset on.
+
+        Raises InvalidInputError for what is no text, and where the first prompt and all pins would take more
+        than half of the limit.
+        """
+        with self._lock:
+            self._transcript = self.journal.pin(self._transcript, key, text)
+
+    def finish(self, ending: Ending = "finished") -> None:
+        """Mark the task as done. A task that has gone beyond `max_steps` stays overlong."""
+        with self._lock:
+            self._transcript = self.journal.finish(self._transcript, ending)
+
+    def original(self, key: str) -> str | None:
+        """The text that was shortened under this id; None for an id that is not known."""
+        return self.journal.original(self._transcript, key)
+
+    def prepare(
+        self, model: ChatModel | None, *, tools: Sequence[Mapping[str, Any]] | None = None
+    ) -> list[Json]:
+        """What to send to the model now; where the context is full, a reset comes first, with the model's
+        summary.
+
+        A model that fails or says nothing is replaced by the most relevant sentences of the transcript; so is
+        None. The model is not asked where notes would stand for nothing. `tools` are sent along, unused,
+        because without them the prompt would begin differently.
+
+        Raises OverlongError where no further summary is allowed, and InvalidInputError while tool calls are
+        unanswered, or for what is no model.
+        """
+        _check_model(model, tools)
+        if self._transcript.is_full:
+            resets, request = self._transcript.resets, self.summary_request()
+            options = self.journal.resetter.summary_options(tools)
+            is_needed = self.journal.resetter.takes_out(self._transcript)
+            try:
+                reply = complete_safely(model, request, **options) if model and is_needed else None
+                text = "" if reply is None else reply.text
+            except ChatError:
+                text = ""
+            self._reset_once(text, resets)
+        return self._send()
+
+    async def aprepare(
+        self, model: ChatModel | None, *, tools: Sequence[Mapping[str, Any]] | None = None
+    ) -> list[Json]:
+        """`prepare` without blocking the event loop."""
+        _check_model(model, tools)
+        if self._transcript.is_full:
+            import asyncio
+
+            resets, request = self._transcript.resets, self.summary_request()
+            options = self.journal.resetter.summary_options(tools)
+            is_needed = self.journal.resetter.takes_out(self._transcript)
+            try:
+                reply = await acomplete_safely(model, request, **options) if model and is_needed else None
+                text = "" if reply is None else reply.text
+            except ChatError:
+                text = ""
+            await asyncio.to_thread(self._reset_once, text, resets)
+        return self._send()
+
+    def summary_request(self) -> list[Json]:
+        """The context and the instruction to summarise it (v_sum). Raises OverlongError where no further
+        summary is allowed."""
+        with self._lock:
+            self._check_may_reset()
+            return self.journal.resetter.summary_request(self._transcript)
+
+    def reset(self, summary: str) -> None:
+        """Replace the context by first prompt, pins and `summary`, and put the step that was held back
+        behind.
+
+        A summary longer than `summary_tokens` is shortened. Raises InvalidInputError while tool calls are
+        unanswered, and OverlongError where no further summary is allowed.
+        """
+        with self._lock:
+            self._check_may_reset()
+            self._transcript = self.journal.reset(self._transcript, summary)
+
+    def _check_may_reset(self) -> None:
+        if not self.journal.resetter.may_reset(self._transcript):
+            self._transcript, error = self.journal.finish_overlong(self._transcript)
+            raise error
+
+    def _reset_once(self, text: str, resets: int) -> None:
+        """Reset with the model's reply, unless another caller has been faster since there were `resets`."""
+        with self._lock:
+            if self._transcript.is_full and self._transcript.resets == resets:
+                self._transcript = self.journal.reset_with_reply(self._transcript, text)
+
+    def _send(self) -> list[Json]:
+        with self._lock:
+            messages = self._transcript.messages
+            self.cache.record(messages, self._transcript.tokens)
+            return messages
+
+
+def _check_model(model: object, tools: object) -> None:
+    """Now, and not at the first reset, where a model that fails is replaced without an error."""
+    if model is not None:
+        check_members(
+            model, ("complete", "acomplete"), "The model", "Pass a model of tersely_agents.chat, or None."
+        )
+    if tools is not None:
+        check_list(tools, Mapping, "tools", "Pass a list of tools in OpenAI's format, or None.")

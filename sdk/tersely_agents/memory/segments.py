@@ -1,0 +1,114 @@
+"""What lies between two resets: a part of the transcript, and an example to train on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import cast
+
+from tersely.messages import Json, get_text
+from tersely_agents.chat.protocol import Message
+
+
+@dataclass(frozen=True, slots=True)
+class SubTrajectory:
+    """A segment as an ordinary prompt and response to train on (SUPO, theorem 3.2)."""
+
+    prompt: tuple[Message, ...]
+    response: tuple[Message, ...]
+    mask: tuple[bool, ...]
+    """Per message of the response: whether the policy wrote it there, as action or as notes."""
+    steps: tuple[int | None, ...]
+    """Per message of the response: the number of the action that it is or follows; None for what belongs to
+    the notes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An assistant message with its results, or any other single message."""
+
+    number: int
+    """Assistant messages up to here, from the beginning of the transcript."""
+    messages: tuple[Json, ...]
+    is_carried: bool = False
+    """Whether the step was held back before the reset and put behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """How a reset got its notes."""
+
+    request: Json
+    answer: Json
+    is_by_policy: bool
+    """Whether the policy wrote the answer, which otherwise holds sentences of the transcript."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What was sent and written between two resets."""
+
+    base: tuple[Json, ...] = ()
+    steps: tuple[Step, ...] = ()
+    notes: Notes | None = None
+    """The notes that ended the segment; None for the last one."""
+    follows_reset: bool = False
+    """Whether a reset began the segment, so that the last message of `base` holds notes."""
+
+    @property
+    def written(self) -> list[Json]:
+        """The messages of all steps."""
+        return [message for step in self.steps for message in step.messages]
+
+    @property
+    def shown(self) -> list[Json]:
+        """What the model sees. After a reset, messages of the user that follow each other are one, up to the
+        first message of the assistant: strict chat templates want the roles to alternate."""
+        return [*self._prompt, *self.written[self._leading :]]
+
+    @property
+    def _prompt(self) -> list[Json]:
+        if not self.follows_reset:
+            return list(self.base)
+        noted = self.base if get_text(self.base[-1]) else self.base[:-1]
+        return merge_user_messages([*noted, *self.written[: self._leading]])
+
+    @property
+    def _leading(self) -> int:
+        """Messages behind the notes, up to the first of the assistant."""
+        written = self.written if self.follows_reset else []
+        return len(list(takewhile(lambda message: message["role"] not in ("assistant", "tool"), written)))
+
+    def sub_trajectory(self, last: Sequence[Step] = ()) -> SubTrajectory:
+        """The segment, with the steps `last` behind its own."""
+        rows: list[tuple[Json, bool, int | None]] = [
+            (message, not step.is_carried and message["role"] == "assistant", step.number)
+            for step in (*self.steps, *last)
+            for message in step.messages
+        ]
+        rows = rows[self._leading :]
+        if self.notes is not None:
+            rows += [(self.notes.request, False, None), (self.notes.answer, self.notes.is_by_policy, None)]
+        response, mask, steps = zip(*rows, strict=True) if rows else ((), (), ())
+        return SubTrajectory(tuple(self._prompt), response, mask, steps)
+
+
+def merge_user_messages(messages: Sequence[Json]) -> list[Json]:
+    """The messages, with those of the user that follow each other as one. Their texts stay word for word, a
+    blank line between them. A message with other fields than role and content stays apart."""
+    merged: list[Json] = []
+    for message in messages:
+        last = merged[-1] if merged else {}
+        if all(m.get("role") == "user" and m.keys() == {"role", "content"} for m in (last, message)):
+            merged[-1] = {"role": "user", "content": _join(last["content"], message["content"])}
+        else:
+            merged.append(message)
+    return merged
+
+
+def _join(one: str | list[Json], other: str | list[Json]) -> str | list[Json]:
+    if isinstance(one, str) and isinstance(other, str):
+        return f"{one}\n\n{other}"
+    parts = [[{"type": "text", "text": c}] if isinstance(c, str) else c for c in (one, other)]
+    return cast("list[Json]", [*parts[0], *parts[1]])

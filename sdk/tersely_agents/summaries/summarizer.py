@@ -1,0 +1,143 @@
+"""Summarize documents for a query, with a source for every sentence (RECON, section 3).
+
+    no chat model            the summary consists of sentences that the selector chooses (`extractive`)
+    chat model               the model writes (`request`), its sentences are checked (`written`, `grounding`)
+    chat model + preselect   the selector chooses what the model reads
+    name of an artifact      a small model in this process writes (`local`) of what the selector chooses
+
+If the model fails in any way, the summary is the extractive one, with the reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+from tersely.compressor import Compressor
+from tersely.errors import InvalidInputError
+from tersely.inputs import DocumentLike, check_compressor, check_count
+from tersely_agents.chat.protocol import ChatError, ChatModel, Sampling, acomplete_safely, complete_safely
+from tersely_agents.summaries.extractive import extract_summary
+from tersely_agents.summaries.local import TrainedModel, load_trained
+from tersely_agents.summaries.request import Request, explain_fallback, prepare
+from tersely_agents.summaries.types import Aspect, Summary
+from tersely_agents.summaries.written import Checks, check_reply
+
+TEMPERATURE = 0.7
+"""RECON samples its summaries at this temperature (appendix B.4)."""
+
+
+class Summarizer:
+    """Summarizes many documents for one query. Safe to share between threads.
+
+    Args:
+        model: writes the summary: a chat model, or a trained summarizer by its folder or name, such as
+            "tersely-recon", which runs in this process. None for a summary of the documents' own sentences.
+        compressor: chooses sentences and counts tokens; None for `Compressor()`.
+        preselect: most tokens of the documents that the model reads, chosen by the compressor. None for all,
+            and for as many as a trained summarizer is made for.
+        unsupported: what happens to sentences of the model that no document supports. "flag" keeps them with
+            an empty `support`, "drop" leaves them out. None flags them, and drops those of a trained
+            summarizer, together with those whose names and numbers do not all stand in one document.
+        base: GGUF file of the model that a trained summarizer adapts; None for that of the installed package.
+
+    Raises:
+        InvalidInputError: an argument cannot be used, or the base model is missing.
+        ArtifactError: the trained summarizer is missing, damaged, or made for another version.
+        MissingDependencyError: a trained summarizer needs the extra `local`.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel | TrainedModel | str | Path | None = None,
+        *,
+        compressor: Compressor | None = None,
+        preselect: int | None = None,
+        unsupported: Literal["flag", "drop"] | None = None,
+        base: str | os.PathLike[str] | None = None,
+    ) -> None:
+        if unsupported not in ("flag", "drop", None):
+            raise InvalidInputError(f"unsupported is {unsupported!r}. Pass 'flag' or 'drop'.")
+        if preselect is not None:
+            preselect = check_count(preselect, "preselect", "tokens")
+        if compressor is not None:
+            check_compressor(compressor)
+        self._sampling: Sampling = {"temperature": TEMPERATURE}
+        self._checks: Checks = "drop" if unsupported == "drop" else "flag"
+        if isinstance(model, str | Path):
+            model = load_trained(model, base)
+        elif base is not None:
+            raise InvalidInputError("base is only for a trained summarizer. Name one, or leave base out.")
+        if isinstance(model, TrainedModel):
+            preselect = preselect or model.preselect
+            self._sampling = {"temperature": 0.0, "max_tokens": model.max_tokens}
+            self._checks = self._checks if unsupported else "drop mixed"
+            model = model.chat
+        if model is not None and not callable(getattr(model, "complete", None)):
+            raise InvalidInputError(
+                f"The model is a {type(model).__name__}. Pass a model of tersely_agents.chat, an object with "
+                "complete() and acomplete(), or the name of a trained summarizer."
+            )
+        self.model: ChatModel | None = model
+        self.compressor = Compressor() if compressor is None else compressor
+        self._preselect = preselect
+
+    def summarize(
+        self,
+        query: str,
+        docs: Iterable[DocumentLike],
+        *,
+        question: str | None = None,
+        aspect: Aspect = "clarity",
+        budget: int | None = None,
+    ) -> Summary:
+        """Summarize what the documents say about the query.
+
+        Args:
+            query: the search query.
+            docs: texts, `Document`s, or mappings with the key "text".
+            question: what the user wants to know, if that is more than the query.
+            aspect: what matters most to the model, one of `ASPECTS`. Extractive summaries ignore it.
+            budget: most tokens of the summary, by the compressor's counter.
+
+        Raises:
+            InvalidInputError: an argument cannot be used; the message says which and why.
+        """
+        request = prepare(self.compressor, query, docs, question, aspect, budget, self._preselect)
+        if self.model is None or not request.shown:
+            return extract_summary(request, request.reason)
+        try:
+            reply = complete_safely(self.model, request.messages(), **self._limit(request))
+        except ChatError as error:
+            return extract_summary(request, explain_fallback(error))
+        return check_reply(request, reply, self.model.name, checks=self._checks)
+
+    async def asummarize(
+        self,
+        query: str,
+        docs: Iterable[DocumentLike],
+        *,
+        question: str | None = None,
+        aspect: Aspect = "clarity",
+        budget: int | None = None,
+    ) -> Summary:
+        """`summarize` without blocking the event loop."""
+        request = await asyncio.to_thread(
+            prepare, self.compressor, query, docs, question, aspect, budget, self._preselect
+        )
+        if self.model is None or not request.shown:
+            return await asyncio.to_thread(extract_summary, request, request.reason)
+        try:
+            reply = await acomplete_safely(self.model, request.messages(), **self._limit(request))
+        except ChatError as error:
+            return await asyncio.to_thread(extract_summary, request, explain_fallback(error))
+        return await asyncio.to_thread(check_reply, request, reply, self.model.name, checks=self._checks)
+
+    def _limit(self, request: Request) -> Sampling:
+        """How the reply to a request is generated."""
+        if request.reply_limit is None:
+            return self._sampling
+        return {**self._sampling, "max_tokens": request.reply_limit}
