@@ -1,14 +1,13 @@
-"""The main path of a compression, in four steps over frozen values:
+"""The main path of a compression, in four steps over frozen values.
 
-split     packing/splitting   documents become units; what alone exceeds a limit is cut into pieces
-score     scoring             the model gives each unit a score, each document a relevance
-choose    packing/choose      the units above the threshold, or the best that fit a limit
-explain   packing/receipt     the text, and a receipt with a reason for every unit
+split     split/documents   documents become units; a unit that alone exceeds a limit is cut into pieces
+score     score/scoring     the model gives each unit a score, each document a relevance
+choose    pack/choose       the units above the threshold, or the best that fit a limit, rendered as text
+receipt   pack/receipt      a reason for every unit
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import copy_context
 from dataclasses import replace
@@ -19,21 +18,14 @@ from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, check_count, check_query, read_documents, read_requests
 from tersely.options import CompressionArguments, CompressionOptions, make_options
 from tersely.pack.choose import choose
-from tersely.pack.receipt import Facts, explain, keep_everything
+from tersely.pack.receipt import keep_everything, write_receipt
 from tersely.prepared import PreparedDocument, accept_prepared
-from tersely.runtime.cancellation import (
-    TimeIsUpError,
-    TimeLimit,
-    run_cancellable,
-    run_in_time,
-    time_limit,
-)
+from tersely.runtime.cancellation import current_time_limit, run_cancellable, time_limit
 from tersely.runtime.workers import Workers, allowed_threads
 from tersely.score.loading import load_scorer, promised_threshold
-from tersely.score.protocol import Preparer, ScoredInput, Scorer
-from tersely.score.scoring import COVERAGE, ScoringError, score, score_by_coverage, score_by_matches
+from tersely.score.protocol import COVERAGE, Preparer, Reranker, ScoredInput, Scorer
+from tersely.split.documents import split
 from tersely.split.sentences import split_units
-from tersely.split.splitting import Scored, SplitDocuments, open_structure, split_documents
 from tersely.telemetry import watch_compression
 from tersely.timing import StageTimer
 from tersely.tokens import TokenCounter, count_tokens, resolve_counter
@@ -41,9 +33,6 @@ from tersely.types import Compression, Document
 
 if TYPE_CHECKING:
     from tersely.messages import CompressedMessages, Message
-    from tersely.rerank.protocol import Reranker
-
-logger = logging.getLogger("tersely")
 
 
 class Compressor:
@@ -96,23 +85,24 @@ class Compressor:
         repeats a kept one word for word is left out. The text is never longer than the input.
 
         Args:
-            query: the question that the context should answer. None where it is not known: then the units
-                that cover the documents' topics come first, names, numbers and errors before all, and without
-                repetition. That needs no model, and needs `budget`, `rate` or a `level` from 1 to 5.
-            docs: texts, `Document`s, mappings with the key "text", or what `prepare` gave.
+            query: the question that the context should answer. None if it is not known: then the units that
+                cover the documents' topics come first, names, numbers and errors before all, and without
+                repetition. That needs no model, and needs `budget`, `rate` or a `level`.
+            docs: texts, `Document`s, mappings with the key "text", or what `prepare` returned.
             budget: most tokens of the text, by the compressor's counter; titles and separators included.
             rate: most tokens of the text, as a share of the input's, in (0, 1].
             recall: keep enough that the answer sentence survives in at least this share of questions, for
                 questions like those of the model's calibration set, in (0, 1). `recall_met` of the result
-                says whether `budget`, `rate`, `level` or `max_docs` stood in the way.
+                says whether `budget`, `rate`, `level` or `max_docs` prevented it.
             level: how much detail to keep of each document, from 1 (at most 500 characters) to 5 (at most
-                6,000; see `tersely_agents.levels`), or "auto": by the score of its best unit. Without a limit
-                beside it, units below the threshold fill a document up to its level's lower bound.
+                6,000; ZipRL, appendix J.2). Without a limit beside it, units below the threshold fill a
+                document up to its level's lower bound.
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
-            marks: where marks stand for left-out text: "structure" (in lists, code and the like, and where
-                two pieces could be read as one), or "all" (in prose too).
-            mark: the words of a mark that counts what was left out, with "{count}" for the number.
+            marks: where marks replace left-out text: "structure" (in lists, code and the like, and between
+                two pieces that could be read as one), or "all" (in prose too).
+            min_tokens: return documents of fewer tokens unchanged, with the status "bypassed", unless they
+                exceed `budget`. Short inputs are not worth the time.
             timeout: seconds after which the model stops reading, so that the result comes in time. Splitting
                 and writing are never cut short; they take about seven seconds for a million words.
 
@@ -131,10 +121,10 @@ class Compressor:
                 checked.check_without_query()
             else:
                 check_query(query)
-            with time_limit(checked.timeout) as limit:
-                name = getattr(self._scorer, "preparation_name", None)
+            name = getattr(self._scorer, "preparation_name", None)
+            with time_limit(checked.timeout):
                 documents, warnings = accept_prepared(read_documents(docs), name)
-                result = self._compress(query, documents, checked, timer, limit)
+                result = self._compress(query, documents, checked, timer)
             result = replace(result, timings=timer.stop("pack"), warnings=(*warnings, *result.warnings))
             record(result)
         return result
@@ -145,58 +135,27 @@ class Compressor:
         documents: Sequence[Document],
         options: CompressionOptions,
         timer: StageTimer,
-        limit: TimeLimit,
     ) -> Compression:
-        promised = promised_threshold(self._scorer, self.model, options.recall)
-        model = COVERAGE if query is None else self.model
-        facts = Facts(model, self.count_tokens, promises_recall=promised is not None)
-        source = split_documents(documents, options, self.count_tokens)
-        # Matching, choosing and writing take about twice as long.
-        limit.set_aside(2 * timer.lap("split"))
-        if not source.documents_with_text:
-            return keep_everything(source, facts, "bypassed", "there is no text in the documents")
-        if source.fits(options):
-            return keep_everything(source, facts, "unchanged", "the documents fit into the limit")
-        source = open_structure(source, options, self.count_tokens)
-        if query is None:
-            covering = score_by_coverage(source, options, self.count_tokens)
-            timer.lap("score")
-            return explain(covering, choose(covering, options, None, 0.0, self.count_tokens), facts)
-        scored, failure = self._score(query, source, options, limit)
-        timer.lap("score")
-        if failure is not None:
-            logger.warning("%s; see the status of the result", failure)
-            if not options.is_limited:
-                return keep_everything(source, facts, "failed_open", failure)
-        if scored is None:
-            by_matches = score_by_matches(query, source, self.count_tokens)
-            return explain(
-                by_matches, choose(by_matches, options, None, 0.0, self.count_tokens), facts, failure
-            )
-        own_threshold = None if options.is_limited else self._scorer.threshold
-        threshold = own_threshold if promised is None else promised
-        choice = choose(scored, options, threshold, self._scorer.length_price, self.count_tokens)
-        return explain(scored, choice, facts, failure)
+        from tersely.score.scoring import ScoringError, score  # numpy, which `import tersely` does without
 
-    def _score(
-        self, query: str, source: SplitDocuments, options: CompressionOptions, limit: TimeLimit
-    ) -> tuple[Scored | None, str | None]:
-        """What the model says, if it said anything; and what kept it from saying all, if anything did."""
+        recall_threshold = promised_threshold(self._scorer, self.model, options.recall)
+        name = COVERAGE if query is None else self.model
+        promises_recall = recall_threshold is not None
+        units = split(documents, options, self.count_tokens)
+        # Matching, choosing and writing take about twice as long.
+        current_time_limit().reserve(2 * timer.lap("split"))
+        if units.bypass is not None:
+            return keep_everything(units, *units.bypass, name, promises_recall=promises_recall)
         try:
-            scored = run_in_time(
-                lambda: score(self._scorer, self._reranker, query, source, options, self.count_tokens)
-            )
-        except (ScoringError, TimeIsUpError) as error:
-            return None, str(error)
-        if limit.was_reached:
-            return (
-                scored,
-                f"the time limit of {options.timeout} s was up before the model had read everything",
-            )
-        return scored, None
+            scored = score(query, units, options, self._scorer, self._reranker, recall_threshold)
+        except ScoringError as error:
+            return keep_everything(units, "failed_open", str(error), name, promises_recall=promises_recall)
+        timer.lap("score")
+        selection = choose(units, scored, options, self.count_tokens)
+        return write_receipt(units, scored, selection, name, promises_recall=promises_recall)
 
     def prepare(self, docs: Iterable[DocumentLike]) -> list[PreparedDocument]:
-        """Documents with what can be known of them before any question, so that `compress` takes less time.
+        """Return documents with what can be known of them before any question, so `compress` takes less time.
 
         Store `PreparedDocument.to_bytes()` beside each document, and bring it back with `from_bytes`.
 
@@ -204,8 +163,9 @@ class Compressor:
             docs: texts, `Document`s, or mappings with the key "text".
 
         Returns:
-            One for each document, in order. `compress` takes them in the place of the documents, alone or
-            mixed with others. What was prepared with another model is not used, and `warnings` says so.
+            One for each document, in order. `compress` takes them instead of the documents, alone or mixed
+            with others. Documents prepared with another model are read as if they were not prepared, and
+            `warnings` says so.
 
         Raises:
             InvalidInputError: a document cannot be used, or the model cannot prepare any.
@@ -224,7 +184,7 @@ class Compressor:
         requests: Iterable[tuple[str | None, Iterable[DocumentLike]]],
         **options: Unpack[CompressionArguments],
     ) -> list[Compression]:
-        """`compress` for each (query, docs), in parallel, with the same options and results, in order."""
+        """Run `compress` for each (query, docs) in parallel, with the same options; results are in order."""
         # Read at once: a generator may overwrite the documents of one request with those of the next.
         read = read_requests(requests)
         # Each in a copy of the caller's context, so that spans know their parent and a cancellation is heard.
@@ -234,7 +194,7 @@ class Compressor:
     async def acompress(
         self, query: str | None, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
     ) -> Compression:
-        """`compress` on a worker thread. If the task is cancelled, the bundled model stops soon after."""
+        """Run `compress` on a worker thread. If the task is cancelled, the bundled model stops soon after."""
         return await run_cancellable(self.compress, query, docs, **options)
 
     def compress_messages(
@@ -246,29 +206,11 @@ class Compressor:
         rate: float | None = None,
         timeout: float | None = None,
     ) -> CompressedMessages:
-        """A chat transcript with shorter tool results. All other messages, roles, ids and calls stay.
-
-        A shortened result begins with "[shortened]". If the model fails, the status of the receipt says what
-        came of it, as with `compress`.
-
-        Args:
-            messages: in OpenAI's format.
-            query: what the results are needed for. None for the user's last message; where there is none, for
-                what tells most about each result, which needs a limit.
-            budget: most tokens of all messages, by the compressor's counter, roles and calls included.
-            rate: most tokens of them, as a share of before. With neither, the results keep what scores above
-                the model's own threshold.
-            timeout: as in `compress`.
-
-        Raises:
-            InvalidInputError: a message is malformed or out of place, or what is not a tool result takes more
-                than the limit by itself.
-        """
-        from tersely.messages import compress_messages  # `import tersely` needs no chat models
+        """Shorten the tool results of a chat; see `tersely.messages.compress_messages`."""
+        from tersely.messages import compress_messages  # `import tersely` does without
 
         return compress_messages(self, messages, query=query, budget=budget, rate=rate, timeout=timeout)
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of `text` by the compressor's counter. Raises InvalidInputError where that gives no
-        number."""
+        """Count the tokens of a text. Raises InvalidInputError if the counter gives no number."""
         return count_tokens(self.token_counter, text)

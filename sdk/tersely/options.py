@@ -7,14 +7,13 @@ To add an option, add a field to `CompressionOptions` and a key to `CompressionA
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import Field, asdict, dataclass, field, fields
 from numbers import Integral
 from typing import Any, Literal, TypedDict, cast
 
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_count, check_share, check_time_limit, show_value, type_name
+from tersely.inputs import check_count, check_share, check_time_limit, show_value
 
 Detail = Literal[1, 2, 3, 4, 5]
 LEVEL_CHARACTERS: dict[Detail, tuple[int, int]] = {
@@ -27,11 +26,6 @@ LEVEL_CHARACTERS: dict[Detail, tuple[int, int]] = {
 """Fewest and most characters of a document at each level of detail (ZipRL, appendix J.2)."""
 Order = Literal["source", "rerank"]
 Marks = Literal["structure", "all"]
-
-MARK = "[… {count} more]"
-_LONGEST_MARK = 60
-_NO_MARK = re.compile(r"""["'\\,;|<>`\t\r\n]""")
-"""What would end a string, a cell or a line that a mark stands in."""
 
 
 def _flag(parse: Callable[[str], Any], placeholder: str, explanation: str) -> dict[str, Any]:
@@ -85,9 +79,8 @@ class CompressionOptions:
             "all: in prose too",
         ),
     )
-    mark: str = field(
-        default=MARK,
-        metadata=_flag(str, "WORDS", f"words of a mark that counts what was left out (default: {MARK!r})"),
+    min_tokens: int | None = field(
+        default=None, metadata=_flag(int, "N", "return documents of fewer tokens unchanged")
     )
     timeout: float | None = field(
         default=None,
@@ -107,7 +100,9 @@ class CompressionOptions:
             else check_count(self.max_docs, "max_docs", "documents"),
             "order": _check_order(self.order),
             "marks": _check_marks(self.marks),
-            "mark": _check_mark(self.mark),
+            "min_tokens": None
+            if self.min_tokens is None
+            else check_count(self.min_tokens, "min_tokens", "tokens"),
             "timeout": None if self.timeout is None else check_time_limit(self.timeout, "timeout"),
         }
         for name, value in checked.items():
@@ -156,7 +151,7 @@ class CompressionArguments(TypedDict, total=False):
     max_docs: int | None
     order: Order
     marks: Marks
-    mark: str
+    min_tokens: int | None
     timeout: float | None
 
 
@@ -207,19 +202,3 @@ def _check_marks(marks: object) -> Marks:
     if marks not in ("structure", "all"):
         raise InvalidInputError(f"marks is {show_value(marks)}. Pass 'structure' or 'all'.")
     return marks
-
-
-def _check_mark(mark: object) -> str:
-    """The words of a mark. They must say more than a number, and fit into any string, cell or line."""
-    remedy = f"Pass a line of at most {_LONGEST_MARK} characters with {{count}} once, such as {MARK!r}."
-    if not isinstance(mark, str):
-        raise InvalidInputError(f"mark is {type_name(mark)}. {remedy}")
-    around = mark.replace("{count}", "", 1)
-    if "{count}" not in mark or "{count}" in around or len(mark) > _LONGEST_MARK or not around.strip():
-        raise InvalidInputError(f"mark is {show_value(mark)}. {remedy}")
-    if found := _NO_MARK.search(mark):
-        raise InvalidInputError(
-            f"mark holds {found[0]!r}, which could end what a mark stands in. Leave quotation marks, "
-            "backslashes, commas, semicolons and the characters | < > ` out."
-        )
-    return mark

@@ -19,9 +19,8 @@ from typing import get_args
 
 from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, read_documents, type_name
-from tersely.split.blocks import Kind
-from tersely.split.sentences import Unit
 from tersely.types import Document
+from tersely.units import Kind, Unit
 
 FORMAT = 2
 """Incremented when the bytes mean something else, or the same text gets other units. Bytes of another version

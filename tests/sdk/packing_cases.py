@@ -9,8 +9,8 @@ from tersely import Document
 from tersely.pack.choose import Choice
 from tersely.pack.fill import Place
 from tersely.score import DocumentScores
-from tersely.split.sentences import Unit
 from tersely.split.splitting import CostedUnit, SplitDocuments
+from tersely.units import Unit
 from tersely_agents.levels import Level
 from tests.sdk.counters import count_words
 

@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 
 from tersely.split.cutting import LONGEST_SENTENCE, SMALLEST_PIECE, can_cut, cut
-from tersely.split.sentences import Unit, split_units
+from tersely.split.sentences import split_units
+from tersely.units import Unit
 
 TABLE = "| year | place | note |\n|---|---|---|\n" + "".join(
     f"| {1900 + n} | town {n} | nothing of importance happened here |\n" for n in range(60)

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from tersely import Compression, Compressor, Document
 from tersely.pack.render import render_document
-from tersely.split.sentences import Unit, split_units
+from tersely.split.sentences import split_units
 from tersely.split.units import CostedUnit
+from tersely.units import Unit
 from tests.audit.tool_results import run_case
 from tests.sdk import checks
 from tests.sdk.fakes import FakeScorer

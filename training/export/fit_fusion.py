@@ -33,7 +33,7 @@ from tersely.score.matching import Floats
 from tersely.score.paths import Hop
 from tersely.score.second_stage import SecondStage
 from tersely.score.selector import Selector
-from tersely.split.sentences import Unit
+from tersely.units import Unit
 from training.export.fit_attention import PADDING, Example, compute_losses, fit_attention
 from training.run import show_progress
 from training.selector_model.groups import MULTI_HOP, Group

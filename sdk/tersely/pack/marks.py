@@ -1,129 +1,217 @@
-"""Marks: tersely's own words in a compression, where readers could take two apart pieces for one.
+"""Marks: tersely's own words in a compression, where something was left out.
 
-A mark stands where a block was cut: between two pieces of it, before its first piece and after its last, if
-something is missing there. Between units it stands where the first one has no end of its own, such as the
-line `Name: ...` of a record, so that the line `Built: ...` of another record does not seem to belong to it;
-and between two blocks of one kind, such as two tables with prose between them. Blocks on neighbouring
-lines count as one that was cut: so do the lines of broken JSON, which is taken for code.
-Where the option `marks` is "all", it stands wherever something is missing.
-The marks that count what is left out of a list are in `omissions`.
+A mark that counts replaces each run of members that is left out of a series, such as the elements of an array
+or the lines of a log. A run that is shorter than its mark is kept.
+
+Any other mark keeps two pieces apart that could be read as one. It is added where a block was cut: between
+two pieces of it, before its first piece and after its last, if something is missing there. Between units it
+is added if the first one has no end of its own, such as the line `Name: ...` of a record, so that the line
+`Built: ...` of another record does not seem to belong to it; and between two blocks of one kind, such as two
+tables with prose between them. Blocks on neighbouring lines count as one that was cut: so do the lines of
+broken JSON, which is taken for code. With the option `marks="all"`, a mark is added wherever something is
+missing.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
-from tersely.split.units import CostedUnit
+from tersely.units import Series, Unit
 
 _LONG, _SHORT = "[…]", "…"
 _CLOSING = "\"'”’»)]}*_`"
 _FIELD = re.compile(r"[^\W\d_][\w .-]{0,39}:\s")
 _LONGEST_FIELD = 80
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
-_GO_ON = frozenset({"code", "diff", "html", "json", "table", "yaml"})
+_CONTINUING = frozenset({"code", "diff", "html", "json", "table", "yaml"})
 """Kinds of blocks that may go on in the block on the next line."""
-_ENDS = ".!?…:;。！？：；।؟։"
+_ENDS = tuple(".!?…:;。！？：；।؟։")
 
 
-def mark_between(text: str, units: Sequence[CostedUnit], before: int, after: int) -> str:
-    """The mark, with its separators, in place of what was dropped between two kept units; "" for none.
+class Omission(NamedTuple):
+    """A run of members of one series that is left out."""
+
+    first: int
+    """Position of its first unit."""
+    last: int
+    mark: str
+
+
+def find_omissions(units: Sequence[Unit], document: range, kept: Sequence[int]) -> list[Omission]:
+    """Return the omissions of a document, in order.
+
+    Args:
+        units: all units of a request.
+        document: the positions of the document's units.
+        kept: the kept ones of them, ascending.
+    """
+    active = {link.series for at in kept if (link := units[at].link) is not None and link.series is not None}
+    if not active:
+        return []
+    numbers: Counter[Series] = Counter()
+    found: list[Omission] = []
+    edges = [document.start - 1, *kept, document.stop]
+    for before, after in pairwise(edges):
+        found += _find_runs(units, document, before + 1, after, active, numbers)
+    return found
+
+
+def keep_short_runs(units: Sequence[Unit], document: range, kept: Sequence[int]) -> Sequence[int]:
+    """Return `kept` and every run of members that is shorter than its mark, ascending."""
+    more: set[int] = set()
+    for first, last, mark in find_omissions(units, document, kept):
+        if len(mark) > units[last].end - units[first].start:
+            more.update(at for at in range(first, last + 1) if not units[at].is_markup)
+    return sorted(more.union(kept)) if more else kept
+
+
+def _find_runs(
+    units: Sequence[Unit],
+    document: range,
+    start: int,
+    stop: int,
+    active: set[Series],
+    numbers: Counter[Series],
+) -> list[Omission]:
+    """Return the omissions among the units start..stop-1, all of which are dropped."""
+    runs: list[Omission] = []
+    position = start
+    while position < stop:
+        series = _series_at(units, position)
+        if series is None or series not in active:
+            position += 1
+            continue
+        first, count, last = position, 0, position
+        link = units[start - 1].link if start > document.start else None
+        shape_above = None if link is None else link.shape
+        alike = 0
+        while position < stop:
+            link = units[position].link
+            if link is None:
+                break
+            if link.series is series:
+                count += link.items
+                alike += link.shape is not None and link.shape == shape_above
+            elif not any(first <= need < position for need in link.needs):
+                break  # not inside a container of the series
+            last = position
+            position += 1
+        if not count:  # markup alone
+            continue
+        numbers[series] += 1
+        is_last = position == document.stop or _series_at(units, position) is not series
+        mark = series.mark(count, numbers[series], is_last=is_last, alike=alike)
+        runs.append(Omission(first, last, mark))
+    return runs
+
+
+def _series_at(units: Sequence[Unit], position: int) -> Series | None:
+    link = units[position].link
+    return None if link is None else link.series
+
+
+def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, everywhere: bool) -> str:
+    """Return the mark, with its separators, for what was dropped between two kept units; "" for none.
 
     `before` and `after` are positions in `units` with something dropped between them.
     """
     left, right = units[before], units[after]
-    is_cut = _is_cut_behind(text, units, before) or _is_cut_before(text, units, after)
-    fields = _is_field(text, units, after)
+    is_cut = _is_cut_after(text, units, before) or _is_cut_before(text, units, after)
+    fields = _is_field(text, units[after - 1], right)
     if is_cut or fields or _is_fragment(text, left, right) or _could_be_one(left, right):
         return _choose(("\n" + _LONG + "\n", "\n" + _SHORT + "\n", _SHORT), right.start - left.end)
-    if right.is_marked and (left.link is None or right.link is None):
+    if everywhere and (left.link is None or right.link is None):
         gap = text[left.end : right.start]
         blank = "\n" if "\n" in gap or "\r" in gap else " "
         return _choose((blank + _LONG + blank, blank + _SHORT + blank, _SHORT), len(gap))
     return ""
 
 
-def mark_before(text: str, units: Sequence[CostedUnit], first: int) -> str:
-    """The mark in front of the first kept unit of a document; "" unless the start of a block is missing, or
-    of a text in which all that is left out is marked."""
+def mark_before(text: str, units: Sequence[Unit], document: range, first: int, *, everywhere: bool) -> str:
+    """Return the mark in front of the first kept unit of a document; "" if no start of a block is missing.
+
+    `everywhere`: whether it is also added if anything else is missing there.
+    """
     if _is_cut_before(text, units, first):
         whole = first
-        while whole and _is_one(text, units[whole - 1], units[whole]):
+        while whole > document.start and _is_one(text, units[whole - 1], units[whole]):
             whole -= 1
         start = units[whole].start
-    elif first and units[first].is_marked and units[first].link is None:
-        start = units[0].start
+    elif everywhere and first > document.start and units[first].link is None:
+        start = units[document.start].start
     else:
         return ""
     return _choose((_LONG + "\n", _SHORT + "\n", _SHORT), units[first].start - start)
 
 
-def mark_behind(text: str, units: Sequence[CostedUnit], last: int) -> str:
-    """The mark behind the last kept unit of a document; "" unless the end of a block is missing, or of a text
-    in which all that is left out is marked."""
-    if _is_cut_behind(text, units, last):
+def mark_after(text: str, units: Sequence[Unit], document: range, last: int, *, everywhere: bool) -> str:
+    """Return the mark after the last kept unit of a document; see `mark_before`."""
+    if _is_cut_after(text, units, last):
         whole = last
-        while whole + 1 < len(units) and _is_one(text, units[whole], units[whole + 1]):
+        while whole + 1 < document.stop and _is_one(text, units[whole], units[whole + 1]):
             whole += 1
         end = units[whole].end
-    elif last + 1 < len(units) and units[last].is_marked and units[last].link is None:
-        end = units[-1].end
+    elif everywhere and last + 1 < document.stop and units[last].link is None:
+        end = units[document.stop - 1].end
     else:
         return ""
     return _choose(("\n" + _LONG, "\n" + _SHORT, _SHORT), end - units[last].end)
 
 
-def _is_cut_before(text: str, units: Sequence[CostedUnit], position: int) -> bool:
+def _is_cut_before(text: str, units: Sequence[Unit], position: int) -> bool:
     """Whether the unit is a piece, and not the first one of its block."""
     if units[position].link is not None:  # its omissions are counted
         return False
     return position > 0 and _is_one(text, units[position - 1], units[position])
 
 
-def _is_cut_behind(text: str, units: Sequence[CostedUnit], position: int) -> bool:
+def _is_cut_after(text: str, units: Sequence[Unit], position: int) -> bool:
     """Whether the unit is a piece, and not the last one of its block."""
     if units[position].link is not None:
         return False
     return position + 1 < len(units) and _is_one(text, units[position], units[position + 1])
 
 
-def _is_one(text: str, above: CostedUnit, below: CostedUnit) -> bool:
+def _is_one(text: str, above: Unit, below: Unit) -> bool:
     """Whether a unit and the next one are pieces of one block, or blocks on neighbouring lines."""
+    if above.doc != below.doc:
+        return False
     if above.parent == below.parent:
         return True
-    is_block = above.unit.kind in _GO_ON and below.unit.kind in _GO_ON
-    return is_block and _stands_below(text, above, below)
+    is_block = above.kind in _CONTINUING and below.kind in _CONTINUING
+    return is_block and _is_on_next_line(text, above, below)
 
 
-def _is_fragment(text: str, left: CostedUnit, right: CostedUnit) -> bool:
-    """Whether `left` is a line of prose without an end, so that `right` may seem to go on with it."""
-    if any(unit.unit.kind != "sentence" or unit.unit.atomic for unit in (left, right)):
+def _is_fragment(text: str, left: Unit, right: Unit) -> bool:
+    """Whether `left` is a line of prose without an end, so that `right` may seem to continue it."""
+    if any(unit.kind != "sentence" or unit.atomic for unit in (left, right)):
         return False
     ending = text[left.start : left.end].rstrip(_CLOSING)
-    return not ending.endswith(tuple(_ENDS)) and any(c in "\r\n" for c in text[left.end : right.start])
+    return not ending.endswith(_ENDS) and any(c in "\r\n" for c in text[left.end : right.start])
 
 
-def _is_field(text: str, units: Sequence[CostedUnit], after: int) -> bool:
-    """Whether a unit is a line `Key: value` of which the line above was dropped, so that it says of what."""
-    unit = units[after]
+def _is_field(text: str, above: Unit, unit: Unit) -> bool:
+    """Whether a unit is a line `Key: value` below a dropped line, which says whose value it is."""
     line = text[unit.start : unit.end]
-    if unit.unit.kind != "sentence" or len(line) > _LONGEST_FIELD or line.endswith(tuple(_ENDS)):
+    if unit.kind != "sentence" or len(line) > _LONGEST_FIELD or line.endswith(_ENDS):
         return False
-    return _FIELD.match(line) is not None and _stands_below(text, units[after - 1], unit)
+    return _FIELD.match(line) is not None and _is_on_next_line(text, above, unit)
 
 
-def _stands_below(text: str, above: CostedUnit, below: CostedUnit) -> bool:
-    """Whether a unit begins on the line below another one."""
+def _is_on_next_line(text: str, above: Unit, below: Unit) -> bool:
     return len(_LINE_BREAK.findall(text, above.end, below.start)) == 1
 
 
-def _could_be_one(left: CostedUnit, right: CostedUnit) -> bool:
+def _could_be_one(left: Unit, right: Unit) -> bool:
     """Whether two blocks of one kind could be read as one block: code that goes on, rows of one table."""
-    kind = left.unit.kind
-    is_block = left.unit.atomic and right.unit.atomic and kind not in ("list_item", "sentence")
-    return is_block and kind == right.unit.kind and left.parent != right.parent
+    is_block = left.atomic and right.atomic and left.kind not in ("list_item", "sentence")
+    return is_block and left.kind == right.kind and left.parent != right.parent
 
 
 def _choose(candidates: Sequence[str], room: int) -> str:
-    """The longest candidate that is no longer than what it replaces. The last one always fits."""
+    """Return the longest candidate that is no longer than what it replaces. The last one always fits."""
     return next((mark for mark in candidates if len(mark) <= room), candidates[-1])

@@ -1,122 +1,142 @@
-"""The last step of a compression: the text, and a receipt that explains every unit.
-
-explain              what a choice keeps and drops, and why
-keep_everything      all documents as they are, where nothing was chosen
-"""
+"""The last step of a compression: a receipt that says for every unit why it was kept or dropped."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Set
 
-from tersely.pack.choose import Choice
-from tersely.pack.reasons import breaks_promise, reason_dropped, reason_kept
-from tersely.pack.render import render_documents
-from tersely.score.protocol import DocumentScores
-from tersely.split.splitting import Scored, SplitDocuments
+from tersely.pack.choose import Selection
+from tersely.pack.render import Renderer
+from tersely.score.protocol import Scored
+from tersely.split.documents import Split
 from tersely.types import Citations, CompressedDocument, Compression, Span, Status
+from tersely.units import Unit
+
+Parent = tuple[int, int]
+"""(document, parent) of a unit that was cut."""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What a receipt says beside its spans."""
-
-    model: str
-    """Name and checksum."""
-    count: Callable[[str], int]
-    """Tokens of a text."""
-    promises_recall: bool
-
-
-def explain(scored: Scored, choice: Choice, facts: Facts, failure: str | None = None) -> Compression:
-    """The compression that a choice makes, without timings.
-
-    `failure` says why the model did not score everything, if it did not: then the result is "degraded".
-    """
-    split, scores = scored.split, scored.scores
-    cut_and_kept = {
-        (doc, split.units[doc][position].parent)
-        for doc, position in choice.kept
-        if split.units[doc][position].is_piece
-    }
-    kept: list[list[Span]] = [[] for _ in split.documents]
-    dropped: list[Span] = []
-    recall_met = True
-    for doc, units in enumerate(split.units):
-        for position, unit in enumerate(units):
-            score = scores[doc].scores[position]
-            if (doc, position) in choice.kept:
-                reason = reason_kept(doc, unit, cut_and_kept, scored.kept_by)
-                kept[doc].append(Span(doc, unit.start, unit.end, score, reason))
-            else:
-                reason = reason_dropped(doc, position, unit, scores[doc], choice, cut_and_kept)
-                dropped.append(Span(doc, unit.start, unit.end, score, reason))
-                recall_met &= not breaks_promise(position, unit, scores[doc], choice, reason)
-    status: tuple[Status, str | None] = ("unchanged", "nothing was scored too low")
-    if dropped or list(choice.sequence) != sorted(choice.sequence):
-        status = ("compressed", None)
-    if failure is not None:
-        status = ("degraded", failure)
-        recall_met = False
-    positions = choice.by_document(len(split.documents))
-    result = _compression(
-        split, positions, choice.sequence, scores, kept, dropped, *status, facts, recall_met=recall_met
-    )
-    return replace(result, warnings=scored.warnings, best_fits=choice.best_fits)
-
-
-def keep_everything(split: SplitDocuments, facts: Facts, status: Status, reason: str) -> Compression:
-    """All documents as they are, unscored, without timings. `split` holds no pieces."""
-    scores = [DocumentScores.unscored(len(units)) for units in split.units]
-    kept = [
-        [Span(doc, unit.start, unit.end, 0.0, status) for unit in units]
-        for doc, units in enumerate(split.units)
-    ]
-    everything = range(len(split.documents))
-    return _compression(
-        split, split.all_units, everything, scores, kept, [], status, reason, facts, recall_met=True
-    )
-
-
-def _compression(
-    split: SplitDocuments,
-    positions: Sequence[Sequence[int]],
-    sequence: Sequence[int],
-    scores: Sequence[DocumentScores],
-    kept: Sequence[Sequence[Span]],
-    dropped: Sequence[Span],
-    status: Status,
-    reason: str | None,
-    facts: Facts,
-    *,
-    recall_met: bool,
+def write_receipt(
+    split: Split, scored: Scored, selection: Selection, model: str, *, promises_recall: bool
 ) -> Compression:
-    rendered = render_documents(split.documents, split.units, positions, sequence)
-    present = [doc for doc in sequence if positions[doc]]
+    """Return the compression of a selection, without timings. `model` is the name and checksum."""
+    scores, failure = scored.scores, scored.failure
+    cut_and_kept = {
+        (unit.doc, unit.parent) for unit in (split.units[at] for at in selection.kept) if unit.is_piece
+    }
+    unit_scores: list[float] = scores.scores.tolist()
+    kept: dict[int, list[Span]] = {}
+    dropped: list[Span] = []
+    recall_met = failure is None
+    for at, unit in enumerate(split.units):
+        if at in selection.kept:
+            reason = "truncated" if (unit.doc, unit.parent) in cut_and_kept else scored.kept_by
+            kept.setdefault(unit.doc, []).append(_span(unit, unit_scores[at], reason))
+        else:
+            reason = _reason_dropped(at, unit, scored, selection, cut_and_kept)
+            dropped.append(_span(unit, unit_scores[at], reason))
+            recall_met = recall_met and not _breaks_promise(at, unit, scored, reason)
+    status: Status = "unchanged"
+    why: str | None = "nothing was scored too low"
+    if dropped or list(selection.sequence) != sorted(selection.sequence):
+        status, why = "compressed", None
+    if failure is not None:
+        status, why = "degraded", failure
+    documents = [doc for doc in selection.sequence if doc in kept]
     return Compression(
-        text=rendered.text,
         documents=tuple(
-            CompressedDocument(
-                source=doc,
-                text=body,
-                title=split.documents[doc].title,
-                id=split.documents[doc].id,
-                metadata=split.documents[doc].metadata,
-                relevance=scores[doc].relevance,
-                spans=tuple(kept[doc]),
-            )
-            for doc, body in zip(present, rendered.bodies, strict=True)
+            _compressed(split, doc, body, float(scores.relevance[doc]), kept[doc])
+            for doc, body in zip(documents, selection.rendered.bodies, strict=True)
         ),
-        kept=tuple(span for doc in present for span in kept[doc]),
+        kept=tuple(span for doc in documents for span in kept[doc]),
         dropped=tuple(dropped),
         tokens_before=split.tokens_before,
-        tokens_after=facts.count(rendered.text),
+        tokens_after=selection.tokens,
+        status=status,
+        reason=why,
+        model=model,
+        recall_met=recall_met if promises_recall else None,
+        best_fits=selection.best_fits,
+        warnings=scored.warnings,
+        relevance=tuple(scores.relevance.tolist()),
+        timings={},
+        text=selection.rendered.text,
+        marks=selection.rendered.marks,
+        _citations=Citations(selection.rendered.citations),
+    )
+
+
+def keep_everything(
+    split: Split, status: Status, reason: str, model: str, *, promises_recall: bool
+) -> Compression:
+    """Return all documents as they are, unscored, without timings. `split` has no pieces."""
+    everything = range(len(split.documents))
+    renderer = Renderer(split, len, everything, marks_everywhere=False)
+    rendered = renderer.render(frozenset(range(len(split.units))))
+    kept = [[_span(split.units[at], 0.0, status) for at in split.positions(doc)] for doc in everything]
+    documents = [doc for doc in everything if kept[doc]]
+    return Compression(
+        documents=tuple(
+            _compressed(split, doc, body, 0.0, kept[doc])
+            for doc, body in zip(documents, rendered.bodies, strict=True)
+        ),
+        kept=tuple(span for own in kept for span in own),
+        dropped=(),
+        tokens_before=split.tokens_before,
+        tokens_after=split.tokens_before,
         status=status,
         reason=reason,
-        model=facts.model,
-        recall_met=recall_met if facts.promises_recall else None,
+        model=model,
+        recall_met=True if promises_recall else None,
+        relevance=(0.0,) * len(split.documents),
         timings={},
+        text=rendered.text,
         marks=rendered.marks,
-        relevance=tuple(own.relevance for own in scores),
         _citations=Citations(rendered.citations),
     )
+
+
+def _span(unit: Unit, score: float, reason: str) -> Span:
+    return Span(unit.doc, unit.start, unit.end, score, reason)
+
+
+def _compressed(split: Split, doc: int, body: str, relevance: float, spans: list[Span]) -> CompressedDocument:
+    source = split.documents[doc]
+    return CompressedDocument(doc, body, source.title, source.id, source.metadata, relevance, tuple(spans))
+
+
+def _reason_dropped(
+    at: int, unit: Unit, scored: Scored, selection: Selection, cut_and_kept: Set[Parent]
+) -> str:
+    """Return the first reason that applies, from the document of a unit to the unit itself."""
+    truncated = (unit.doc, unit.parent) in cut_and_kept
+    if unit.doc not in selection.sequence:
+        return "max_docs"
+    if unit.is_markup:
+        return "markup"
+    if not scored.scores.read[at]:
+        return "unread"
+    if scored.scores.held_back[at]:
+        return "echo"
+    if _is_below_threshold(at, scored):
+        return "threshold"
+    if at not in selection.candidates:
+        return "truncated" if truncated else "level"
+    if at in selection.duplicates:
+        return "duplicate"
+    return "truncated" if truncated else "budget"
+
+
+def _is_below_threshold(at: int, scored: Scored) -> bool:
+    return scored.threshold is not None and bool(scored.scores.scores[at] < scored.threshold)
+
+
+def _breaks_promise(at: int, unit: Unit, scored: Scored, reason: str) -> bool:
+    """Whether dropping the unit may break a promised recall.
+
+    The calibration knows whole units that were read. A threshold on their scores holds for them alone.
+    """
+    if reason in ("duplicate", "markup"):
+        return False
+    scores = scored.scores
+    has_true_score = scores.read[at] and not scores.held_back[at] and not unit.is_piece
+    return not (has_true_score and _is_below_threshold(at, scored))

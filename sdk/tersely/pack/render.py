@@ -1,26 +1,30 @@
 """Render kept units as text. This module alone decides how documents look in a prompt.
 
-A blank line separates documents. A title has a line of its own. Between two kept neighbours stands the source
-text, byte for byte. Where something was dropped between two kept units, the separator is the last line break
+A blank line separates documents. A title has a line of its own. Kept neighbours are separated by the source
+text, byte for byte. If something was dropped between two kept units, the separator is the last line break
 before the second unit, with its indentation; a space if there is no line break; and nothing if the source
-has no whitespace there (Chinese, Japanese, Thai). Where two apart pieces could be read as one, a mark stands
-between them (`marks`). No separator and no mark is longer than the text it replaces, so no compression is
-longer than its source.
+has no white space there (Chinese, Japanese, Thai). If two pieces could be read as one, a mark separates them
+(`marks`). No separator and no mark is longer than the text it replaces, so no compression is longer than its
+source.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from tersely.pack.marks import mark_before, mark_behind, mark_between
-from tersely.pack.omissions import Omission, find_omissions
-from tersely.split.sentences import Unit
-from tersely.split.units import CostedUnit
+from tersely.pack.marks import (
+    Omission,
+    find_omissions,
+    keep_short_runs,
+    mark_after,
+    mark_before,
+    mark_between,
+)
+from tersely.split.documents import BETWEEN_DOCUMENTS, Split, line_start, title_line
 from tersely.types import Citation, Document, Mark
-
-BETWEEN_DOCUMENTS = "\n\n"
+from tersely.units import Unit
 
 Shifted = TypeVar("Shifted", Citation, Mark)
 
@@ -33,9 +37,9 @@ class RenderedDocument(NamedTuple):
 
     text: str
     citations: tuple[Citation, ...]
-    """Where each part of `text` comes from, in its order, as document 0."""
+    """The source of each part of `text`, in its order, as document 0."""
     marks: tuple[Mark, ...]
-    """Where something was left out that readers must know of, as document 0."""
+    """Each mark in `text`, as document 0."""
 
 
 class Rendered(NamedTuple):
@@ -48,63 +52,146 @@ class Rendered(NamedTuple):
     """The text of each document in it, without the title."""
 
 
-def render_documents(
-    documents: Sequence[Document],
-    units: Sequence[Sequence[CostedUnit]],
-    kept: Sequence[Sequence[int]],
-    sequence: Sequence[int],
-) -> Rendered:
-    """The kept units of the documents in `sequence`, in that order.
+class Renderer:
+    """Renders and measures selections of one request. A document is rendered once for each selection of it.
 
-    `kept` holds, per document, ascending positions among its `units`.
+    Args:
+        count: returns the tokens of a text.
+        sequence: the documents that may be in the text, in its order.
+        marks_everywhere: whether a mark is added wherever something is missing.
     """
-    return join_documents(
-        (doc, documents[doc], render_document(documents[doc].text, units[doc], kept[doc])) for doc in sequence
-    )
+
+    def __init__(
+        self, split: Split, count: Callable[[str], int], sequence: Sequence[int], *, marks_everywhere: bool
+    ) -> None:
+        self._split, self._count, self._sequence = split, count, sequence
+        self._everywhere = marks_everywhere
+        self._documents: dict[tuple[int, ...], RenderedDocument] = {}
+        self._tokens: dict[str, int] = {}
+        self._has_series = [
+            any(u.link is not None and u.link.series is not None for u in (split.units[at] for at in own))
+            for own in map(split.positions, range(len(split.documents)))
+        ]
+
+    def group(self, kept: Iterable[int]) -> dict[int, list[int]]:
+        """Return the positions of each document that keeps any, ascending."""
+        grouped: dict[int, list[int]] = {}
+        for position in sorted(kept):
+            grouped.setdefault(self._split.units[position].doc, []).append(position)
+        return grouped
+
+    def complete(self, kept: frozenset[int]) -> frozenset[int]:
+        """Return the positions, and those of runs that are shorter than the mark that would replace them."""
+        if not any(self._has_series):
+            return kept
+        split, completed = self._split, set(kept)
+        for doc, own in self.group(kept).items():
+            if self._has_series[doc]:
+                completed.update(keep_short_runs(split.units, split.positions(doc), own))
+        return frozenset(completed)
+
+    def document(self, doc: int, kept: Sequence[int]) -> RenderedDocument:
+        """Render the kept units of one document, at ascending positions."""
+        key = tuple(kept)
+        rendered = self._documents.get(key)
+        if rendered is None:
+            text, own = self._split.documents[doc].text, self._split.positions(doc)
+            rendered = render_document(text, self._split.units, own, kept, marks_everywhere=self._everywhere)
+            self._documents[key] = rendered
+        return rendered
+
+    def render(self, kept: frozenset[int]) -> Rendered:
+        """Render the units at these positions."""
+        grouped = self.group(kept)
+        documents = self._split.documents
+        kept_documents = [doc for doc in self._sequence if doc in grouped]
+        return join_documents(
+            (doc, documents[doc], self.document(doc, grouped[doc])) for doc in kept_documents
+        )
+
+    def measure(self, kept: frozenset[int]) -> int:
+        """Return the tokens of the text of a selection."""
+        grouped = self.group(kept)
+        documents = self._split.documents
+        return self.count(
+            BETWEEN_DOCUMENTS.join(
+                title_line(documents[doc]) + self.document(doc, grouped[doc]).text
+                for doc in self._sequence
+                if doc in grouped
+            )
+        )
+
+    def count(self, text: str) -> int:
+        """Return the tokens of a rendered text. Each text is counted once."""
+        tokens = self._tokens.get(text)
+        if tokens is None:
+            tokens = self._tokens[text] = self._count(text)
+        return tokens
 
 
-def render_document(text: str, units: Sequence[CostedUnit], kept: Sequence[int]) -> RenderedDocument:
-    """The kept units of one document. `kept` holds ascending positions in `units`, which are sorted."""
+def render_document(
+    text: str, units: Sequence[Unit], document: range, kept: Sequence[int], *, marks_everywhere: bool = False
+) -> RenderedDocument:
+    """Render the kept units of one document.
+
+    Args:
+        text: the document's.
+        units: all units of the request.
+        document: the positions of the document's units.
+        kept: the kept ones of them, ascending.
+    """
     builder = _Builder(text)
-    omissions = find_omissions(units, kept)
+    omissions = find_omissions(units, document, kept)
     done = 0  # omissions that are marked
-    for index, position in enumerate(kept):
+    previous: int | None = None
+    for position in kept:
         unit = units[position]
-        before = units[kept[index - 1]].end if index else None
+        if previous is not None and previous == position - 1:
+            builder.extend_source(unit.end)
+            previous = position
+            continue
         marked: list[Omission] = []
         while done < len(omissions) and omissions[done].last < position:
             marked.append(omissions[done])
             done += 1
-        if before is not None and kept[index - 1] == position - 1:
-            builder.extend_source(unit.end)
-            continue
-        start = _line_start(text, unit.start)
+        before = None if previous is None else units[previous].end
+        start = line_start(text, unit.start)
         if marked:
             _mark_omissions(builder, text, units, before, marked, start)
-        elif before is None:
-            builder.add_mark(mark_before(text, units, position), 0, start)
-        elif mark := mark_between(text, units, kept[index - 1], position):
+        elif previous is None or before is None:
+            mark = mark_before(text, units, document, position, everywhere=marks_everywhere)
+            builder.add_mark(mark, 0, start)
+        elif mark := mark_between(text, units, previous, position, everywhere=marks_everywhere):
             builder.add_mark(mark, before, start)
         else:
-            breaks = _has_break(units, kept[index - 1] + 1, position)
-            builder.add_separator("\n" if breaks else _separator(text, before, start))
+            breaks = _has_break(units, previous + 1, position)
+            builder.add("\n" if breaks else _separator(text, before, start))
         builder.add_source(start, unit.end)
-    if done < len(omissions):
-        _mark_omissions(builder, text, units, units[kept[-1]].end, omissions[done:], None)
-    elif kept:
-        builder.add_mark(mark_behind(text, units, kept[-1]), units[kept[-1]].end, len(text))
+        previous = position
+    if previous is not None:
+        if done < len(omissions):
+            _mark_omissions(builder, text, units, units[previous].end, omissions[done:], None)
+        else:
+            mark = mark_after(text, units, document, previous, everywhere=marks_everywhere)
+            builder.add_mark(mark, units[previous].end, len(text))
     return builder.finish()
 
 
-def _has_break(units: Sequence[CostedUnit], start: int, stop: int) -> bool:
-    """Whether one of the dropped units start..stop-1 is markup in whose place a line breaks."""
+def render_ranges(text: str, ranges: Sequence[Range], kept: Sequence[int]) -> RenderedDocument:
+    """Render plain ranges of `text`, without marks."""
+    units = [Unit(*span, "sentence", atomic=True, parent=number) for number, span in enumerate(ranges)]
+    return render_document(text, units, range(len(units)), kept)
+
+
+def _has_break(units: Sequence[Unit], start: int, stop: int) -> bool:
+    """Whether a line break replaces one of the dropped units start..stop-1, which is markup."""
     return any((link := units[at].link) is not None and link.breaks for at in range(start, stop))
 
 
 def _mark_omissions(
     builder: _Builder,
     text: str,
-    units: Sequence[CostedUnit],
+    units: Sequence[Unit],
     before: int | None,
     omissions: Sequence[Omission],
     after: int | None,
@@ -114,20 +201,14 @@ def _mark_omissions(
     None: the document begins or ends there.
     """
     for first, last, mark in omissions:
-        start, end = _line_start(text, units[first].start), units[last].end
+        start, end = line_start(text, units[first].start), units[last].end
         if before is not None:
-            builder.add_separator(_separator(text, before, start))
+            builder.add(_separator(text, before, start))
         indent = text[start : units[first].start]
         builder.add_mark(indent + mark, start, end)
         before = end
     if after is not None and before is not None:
-        builder.add_separator(_separator(text, before, after))
-
-
-def render_ranges(text: str, ranges: Sequence[Range], kept: Sequence[int]) -> RenderedDocument:
-    """`render_document` for plain ranges of `text`, without marks."""
-    units = [CostedUnit.whole(Unit(*span, "sentence", atomic=True), n) for n, span in enumerate(ranges)]
-    return render_document(text, units, kept)
+        builder.add(_separator(text, before, after))
 
 
 class _Builder:
@@ -140,37 +221,35 @@ class _Builder:
         self._citations: list[Citation] = []
         self._marks: list[Mark] = []
 
+    def add(self, part: str) -> None:
+        """Add a separator."""
+        self._parts.append(part)
+        self._length += len(part)
+
     def add_source(self, start: int, end: int) -> None:
         self._citations.append(Citation(self._length, self._length + end - start, 0, start, end))
-        self._add(self._source[start:end])
+        self.add(self._source[start:end])
 
     def extend_source(self, end: int) -> None:
-        """Go on to `end`, with the whitespace between."""
+        """Continue the last part up to `end`."""
         last = self._citations.pop()
         self._citations.append(Citation(last.text_start, last.text_end + end - last.end, 0, last.start, end))
-        self._add(self._source[last.end : end])
-
-    def add_separator(self, separator: str) -> None:
-        self._add(separator)
+        self.add(self._source[last.end : end])
 
     def add_mark(self, mark: str, start: int, end: int) -> None:
-        """A mark for the dropped `source[start:end]`, with line breaks around it; nothing for ""."""
+        """Add a mark for the dropped `source[start:end]`, with line breaks around it; nothing for ""."""
         if mark:
             lead = len(mark) - len(mark.lstrip())
             at = self._length + lead
             self._marks.append(Mark(at, at + len(mark.strip()), 0, start, end))
-            self._add(mark)
+            self.add(mark)
 
     def finish(self) -> RenderedDocument:
         return RenderedDocument("".join(self._parts), tuple(self._citations), tuple(self._marks))
 
-    def _add(self, part: str) -> None:
-        self._parts.append(part)
-        self._length += len(part)
-
 
 def join_documents(parts: Iterable[tuple[int, Document, RenderedDocument]]) -> Rendered:
-    """One text of (index, document, its rendered units) with titles. Empty documents are left out."""
+    """Join (index, document, its rendered units) to one text with titles. Empty documents are left out."""
     texts: list[str] = []
     citations: list[Citation] = []
     marks: list[Mark] = []
@@ -190,24 +269,12 @@ def join_documents(parts: Iterable[tuple[int, Document, RenderedDocument]]) -> R
 
 
 def _shift(entry: Shifted, doc: int, offset: int) -> Shifted:
-    """The citation or mark of document `doc`, `offset` characters further on."""
+    """Return the citation or mark for document `doc`, `offset` characters further on."""
     return replace(entry, doc=doc, text_start=entry.text_start + offset, text_end=entry.text_end + offset)
 
 
-def title_line(document: Document) -> str:
-    return f"{document.title}\n" if document.title and not document.title.isspace() else ""
-
-
-def _line_start(text: str, start: int) -> int:
-    """The start of the line if only blanks stand before `start`, so that code keeps its indentation."""
-    first = start
-    while first and text[first - 1] in " \t":
-        first -= 1
-    return first if not first or text[first - 1] in "\r\n" else start
-
-
 def _separator(text: str, end: int, start: int) -> str:
-    """The separator in place of `text[end:start]`: all of it if it is blank."""
+    """Return the separator that replaces `text[end:start]`: all of it if it is blank."""
     if not (gap := text[end:start]) or gap.isspace():
         return gap
     if text[start - 1] in "\r\n":

@@ -10,7 +10,7 @@ reranker ranks highest.
 
 from tersely.rerank.cross_encoder import CrossEncoder
 from tersely.rerank.endpoint import RerankEndpoint
-from tersely.rerank.protocol import Reranker
 from tersely.rerank.relevance import Relevance
+from tersely.score.protocol import Reranker
 
 __all__ = ["CrossEncoder", "Relevance", "RerankEndpoint", "Reranker"]

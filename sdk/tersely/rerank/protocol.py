@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
-
 from tersely.inputs import check_list, check_text
 from tersely.types import Document
-
-
-class Reranker(Protocol):
-    """Scores documents for a query. Several threads may call it at once."""
-
-    def rank(self, query: str, documents: Sequence[Document]) -> Sequence[float]:
-        """One finite score per document, in order. A higher score means more relevant."""
-        ...
 
 
 def check_ranked(query: object, documents: object) -> list[Document]:

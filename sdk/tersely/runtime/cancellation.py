@@ -61,15 +61,15 @@ class TimeLimit:
         self._end = self._stop = math.inf
         if seconds is not None:
             self._end = time.monotonic() + seconds
-            self.set_aside(0.0)
+            self.reserve(0.0)
 
     @property
     def remaining(self) -> float:
         """Seconds until the work is left alone; 0.0 if there are none."""
         return max(0.0, self._end - time.monotonic())
 
-    def set_aside(self, seconds: float) -> None:
-        """Stop so much earlier, because something comes after the work."""
+    def reserve(self, seconds: float) -> None:
+        """Stop this much earlier, because something comes after the work."""
         self._end -= seconds
         if self.seconds is not None:
             self._stop = self._end - _GRACE * self.remaining

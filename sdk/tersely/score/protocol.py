@@ -1,13 +1,56 @@
-"""What a compressor asks of a model, and what the model answers."""
+"""The shapes that scorers take and give."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tersely.prepared import Preparation
-from tersely.split.sentences import Unit
+from tersely.types import Document
+from tersely.units import Unit
+
+COVERAGE = "coverage"
+"""Name of the scorer that needs no query, in the place of a model's; also the reason of what it keeps."""
+
+if TYPE_CHECKING:  # `import tersely` does without numpy
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Scores of all units and documents of a request."""
+
+    scores: Floats
+    """(units,) probability that each unit is needed."""
+    packing: Floats
+    """(units,) what the units are ranked by under a limit."""
+    relevance: Floats
+    """(documents,) probability that each document holds something worth keeping."""
+    read: Bools
+    """(units,) whether the model has read each unit."""
+    held_back: Bools
+    """(units,) whether the score was lowered because the document echoes the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Scores, and what the later steps need to know about them."""
+
+    scores: Scores
+    kept_by: str = "score"
+    """Reason of the units that these scores keep."""
+    threshold: float | None = None
+    """Score from which a unit may be kept; None for any score."""
+    length_price: float = 0.0
+    """See `Scorer.length_price`."""
+    failure: str | None = None
+    """Why the model did not score everything; None if it did."""
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,51 +67,64 @@ class ScoredInput:
 
 @dataclass(frozen=True, slots=True)
 class DocumentScores:
-    """What a model says about one document."""
+    """A model's scores of one document."""
 
     relevance: float
     """Probability in [0, 1] that the document holds something worth keeping."""
-    scores: Sequence[float]
+    scores: Sequence[float] | Floats
     """Probability in [0, 1] that each unit is needed, shape (units,)."""
-    packing_scores: Sequence[float] | None = None
+    packing_scores: Sequence[float] | Floats | None = None
     """What the units are ranked by under a limit, in [0, 1], shape (units,); None for their scores."""
-    read: Sequence[bool] | None = None
-    """Whether the model has read each unit, shape (units,); None where it has read all."""
-    held_back: Sequence[bool] | None = None
+    read: Sequence[bool] | Bools | None = None
+    """Whether the model has read each unit, shape (units,); None if it has read all."""
+    held_back: Sequence[bool] | Bools | None = None
     """Whether the score of each unit was lowered because its document echoes the question, shape (units,);
-    None where none was."""
-
-    @classmethod
-    def unscored(cls, count: int) -> DocumentScores:
-        """Those of a document of which the model has read none of `count` units."""
-        return cls(0.0, [0.0] * count, [0.0] * count, [False] * count)
+    None if none was."""
 
 
 class Scorer(Protocol):
     """A model that a compressor can use. `tersely.score.selector.Selector` is the one that ships.
 
-    A scorer that also has an attribute `calibration` (`tersely.score.calibration.Calibration`) can be
-    asked for a `recall`. One that is also a `Preparer` can prepare documents.
+    A scorer that also has an attribute `calibration` (`tersely.score.calibration.Calibration`) can be asked
+    for a `recall`. One that is also a `Preparer` can prepare documents.
     """
 
     threshold: float
     """Units that score at least this much are kept when the caller gives no limit."""
     length_price: float
     """Under a limit, units are taken in the order of score / tokens ** length_price: 0 for scores that only
-    rank, up to 1 for probabilities, where it packs the most expected hits into the limit."""
+    rank, up to 1 for probabilities, which packs the most expected hits into the limit."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> Sequence[DocumentScores]:
-        """Scores for each document, in order. Called from several threads at once."""
+        """Return scores for each document, in order. Called from several threads at once."""
         ...
 
 
 @runtime_checkable
 class Preparer(Protocol):
-    """A scorer that can prepare documents: that knows of them before any question what it needs later."""
+    """A scorer that can prepare documents: it knows of them before any question what it needs later."""
 
     preparation_name: str
-    """Name of what makes preparations, with a checksum of all that they depend on."""
+    """Name of the model, with a checksum of all that preparations depend on."""
 
     def prepare(self, documents: Sequence[ScoredInput]) -> Sequence[Preparation]:
-        """What can be known of each document, in order. Called from several threads at once."""
+        """Return what can be known of each document, in order. Called from several threads at once."""
         ...
+
+
+class Reranker(Protocol):
+    """Scores documents for a query. Several threads may call it at once."""
+
+    def rank(self, query: str, documents: Sequence[Document]) -> Sequence[float]:
+        """Return one finite score per document, in order. A higher score means more relevant."""
+        ...
+
+
+def choose_documents(
+    relevance: Sequence[float] | Floats, among: Sequence[int], count: int | None
+) -> list[int]:
+    """Return the `count` most relevant of the documents `among`, best first; all of them for None.
+
+    Of equals the first comes first (EFFCOMP, step 1).
+    """
+    return sorted(among, key=lambda doc: (-float(relevance[doc]), doc))[:count]

@@ -1,41 +1,40 @@
 """The second step of a compression: every unit gets a score, every document a relevance.
 
-The scores come from the model. The relevance comes from the caller's reranker where there is one.
+Three scorers of one shape: the model for a question, coverage without one, and BM25 if the model fails. The
+relevance comes from the caller's reranker if there is one.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tersely.options import CompressionOptions
-from tersely.pack.choose import choose_documents
 from tersely.prepared import PreparedDocument
-from tersely.runtime.cancellation import TimeIsUpError
-from tersely.score.protocol import DocumentScores, ScoredInput, Scorer
-from tersely.split.sentences import Unit
-from tersely.split.splitting import (
-    CHARACTERS_PER_TOKEN,
+from tersely.runtime.cancellation import TimeIsUpError, current_time_limit, run_in_time
+from tersely.score.bm25 import BM25
+from tersely.score.coverage import UnitText, score_units
+from tersely.score.matching import Floats
+from tersely.score.protocol import (
+    COVERAGE,
+    DocumentScores,
+    Reranker,
     Scored,
-    SplitDocuments,
-    cut_to_level,
-    cut_to_limit,
+    ScoredInput,
+    Scorer,
+    Scores,
+    choose_documents,
 )
+from tersely.score.structure import Structure, rate_failures
+from tersely.split.documents import CHARACTERS_PER_TOKEN, Split
 from tersely.types import Document
-
-if TYPE_CHECKING:
-    from tersely.rerank.protocol import Reranker
-
+from tersely.units import Unit
 
 logger = logging.getLogger("tersely")
-
-
-COVERAGE = "coverage"
-"""What chooses where there is no query, in the place of a model; also the reason of what it keeps."""
 
 
 class ScoringError(Exception):
@@ -43,111 +42,110 @@ class ScoringError(Exception):
 
 
 def score(
+    query: str | None,
+    split: Split,
+    options: CompressionOptions,
     scorer: Scorer,
     reranker: Reranker | None,
-    query: str,
-    source: SplitDocuments,
-    options: CompressionOptions,
-    count: Callable[[str], int],
+    recall_threshold: float | None,
 ) -> Scored:
-    """Cut the units that are too large for limit and level, and score what results.
+    """Score all units: by coverage without a query, else by the model, or by matches if that fails.
 
     Args:
-        source: the documents as whole units.
-        count: tokens of a text. What it raises is passed on.
+        recall_threshold: the threshold that keeps a promised recall; None if none is promised.
+
+    Raises ScoringError if the model fails and there is no limit that matches could fill.
+    """
+    if query is None:
+        return Scored(score_by_coverage(split, options), COVERAGE)
+    try:
+        scores, warnings = run_in_time(lambda: score_by_model(scorer, reranker, query, split, options))
+        failure = None
+        if current_time_limit().was_reached:
+            failure = f"the time limit of {options.timeout} s was up before the model had read everything"
+    except (ScoringError, TimeIsUpError) as error:
+        scores, warnings, failure = None, (), str(error)
+    if failure is not None:
+        logger.warning("%s; see the status of the result", failure)
+        if not options.is_limited:
+            raise ScoringError(failure)
+    if scores is None:
+        return Scored(score_by_matches(query, split), failure=failure)
+    threshold = recall_threshold
+    if threshold is None and not options.is_limited:
+        threshold = scorer.threshold
+    return Scored(scores, "score", threshold, scorer.length_price, failure, warnings)
+
+
+def score_by_model(
+    scorer: Scorer, reranker: Reranker | None, query: str, split: Split, options: CompressionOptions
+) -> tuple[Scores, tuple[str, ...]]:
+    """Return the model's scores, and warnings.
+
+    A reranker that fails is replaced by the model's own relevance, with a warning.
 
     Raises:
-        ScoringError: the model raised, or gave something else than finite scores. A reranker that does so is
-            replaced by the model's own relevance, with a warning.
+        ScoringError: the model raised, or gave something else than finite scores.
         TimeIsUpError: the time was up before there were scores.
     """
-
-    warnings: list[str] = []
-
-    def run(split: SplitDocuments) -> list[DocumentScores]:
-        relevance = None
-        # Where documents are neither selected nor sorted by it, a reranker would only cost time.
-        if reranker is not None and (options.max_docs is not None or options.order == "rerank"):
-            try:
-                relevance = _rerank(reranker, query, split)
-            except TimeIsUpError:
-                raise
-            except BaseException as error:
-                if not _is_failure(error):
-                    raise
-                problem = f"the reranker failed, so the model's own relevance counts: {_describe(error)}"
-                logger.warning(problem)
-                warnings.append(problem)
+    warnings: tuple[str, ...] = ()
+    relevance = None
+    # If documents are neither selected nor sorted by it, a reranker would only cost time.
+    if reranker is not None and (options.max_docs is not None or options.order == "rerank"):
         try:
-            return _score(scorer, relevance, query, split, options)
+            relevance = _rerank(reranker, query, split)
         except TimeIsUpError:
             raise
         except BaseException as error:
             if not _is_failure(error):
                 raise
-            raise ScoringError(f"the model failed: {_describe(error)}") from error
-
-    bounds = options.bounds
-    split = source if bounds is None else cut_to_level(source, bounds[1])
-    split = cut_to_limit(split, count) if options.is_limited else split
-    return Scored(split, run(split), bounds, tuple(warnings))
-
-
-def score_by_matches(query: str, source: SplitDocuments, count: Callable[[str], int]) -> Scored:
-    """Scores by BM25 over the units, where the model gave none. Units above the limit are cut.
-
-    A score is b / (1 + b) for a BM25 of b; a document's relevance is its best score.
-    """
-    from tersely.score.bm25 import BM25  # numpy, which `import tersely` need not wait for
-
-    split = cut_to_limit(source, count)
-    texts = [
-        document.text[unit.start : unit.end]
-        for document, own in zip(split.documents, split.units, strict=True)
-        for unit in own
-    ]
-    flat = iter(BM25(texts, only=query).scores(query).tolist())
-    scores = [[match / (1.0 + match) for match in islice(flat, len(own))] for own in split.units]
-    return Scored(split, [DocumentScores(max(s, default=0.0), s, s, [True] * len(s)) for s in scores], None)
+            problem = f"the reranker failed, so the model's own relevance counts: {_describe(error)}"
+            logger.warning(problem)
+            warnings = (problem,)
+    try:
+        return _score(scorer, relevance, query, split, options), warnings
+    except TimeIsUpError:
+        raise
+    except BaseException as error:
+        if not _is_failure(error):
+            raise
+        raise ScoringError(f"the model failed: {_describe(error)}") from error
 
 
-def score_by_coverage(
-    source: SplitDocuments, options: CompressionOptions, count: Callable[[str], int]
-) -> Scored:
-    """Scores where there is no query: what each unit adds to those before it. What is too large is cut.
+def score_by_matches(query: str, split: Split) -> Scores:
+    """Return scores by BM25 over the units: b / (1 + b) for a BM25 of b."""
+    matches = BM25(split.texts, only=query).scores(query)
+    return _rate_documents(matches / (1.0 + matches), split)
 
-    A document's relevance is the score of its best unit.
-    """
-    from tersely.score.coverage import UnitText, score_units
-    from tersely.score.structure import rate_failures  # numpy, which `import tersely` need not wait for
 
-    bounds = options.bounds
-    split = source if bounds is None else cut_to_level(source, bounds[1])
-    if options.is_limited:
-        split = cut_to_limit(split, count)
-    failures = rate_failures(split)
+def score_by_coverage(split: Split, options: CompressionOptions) -> Scores:
+    """Return scores without a query: what each unit adds to those before it."""
+    cost_of_a_token = 1 if split.costs_in_tokens else CHARACTERS_PER_TOKEN
     texts = [
         UnitText(
-            text=document.text[unit.start : unit.end],
-            position=position,
-            cost=unit.cost if split.costs_in_tokens else unit.cost / CHARACTERS_PER_TOKEN,
-            failure=failures.get((doc, position), 0.0),
+            text=split.text(unit),
+            position=position - split.offsets[unit.doc],
+            cost=unit.cost / cost_of_a_token,
+            failure=failure,
             is_event=unit.link is not None and unit.link.series is not None and unit.link.series.flows,
             is_open=unit.is_content,
         )
-        for doc, (document, own) in enumerate(zip(split.documents, split.units, strict=True))
-        for position, unit in enumerate(own)
+        for position, (unit, failure) in enumerate(
+            zip(split.units, rate_failures(split).tolist(), strict=True)
+        )
     ]
     # Some of the best do not fit, and levels fill document by document, so more are ranked than fit.
-    enough = 2.0 * split.limit if options.is_limited and bounds is None else math.inf
-    flat = iter(score_units(texts, enough))
-    scores = [list(islice(flat, len(own))) for own in split.units]
-    return Scored(
-        split,
-        [DocumentScores(max(s, default=0.0), s, s, [True] * len(s)) for s in scores],
-        bounds,
-        kept_by=COVERAGE,
-    )
+    enough = 2.0 * split.limit if options.is_limited and options.level is None else math.inf
+    return _rate_documents(np.array(score_units(texts, enough)), split)
+
+
+def _rate_documents(scores: Floats, split: Split) -> Scores:
+    """Return scores in which a document is as relevant as its best unit."""
+    relevance = np.zeros(len(split.documents))
+    if len(scores):
+        np.maximum.at(relevance, [unit.doc for unit in split.units], scores)
+    read = np.ones(len(scores), dtype=np.bool_)
+    return Scores(scores, scores, relevance, read, ~read)
 
 
 def _is_failure(error: BaseException) -> bool:
@@ -161,75 +159,74 @@ def _describe(error: BaseException) -> str:
 
 
 def _score(
-    scorer: Scorer,
-    relevance: Sequence[float] | None,
-    query: str,
-    split: SplitDocuments,
-    options: CompressionOptions,
-) -> list[DocumentScores]:
-    """Complete scores for each document, with the reranker's `relevance` where there is one.
+    scorer: Scorer, relevance: Floats | None, query: str, split: Split, options: CompressionOptions
+) -> Scores:
+    """Return the model's scores, with the reranker's `relevance` if there is one.
 
-    Raises whatever the model raises, and ValueError for scores that are too few or no numbers.
+    Raises whatever the model raises, and ValueError for scores that are too few or not numbers.
     """
-    documents, units = split.documents, split.source_units
-    to_read = list(range(len(documents)))
+    to_read = range(len(split.documents))
     if relevance is not None and options.max_docs is not None:
-        # A document behind the best is dropped whatever its units score, so it is not read.
-        with_text = [doc for doc in to_read if units[doc]]
+        # A document after the best ones is dropped whatever its units score, so it is not read.
+        with_text = [doc for doc in to_read if split.positions(doc)]
         to_read = sorted(choose_documents(relevance, with_text, options.max_docs))
-    from tersely.score.structure import Structure  # numpy, which `import tersely` need not wait for
-
-    structure = Structure.match(query, split)
-    read = [structure.choose_units(doc, units[doc]) for doc in to_read]
+    structure = Structure(query, split)
+    positions = [[at for at in split.positions(doc) if structure.is_read[at]] for doc in to_read]
     # A promised recall was calibrated on sentences that the model has read.
     may_sift = options.recall is None
     inputs = [
-        _make_input(documents[doc], [units[doc][position] for position in own], may_sift)
-        for doc, own in zip(to_read, read, strict=True)
+        _make_input(split.documents[doc], [split.units[at] for at in own], may_sift)
+        for doc, own in zip(to_read, positions, strict=True)
     ]
-    given = _complete(scorer.score(query, inputs), inputs)
-    scores = [DocumentScores.unscored(len(own)) for own in units]
-    for doc, positions, own in zip(to_read, read, given, strict=True):
-        scores[doc] = structure.merge(doc, positions, own, len(units[doc]))
+    scores = _flatten(scorer.score(query, inputs), to_read, positions, split)
+    scores = structure.merge(scores, to_read)
     if relevance is not None:
-        scores = [replace(own, relevance=r) for own, r in zip(scores, relevance, strict=True)]
-    if not all(math.isfinite(x) for s in scores for x in (s.relevance, *s.scores, *(s.packing_scores or ()))):
+        scores = replace(scores, relevance=relevance)
+    if not all(np.isfinite(x).all() for x in (scores.relevance, scores.scores, scores.packing)):
         raise ValueError("the model gave scores that are not numbers")
     return scores
 
 
 def _make_input(document: Document, units: Sequence[Unit], may_sift: bool) -> ScoredInput:
-    """`may_sift`: whether what was prepared may rule units out."""
+    """Return what the model reads of a document. `may_sift`: whether prepared vectors may rule units out."""
     preparation = document.preparation if isinstance(document, PreparedDocument) else None
     if preparation is not None and not may_sift:
         preparation = replace(preparation, vectors=b"")
     return ScoredInput(document.title, document.text, units, preparation)
 
 
-def _rerank(reranker: Reranker, query: str, split: SplitDocuments) -> list[float]:
-    """The reranker's score of every document; 0.0 for one without text."""
-    with_text = [doc for doc, own in enumerate(split.units) if own]
+def _flatten(
+    given: Sequence[DocumentScores], to_read: Sequence[int], positions: Sequence[Sequence[int]], split: Split
+) -> Scores:
+    """Return the scores of all units, from those of the units at `positions` of the documents `to_read`.
+
+    Raises ValueError unless there is one score per unit.
+    """
+    count = len(split.units)
+    scores, packing = np.zeros(count), np.zeros(count)
+    read, held_back = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
+    relevance = np.zeros(len(split.documents))
+    if len(given) != len(to_read):
+        raise ValueError("the model did not give scores for each document")
+    for doc, at, own in zip(to_read, positions, given, strict=True):
+        ranked = own.scores if own.packing_scores is None else own.packing_scores
+        if len(own.scores) != len(at) or len(ranked) != len(at):
+            raise ValueError("the model did not give one score per unit")
+        relevance[doc] = own.relevance
+        scores[at], packing[at] = own.scores, ranked
+        read[at] = True if own.read is None else own.read
+        held_back[at] = False if own.held_back is None else own.held_back
+    return Scores(scores, packing, relevance, read, held_back)
+
+
+def _rerank(reranker: Reranker, query: str, split: Split) -> Floats:
+    """Return the reranker's score of every document; 0.0 for one without text."""
+    with_text = [doc for doc in range(len(split.documents)) if split.positions(doc)]
     ranked = [float(x) for x in reranker.rank(query, [split.documents[doc] for doc in with_text])]
     if len(ranked) != len(with_text):
         raise ValueError("it did not give one score per document")
     if not all(map(math.isfinite, ranked)):
         raise ValueError("it gave scores that are not numbers")
-    by_document = dict(zip(with_text, ranked, strict=True))
-    return [by_document.get(doc, 0.0) for doc in range(len(split.documents))]
-
-
-def _complete(given: Sequence[DocumentScores], inputs: Sequence[ScoredInput]) -> list[DocumentScores]:
-    """The scores with nothing left to default. Raises ValueError unless there is one score per unit."""
-    complete: list[DocumentScores] = []
-    for own in given:
-        scores = [float(score) for score in own.scores]
-        packing = scores if own.packing_scores is None else [float(score) for score in own.packing_scores]
-        read = [True] * len(scores) if own.read is None else [bool(read) for read in own.read]
-        held_back = None if own.held_back is None else [bool(held) for held in own.held_back]
-        complete.append(DocumentScores(own.relevance, scores, packing, read, held_back))
-    counts = [len(document.units) for document in inputs]
-    if [len(s.scores) for s in complete] != counts or [
-        len(s.packing_scores or ()) for s in complete
-    ] != counts:
-        raise ValueError("the model did not give one score per unit")
-    return complete
+    relevance = np.zeros(len(split.documents))
+    relevance[with_text] = ranked
+    return relevance

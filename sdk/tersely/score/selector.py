@@ -155,7 +155,7 @@ class Selector:
         TimeIsUpError if that is nothing.
         """
         if not any(d.units for d in documents):
-            return [DocumentScores.unscored(0) for _ in documents]
+            return [DocumentScores(0.0, ()) for _ in documents]
         weight = weigh_characters(query, self.layout.tokenizer)
         if weight == 0.0:
             return self._score_by_model(query, documents, None, 0.0)
@@ -304,9 +304,7 @@ def _split(
     share = np.where(held_back, HELD_BACK, 1.0)
     flat = (scores, share * scores, share * packing, was_read, held_back)
     return [
-        DocumentScores(
-            float(full.max(initial=0.0)), own.tolist(), best.tolist(), read.tolist(), held.tolist()
-        )
+        DocumentScores(float(full.max(initial=0.0)), own, best, read, held)
         for full, own, best, read, held in zip(*(np.split(x, offsets[1:-1]) for x in flat), strict=True)
     ]
 

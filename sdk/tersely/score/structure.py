@@ -1,85 +1,331 @@
-"""Scores for the parts of structure: by exact words for all of them, by the model for the best.
+"""Score the parts of structure by the words of the question, and choose those that a model should read.
 
-Prose is left to the model.
+A record says little that a language model could add to: it holds the names and numbers that are asked for, or
+it does not. So the share of the question's words that a part holds, the rarest counting most, is most of its
+score. What its heads and its name hold counts half. Errors stand out among parts that are none, and so do the
+events beside them. A model reads only the best parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tersely.score.parts import Floats, PartText, choose_to_read, find_failures, match
-from tersely.score.protocol import DocumentScores
-from tersely.split.sentences import Unit
-from tersely.split.splitting import SplitDocuments
+from tersely.score.protocol import Scores
+from tersely.split.documents import Split
+from tersely.units import Link
+
+Floats = NDArray[np.float64]
+
+READ = 3_000
+"""Code points of structure that a model reads of all documents together: about 1,000 tokens."""
+READ_BESIDE = 1_000
+"""Code points that it reads where so few parts hold all words of the question, which then score highest."""
+_CERTAIN = 0.9
+"""Score of such a part, at least."""
 
 _MODEL = 0.5
-"""What the model's score of a part counts beside its exact matches. The model was trained on prose."""
+"""Share of the model's score of a part beside its exact matches. The model was trained on prose."""
+
+_MOST_TERMS = 48
+_CONTEXT = 0.5
+"""What a word counts that stands in a head or a name above the part, not in it."""
+_MATCH = 0.95
+"""Score of a part that holds all words of the question."""
+
+_WORD = re.compile(r"\d[\d.,:/-]*\d|\w+(?:[._/-]\w+)*")
+_INNER = re.compile(r"[a-z]+|[A-Z][a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
+_SUFFIX = re.compile(r"(?<=[a-z]{3})(?:ies|es|s|ed|ing|ly)$")
+_COMMON = re.compile(
+    r"""a|about|all|also|am|an|and|any|are|as|at|be|been|before|by|can|could|did|do|does|each|find|for|from|get
+    |give|had|has|have|how|i|if|in|into|is|it|its|many|me|much|my|no|not|of|on|or|our|please|show|so|some|tell
+    |than|that|the|their|them|then|there|these|they|this|those|to|under|up|us|was|we|were|what|when|where
+    |which|who|whom|whose|why|will|with|would|you|your""",
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
-class Structure:
-    """The parts of structure in all documents of a request, and how well they match the question.
-
-    Attributes:
-        scores: by document and position, for parts only.
-        unread: (document, position) of the parts that the model need not read.
-    """
-
-    def __init__(self, parts: Sequence[PartText], scores: Floats) -> None:
-        to_read = choose_to_read(parts, scores)
-        self.scores: dict[int, dict[int, float]] = {}
-        self.unread: set[tuple[int, int]] = set()
-        self._frames: dict[int, list[PartText]] = {}
-        for part, value, is_read in zip(parts, scores.tolist(), to_read.tolist(), strict=True):
-            self.scores.setdefault(part.doc, {})[part.position] = value
-            if not is_read:
-                self.unread.add((part.doc, part.position))
-
-    @classmethod
-    def match(cls, query: str, split: SplitDocuments) -> Structure:
-        """The parts among the units of `split`, matched with the query."""
-        parts = list_parts(split)
-        return cls(parts, match(query, [document.text for document in split.documents], parts))
-
-    def choose_units(self, doc: int, units: Sequence[Unit]) -> list[int]:
-        """Positions of the units that the model should read."""
-        return [position for position in range(len(units)) if (doc, position) not in self.unread]
-
-    def merge(self, doc: int, positions: Sequence[int], read: DocumentScores, count: int) -> DocumentScores:
-        """The scores of all `count` units of a document, from those that the model read at `positions`."""
-        own = self.scores.get(doc)
-        if not own:
-            return read
-        scores, packing = np.zeros(count), np.zeros(count)
-        scores[positions] = read.scores
-        packing[positions] = read.packing_scores or read.scores
-        matched = np.zeros(count)
-        matched[list(own)] = list(own.values())
-        is_read = np.zeros(count, dtype=np.bool_)
-        is_read[positions] = read.read or True
-        share = np.ones(count)
-        share[list(own)] = _MODEL
-        scores = matched + (1.0 - matched) * share * scores
-        packing = matched + (1.0 - matched) * share * packing
-        relevance = max(read.relevance, float(matched.max()))
-        held = np.zeros(count, dtype=np.bool_)
-        held[positions] = read.held_back or False
-        return DocumentScores(relevance, scores.tolist(), packing.tolist(), is_read.tolist(), held.tolist())
+_SEVERE = re.compile(
+    r"(?<![^\W_])(?:(?:errors?|exceptions?|fail(?:ed|ure|ures|s|ing)?|fatal|critical|panic(?:ked)?|traceback"
+    r"|refused|denied|abort(?:ed)?|crash(?:ed)?|timed?[ -]?out|unreachable|corrupt(?:ed)?|killed|oom|segfault"
+    r"|e\d{4})|(?P<warning>warn(?:ing)?s?|deprecated|retry(?:ing)?))"
+    r"(?![a-z])(?![\"']?\s*[:=]\s*[\"']?(?:0|null|none|false|no|ok|\[\]|\{\}|[\"'])(?![\w.]))",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(r"(?:\bno|\b0|\bwithout|\bzero|\bnever)\s+$", re.IGNORECASE)
+_NAMED = re.compile(r"[A-Z]\w*(?:Error|Exception)\b")
+_WARNING = 0.4
+"""How severe a warning is beside an error."""
+_ASKS_FOR_FAILURES = re.compile(
+    r"\b(?:err|fail|wrong|crash|exception|why|problem|issue|broke|break|caus|time[ds]?[ -]?out|warn|refus"
+    r"|trace|bug|panic|abort|unreachable|incident|outage|went down|happened)",
+    re.IGNORECASE,
+)
+_FAILURE, _UNASKED_FAILURE = 0.85, 0.3
+"""Score of a rare error, for a question about failures and for any other."""
+_NEAR = (0.5, 0.25)
+"""Share of its score that an event gives to the events right beside it, and to those behind them."""
 
 
-def list_parts(split: SplitDocuments) -> list[PartText]:
-    """The parts of structure among all units, by document and place."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A unit of structure."""
+
+    position: int
+    """Position among all units of the request."""
+    doc: int
+    start: int
+    end: int
+    link: Link
+
+
+def list_parts(split: Split) -> list[Part]:
+    """Return the parts of structure among all units, by document and place."""
     return [
-        PartText(doc, position, unit.start, unit.end, unit.link)
-        for doc, own in enumerate(split.units)
-        for position, unit in enumerate(own)
+        Part(position, unit.doc, unit.start, unit.end, unit.link)
+        for position, unit in enumerate(split.units)
         if unit.link is not None
     ]
 
 
-def rate_failures(split: SplitDocuments) -> dict[tuple[int, int], float]:
-    """By document and position, how much a part looks like a rare error or stands beside one, in [0, 1]."""
+class Structure:
+    """The parts of structure of a request, and how well they match the question.
+
+    Attributes:
+        positions: (parts,) position of each part among all units.
+        matches: (parts,) how well each part matches, in [0, 1].
+        is_read: (units,) whether the model should read each unit.
+    """
+
+    def __init__(self, query: str, split: Split) -> None:
+        parts = list_parts(split)
+        self.positions = np.array([part.position for part in parts], dtype=np.int64)
+        self._documents = np.array([part.doc for part in parts], dtype=np.int64)
+        self.matches = match(query, [document.text for document in split.documents], parts)
+        self.is_read = np.ones(len(split.units), dtype=np.bool_)
+        if parts:
+            self.is_read[self.positions] = choose_to_read(parts, self.matches)
+
+    def merge(self, scores: Scores, documents: Sequence[int]) -> Scores:
+        """Return the model's scores with those of the parts: the model counts half beside exact matches.
+
+        `documents` are those that the model was given. Parts of others keep a score of 0.
+        """
+        own = np.isin(self._documents, documents)
+        if not own.any():
+            return scores
+        positions, matches = self.positions[own], self.matches[own]
+        matched = np.zeros(len(scores.scores))
+        matched[positions] = matches
+        share = np.ones(len(scores.scores))
+        share[positions] = _MODEL
+        relevance = scores.relevance.copy()
+        np.maximum.at(relevance, self._documents[own], matches)
+        return Scores(
+            matched + (1.0 - matched) * share * scores.scores,
+            matched + (1.0 - matched) * share * scores.packing,
+            relevance,
+            scores.read,
+            scores.held_back,
+        )
+
+
+def rate_failures(split: Split) -> Floats:
+    """Return how much each unit looks like a rare error or is beside one, in [0, 1], shape (units,)."""
     parts = list_parts(split)
-    severe = find_failures([document.text for document in split.documents], parts)
-    return {(part.doc, part.position): value for part, value in zip(parts, severe.tolist(), strict=True)}
+    out = np.zeros(len(split.units))
+    if parts:
+        severe = rate_severity([document.text for document in split.documents], parts)
+        out[[part.position for part in parts]] = _follow_time(severe, parts)
+    return out
+
+
+def find_terms(query: str) -> list[str]:
+    """The words of a question in lower case, without common words and without endings, each once.
+
+    A word and the number behind it are a term too, as "room 12": another record may hold both apart.
+    """
+    words: list[str] = []
+    for word in _WORD.findall(query):
+        words.append(word)
+        inner = _INNER.findall(word)
+        if len(inner) > 1:
+            words += inner
+    terms = [_stem(word) for word in words if not _COMMON.fullmatch(word)]
+    terms += [
+        f"{_stem(word)} {number}"
+        for word, number in pairwise(_WORD.findall(query))
+        if number[0].isdigit() and word[0].isalpha() and not _COMMON.fullmatch(word)
+    ]
+    return [term for term in dict.fromkeys(terms) if term][:_MOST_TERMS]
+
+
+def match(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Floats:
+    """How well each part matches the question, in [0, 1], shape (parts,).
+
+    `texts` are those of the documents. `parts` are sorted by document and place.
+    """
+    if not parts:
+        return np.zeros(0)
+    words = _match_words(query, texts, parts)
+    severe = rate_severity(texts, parts)
+    weight = _FAILURE if _ASKS_FOR_FAILURES.search(query) else _UNASKED_FAILURE
+    scores = 1.0 - (1.0 - words) * (1.0 - weight * severe)
+    scores[[part.link.is_markup for part in parts]] = 0.0
+    return _follow_time(scores, parts)
+
+
+def _match_words(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Floats:
+    """The share of the question's words that each part holds, as a score."""
+    terms = find_terms(query)
+    if not terms:
+        return np.zeros(len(parts))
+    held = _find(terms, texts, parts)
+    inside = _is_content(parts)
+    above = _find_above(held, parts)
+    frequency = np.maximum(held, above)[inside].sum(axis=0)
+    weights = np.where(frequency > 0, np.log1p(inside.sum() / np.maximum(frequency, 1)), 0.0)
+    if not weights.any():
+        return np.zeros(len(parts))
+    reached = np.maximum(held, _CONTEXT * above) @ weights
+    # A question most of whose words occur nowhere is not answered by the few that do.
+    known = np.count_nonzero(weights) / len(terms)
+    share = reached / weights.sum() * min(1.0, 2.0 * known)
+    return np.where(inside, _MATCH * share**2, 0.0)
+
+
+def _is_content(parts: Sequence[Part]) -> NDArray[np.bool_]:
+    """Which parts say something by themselves, shape (parts,)."""
+    return np.array([part.link.is_content for part in parts], dtype=np.bool_)
+
+
+def rate_severity(texts: Sequence[str], parts: Sequence[Part]) -> Floats:
+    """How much each part looks like an error among others that do not, in [0, 1], shape (parts,)."""
+    severe = np.zeros(len(parts))
+    for rows, text in _by_document(texts, parts):
+        own = parts[rows]
+        starts = np.array([part.start for part in own])
+        for found in (*_SEVERE.finditer(text), *_NAMED.finditer(text)):
+            at = int(np.searchsorted(starts, found.start(), side="right")) - 1
+            if at < 0 or found.start() >= own[at].end:
+                continue
+            if _NEGATED.search(text, max(0, found.start() - 12), found.start()):
+                continue
+            is_warning = found.re is _SEVERE and found["warning"]
+            row = rows.start + at
+            severe[row] = max(severe[row], _WARNING if is_warning else 1.0)
+    errors = severe >= 1.0
+    # Where every part is an error, being one says nothing.
+    severe[errors] *= 1.0 - errors.mean()
+    return severe
+
+
+def _follow_time(scores: Floats, parts: Sequence[Part]) -> Floats:
+    """The scores of events that repeat others lowered, those of events beside a good one raised."""
+    flows = [part.link.series is not None and part.link.series.flows for part in parts]
+    if not any(flows):
+        return scores
+    out = scores.copy()
+    alike: dict[tuple[object, str | None, float], list[int]] = {}
+    for row, (part, does) in enumerate(zip(parts, flows, strict=True)):
+        if does:
+            alike.setdefault((part.link.series, part.link.shape, round(float(scores[row]), 2)), []).append(
+                row
+            )
+    for rows in alike.values():
+        # The first and the last tell how long it went on.
+        for rank, row in enumerate([rows[0], *rows[:0:-1]]):
+            out[row] /= 1.0 + 0.5 * max(0, rank - 1)
+    near = np.zeros(len(parts))
+    for distance, share in enumerate(_NEAR, 1):
+        for row in np.flatnonzero(out > 0.3).tolist():
+            for other in (row - distance, row + distance):
+                if 0 <= other < len(parts) and parts[other].link.series is parts[row].link.series:
+                    near[other] = max(near[other], share * out[row])
+    return np.where(flows, np.maximum(out, near), out)
+
+
+def _by_document(texts: Sequence[str], parts: Sequence[Part]) -> Iterator[tuple[slice, str]]:
+    """The rows of the parts of each document, and its text."""
+    start = 0
+    for stop in range(1, len(parts) + 1):
+        if stop == len(parts) or parts[stop].doc != parts[start].doc:
+            yield slice(start, stop), texts[parts[start].doc]
+            start = stop
+
+
+def choose_to_read(parts: Sequence[Part], scores: Floats) -> NDArray[np.bool_]:
+    """Which parts a model should read: the best, and of equals those that are spread most evenly."""
+    lengths = np.array([part.end - part.start for part in parts], dtype=np.int64)
+    inside = _is_content(parts)
+    certain = int(lengths[scores >= _CERTAIN].sum())
+    most = READ_BESIDE if 0 < certain <= READ_BESIDE else READ
+    if lengths[inside].sum() <= most:
+        return inside
+    order = np.lexsort((_spread(len(parts)), -scores))
+    order = order[inside[order]]
+    chosen = np.zeros(len(parts), dtype=np.bool_)
+    chosen[order[np.cumsum(lengths[order]) <= most]] = True
+    return chosen
+
+
+def _spread(count: int) -> Floats:
+    """Ranks of 0..count-1 by which any first few of them are spread evenly (van der Corput's sequence)."""
+    golden = (np.arange(count) * 0.6180339887498949) % 1.0
+    return np.argsort(np.argsort(golden, kind="stable"), kind="stable").astype(np.float64)
+
+
+def _find(terms: Sequence[str], texts: Sequence[str], parts: Sequence[Part]) -> Floats:
+    """1.0 where a part holds a term, shape (parts, terms)."""
+    held = np.zeros((len(parts), len(terms)))
+    starts = np.array([part.start for part in parts])
+    ends = np.array([part.end for part in parts])
+    for rows, text in _by_document(texts, parts):
+        lower = _lower(text)
+        for column, term in enumerate(terms):
+            found = np.fromiter(_occurrences(term, lower), dtype=np.int64)
+            at = np.searchsorted(starts[rows], found, side="right") - 1
+            holds = (at >= 0) & (found < ends[rows][np.maximum(at, 0)])
+            held[rows.start + at[holds], column] = 1.0
+    return held
+
+
+def _stem(word: str) -> str:
+    return _SUFFIX.sub("", word.lower())
+
+
+def _occurrences(term: str, text: str) -> Iterable[int]:
+    """Where words that begin with a term stand in a text; a number counts only as a whole."""
+    word, _, number = term.partition(" ")
+    if number:
+        pattern = rf"(?<![^\W_]){re.escape(word)}[a-z]{{0,3}}[^\w\n]{{1,3}}{re.escape(number)}(?!\d|\.\d)"
+        return (found.start() for found in re.finditer(pattern, text))
+    escaped = re.escape(term)
+    pattern = rf"(?<![\d.]){escaped}(?!\d|\.\d)" if term[0].isdigit() else rf"(?<![^\W_]){escaped}"
+    return (found.start() for found in re.finditer(pattern, text))
+
+
+def _find_above(held: Floats, parts: Sequence[Part]) -> Floats:
+    """What the parts that each part needs hold, shape (parts, terms)."""
+    row = {part.position: number for number, part in enumerate(parts)}
+    above = np.zeros_like(held)
+    known: dict[tuple[int, ...], Floats] = {}
+    for number, part in enumerate(parts):
+        if not part.link.needs:
+            continue
+        key = part.link.needs
+        if key not in known:
+            known[key] = held[[row[need] for need in part.link.needs]].max(axis=0)
+        above[number] = known[key]
+    return above
+
+
+def _lower(text: str) -> str:
+    """The text in lower case, with the same offsets."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(c.lower()[0] for c in text)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from tersely.split.code import Fences, find_code_end, find_front_matter_end, find_quoted_end
 from tersely.split.diffs import find_diff_end
@@ -22,23 +21,7 @@ from tersely.split.matches import find_matches_end
 from tersely.split.tables import find_rows_end, find_table_end
 from tersely.split.wrapping import QUOTE, SPEAKER, is_wrapped, measure_width
 from tersely.split.yaml import find_record_end, find_yaml_end, first_key
-
-Kind = Literal[
-    "sentence",
-    "code",
-    "table",
-    "json",
-    "list_item",
-    "heading",
-    "log",
-    "row",
-    "diff",
-    "html",
-    "match",
-    "record",
-    "yaml",
-    "comment",
-]
+from tersely.units import Kind
 
 _ITEM = re.compile(
     r"\s*(?:(?P<bullet>[-*+•‣◦▪●○–])|\(?(?P<number>\d{1,3})[.)]|(?P<letter>[A-Za-z])\.|\(?[A-Za-z]\)|\(?[ivxIVX]{2,5}\))"

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tersely.split.parts import Node, Series
+from tersely.split.parts import Node
 from tersely.split.prose import find_sentence_starts
+from tersely.units import Series
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)[^>]*>|<[!?][^>]*>")
 _COMMENT = "<!--"
@@ -22,7 +23,7 @@ _INLINE = re.compile(
 )
 
 
-def open_html(text: str, start: int, end: int, form: str) -> Node:
+def open_html(text: str, start: int, end: int) -> Node:
     """The tree of a page: blocks of text, rows of tables, and markup, which is never kept."""
     children: list[Node] = []
     words: list[tuple[int, int]] = []
@@ -68,7 +69,7 @@ def open_html(text: str, start: int, end: int, form: str) -> Node:
         children.append(Node(tag.start(), position, items=0, is_markup=True, breaks=breaks))
     close_block()
     children.sort(key=lambda node: node.start)
-    return Node(start, end, children, Series(form, "\n", "\n"))
+    return Node(start, end, children, Series("\n", "\n"))
 
 
 class _Closings:

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tersely.split.pages import parse_python
-from tersely.split.parts import DEEPEST, Node, Series
+from tersely.split.parts import DEEPEST, Node
+from tersely.units import Series
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)?")
 """A line as Python counts it: a lone carriage return ends one too."""
@@ -24,24 +25,23 @@ Lines = list[tuple[int, int]]
 """(start, end) of each line in the text, with its line break."""
 
 
-def open_code(text: str, start: int, end: int, whole: int, form: str) -> Node | None:
+def open_code(text: str, start: int, end: int, whole: int) -> Node | None:
     """The tree of the code in `text[start:end]`. Functions of at most `whole` code points are not opened."""
     body = text[start:end]
     lines: Lines = [(start + m.start(), start + m.end()) for m in _LINE.finditer(body) if m[0]]
     module = parse_python(body)
     if module is not None and len(module.body) > 1:
-        return _Python(lines, whole, form).read(module, start, end)
+        return _Python(lines, whole).read(module, start, end)
     comment = "// " if len(_SLASHES.findall(body)) * 4 > len(lines) else "# "
-    return _open_by_indent(text, lines, whole, Series(form, comment))
+    return _open_by_indent(text, lines, whole, Series(comment))
 
 
 class _Python:
     """Builds nodes from a syntax tree. A node has whole lines."""
 
-    def __init__(self, lines: Lines, whole: int, form: str) -> None:
+    def __init__(self, lines: Lines, whole: int) -> None:
         self._lines = lines
         self._whole = whole
-        self._form = form
 
     def read(self, module: ast.Module, start: int, end: int) -> Node:
         nodes, statements = self._make_nodes(module.body, 0, 1)
@@ -61,7 +61,7 @@ class _Python:
                 node.wants = list(used.values())[:_MOST_IMPORTS]
         nodes[0].start = start
         nodes[-1].end = end
-        return Node(start, end, nodes, Series(self._form, "# "))
+        return Node(start, end, nodes, Series("# "))
 
     def _make_nodes(
         self, body: Sequence[ast.stmt], above: int, depth: int
@@ -90,7 +90,7 @@ class _Python:
             rest = body[1:] if _is_docstring(body[0]) else body
             children, _ = self._make_nodes(rest, head or 0, depth + 1)
             if len(children) > 1:
-                node.children, node.series = children, Series(self._form, "# ")
+                node.children, node.series = children, Series("# ")
         return node
 
 
@@ -140,7 +140,7 @@ def _open_block(text: str, lines: Lines, whole: int, series: Series, depth: int)
         return node
     children = _split_blocks(text, lines[1:stop])
     if len(children) > 1:
-        inside = Series(series.form, series.before)
+        inside = Series(series.before)
         node.children = [_open_block(text, child, whole, series, depth + 1) for child in children]
         node.series = inside
     return node

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from tersely.split.diffs import HUNK
 from tersely.split.open_lines import find_lines
-from tersely.split.parts import Node, Series
+from tersely.split.parts import Node
+from tersely.units import Series
 
 _STEP = 240
 """Code points of a part of a hunk that is too large to be kept whole."""
 
 
-def open_diff(text: str, start: int, end: int, whole: int, form: str) -> Node | None:
+def open_diff(text: str, start: int, end: int, whole: int) -> Node | None:
     """The tree of a diff: files, in them hunks. Hunks above `whole` code points are cut between lines."""
     files: list[Node] = []
     in_header = False
@@ -21,7 +22,7 @@ def open_diff(text: str, start: int, end: int, whole: int, form: str) -> Node | 
             files[-1].children.append(Node(left, right))
             in_header = False
         elif not in_header and (text[left] not in " +-\\@" or _begins_file(text, left, right)):
-            files.append(Node(left, right, series=Series(form)))
+            files.append(Node(left, right, series=Series()))
             in_header = True
         elif files and files[-1].children:
             files[-1].children[-1].end = right
@@ -29,10 +30,10 @@ def open_diff(text: str, start: int, end: int, whole: int, form: str) -> Node | 
             files[-1].end = right
     for file in files:
         for hunk in file.children:
-            _cut_hunk(text, hunk, whole, form)
+            _cut_hunk(text, hunk, whole)
     if len(files) == 1:
         return Node(start, end, files[0].children, files[0].series) if len(files[0].children) > 1 else None
-    return Node(start, end, files, Series(form))
+    return Node(start, end, files, Series())
 
 
 def _begins_file(text: str, left: int, right: int) -> bool:
@@ -40,7 +41,7 @@ def _begins_file(text: str, left: int, right: int) -> bool:
     return text.startswith("--- ", left) and text[right : right + 6].lstrip("\r\n").startswith("+++ ")
 
 
-def _cut_hunk(text: str, hunk: Node, whole: int, form: str) -> None:
+def _cut_hunk(text: str, hunk: Node, whole: int) -> None:
     if hunk.end - hunk.start <= whole:
         return
     lines = list(find_lines(text, hunk.start, hunk.end))[1:]
@@ -52,4 +53,4 @@ def _cut_hunk(text: str, hunk: Node, whole: int, form: str) -> None:
         else:
             steps.append(Node(left, right))
     if len(steps) > 1:
-        hunk.children, hunk.series = steps, Series(form)
+        hunk.children, hunk.series = steps, Series()

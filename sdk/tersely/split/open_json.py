@@ -11,7 +11,8 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from tersely.split.parts import DEEPEST, Node, Series
+from tersely.split.parts import DEEPEST, Node
+from tersely.units import Series
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},]', re.DOTALL)
 _SPACE = re.compile(r"\s*")
@@ -36,7 +37,7 @@ _MANY, _TINY, _TOGETHER = 200, 24, 60
 `_TOGETHER`."""
 
 
-def open_json(text: str, start: int, end: int, size: int, form: str) -> Node | None:
+def open_json(text: str, start: int, end: int, size: int) -> Node | None:
     """The tree of the JSON value in `text[start:end]`, with a label in front and a comma behind at most.
 
     Values of at most `size` code points are not opened. None if the text is no JSON.
@@ -51,7 +52,7 @@ def open_json(text: str, start: int, end: int, size: int, form: str) -> Node | N
         return None
     if stop > end:
         return None
-    root = _Reader(text, size, form).read(at, stop)
+    root = _Reader(text, size).read(at, stop)
     return None if root is None else Node(start, end, root.children, root.series)
 
 
@@ -71,10 +72,9 @@ class _Open:
 
 
 class _Reader:
-    def __init__(self, text: str, size: int, form: str) -> None:
+    def __init__(self, text: str, size: int) -> None:
         self._text = text
         self._size = size
-        self._form = json.dumps(form, ensure_ascii=False)[1:-1]
 
     def read(self, start: int, stop: int) -> Node | None:
         """The container in `text[start:stop]`, which is valid JSON; None if it is empty or small."""
@@ -118,9 +118,9 @@ class _Reader:
             return Node(done.start, end)
         if done.is_object:
             self._find_anchors(done.children)
-            series = Series(self._form, '"', '": "…"', ",", is_numbered=True)
+            series = Series('"', '": "…"', ",", is_numbered=True)
             return Node(done.start, end, done.children, series)
-        return Node(done.start, end, self._join_tiny(done.children), Series(self._form, '"', '"', ","))
+        return Node(done.start, end, self._join_tiny(done.children), Series('"', '"', ","))
 
     def _find_anchors(self, members: list[Node]) -> None:
         """Mark the members that say which record an object is."""
@@ -164,4 +164,4 @@ class _Reader:
         if begin < end - 1:
             parts.append(Node(begin, end - 1))
         if len(parts) > 1:
-            child.children, child.series = parts, Series(self._form)
+            child.children, child.series = parts, Series()

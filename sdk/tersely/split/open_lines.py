@@ -6,7 +6,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from tersely.split.parts import Node, Series
+from tersely.split.parts import Node
+from tersely.units import Series
 
 _LINE = re.compile(r"[^\n\r]*")
 _DELIMITER_ROW = re.compile(r"[\s|+:=-]+$")
@@ -20,7 +21,7 @@ def find_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             yield line.span()
 
 
-def open_table(text: str, start: int, end: int, form: str) -> Node | None:
+def open_table(text: str, start: int, end: int) -> Node | None:
     """A table by its rows. The rows up to the rule below the column names are its head."""
     lines = list(find_lines(text, start, end))
     head = 1
@@ -33,7 +34,7 @@ def open_table(text: str, start: int, end: int, form: str) -> Node | None:
     if tail - head < 2:
         return None
     has_pipes = text[slice(*lines[head])].lstrip().startswith("|")
-    series = Series(form, "| ", " |") if has_pipes else Series(form)
+    series = Series("| ", " |") if has_pipes else Series()
     rows = [
         Node(left, right) for left, right in lines[head:tail] if not _DELIMITER_ROW.match(text, left, right)
     ]
@@ -60,17 +61,17 @@ def find_fences(text: str, start: int, end: int) -> tuple[int, int] | None:
     return lines[1][0], lines[-2][1]
 
 
-def open_lines(text: str, start: int, end: int, size: int, form: str) -> Node | None:
+def open_lines(text: str, start: int, end: int, size: int) -> Node | None:
     """Text of unknown structure, by lines; short neighbours share a part of at most `size` code points.
 
     The first line is the head of the others, since it says what they are about.
     """
     lines = list(find_lines(text, start, end))
     nodes = _join_lines(lines[1:], size)
-    return Node(start, end, nodes, Series(form)) if nodes else None
+    return Node(start, end, nodes, Series()) if nodes else None
 
 
-def open_quote(text: str, start: int, end: int, size: int, form: str) -> Node | None:
+def open_quote(text: str, start: int, end: int, size: int) -> Node | None:
     """A fenced block or a table in a block quote, by lines. Fences, or the first two rows, are its frame."""
     lines = list(find_lines(text, start, end))
     bodies = [text[left:right].lstrip("> ") for left, right in lines]
@@ -79,7 +80,7 @@ def open_quote(text: str, start: int, end: int, size: int, form: str) -> Node | 
     nodes = _join_lines(lines[1 if is_fenced else 2 : last], size if is_fenced else 0)
     if not nodes:
         return None
-    return Node(start, end, nodes, Series(form, "> ") if is_fenced else Series(form, "> | ", " |"))
+    return Node(start, end, nodes, Series("> ") if is_fenced else Series("> | ", " |"))
 
 
 def _join_lines(lines: Sequence[tuple[int, int]], size: int) -> list[Node]:

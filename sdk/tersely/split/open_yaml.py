@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from tersely.split.open_lines import find_lines
-from tersely.split.parts import DEEPEST, Node, Series
+from tersely.split.parts import DEEPEST, Node
+from tersely.units import Series
 
 _BLOCK_SCALAR = re.compile(r".*[|>][+-]?\s*$")
 _OPEN_BRACKET = re.compile(r".*[\[{,(]\s*$|.*:\s*[\"'][^\"']*$")
@@ -14,7 +15,7 @@ _ALIAS = re.compile(r"[:-]\s+[&*]\w")
 _IDENTITY = re.compile(r"\s*(?:- )?[\"']?(?:id|name|title|key|path|url|kind|host)[\"']?\s*:\s+\S.{0,80}$")
 
 
-def open_yaml(text: str, start: int, end: int, whole: int, form: str) -> Node | None:
+def open_yaml(text: str, start: int, end: int, whole: int) -> Node | None:
     """The tree of a YAML text: each line with the deeper ones below it. What is small is not opened.
 
     None where aliases lead from one part to another.
@@ -22,13 +23,13 @@ def open_yaml(text: str, start: int, end: int, whole: int, form: str) -> Node | 
     if _ALIAS.search(text, start, end):
         return None
     lines = list(find_lines(text, start, end))
-    nodes = _read(text, lines, whole, form, 1)
+    nodes = _read(text, lines, whole, 1)
     if len(nodes) == 1:
         return nodes[0]
-    return Node(start, end, nodes, Series(form, "# "))
+    return Node(start, end, nodes, Series("# "))
 
 
-def _read(text: str, lines: list[tuple[int, int]], whole: int, form: str, depth: int) -> list[Node]:
+def _read(text: str, lines: list[tuple[int, int]], whole: int, depth: int) -> list[Node]:
     """A node for each line of the lowest indent."""
     if not lines:
         return []
@@ -42,7 +43,7 @@ def _read(text: str, lines: list[tuple[int, int]], whole: int, form: str, depth:
             groups.append([])
         groups[-1].append(line)
         is_comment = body.startswith("#")
-    return [_make_node(text, group, whole, form, depth) for group in groups]
+    return [_make_node(text, group, whole, depth) for group in groups]
 
 
 def _is_item_below(groups: list[list[tuple[int, int]]], text: str, body: str, base: int) -> bool:
@@ -53,7 +54,7 @@ def _is_item_below(groups: list[list[tuple[int, int]]], text: str, body: str, ba
     return not first.lstrip().startswith("- ") and _indent(text, groups[-1][0]) == base
 
 
-def _make_node(text: str, lines: list[tuple[int, int]], whole: int, form: str, depth: int) -> Node:
+def _make_node(text: str, lines: list[tuple[int, int]], whole: int, depth: int) -> Node:
     node = Node(lines[0][0], lines[-1][1])
     first = text[slice(*lines[0])]
     node.is_anchor = len(lines) == 1 and _IDENTITY.match(first) is not None
@@ -64,9 +65,9 @@ def _make_node(text: str, lines: list[tuple[int, int]], whole: int, form: str, d
     inner = lines[1:]
     if _VALUE.match(first) and _indent(text, inner[0]) > _column(first):  # the value goes on
         return node
-    nested = _read(text, inner, whole, form, depth + 1)
+    nested = _read(text, inner, whole, depth + 1)
     if len(nested) > 1:
-        node.children, node.series = nested, Series(form, "# ")
+        node.children, node.series = nested, Series("# ")
     return node
 
 

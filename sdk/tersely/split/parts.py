@@ -10,66 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from tersely.units import Link, Series
+
 DEEPEST = 40
 """Containers inside each other that are opened. What lies deeper is one part."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Series:
-    """Siblings, some of which may be left out, and how a mark for those is written."""
-
-    form: str
-    """The words of a mark, with "{count}" for the number of siblings that it stands for."""
-    before: str = ""
-    """What stands in front of the words, so that the block still parses: a quotation mark, a comment sign."""
-    after: str = ""
-    comma: str = ""
-    """What stands between a mark and the sibling behind it."""
-    is_numbered: bool = False
-    """Whether the marks must differ from each other, as the keys of an object must."""
-    flows: bool = False
-    """Whether its members are events in the order of time. Many are alike; neighbours explain each other."""
-
-    def mark(self, count: int, number: int, *, is_last: bool, alike: int = 0) -> str:
-        """The mark for `count` siblings, the `number`-th of the series.
-
-        `is_last`: no sibling follows. `alike`: how many of them are like the one above.
-        """
-        words = self.form.replace("{count}", f"{count:,}")
-        if alike:
-            words += f" ({alike:,} like the one above)"
-        if self.is_numbered and number > 1:
-            words += f" ({number})"
-        return f"{self.before}{words}{self.after}{'' if is_last else self.comma}"
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """How a part hangs together with others of its document."""
-
-    series: Series | None
-    """The siblings that it, or the container whose head or tail it is, belongs to; None for the only one."""
-    items: int
-    """Siblings that it stands for: 1 for most, 0 for a tail, more for small values that are kept together."""
-    needs: tuple[int, ...]
-    """Positions of the parts without which it would mislead, ascending."""
-    is_frame: bool
-    """Whether it is a head or a tail, which says nothing without what is inside."""
-    is_markup: bool = False
-    """Whether it is never kept, unless everything is."""
-    breaks: bool = False
-    """Whether a line break takes its place, where it is markup."""
-    shape: str | None = None
-    """What it has in common with parts that are like it, in a series that flows."""
-
-    @property
-    def is_content(self) -> bool:
-        """Whether it says something by itself: it is neither a head or tail nor markup."""
-        return not (self.is_frame or self.is_markup)
-
-    def move(self, positions: Sequence[int]) -> Link:
-        """The link after every unit of the document has moved to `positions[its old position]`."""
-        return replace(self, needs=tuple(positions[need] for need in self.needs))
 
 
 @dataclass(slots=True)

@@ -8,36 +8,16 @@ its own, also in the middle of a sentence.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
-from tersely.split.blocks import Block, Kind, find_blocks
+from tersely.split.blocks import Block, find_blocks
 from tersely.split.comments import Range, blank, find_comments
 from tersely.split.lines import mask
 from tersely.split.pages import find_document_kind
 from tersely.split.prose import find_sentence_starts
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """`text[start:end]`, without surrounding whitespace; offsets are code points."""
-
-    start: int
-    end: int
-    kind: Kind
-    atomic: bool
-    """Whether it is structure. It is cut only if it alone exceeds the limit (see `find_seams`)."""
-
-
-_LONG_LINE = 400
-_LONG_WORD = 40
-_WORD_PART = 16
-_LINE = re.compile(r"[^\n\r]*+(?:\r\n|\n|\r)|[^\n\r]+$")
-_WORD = re.compile(r"\S+\s*")
-_JSON_PART = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*+")*+(?:,\s*|$)', re.DOTALL)
+from tersely.units import Unit
 
 
 def split_units(text: str) -> list[Unit]:
@@ -98,50 +78,3 @@ def _find_cuts(plain: str, block: Block) -> Iterator[int]:
         while cut and prose[cut - 1] == " ":
             cut -= 1
         yield block.start + cut
-
-
-def find_seams(text: str, unit: Unit) -> list[tuple[int, int]]:
-    """The ranges of `text` into which a unit may be cut if it alone exceeds the limit.
-
-    They cover the unit in order and without gaps; each includes the whitespace after it. Code, tables, logs
-    and JSON over several lines are cut between lines, JSON in one line after commas. Anything else, also a
-    line of more than 400 code points, is cut between words, and a long run without spaces into parts of 16
-    code points. A range that is still too long can be cut again, down to single code points:
-    `find_seams(text, Unit(start, end, unit.kind, unit.atomic))`.
-    """
-    if unit.kind in ("code", "table", "log", "json", "diff", "html", "record", "yaml"):
-        lines = list(_find_ranges(_LINE, text, unit.start, unit.end))
-        if len(lines) > 1:
-            return [part for line in lines for part in _cut_long_line(text, *line)]
-        if unit.kind == "json":
-            values = list(_find_ranges(_JSON_PART, text, unit.start, unit.end))
-            if len(values) > 1 and values[0][0] == unit.start and values[-1][1] == unit.end:
-                return [part for value in values for part in _cut_long_line(text, *value)]
-    return _cut_words(text, unit.start, unit.end)
-
-
-def _cut_long_line(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    return [(start, end)] if end - start <= _LONG_LINE else _cut_words(text, start, end)
-
-
-def _cut_words(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    words = list(_find_ranges(_WORD, text, start, end))
-    if not words:
-        return [(start, end)]
-    words[0] = (start, words[0][1])  # the indent of a line belongs to its first word
-    parts: list[tuple[int, int]] = []
-    for left, right in words:
-        length = right - left
-        if length <= _LONG_WORD and len(words) > 1:
-            parts.append((left, right))
-            continue
-        step = _WORD_PART if length > _WORD_PART else 1
-        parts.extend((at, min(at + step, right)) for at in range(left, right, step))
-    return parts
-
-
-def _find_ranges(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The ranges of all matches that are not empty."""
-    for match in pattern.finditer(text, start, end):
-        if match.end() > match.start():
-            yield match.span()

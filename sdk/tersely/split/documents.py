@@ -1,0 +1,197 @@
+"""The first step of a compression: documents become one flat list of units with their costs."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from tersely.options import LEVEL_CHARACTERS, CompressionOptions
+from tersely.prepared import PreparedDocument
+from tersely.split.arrange import Sizes, arrange
+from tersely.split.cutting import PIECE, can_cut, cut
+from tersely.split.sentences import split_units
+from tersely.types import Document, Status
+from tersely.units import Unit
+
+LARGEST_BLOCK = 1200
+"""Code points up to which a block stays whole, if it fits into the limit."""
+LARGEST_BLOCK_AT_A_LEVEL = LEVEL_CHARACTERS[1][1]
+"""The same if a level of detail is given."""
+ROOMY = 0.75
+"""Share of the input from which a limit leaves blocks whole that fit into it."""
+SMALLEST_RECORD = 40
+"""Code points of a record that is not opened further, however small the limit is."""
+LARGEST_FUNCTION = 2000
+"""Code points up to which a function stays whole."""
+CHARACTERS_PER_TOKEN = 4
+"""About as many as in English prose, used if costs are code points instead of tokens."""
+BETWEEN_DOCUMENTS = "\n\n"
+
+
+class Bypass(NamedTuple):
+    """The status of a request that needs no scores, and why."""
+
+    status: Status
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The documents of one request as units."""
+
+    documents: Sequence[Document]
+    units: Sequence[Unit]
+    """All units, by document and place."""
+    offsets: Sequence[int]
+    """Position of the first unit of each document, and after them the number of units."""
+    title_costs: Sequence[int]
+    """Cost of each document's title line."""
+    costs_in_tokens: bool
+    """Whether costs are tokens. Without a limit they are code points, which cost nothing to count."""
+    tokens_before: int
+    """Tokens of the text with nothing dropped."""
+    limit: int
+    """Most tokens of the text; `tokens_before` if the options set no limit."""
+    bypass: Bypass | None = None
+    """Set if everything is kept without scores. The units are then whole."""
+
+    def positions(self, doc: int) -> range:
+        """Return the positions of a document's units."""
+        return range(self.offsets[doc], self.offsets[doc + 1])
+
+    def text(self, unit: Unit) -> str:
+        """Return the text of a unit."""
+        return self.documents[unit.doc].text[unit.start : unit.end]
+
+    @property
+    def texts(self) -> list[str]:
+        """The text of every unit."""
+        return list(map(self.text, self.units))
+
+
+def split(documents: Sequence[Document], options: CompressionOptions, count: Callable[[str], int]) -> Split:
+    """Split documents into units that know their cost and what they depend on.
+
+    Structure that is too large to be kept whole is opened into its records. A unit that alone exceeds the
+    limit beside its document's title, or the level of detail, is cut into pieces.
+
+    Args:
+        count: returns the tokens of a text.
+    """
+    whole = [
+        document.preparation.units if isinstance(document, PreparedDocument) else split_units(document.text)
+        for document in documents
+    ]
+    tokens_before = count(_join_whole(documents, whole))
+    limit = options.limit(tokens_before)
+    bypass = _find_bypass(options, sum(map(bool, whole)), tokens_before, limit)
+    costs_in_tokens = options.is_limited and bypass is None
+    measure = count if costs_in_tokens else len
+    titles = [measure(title_line(document)) for document in documents]
+    if bypass is None:
+        parts = _divide(documents, whole, titles, options, count, tokens_before, limit)
+    else:
+        parts = (
+            [Unit(u.start, u.end, u.kind, u.atomic, doc, n) for n, u in enumerate(units)]
+            for doc, units in enumerate(whole)
+        )
+    units: list[Unit] = []
+    offsets = [0]
+    for own in parts:
+        units += own
+        offsets.append(len(units))
+    return Split(documents, units, offsets, titles, costs_in_tokens, tokens_before, limit, bypass)
+
+
+def title_line(document: Document) -> str:
+    """Return the line that shows a document's title, with its line break; "" without a title."""
+    return f"{document.title}\n" if document.title and not document.title.isspace() else ""
+
+
+def line_start(text: str, start: int) -> int:
+    """Return the start of the line if only blanks precede `start`, so that code keeps its indentation."""
+    first = start
+    while first and text[first - 1] in " \t":
+        first -= 1
+    return first if not first or text[first - 1] in "\r\n" else start
+
+
+def _join_whole(documents: Sequence[Document], whole: Sequence[Sequence[Unit]]) -> str:
+    """Return the text with nothing dropped."""
+    return BETWEEN_DOCUMENTS.join(
+        title_line(document) + document.text[line_start(document.text, units[0].start) : units[-1].end]
+        for document, units in zip(documents, whole, strict=True)
+        if units
+    )
+
+
+def _find_bypass(
+    options: CompressionOptions, documents_with_text: int, tokens_before: int, limit: int
+) -> Bypass | None:
+    if not documents_with_text:
+        return Bypass("bypassed", "there is no text in the documents")
+    drops_documents = options.max_docs is not None and options.max_docs < documents_with_text
+    as_given = options.order == "source" and options.level is None and not drops_documents
+    if options.is_limited and limit == tokens_before and as_given:
+        return Bypass("unchanged", "the documents fit into the limit")
+    has_room = options.budget is None or tokens_before <= options.budget
+    if options.min_tokens is not None and tokens_before < options.min_tokens and has_room:
+        return Bypass("bypassed", f"the documents have {tokens_before} tokens, less than min_tokens")
+    return None
+
+
+def _divide(
+    documents: Sequence[Document],
+    whole: Sequence[Sequence[Unit]],
+    titles: Sequence[int],
+    options: CompressionOptions,
+    count: Callable[[str], int],
+    tokens_before: int,
+    limit: int,
+) -> Iterator[list[Unit]]:
+    """Yield the units of each document: opened, linked and cut to what the options have room for."""
+    largest = LARGEST_BLOCK if options.level is None else LARGEST_BLOCK_AT_A_LEVEL
+    is_limited = options.is_limited
+    if is_limited and options.level is None and limit >= ROOMY * tokens_before:
+        largest = sys.maxsize
+    part = max(SMALLEST_RECORD, min(PIECE, 2 * limit)) if is_limited else PIECE
+    sizes = Sizes(part, max(part, min(LARGEST_FUNCTION, 2 * limit)) if is_limited else part)
+    base = 0
+    for doc, (document, own, title) in enumerate(zip(documents, whole, titles, strict=True)):
+        text = document.text
+        room, measure = (limit - title, count) if is_limited else (sys.maxsize, len)
+
+        def is_large(unit: Unit, text: str = text) -> bool:
+            if not unit.atomic:
+                return False
+            size = unit.end - unit.start
+            return size > largest or (
+                is_limited and size > limit and count(text[unit.start : unit.end]) > limit
+            )
+
+        moved: list[int] = []
+        units: list[Unit] = []
+        for unit in arrange(text, own, doc, is_large, sizes):
+            moved.append(base + len(units))
+            pieces = [unit] if options.bounds is None else _cut_large(text, unit, options.bounds[1], len)
+            for piece in pieces:
+                units += _cut_large(text, piece, room, measure)
+        if len(units) > len(own):
+            siblings = Counter(unit.parent for unit in units)
+            units = [replace(u, is_piece=True) if siblings[u.parent] > 1 else u for u in units]
+        base += len(units)
+        yield [replace(u, link=u.link.move(moved)) if u.link and u.link.needs else u for u in units]
+
+
+def _cut_large(text: str, unit: Unit, room: int, measure: Callable[[str], int]) -> list[Unit]:
+    """Return the unit with its cost, or its pieces if it exceeds `room` and may be cut."""
+    cost = measure(text[unit.start : unit.end])
+    if cost <= room or unit.link is not None or not can_cut(unit, room):
+        return [unit.at_cost(cost)]
+    return [
+        replace(unit, start=start, end=end, atomic=True, cost=measure(text[start:end]))
+        for start, end in cut(text, unit, cost, room)
+    ]

@@ -1,0 +1,124 @@
+"""Units: the ranges of documents that a compression keeps or drops as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Kind = Literal[
+    "sentence",
+    "code",
+    "table",
+    "json",
+    "list_item",
+    "heading",
+    "log",
+    "row",
+    "diff",
+    "html",
+    "match",
+    "record",
+    "yaml",
+    "comment",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """Siblings, some of which may be left out, and the form of the mark that counts those."""
+
+    before: str = ""
+    """Text in front of the words of a mark, so that the block still parses: a quote or a comment sign."""
+    after: str = ""
+    comma: str = ""
+    """Text between a mark and the sibling after it."""
+    is_numbered: bool = False
+    """Whether the marks must differ from each other, as the keys of an object must."""
+    flows: bool = False
+    """Whether its members are events in the order of time: many are alike, neighbours explain each other."""
+
+    def mark(self, count: int, number: int, *, is_last: bool, alike: int = 0) -> str:
+        """Return the mark for `count` siblings, the `number`-th mark of the series.
+
+        `is_last`: no sibling follows. `alike`: how many of them are like the one above.
+        """
+        words = f"[… {count:,} more]"
+        if alike:
+            words += f" ({alike:,} like the one above)"
+        if self.is_numbered and number > 1:
+            words += f" ({number})"
+        return f"{self.before}{words}{self.after}{'' if is_last else self.comma}"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """How a part of structure depends on other units of its document."""
+
+    series: Series | None
+    """Its siblings, or those of the container that it opens or closes; None for the only one."""
+    items: int
+    """Siblings that it counts for: 1 for most, 0 for a tail, more for small values that are kept together."""
+    needs: tuple[int, ...]
+    """Positions of the units without which it would mislead, ascending."""
+    is_frame: bool
+    """Whether it is a head or a tail, which says nothing without the content between them."""
+    is_markup: bool = False
+    """Whether it is dropped unless everything is kept."""
+    breaks: bool = False
+    """Whether a line break replaces it, if it is markup."""
+    shape: str | None = None
+    """What it has in common with similar members of a series that flows."""
+
+    @property
+    def is_content(self) -> bool:
+        """Whether it says something by itself: it is neither a head or tail nor markup."""
+        return not (self.is_frame or self.is_markup)
+
+    def move(self, positions: Sequence[int]) -> Link:
+        """Return the link after each unit has moved from `position` to `positions[position]`."""
+        return replace(self, needs=tuple(positions[need] for need in self.needs))
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A range of a document, `text[start:end]`, without surrounding white space; offsets are code points."""
+
+    start: int
+    end: int
+    kind: Kind
+    atomic: bool
+    """Whether it is structure. It is cut only if it alone exceeds the limit."""
+    doc: int = 0
+    """Index of its document."""
+    parent: int = 0
+    """Number of the unit among those of its document before any was cut. Pieces of one unit share it."""
+    is_piece: bool = False
+    cost: int = 0
+    """Tokens, counted alone, if the request has a limit; code points otherwise."""
+    link: Link | None = None
+    """How it depends on other units of its document, if it is part of a structure."""
+
+    @property
+    def is_content(self) -> bool:
+        """Whether it says something by itself."""
+        return self.link is None or self.link.is_content
+
+    @property
+    def is_markup(self) -> bool:
+        """Whether it is dropped unless everything is kept."""
+        return self.link is not None and self.link.is_markup
+
+    def at_cost(self, cost: int) -> Unit:
+        """Return the unit with another cost. Much faster than `dataclasses.replace`, for long documents."""
+        return Unit(
+            self.start,
+            self.end,
+            self.kind,
+            self.atomic,
+            self.doc,
+            self.parent,
+            self.is_piece,
+            cost,
+            self.link,
+        )
