@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import copy_context
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -70,6 +71,7 @@ class Compressor:
                 "tersely.rerank."
             )
         self.token_counter = resolve_counter(token_counter)
+        self._count = partial(count_tokens, self.token_counter)
         self._reranker = reranker
         self._workers = Workers(allowed_threads(threads))
         self._scorer, self.model = load_scorer(model, threads)
@@ -141,7 +143,7 @@ class Compressor:
         recall_threshold = promised_threshold(self._scorer, self.model, options.recall)
         name = COVERAGE if query is None else self.model
         promises_recall = recall_threshold is not None
-        units = split(documents, options, self.count_tokens)
+        units = split(documents, options, self._count)
         # Matching, choosing and writing take about twice as long.
         current_time_limit().reserve(2 * timer.lap("split"))
         if units.bypass is not None:
@@ -151,7 +153,7 @@ class Compressor:
         except ScoringError as error:
             return keep_everything(units, "failed_open", str(error), name, promises_recall=promises_recall)
         timer.lap("score")
-        selection = choose(units, scored, options, self.count_tokens)
+        selection = choose(units, scored, options, self._count)
         return write_receipt(units, scored, selection, name, promises_recall=promises_recall)
 
     def prepare(self, docs: Iterable[DocumentLike]) -> list[PreparedDocument]:
@@ -213,4 +215,4 @@ class Compressor:
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of a text. Raises InvalidInputError if the counter gives no number."""
-        return count_tokens(self.token_counter, text)
+        return self._count(text)

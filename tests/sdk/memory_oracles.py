@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from tersely.messages import get_call_ids, get_text, measure_tokens
-from tersely.token_estimate import ApproximateCounter
+from tersely.tokens import ApproximateCounter
 from tersely_agents.memory import AgentMemory
 
 count_tokens = lru_cache(50_000)(ApproximateCounter().count)

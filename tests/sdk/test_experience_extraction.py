@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tersely.token_estimate import ApproximateCounter
+from tersely.tokens import ApproximateCounter
 from tersely_agents.chat import ScriptedChat
 from tersely_agents.experience import (
     Attempt,

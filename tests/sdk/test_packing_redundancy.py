@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tersely import Compressor, Document
+from tersely.pack.choose import comparable_words
 from tersely.pack.fill import Candidate, pack
-from tersely.pack.redundancy import comparable_words
 from tests.sdk.checks import check_all
 from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer

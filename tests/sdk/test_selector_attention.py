@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tersely.score.attention import SentenceAttention, shape_weights
-from tersely.score.relations import RELATIONS, relate
+from tersely.score.attention import RELATIONS, SentenceAttention, shape_weights
+from tersely.score.hops import relate
 from tests.sdk.attention_cases import random_attention
 from tests.sdk.feature_cases import MATCHES
 

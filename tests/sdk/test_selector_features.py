@@ -22,7 +22,7 @@ from tersely.score.features import (
     path_starts,
     query_features,
 )
-from tersely.score.paths import PATH_FEATURES, Hop, path_features
+from tersely.score.hops import PATH_FEATURES, Hop, path_features
 from tests.sdk.feature_cases import FIRST_LOGITS, LOGITS, MATCHES
 
 FIRST_COLUMNS = {

@@ -12,7 +12,7 @@ import pytest
 
 from tersely.score.features import FIRST_FEATURES, QUERY_FEATURES
 from tersely.score.fusion import ATTENTION, LAYERS, MIN_GATE, Fusion, LinearLayer
-from tersely.score.second_stage import SECOND_FEATURES
+from tersely.score.hops import SECOND_FEATURES
 from tests.sdk.attention_cases import random_attention
 
 

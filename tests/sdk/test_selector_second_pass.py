@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.attacks.cases import make_cases
-from tersely.score import paths, second_stage
+from tersely.score import hops as hop_module
 from tersely.score.encoder import BATCH_TOKENS
 from tersely.score.features import STARTS, first_features, path_starts
-from tersely.score.paths import PATH_WINDOWS
+from tersely.score.hops import PATH_WINDOWS, SecondStage
 from tersely.score.protocol import DocumentScores
-from tersely.score.second_stage import SecondStage
 from tersely.score.selector import MORE_TOKENS
 from tests.sdk.selector_cases import (
     DOCUMENTS,
@@ -49,7 +48,7 @@ def test_the_second_pass_runs_only_where_the_gate_is_open() -> None:
 def test_the_other_documents_are_read_again_behind_each_of_the_best_sentences(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(paths, "PATH_WINDOWS", 12)  # so many that the limit leaves out none
+    monkeypatch.setattr(hop_module, "PATH_WINDOWS", 12)  # so many that the limit leaves out none
     selector, session = recording_selector()
     documents = DOCUMENTS[:3]
     first_pass = selector.first_pass(TWO_HOP_QUESTION, documents)
@@ -102,7 +101,7 @@ def test_the_order_of_documents_of_one_length_changes_no_score(order: Sequence[i
 
 
 def test_sentences_beyond_the_best_keep_their_logits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(second_stage, "MOST", 3)
+    monkeypatch.setattr(hop_module, "MOST", 3)
     selector, _ = recording_selector(gate_logit=GATE_OPEN)
     done = selector.first_pass(TWO_HOP_QUESTION, DOCUMENTS)
     features = first_features(done.matches, done.logits)

@@ -10,7 +10,7 @@ import pytest
 
 from tersely import Compressor
 from tersely.score import DocumentScores, ScoredInput
-from tersely.score.paths import PATH_WINDOWS
+from tersely.score.hops import PATH_WINDOWS
 from tersely.score.selector import MORE_TOKENS
 from tersely.score.sieve import FEWEST, SHARE
 from tersely.score.vectors import pack, unpack

@@ -19,8 +19,7 @@ from tersely.text import tokens
 from tokenizers import Tokenizer
 
 from tersely.errors import InvalidInputError, MissingDependencyError
-from tersely.token_estimate import ApproximateCounter
-from tersely.tokens import TokenCounter, count_tokens, replace_surrogates, resolve_counter
+from tersely.tokens import ApproximateCounter, TokenCounter, count_tokens, replace_surrogates, resolve_counter
 from tests.sdk.inputs import text as random_text
 
 TOKENIZER = Path(__file__).parents[2] / "models" / "tersely-mini" / "tokenizer.json"

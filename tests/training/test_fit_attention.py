@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tersely.score.relations import RELATIONS
+from tersely.score.attention import RELATIONS
 from training.export import fit_attention as fitting
 from training.export.fit_attention import AttentionNetwork, Example, compute_losses, fit_attention
 

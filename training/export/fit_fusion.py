@@ -29,9 +29,8 @@ from tersely.score.features import (
     query_features,
 )
 from tersely.score.fusion import Fusion, LinearLayer, open_gate
+from tersely.score.hops import Hop, SecondStage
 from tersely.score.matching import Floats
-from tersely.score.paths import Hop
-from tersely.score.second_stage import SecondStage
 from tersely.score.selector import Selector
 from tersely.units import Unit
 from training.export.fit_attention import PADDING, Example, compute_losses, fit_attention

@@ -7,21 +7,34 @@ each document has room for. Never the same words twice.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from tersely.options import CompressionOptions
 from tersely.pack.fill import Candidate, fill_level, fit, priority, sort_by_priority
-from tersely.pack.redundancy import comparable_words
 from tersely.pack.render import Rendered, Renderer
-from tersely.score.protocol import Scored, Scores, choose_documents
-from tersely.split.documents import CHARACTERS_PER_TOKEN, Split
+from tersely.score.protocol import Scored, Scores
+from tersely.split.documents import CHARACTERS_PER_TOKEN, Split, choose_documents
 
 MARK_TOKENS = 8
 """Tokens of a mark, about."""
 _HEADING = 0.5
 """Priority of a heading, as a share of that of the best unit below it."""
+
+
+_ARTICLES = frozenset({"a", "an", "the"})
+_QUOTES = "\"'“”‘’„«»"
+_FOOTNOTE = re.compile(r"\[\d{1,3}\]")
+_HYPHEN = re.compile(r"(?<=[^\W\d])[‐‑–](?=[^\W\d])")
+"""Between letters it joins words. Between numbers it may be a minus."""
+_DASH = re.compile(r"(?<=\w)\s*—\s*(?=\w)|(?<=\w)\s+–\s+(?=\w)")
+_PERCENT = re.compile(r"(?<=\d)\s+(?=%)")
+_TRAILING = ".,;:" + _QUOTES
+_FEWEST, _SHORTEST = 4, 16
+"""Words, or characters in scripts without spaces. A shorter repetition costs little, and may mean something
+else each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +135,9 @@ def _find_candidates(
         text = split.documents[doc].text
         for position in split.positions(doc):
             unit = split.units[position]
-            if not unit.is_content:
-                continue
             link = unit.link
+            if link is not None and not link.is_content:
+                continue
             is_marked = link is not None and link.series is not None  # a mark is likely beside it
             candidates.append(
                 Candidate(
@@ -203,3 +216,31 @@ def _fill_level(
     below = [c for c in ranked if threshold is not None and scores[c.position] < threshold]
     kept = fill_level(above, below, bounds, {doc: 0}, measure)
     return [candidate for candidate in candidates if candidate.position in kept]
+
+
+def comparable_words(text: str) -> tuple[str, ...] | None:
+    """Return the words of a sentence, to compare it with others; None for a short sentence.
+
+    Overlapping chunks and syndicated pages repeat sentences. Two sentences count as the same if they differ
+    only in case, white space, quotation marks, the commas and full stops after words, the kind of dash
+    between words, footnote numbers, and an article in front. Everything else may carry meaning: numbers and
+    their signs, symbols, accents, a "not", a question mark.
+    """
+    words = [
+        word if word.isalnum() else word.strip(_QUOTES).rstrip(_TRAILING)
+        for word in _unify_signs(text.casefold()).split()
+    ]
+    if words and words[0] in _ARTICLES:
+        del words[0]
+    kept = tuple(filter(None, words))
+    return kept if len(kept) >= _FEWEST or sum(map(len, kept)) >= _SHORTEST else None
+
+
+def _unify_signs(text: str) -> str:
+    """Drop footnote numbers and spaces before percent signs, and unify dashes and hyphens."""
+    # Most sentences of a long document have none of these signs, and looking for them first is fast.
+    if "[" in text:
+        text = _FOOTNOTE.sub("", text)
+    if "%" in text:
+        text = _PERCENT.sub("", text)
+    return text if text.isascii() else _HYPHEN.sub("-", _DASH.sub(" ", text))

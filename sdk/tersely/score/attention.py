@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tersely.score.matching import Floats
-from tersely.score.relations import RELATIONS
+
+RELATIONS = ("shared_share", "shared_weight", "names_title", "title_is_named", "same_document")
+"""How two sentences relate to each other."""
 
 HEADS = 4
 MOST = 256

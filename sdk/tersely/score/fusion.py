@@ -15,12 +15,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tersely.score.attention import LIMIT, SentenceAttention
+from tersely.score.attention import LIMIT, RELATIONS, SentenceAttention
 from tersely.score.features import FIRST_FEATURES, QUERY_FEATURES
+from tersely.score.hops import SECOND_FEATURES, Hop, SecondStage
 from tersely.score.matching import Floats
-from tersely.score.paths import Hop
-from tersely.score.relations import RELATIONS
-from tersely.score.second_stage import SECOND_FEATURES, SecondStage
 
 LAYERS, ATTENTION = "fusion.json", "attention.npz"
 """Files of a fusion in an artifact."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from tokenizers import Tokenizer
 from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import Artifact
 from tersely.runtime.cancellation import current_cancellation, current_time_limit
+from tersely.score.protocol import ScoredInput
 from tersely.tokens import replace_surrogates
 
 LAYOUT_VERSION = 1
@@ -110,7 +112,9 @@ class Layout:
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             current_cancellation().check()
             current_time_limit().check()
-            batch = [replace_surrogates(t) for t in texts[start : start + TEXTS_AT_ONCE]]
+            batch = texts[start : start + TEXTS_AT_ONCE]
+            if not all(map(str.isascii, batch)):
+                batch = list(map(replace_surrogates, batch))
             ids += [e.ids for e in self.tokenizer.encode_batch(batch, add_special_tokens=False)]
         return ids
 
@@ -255,3 +259,44 @@ def batches(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
         batch.append(index)
     if batch:
         yield batch
+
+
+class RequestIds(NamedTuple):
+    """Token ids of a request: of the query, of each title, and of each sentence."""
+
+    query: Ids
+    titles: list[Ids]
+    sentences: list[Ids]
+
+    def group_by_document(self, documents: Sequence[ScoredInput]) -> list[EncodedDocument]:
+        """Return the ids of each document."""
+        out: list[EncodedDocument] = []
+        start = 0
+        for title, document in zip(self.titles, documents, strict=True):
+            end = start + len(document.units)
+            out.append(EncodedDocument(title, self.sentences[start:end]))
+            start = end
+        return out
+
+
+def tokenize_request(layout: Layout, query: str, documents: Sequence[ScoredInput]) -> RequestIds:
+    """Return the ids of a request, prepared or from the tokenizer. Stops like `Layout.tokenize`."""
+    texts = [query, *(d.title or "" for d in documents)]
+    texts += [d.text[u.start : u.end] for d in documents for u in d.units]
+    known: list[Ids | None] = [None, *map(_find_title, documents)]
+    known += [ids for d in documents for ids in _find_units(d)]
+    missing = iter(layout.tokenize([text for text, ids in zip(texts, known, strict=True) if ids is None]))
+    ids = [next(missing) if own is None else own for own in known]
+    count = len(documents)
+    return RequestIds(ids[0], ids[1 : count + 1], ids[count + 1 :])
+
+
+def _find_title(document: ScoredInput) -> Ids | None:
+    return None if document.preparation is None else list(document.preparation.title_ids)
+
+
+def _find_units(document: ScoredInput) -> list[Ids | None]:
+    if document.preparation is None:
+        return [None] * len(document.units)
+    ids = document.preparation.ids
+    return [None if at is None else list(ids[at]) for at in document.preparation.locate(document.units)]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tersely.score.attention import RELATIONS
 from tersely.score.encoder import Encoder, merge_logits
 from tersely.score.features import FIRST_FEATURES, QUERY_FEATURES
 from tersely.score.fusion import Fusion
+from tersely.score.hops import SECOND_FEATURES
 from tersely.score.layout import EncodedDocument, Layout, Window
-from tersely.score.relations import RELATIONS
-from tersely.score.second_stage import SECOND_FEATURES
 
 _QUERY = "Who built the bridge?"
 _DOCUMENTS = (("The bridge", ("Ada built it in 1861.", "It is long.")), ("", ("The mill burned down.",)))

@@ -118,13 +118,3 @@ class Reranker(Protocol):
     def rank(self, query: str, documents: Sequence[Document]) -> Sequence[float]:
         """Return one finite score per document, in order. A higher score means more relevant."""
         ...
-
-
-def choose_documents(
-    relevance: Sequence[float] | Floats, among: Sequence[int], count: int | None
-) -> list[int]:
-    """Return the `count` most relevant of the documents `among`, best first; all of them for None.
-
-    Of equals the first comes first (EFFCOMP, step 1).
-    """
-    return sorted(among, key=lambda doc: (-float(relevance[doc]), doc))[:count]

@@ -27,10 +27,9 @@ from tersely.score.protocol import (
     ScoredInput,
     Scorer,
     Scores,
-    choose_documents,
 )
 from tersely.score.structure import Structure, rate_failures
-from tersely.split.documents import CHARACTERS_PER_TOKEN, Split
+from tersely.split.documents import CHARACTERS_PER_TOKEN, Split, choose_documents
 from tersely.types import Document
 from tersely.units import Unit
 
@@ -169,9 +168,11 @@ def _score(
     if relevance is not None and options.max_docs is not None:
         # A document after the best ones is dropped whatever its units score, so it is not read.
         with_text = [doc for doc in to_read if split.positions(doc)]
-        to_read = sorted(choose_documents(relevance, with_text, options.max_docs))
-    structure = Structure(query, split)
-    positions = [[at for at in split.positions(doc) if structure.is_read[at]] for doc in to_read]
+        to_read = sorted(choose_documents(relevance.tolist(), with_text, options.max_docs))
+    structure = Structure(query, split) if any(unit.link for unit in split.units) else None
+    positions = [
+        [at for at in split.positions(doc) if structure is None or structure.is_read[at]] for doc in to_read
+    ]
     # A promised recall was calibrated on sentences that the model has read.
     may_sift = options.recall is None
     inputs = [
@@ -179,7 +180,8 @@ def _score(
         for doc, own in zip(to_read, positions, strict=True)
     ]
     scores = _flatten(scorer.score(query, inputs), to_read, positions, split)
-    scores = structure.merge(scores, to_read)
+    if structure is not None:
+        scores = structure.merge(scores, to_read)
     if relevance is not None:
         scores = replace(scores, relevance=relevance)
     if not all(np.isfinite(x).all() for x in (scores.relevance, scores.scores, scores.packing)):

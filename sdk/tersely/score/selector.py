@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tersely.errors import ArtifactError
-from tersely.prepared import Preparation
+from tersely.prepared import Preparation, digest
 from tersely.runtime.artifacts import Artifact
 from tersely.runtime.cancellation import current_cancellation, current_time_limit
 from tersely.score.calibration import Calibration, read_calibration
@@ -34,16 +34,13 @@ from tersely.score.features import (
 )
 from tersely.score.fusion import ATTENTION, LAYERS, LEARNED_THRESHOLD, Fusion, sigmoid
 from tersely.score.grams import gram_logits, weigh_characters
-from tersely.score.layout import EncodedDocument, Layout, Window
+from tersely.score.hops import Hop, SecondStage, search_paths
+from tersely.score.layout import EncodedDocument, Layout, Window, tokenize_request
 from tersely.score.matching import Floats, best_beside
-from tersely.score.paths import Hop, search_paths
-from tersely.score.preparing import prepare_inputs
 from tersely.score.proof import check_parts
 from tersely.score.protocol import DocumentScores, ScoredInput
-from tersely.score.second_stage import SecondStage
 from tersely.score.sieve import Sieve, best_values, divide_windows
-from tersely.score.tokens import tokenise
-from tersely.score.vectors import PROJECTION, Embedder
+from tersely.score.vectors import PROJECTION, Embedder, pack
 
 MAX_TOKENS = 16_384
 """Most tokens that the encoder reads in the first pass: 64 full windows. Of a longer input it reads the
@@ -145,8 +142,19 @@ class Selector:
         )
 
     def prepare(self, documents: Sequence[ScoredInput]) -> list[Preparation]:
-        """What can be known of each document before any question."""
-        return prepare_inputs(self.preparation_name, self.layout, self.embedder, documents)
+        """Return the token ids of each document, and a vector of each of its units."""
+        encoded = tokenize_request(self.layout, "", documents).group_by_document(documents)
+        return [
+            Preparation(
+                self.preparation_name,
+                digest(document.text, document.title),
+                tuple(document.units),
+                tuple(own.title),
+                tuple(map(tuple, own.sentences)),
+                pack(self.embedder(own.sentences)) if self.embedder and own.sentences else b"",
+            )
+            for document, own in zip(documents, encoded, strict=True)
+        ]
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         """One DocumentScores per document, in the order given. Documents without units get relevance 0.
@@ -202,7 +210,7 @@ class Selector:
 
     def first_pass(self, query: str, documents: Sequence[ScoredInput]) -> FirstPass:
         """Read every window once, or as many of the best-matching ones as have `max_tokens`."""
-        ids = tokenise(self.layout, query, documents)
+        ids = tokenize_request(self.layout, query, documents)
         encoded = ids.group_by_document(documents)
         counts = [len(d.units) for d in documents]
         offsets = np.cumsum([0, *counts])

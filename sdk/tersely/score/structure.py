@@ -117,8 +117,6 @@ class Structure:
         `documents` are those that the model was given. Parts of others keep a score of 0.
         """
         own = np.isin(self._documents, documents)
-        if not own.any():
-            return scores
         positions, matches = self.positions[own], self.matches[own]
         matched = np.zeros(len(scores.scores))
         matched[positions] = matches

@@ -54,7 +54,7 @@ def arrange(
     Args:
         units: sorted, as `split_units` gives them.
         doc: index of the document.
-        is_large: whether a unit is too large to be kept whole.
+        is_large: whether a unit of structure is too large to be kept whole.
     """
     arranged: list[Unit] = []
     is_log = sum(unit.kind == "log" for unit in units) * 2 >= max(4, len(units))
@@ -83,7 +83,7 @@ def arrange(
                 for part in _open_fences(text, unit, inside, sizes, len(arranged)):
                     add(part, parent, part.link)
                 continue
-            node = _open(text, unit, sizes) if is_large(unit) else None
+            node = _open(text, unit, sizes) if unit.atomic and is_large(unit) else None
             if node is None:
                 needs = () if head in (None, len(arranged)) else (head,)
                 add(unit, parent, None if series is None else Link(series, 1, needs, is_frame=False))

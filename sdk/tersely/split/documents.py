@@ -106,6 +106,14 @@ def split(documents: Sequence[Document], options: CompressionOptions, count: Cal
     return Split(documents, units, offsets, titles, costs_in_tokens, tokens_before, limit, bypass)
 
 
+def choose_documents(relevance: Sequence[float], among: Sequence[int], count: int | None) -> list[int]:
+    """Return the `count` most relevant of the documents `among`, best first; all of them for None.
+
+    Of equals the first comes first (EFFCOMP, step 1).
+    """
+    return sorted(among, key=lambda doc: (-relevance[doc], doc))[:count]
+
+
 def title_line(document: Document) -> str:
     """Return the line that shows a document's title, with its line break; "" without a title."""
     return f"{document.title}\n" if document.title and not document.title.isspace() else ""
@@ -159,14 +167,13 @@ def _divide(
         largest = sys.maxsize
     part = max(SMALLEST_RECORD, min(PIECE, 2 * limit)) if is_limited else PIECE
     sizes = Sizes(part, max(part, min(LARGEST_FUNCTION, 2 * limit)) if is_limited else part)
+    bounds = options.bounds
     base = 0
     for doc, (document, own, title) in enumerate(zip(documents, whole, titles, strict=True)):
         text = document.text
         room, measure = (limit - title, count) if is_limited else (sys.maxsize, len)
 
         def is_large(unit: Unit, text: str = text) -> bool:
-            if not unit.atomic:
-                return False
             size = unit.end - unit.start
             return size > largest or (
                 is_limited and size > limit and count(text[unit.start : unit.end]) > limit
@@ -176,7 +183,7 @@ def _divide(
         units: list[Unit] = []
         for unit in arrange(text, own, doc, is_large, sizes):
             moved.append(base + len(units))
-            pieces = [unit] if options.bounds is None else _cut_large(text, unit, options.bounds[1], len)
+            pieces = [unit] if bounds is None else _cut_large(text, unit, bounds[1], len)
             for piece in pieces:
                 units += _cut_large(text, piece, room, measure)
         if len(units) > len(own):

@@ -18,7 +18,7 @@ from tersely.errors import InvalidInputError
 from tersely.inputs import check_list, check_members, check_text, show_value
 from tersely.messages import render_messages
 from tersely.runtime.limits import parse_json
-from tersely.token_estimate import ApproximateCounter
+from tersely.tokens import ApproximateCounter
 from tersely_agents.chat.protocol import ChatModel, Message, complete_safely, remove_thoughts
 from tersely_agents.experience.types import Experience, ExperienceError, Origin, Recalled
 from tersely_agents.prompts import escape_tag, load_prompt

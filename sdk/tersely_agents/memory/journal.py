@@ -12,7 +12,7 @@ from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.inputs import check_compressor, check_members, check_text, is_list_of, show_value, type_name
 from tersely.messages import Json, check_message, measure_tokens
-from tersely.token_estimate import ApproximateCounter
+from tersely.tokens import ApproximateCounter
 from tersely_agents.chat.protocol import Message, remove_thoughts
 from tersely_agents.memory.events import KINDS, Ending, Event, FirstEvent, MessageEvent
 from tersely_agents.memory.reset import OPENED_SHARE, Resetter

@@ -1,7 +1,8 @@
-"""Paths of two sentences: the second pass of the encoder, and what it tells.
+"""The second hop: what leads from the best sentences of the first pass to sentences of other documents.
 
-A path starts from one of the best sentences of the first pass (the evidence) and ends in a sentence of
-another document, which the encoder reads again behind it.
+search_paths   reads windows again behind some of the best sentences (the evidence): a path starts from one of
+               them and ends in a sentence of another document
+SecondStage    lets the best sentences of a request see each other
 """
 
 from __future__ import annotations
@@ -12,10 +13,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tersely.score.attention import MOST, SentenceAttention
 from tersely.score.encoder import Encoder, WindowLogits, merge_logits
-from tersely.score.features import Logits, Matches, max_per_document, path_starts
+from tersely.score.features import (
+    BRIDGE_FEATURES,
+    FIRST_FEATURES,
+    Logits,
+    Matches,
+    best_sentences,
+    bridge_features,
+    max_per_document,
+    path_starts,
+)
 from tersely.score.layout import EncodedDocument, Layout, Window
-from tersely.score.matching import Floats
+from tersely.score.matching import Floats, TermIndex, unique_ids
 from tersely.score.sieve import best_values
 
 PATH_WINDOWS = 4
@@ -119,3 +130,75 @@ def path_features(m: Matches, logits: Logits, first: Floats, hops: Sequence[Hop]
             columns[7, hop.start] = np.nanmax(row)
             columns[8, hop.start] = 1.0
     return columns.T
+
+
+def relate(m: Matches, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
+    """(chosen, chosen, len(RELATIONS)) for each pair of the chosen sentences, numbered in ascending order.
+
+    Terms of the question count for nothing, because every sentence that answers has some of them. Row i and
+    column j: the cosine of their terms; the weight of the terms that they share; how much of the title of
+    j's document i holds, and the reverse, both 0 inside a document; whether they stand in one document.
+    """
+    size = len(chosen)
+    is_new = np.ones(len(m.idf), dtype=np.bool_)
+    is_new[m.terms] = False
+    rows: list[int] = chosen.tolist()
+    index = TermIndex([m.sentence_ids[i] for i in rows], m.idf)
+    terms = np.unique(index.ids)
+    terms = terms[is_new[terms]]
+    held = index.presence(terms).dense().astype(np.float32)
+    weights = m.index.weights(terms).astype(np.float32)
+    shared = (held * weights) @ held.T
+    norms = np.sqrt(np.maximum(shared.diagonal(), 1e-6))
+    documents, home = np.unique(m.document[chosen], return_inverse=True)
+    numbers: list[int] = documents.tolist()
+    titles = np.zeros((size, len(numbers)), dtype=np.float32)
+    for column, number in enumerate(numbers):
+        own = unique_ids(m.title_ids[number])
+        own = own[is_new[own]]
+        total = float(m.index.weights(own).sum())
+        if total:
+            titles[:, column] = held @ np.where(np.isin(terms, own), weights, 0.0) / total
+    is_same = (home[:, None] == home[None, :]).astype(np.float32)
+    names = titles[:, home] * (1.0 - is_same)
+    pairs = [shared / np.outer(norms, norms), np.log1p(shared), names, names.T, is_same]
+    return np.stack(pairs, axis=-1).astype(np.float32)
+
+
+SECOND_FEATURES = FIRST_FEATURES + BRIDGE_FEATURES + PATH_FEATURES
+
+
+@dataclass(frozen=True, slots=True)
+class SecondStage:
+    """The sentences that see each other, and what is known of them without a second pass."""
+
+    matches: Matches
+    logits: Logits
+    """Of the first pass."""
+    first: Floats
+    """The first stage's logits, (sentences,)."""
+    chosen: NDArray[np.int64]
+    """The sentences that take part, ascending."""
+    features: Floats
+    """Of the first stage and the bridges, (chosen, features)."""
+    relations: NDArray[np.float32]
+    """(chosen, chosen, len(RELATIONS))"""
+
+    @classmethod
+    def make(cls, matches: Matches, logits: Logits, features: Floats, first: Floats) -> SecondStage:
+        """`features` are those of the first stage, (sentences, len(FIRST_FEATURES))."""
+        chosen = np.sort(best_sentences(first, MOST))
+        features = np.hstack([features, bridge_features(matches, first)])[chosen]
+        return cls(matches, logits, first, chosen, features, relate(matches, chosen))
+
+    def inputs(self, hops: Sequence[Hop]) -> Floats:
+        """(chosen, len(SECOND_FEATURES)) with what a second pass read; without any hop, what was known before
+        it."""
+        paths = path_features(self.matches, self.logits, self.first, hops)
+        return np.hstack([self.features, paths[self.chosen]])
+
+    def attend(self, attention: SentenceAttention, hops: Sequence[Hop]) -> Floats:
+        """(sentences,) what is added to the logits; 0 for a sentence that does not take part."""
+        added = np.zeros(len(self.first))
+        added[self.chosen] = attention(self.inputs(hops), self.relations)
+        return added
