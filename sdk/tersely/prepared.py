@@ -1,20 +1,18 @@
 """A document with what a model can know of it before any question, and its form as bytes.
 
-    magic, version, checksum | name | digest | units | token ids | vectors
+    magic, version, CRC-32 | a line of JSON | units | lengths of texts in tokens | token ids | vectors
 
-Numbers are unsigned and little-endian; those of the units are written in groups of seven bits, the low ones
-first, as in Protocol Buffers.
+The JSON holds the model's name, the digest, and the counts and type of the little-endian numbers after it.
 """
 
 from __future__ import annotations
 
-import sys
+import json
 import zlib
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import get_args
 
 from tersely.errors import InvalidInputError
@@ -22,16 +20,14 @@ from tersely.inputs import DocumentLike, read_documents, type_name
 from tersely.types import Document
 from tersely.units import Kind, Unit
 
-FORMAT = 2
-"""Incremented when the bytes mean something else, or the same text gets other units. Bytes of another version
+FORMAT = 3
+"""Incremented when the bytes change their meaning, or the same text gets other units. Bytes of another format
 are refused."""
 
 _MAGIC = b"tsly"
 _HEAD = len(_MAGIC) + 1 + 4
 _DIGEST = 8
 _KINDS: tuple[Kind, ...] = get_args(Kind)
-_ID_TYPES = {2: "H", 4: "I"}
-"""Array types of token ids, by the bytes of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +35,27 @@ class Preparation:
     """What a model can know of a document before any question."""
 
     name: str
-    """Of the model, with a checksum of the files that it depends on."""
+    """Name of the model, with a checksum of the files that it depends on."""
     digest: bytes
-    """Of the document's text and title; see `digest`."""
+    """Digest of the document's text and title; see `digest`."""
     units: tuple[Unit, ...]
-    """All of the document's, whole."""
+    """All units of the document, whole."""
     title_ids: tuple[int, ...]
     """Token ids of the title."""
     ids: tuple[tuple[int, ...], ...]
     """Token ids of each unit."""
     vectors: bytes = field(default=b"", repr=False)
-    """A vector of each unit, one after the other, as the model packs them; empty where it makes none."""
+    """A vector of each unit, one after the other, as the model packs them; empty if it makes none."""
 
     def locate(self, units: Sequence[Unit]) -> list[int | None]:
-        """The place of each of some units among the document's; None for a piece of one, or another range."""
+        """Return the place of each of some units in `units`; None for a piece of one, or another range."""
         places = {(unit.start, unit.end): place for place, unit in enumerate(self.units)}
         return [places.get((unit.start, unit.end)) for unit in units]
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocument(Document):
-    """A document that `Compressor.prepare` has prepared. `Compressor.compress` takes it as it takes others.
+    """A document that `Compressor.prepare` has prepared. `Compressor.compress` takes it like any other.
 
     Raises:
         InvalidInputError: it was prepared with another text.
@@ -75,24 +71,20 @@ class PreparedDocument(Document):
             )
 
     def to_bytes(self) -> bytes:
-        """What was prepared, to be stored beside the document. The bytes do not hold its text.
-
-        A document of 120 words takes about 1,000 bytes.
-        """
-        body = b"".join(_write_body(self.preparation))
+        """Return what was prepared, to be stored beside the document. The bytes do not hold its text."""
+        body = _write_body(self.preparation)
         return _MAGIC + bytes([FORMAT]) + zlib.crc32(body).to_bytes(4, "little") + body
 
     @classmethod
     def from_bytes(cls, data: bytes, document: DocumentLike) -> PreparedDocument:
-        """The document with what was prepared of it.
+        """Return the document with what was prepared of it.
 
         Args:
-            data: what `to_bytes` gave.
+            data: the bytes from `to_bytes`.
             document: the document that was prepared, with the same text and title.
 
         Raises:
-            InvalidInputError: the bytes are damaged or of another version of tersely, or were made of another
-                document.
+            InvalidInputError: the bytes are damaged, of another version of tersely, or of another document.
         """
         (given,) = read_documents([document])
         preparation = _read_preparation(data)
@@ -102,7 +94,7 @@ class PreparedDocument(Document):
 def accept_prepared(
     documents: Sequence[Document], name: str | None
 ) -> tuple[list[Document], tuple[str, ...]]:
-    """The documents, without what was prepared with another model than that of this name; and a warning."""
+    """Return the documents, without what a model of another name prepared, and a warning about those."""
     others = [d for d in documents if isinstance(d, PreparedDocument) and d.preparation.name != name]
     if not others:
         return list(documents), ()
@@ -118,49 +110,29 @@ def accept_prepared(
 
 
 def _covers(units: Sequence[Unit], text: str) -> bool:
-    """Whether the units are in order, and no more than white space is between them."""
+    """Whether the units are in order with nothing but white space between them."""
     edges = [0, *(edge for unit in units for edge in (unit.start, unit.end)), len(text)]
     gaps = zip(edges[::2], edges[1::2], strict=True)
     return all(a <= b for a, b in pairwise(edges)) and not any(text[a:b].strip() for a, b in gaps)
 
 
 def digest(text: str, title: str | None) -> bytes:
-    """Eight bytes that depend on a document's text and title."""
+    """Return eight bytes that depend on a document's text and title."""
     both = text if title is None else f"{len(text)} {text}{title}"
     return blake2b(both.encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
 
 
-def _write_body(preparation: Preparation) -> Iterator[bytes]:
-    name = preparation.name.encode()
-    yield from (_write_numbers([len(name)]), name, preparation.digest)
-    numbers = [len(preparation.units)]
-    end = 0
-    for unit in preparation.units:
-        numbers += [unit.start - end, unit.end - unit.start, _KINDS.index(unit.kind), unit.atomic]
-        end = unit.end
+def _write_body(preparation: Preparation) -> bytes:
+    import numpy as np  # `import tersely` does without it
+
     texts = (preparation.title_ids, *preparation.ids)
     ids = [token for text in texts for token in text]
-    size = 2 if max(ids, default=0) < 2**16 else 4
-    yield _write_numbers([*numbers, *map(len, texts), size])
-    yield _swap(array(_ID_TYPES[size], ids)).tobytes()
-    yield preparation.vectors
-
-
-def _write_numbers(numbers: Iterable[int]) -> bytes:
-    out = bytearray()
-    for number in numbers:
-        while number > 0x7F:
-            out.append(number & 0x7F | 0x80)
-            number >>= 7
-        out.append(number)
-    return bytes(out)
-
-
-def _swap(numbers: array[int]) -> array[int]:
-    """The numbers as they are in little-endian bytes."""
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers
+    id_type = "<u2" if max(ids, default=0) < 2**16 else "<u4"
+    head = [preparation.name, preparation.digest.hex(), len(preparation.units), len(ids), id_type]
+    units = [(unit.start, unit.end, _KINDS.index(unit.kind), unit.atomic) for unit in preparation.units]
+    parts = (np.array(units, "<u4"), np.array([*map(len, texts)], "<u4"), np.array(ids, id_type))
+    line = json.dumps(head, separators=(",", ":")).encode() + b"\n"
+    return b"".join([line, *(part.tobytes() for part in parts), preparation.vectors])
 
 
 def _read_preparation(data: object) -> Preparation:
@@ -173,54 +145,41 @@ def _read_preparation(data: object) -> Preparation:
             f"The document was prepared in format {data[len(_MAGIC)]}, and this tersely reads {FORMAT}. "
             "Prepare it again."
         )
-    damaged = InvalidInputError("The bytes of a prepared document are damaged. Prepare the document again.")
-    if zlib.crc32(data[_HEAD:]) != int.from_bytes(data[_HEAD - 4 : _HEAD], "little"):
-        raise damaged
     try:
-        return _read_body(_Reader(data, _HEAD))
-    except (LookupError, UnicodeDecodeError) as error:  # valid checksum, but not written by `to_bytes`
-        raise damaged from error
+        if zlib.crc32(data[_HEAD:]) != int.from_bytes(data[_HEAD - 4 : _HEAD], "little"):
+            raise ValueError("the checksum is another")
+        return _read_body(data[_HEAD:])
+    except (LookupError, TypeError, ValueError) as error:  # a valid checksum does not prove the rest
+        raise InvalidInputError(
+            "The bytes of a prepared document are damaged. Prepare the document again."
+        ) from error
 
 
-def _read_body(reader: _Reader) -> Preparation:
-    name, own_digest = reader.take(reader.number()).decode(), reader.take(_DIGEST)
-    units: list[Unit] = []
-    end = 0
-    for _ in range(reader.number()):
-        start = end + reader.number()
-        end = start + reader.number()
-        units.append(Unit(start, end, _KINDS[reader.number()], bool(reader.number())))
-    lengths = [reader.number() for _ in range(len(units) + 1)]
-    size = reader.number()
-    ids: array[int] = array(_ID_TYPES[size])
-    ids.frombytes(reader.take(size * sum(lengths)))
-    flat = _swap(ids).tolist()
-    title, *texts = (tuple(flat[a:b]) for a, b in pairwise(accumulate(lengths, initial=0)))
-    return Preparation(name, own_digest, tuple(units), title, tuple(texts), reader.rest())
+def _read_body(body: bytes) -> Preparation:
+    """Raises LookupError, TypeError or ValueError for anything that `_write_body` did not make."""
+    import numpy as np
 
-
-class _Reader:
-    """Reads bytes from a place on. Raises IndexError behind their end."""
-
-    def __init__(self, data: bytes, at: int) -> None:
-        self._data, self._at = data, at
-
-    def number(self) -> int:
-        number = 0
-        for shift in range(0, 35, 7):
-            byte = self._data[self._at]
-            self._at += 1
-            number |= (byte & 0x7F) << shift
-            if byte <= 0x7F:
-                return number
-        raise IndexError("a number is too large")
-
-    def take(self, count: int) -> bytes:
-        taken = self._data[self._at : self._at + count]
-        if len(taken) < count:
-            raise IndexError("the bytes end too early")
-        self._at += count
-        return taken
-
-    def rest(self) -> bytes:
-        return self._data[self._at :]
+    line, _, rest = body.partition(b"\n")
+    name, hex_digest, unit_count, id_count, id_type = json.loads(line)
+    if not (isinstance(name, str) and id_type in ("<u2", "<u4") and min(unit_count, id_count) >= 0):
+        raise ValueError("the head is of another form")
+    units = np.frombuffer(rest, "<u4", 4 * unit_count).reshape(-1, 4)
+    at = units.nbytes
+    lengths = np.frombuffer(rest, "<u4", unit_count + 1, at)
+    at += lengths.nbytes
+    ids = np.frombuffer(rest, id_type, id_count, at)
+    at += ids.nbytes
+    edges = [0, *np.cumsum(lengths).tolist()]
+    if edges[-1] != id_count:
+        raise ValueError("the token ids are more or fewer than their texts have")
+    flat: list[int] = ids.tolist()
+    ranges: list[tuple[int, int, int, int]] = list(map(tuple, units.tolist()))
+    title, *texts = (tuple(flat[a:b]) for a, b in pairwise(edges))
+    return Preparation(
+        name,
+        bytes.fromhex(hex_digest),
+        tuple(Unit(start, end, _KINDS[kind], bool(atomic)) for start, end, kind, atomic in ranges),
+        title,
+        tuple(texts),
+        rest[at:],
+    )

@@ -34,7 +34,7 @@ options = st.fixed_dictionaries(
         "budget": st.integers(1, 200),
         "max_docs": st.integers(1, 3),
         "order": st.sampled_from(["source", "rerank"]),
-        "level": st.sampled_from(["auto", 1, 5]),
+        "level": st.sampled_from([1, 5]),
     },
 )
 
