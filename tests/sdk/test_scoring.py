@@ -14,9 +14,9 @@ from tersely import Compressor, Document
 from tersely.options import CompressionOptions
 from tersely.score import DocumentScores, ScoredInput
 from tersely.score.calibration import Calibration
+from tersely.score.protocol import Scored
 from tersely.score.scoring import score
-from tersely.split.splitting import Scored, SplitDocuments, split_documents
-from tersely_agents.levels import LEVELS
+from tersely.split.documents import Split, split
 from tests.sdk.checks import check_all
 from tests.sdk.compressor_cases import DOCS, QUERY, UNIT_COUNTS
 from tests.sdk.counters import count_words
@@ -34,19 +34,6 @@ class RecordingScorer(FakeScorer):
         return super().score(query, documents)
 
 
-class ConstantScorer(RecordingScorer):
-    """Gives every unit of a document the same score, one for each document."""
-
-    def __init__(self, *scores: float) -> None:
-        super().__init__()
-        self.scores = scores
-
-    def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        super().score(query, documents)
-        pairs = zip(self.scores, documents, strict=True)
-        return [DocumentScores(score, [score] * len(document.units)) for score, document in pairs]
-
-
 class FixedReranker:
     """Gives documents the scores that it was made with, one each."""
 
@@ -57,98 +44,69 @@ class FixedReranker:
         return self.scores
 
 
-def score_docs(scorer: Any, reranker: Any = None, docs: Sequence[Document] = DOCS, **options: Any) -> Scored:
+def score_docs(
+    scorer: Any, reranker: Any = None, docs: Sequence[Document] = DOCS, **options: Any
+) -> tuple[Split, Scored]:
     checked = CompressionOptions(**options)
-    return score(scorer, reranker, QUERY, split_documents(docs, checked, count_words), checked, count_words)
+    units = split(docs, checked, count_words)
+    return units, score(QUERY, units, checked, scorer, reranker, None)
 
 
-def piece_count(split: SplitDocuments) -> int:
-    return sum(unit.is_piece for own in split.units for unit in own)
+def relevance_of(scored: Scored) -> list[float]:
+    return scored.scores.relevance.tolist()
 
 
 TABLE = "| light | year |\n|---|---|\n" + "".join(f"| lamp {n} | {1800 + n} |\n" for n in range(100))
 
 
-def test_every_unit_gets_complete_scores_from_one_call() -> None:
+def test_every_unit_is_scored_in_one_call() -> None:
     scorer = RecordingScorer()
-    scored = score_docs(scorer)
+    units, scored = score_docs(scorer)
     assert scorer.calls == [UNIT_COUNTS]
-    assert [len(own.scores) for own in scored.scores] == UNIT_COUNTS
-    assert all(own.packing_scores == own.scores for own in scored.scores)
-    assert all(own.read == [True] * len(own.scores) for own in scored.scores)
-    assert scored.levels is None
+    assert len(scored.scores.scores) == len(units.units) == sum(UNIT_COUNTS)
+    assert scored.scores.packing.tolist() == scored.scores.scores.tolist()
+    assert scored.scores.read.all()
 
 
-def test_pieces_are_scored_one_by_one() -> None:
+@pytest.mark.parametrize("options", [{"budget": 60}, {"level": 1}])
+def test_pieces_are_scored_one_by_one(options: dict[str, Any]) -> None:
     scorer = RecordingScorer()
-    scored = score_docs(scorer, docs=[Document(TABLE)], budget=60)
-    pieces = piece_count(scored.split)
-    assert pieces > 1
-    assert scorer.calls == [[pieces]]
+    units, _ = score_docs(scorer, docs=[Document(TABLE)], **options)
+    assert len(units.units) > 1
+    assert all(unit.is_piece for unit in units.units)
+    assert scorer.calls == [[len(units.units)]]
 
 
-def test_without_a_limit_nothing_is_cut() -> None:
-    assert piece_count(score_docs(FakeScorer(), docs=[Document(TABLE)]).split) == 0
-
-
-def test_a_fixed_level_cuts_before_the_only_call() -> None:
-    scorer = RecordingScorer()
-    scored = score_docs(scorer, docs=[Document(TABLE)], level=1)
-    assert scored.levels == [LEVELS[0]]
-    assert scorer.calls == [[piece_count(scored.split)]]
-
-
-def test_the_auto_level_follows_from_the_first_scores_and_what_it_cuts_is_scored_again() -> None:
-    scorer = ConstantScorer(0.5, 0.1)
-    scored = score_docs(scorer, docs=[Document("Bread. " * 3), Document(TABLE)], level="auto")
-    assert scored.levels == [LEVELS[2], LEVELS[0]]
-    assert scorer.calls == [[3, 1], [3, piece_count(scored.split)]]
-
-
-def test_the_auto_level_that_cuts_nothing_needs_one_call() -> None:
-    scorer = RecordingScorer()
-    score_docs(scorer, level="auto")
-    assert scorer.calls == [UNIT_COUNTS]
-
-
-def test_a_reranker_is_used_only_where_documents_are_selected_or_sorted() -> None:
+def test_a_reranker_runs_only_if_documents_are_selected_or_sorted() -> None:
     reranker = FixedReranker(0.1, 0.2, 0.3)
-    own = [scores.relevance for scores in score_docs(FakeScorer(), reranker).scores]
-    assert own != [0.1, 0.2, 0.3]
+    assert relevance_of(score_docs(FakeScorer(), reranker)[1]) != [0.1, 0.2, 0.3]
     for options in ({"order": "rerank"}, {"max_docs": 3}):
-        scored = score_docs(FakeScorer(), reranker, **options)
-        assert [scores.relevance for scores in scored.scores] == [0.1, 0.2, 0.3]
+        assert relevance_of(score_docs(FakeScorer(), reranker, **options)[1]) == [0.1, 0.2, 0.3]
 
 
-def test_only_the_documents_that_the_reranker_prefers_are_read() -> None:
+def test_only_documents_that_the_reranker_prefers_are_read() -> None:
     scorer = RecordingScorer()
-    scored = score_docs(scorer, FixedReranker(0.3, 0.1, 0.2), max_docs=2)
+    units, scored = score_docs(scorer, FixedReranker(0.3, 0.1, 0.2), max_docs=2)
     assert scorer.calls == [[UNIT_COUNTS[0], UNIT_COUNTS[2]]]
-    assert scored.scores[1].read == [False] * UNIT_COUNTS[1]
+    assert not scored.scores.read[list(units.positions(1))].any()
 
 
 def test_a_reranker_ranks_no_document_without_text() -> None:
     docs = [Document("A light."), Document(" "), Document("A lamp.")]
-    scored = score_docs(FakeScorer(), FixedReranker(0.4, 0.6), docs, order="rerank")
-    assert [scores.relevance for scores in scored.scores] == [0.4, 0.0, 0.6]
+    assert relevance_of(score_docs(FakeScorer(), FixedReranker(0.4, 0.6), docs, order="rerank")[1]) == [
+        0.4,
+        0.0,
+        0.6,
+    ]
 
 
 @pytest.mark.parametrize("scores", [(), (0.5, 0.5), (0.5, math.nan, 0.5)])
-def test_a_reranker_without_one_number_per_document_is_replaced_by_the_models_relevance(
-    scores: tuple[float, ...],
-) -> None:
-    scored = score_docs(FakeScorer(), FixedReranker(*scores), order="rerank")
-    own = score_docs(FakeScorer(), None, order="rerank")
-    assert scored.scores == own.scores
+def test_a_broken_reranker_is_replaced_by_the_models_relevance(scores: tuple[float, ...]) -> None:
+    _, scored = score_docs(FakeScorer(), FixedReranker(*scores), order="rerank")
+    _, own = score_docs(FakeScorer(), None, order="rerank")
+    assert relevance_of(scored) == relevance_of(own)
     assert [warning for warning in scored.warnings if "reranker failed" in warning]
     assert own.warnings == ()
-
-
-def test_scoring_leaves_the_split_documents_unchanged() -> None:
-    options = CompressionOptions(budget=20)
-    source = split_documents(DOCS, options, count_words)
-    score(FakeScorer(), None, QUERY, source, options, count_words)
-    assert source == split_documents(DOCS, options, count_words)
 
 
 @pytest.mark.parametrize(

@@ -208,14 +208,13 @@ def _flatten(
     scores, packing = np.zeros(count), np.zeros(count)
     read, held_back = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
     relevance = np.zeros(len(split.documents))
-    if len(given) != len(to_read):
-        raise ValueError("the model did not give scores for each document")
-    for doc, at, own in zip(to_read, positions, given, strict=True):
-        ranked = own.scores if own.packing_scores is None else own.packing_scores
-        if len(own.scores) != len(at) or len(ranked) != len(at):
-            raise ValueError("the model did not give one score per unit")
+    counts = [len(own.scores) for own in given]
+    ranked = [own.scores if own.packing_scores is None else own.packing_scores for own in given]
+    if not counts == list(map(len, ranked)) == list(map(len, positions)):
+        raise ValueError("the model did not give one score per unit")
+    for doc, at, own, packing_scores in zip(to_read, positions, given, ranked, strict=True):
         relevance[doc] = own.relevance
-        scores[at], packing[at] = own.scores, ranked
+        scores[at], packing[at] = own.scores, packing_scores
         read[at] = True if own.read is None else own.read
         held_back[at] = False if own.held_back is None else own.held_back
     return Scores(scores, packing, relevance, read, held_back)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tersely import Document
 from tersely.pack.render import join_documents, render_document, render_ranges
 from tersely.split.sentences import split_units
-from tersely.split.units import CostedUnit
 
 Ranges = list[tuple[int, int]]
 
@@ -72,7 +73,7 @@ def test_no_selection_of_a_mixed_text_is_longer_than_the_text() -> None:
         "# Head\n\nOne two. Three four!\n\n```py\nx = 1\n\ny = 2\n```\n\n"
         "| a | b |\n|---|---|\n| 1 | 2 |\n\n- i\n- ii\n结束。完。"
     )
-    units = [CostedUnit.whole(unit, number) for number, unit in enumerate(split_units(text))]
+    units = [replace(unit, parent=number) for number, unit in enumerate(split_units(text))]
     for mask in range(1 << len(units)):
         kept = [index for index in range(len(units)) if mask >> index & 1]
-        assert len(render_document(text, units, kept).text) <= len(text)
+        assert len(render_document(text, units, range(len(units)), kept).text) <= len(text)

@@ -84,18 +84,18 @@ def test_a_script_without_spaces_counts_by_characters() -> None:
 def test_the_limit_pays_once_for_what_is_repeated() -> None:
     words = ("harbour", "was", "dug", "in")
     ranked = [
-        Candidate(1, 0, 0.9, 5, words),
+        Candidate(2, 1, 0.9, 5, words),
         Candidate(0, 0, 0.8, 5, words),
-        Candidate(1, 1, 0.7, 5, words),
-        Candidate(0, 1, 0.6, 5),
+        Candidate(3, 1, 0.7, 5, words),
+        Candidate(1, 0, 0.6, 5),
     ]
-    assert pack(ranked, [0, 0], 100)[0] == {(1, 0), (0, 1)}
+    assert pack(ranked, [0, 0], 100)[0] == {2, 1}
 
 
 def test_the_copy_that_fits_is_taken_where_the_better_one_does_not_fit() -> None:
     words = ("harbour", "was", "dug", "in")
-    ranked = [Candidate(0, 0, 0.9, 5, words), Candidate(1, 0, 0.8, 5, words)]
-    assert pack(ranked, [100, 0], 10)[0] == {(1, 0)}
+    ranked = [Candidate(0, 0, 0.9, 5, words), Candidate(1, 1, 0.8, 5, words)]
+    assert pack(ranked, [100, 0], 10)[0] == {1}
 
 
 DOCS = [
