@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tersely.compat import OpenProvenceModel, PromptCompressor
 
 from tersely import CompressionOptions, Compressor, Document, InvalidInputError, TerselyError
 from tersely.embedding import SentenceEmbedder
@@ -130,8 +129,6 @@ CASES = {
     ),
     "LocalChat": Case(LocalChat, {"model": "missing.gguf"}, leave=("model",), opens=False),
     "ScriptedChat": Case(ScriptedChat, {"script": ["x"]}),
-    "PromptCompressor": Case(PromptCompressor),
-    "OpenProvenceModel": Case(OpenProvenceModel),
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tersely import Advisor, Compressor, Document, InvalidInputError
+from tersely import Compressor, Document, InvalidInputError
 from tersely.embedding import SentenceEmbedder
 from tersely.rerank import Relevance, RerankEndpoint
 from tersely_agents.chat import OpenAIChat, ScriptedChat
@@ -86,8 +86,6 @@ CALLS: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "rank: documents": (lambda v: rank(documents=v), [*NO_TEXTS, ["x"]]),
     "relevance: query": (lambda v: Relevance().rank(v, ONE), NO_TEXT),
     "relevance: documents": (lambda v: Relevance().rank("q", v), [*NO_TEXTS, ["x"]]),
-    "advisor: speed": (lambda v: Advisor(price=1.0, speed=v), [5, "x", [], {}]),
-    "advisor: tokens": (lambda v: Advisor(price=1, speed=COMPRESSOR.find_speed()).advise(v), NO_COUNT),
     "choose_level": (choose_level, [None, "x", -0.1, 1.1, float("nan"), [], object()]),
     "format_experiences": (format_experiences, [*NO_TEXTS, ["x"], [Experience(**LESSON)]]),
     "condense: model": (lambda v: condense(v, "p", ATTEMPT), [None, 5, "x", ScriptedChat]),
@@ -183,5 +181,5 @@ def test_a_pin_that_was_refused_leaves_a_session_that_opens(tmp_path: Path) -> N
 def test_an_async_call_with_no_model_is_refused_before_it_is_needed() -> None:
     import asyncio
 
-    with pytest.raises(InvalidInputError, match=r"The model is a str\. Pass a model of tersely\.chat"):
+    with pytest.raises(InvalidInputError, match=r"The model is a str\. Pass a model of tersely_agents\.chat"):
         asyncio.run(memory().aprepare("gpt"))  # pyright: ignore[reportArgumentType]

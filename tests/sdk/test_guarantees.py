@@ -61,7 +61,7 @@ other_options = st.fixed_dictionaries(
     optional={
         "max_docs": st.integers(1, 4),
         "order": st.sampled_from(["source", "rerank"]),
-        "level": st.sampled_from(["auto", 1, 2, 5]),
+        "level": st.sampled_from([1, 2, 5]),
     },
 )
 option_values = st.none() | st.integers(-2, 2) | st.floats() | st.booleans() | st.text(max_size=3)

@@ -23,8 +23,8 @@ def test_threads_do_not_change_the_scores() -> None:
     question, documents = "Who designed the lighthouse?", [*DOCUMENTS, *make_long_input(20, 3)]
     single, parallel = (Selector.load(load_artifact(), threads) for threads in (1, 2))
     assert parallel.encoder.workers.count == min(2, usable_cores())
-    single_scores = [own.scores for own in single.score(question, documents)]
-    assert single_scores == [own.scores for own in parallel.score(question, documents)]
+    single_scores = [list(own.scores) for own in single.score(question, documents)]
+    assert single_scores == [list(own.scores) for own in parallel.score(question, documents)]
 
 
 def test_a_sentence_in_several_windows_gets_its_highest_logit() -> None:

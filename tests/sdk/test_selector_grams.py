@@ -103,7 +103,7 @@ def test_the_sentence_that_shares_its_characters_ranks_first_and_nothing_is_enco
     scores = selector.score(question, documents)
     assert rank_sentences(documents, scores)[0].strip() == answer
     assert not read.inputs
-    assert all(all(own.read or []) for own in scores)
+    assert all(own.read is not None and all(own.read) for own in scores)
 
 
 @pytest.mark.parametrize(

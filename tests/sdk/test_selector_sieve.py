@@ -38,7 +38,13 @@ def prepare(inputs: Sequence[ScoredInput]) -> list[ScoredInput]:
 
 
 def was_read(scores: DocumentScores) -> bool:
-    return all(scores.read or [])
+    return scores.read is not None and all(scores.read)
+
+
+def assert_equal(left: Sequence[DocumentScores], right: Sequence[DocumentScores]) -> None:
+    for one, other in zip(left, right, strict=True):
+        assert one.relevance == other.relevance
+        assert list(one.scores) == list(other.scores)
 
 
 def make_two_hops() -> list[ScoredInput]:
@@ -78,7 +84,7 @@ def test_documents_that_were_not_prepared_are_read_beside_others_that_were() -> 
 def test_few_documents_are_all_read_and_score_as_if_they_were_not_prepared() -> None:
     selector, _ = recording_selector()
     inputs = make_long_input(FEWEST, 1)
-    assert selector.score(NEEDLE_QUESTION, prepare(inputs)) == selector.score(NEEDLE_QUESTION, inputs)
+    assert_equal(selector.score(NEEDLE_QUESTION, prepare(inputs)), selector.score(NEEDLE_QUESTION, inputs))
 
 
 def test_where_another_hop_is_needed_documents_near_the_best_sentences_are_read_too() -> None:
@@ -116,7 +122,7 @@ def test_a_question_in_another_script_rules_nothing_out() -> None:
     selector, _ = recording_selector()
     inputs = make_long_input(COUNT, NEEDLE_AT)
     question = "港の主の 417 本の銀のスプーンはどこ?"
-    assert selector.score(question, prepare(inputs)) == selector.score(question, inputs)
+    assert_equal(selector.score(question, prepare(inputs)), selector.score(question, inputs))
 
 
 def test_the_receipt_names_what_was_not_read() -> None:

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tersely.text import tokens
 from tokenizers import Tokenizer
 
+from tersely import tokens
 from tersely.errors import InvalidInputError, MissingDependencyError
 from tersely.tokens import ApproximateCounter, TokenCounter, count_tokens, replace_surrogates, resolve_counter
 from tests.sdk.inputs import text as random_text
