@@ -1,4 +1,4 @@
-"""Checks of what callers pass in: query, documents, files, counts. Errors name the cause and the remedy."""
+"""Check what callers pass in: query, documents, files, counts. Errors name the cause and the remedy."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Request = tuple[str | None, list[Document]]
 """A query and its documents."""
 
 _LONGEST_VALUE = 80
-"""Most characters of a value that stand in a message."""
+"""Most characters of a value that a message shows."""
 _OWN_KEYS = frozenset({"text", "title", "id", "metadata"})
 
 
 def check_query(query: object) -> str:
-    """The query. Raises InvalidInputError unless it is a text that holds more than white space."""
+    """Return the query. Raises InvalidInputError unless it is a text with more than white space."""
     if not isinstance(query, str):
         raise InvalidInputError(f"The query is {type_name(query)}. Pass the question as text.")
     if not query.strip():
@@ -33,7 +33,7 @@ def check_query(query: object) -> str:
 
 
 def read_documents(docs: object) -> list[Document]:
-    """The caller's documents as `Document`s, in order.
+    """Return the caller's documents as `Document`s, in order.
 
     A mapping needs the key "text" and may have "title", "id" and "metadata"; its other keys join the
     metadata.
@@ -47,7 +47,7 @@ def read_documents(docs: object) -> list[Document]:
 
 
 def read_requests(requests: object) -> list[Request]:
-    """The (query, documents) of a batch, in order. Queries are not checked.
+    """Return the (query, documents) of a batch, in order. Queries are not checked.
 
     The documents are read together with their query, because a generator may change them for the next one.
     """
@@ -95,9 +95,9 @@ def _read_document(item: object, where: str) -> Document:
 
 
 def decode_utf8(raw: bytes, source: str) -> str:
-    """The text of a file, without a byte order mark. Line ends stay, so that offsets hold for the file.
+    """Decode a file without its byte order mark. Line ends stay, so that offsets hold for the file.
 
-    `source` stands in the message. Raises InvalidInputError for bytes that are not UTF-8, or not text.
+    Messages name the `source`. Raises InvalidInputError for bytes that are not UTF-8, or not text.
     """
     try:
         text = raw.decode("utf-8-sig")
@@ -112,9 +112,9 @@ def decode_utf8(raw: bytes, source: str) -> str:
 
 
 def check_count(value: object, name: str, unit: str) -> int:
-    """`value` as an int. Raises InvalidInputError unless it is a whole number above 0.
+    """Return `value` as an int. Raises InvalidInputError unless it is a whole number above 0.
 
-    `name` and `unit` ("tokens", "threads") stand in the message.
+    Messages name the argument and the unit ("tokens", "threads").
     """
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise InvalidInputError(f"{name} is {type_name(value)}. Pass a whole number of {unit}, 1 or more.")
@@ -125,9 +125,9 @@ def check_count(value: object, name: str, unit: str) -> int:
 
 
 def check_time_limit(seconds: object, name: str = "timeout_s") -> float:
-    """Seconds that a call may take. Raises InvalidInputError unless they are a positive number.
+    """Return the seconds that a call may take. Raises InvalidInputError unless they are a positive number.
 
-    `name` stands in the message.
+    Messages name the argument.
     """
     if isinstance(seconds, bool) or not isinstance(seconds, Real):
         raise InvalidInputError(f"{name} is {type_name(seconds)}. Pass seconds, such as 60.0.")
@@ -138,9 +138,9 @@ def check_time_limit(seconds: object, name: str = "timeout_s") -> float:
 
 
 def check_share(value: object, name: str, remedy: str) -> float:
-    """`value` as a float. Raises InvalidInputError unless it is a number above 0 and at most 1.
+    """Return `value` as a float. Raises InvalidInputError unless it is a number above 0 and at most 1.
 
-    `name` and `remedy`, a sentence, stand in the message.
+    Messages have the name and the remedy, a sentence.
     """
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidInputError(f"{name} is {type_name(value)}. {remedy}")
@@ -153,8 +153,8 @@ def check_share(value: object, name: str, remedy: str) -> float:
 def check_members(value: object, members: Sequence[str], name: str, remedy: str) -> None:
     """Raises InvalidInputError unless `value` has all of these members.
 
-    `name` and `remedy`, a sentence, stand in the message. A class is refused too: it is often passed in the
-    place of its object.
+    Messages have the name and the remedy, a sentence. A class is refused too: it is often passed instead of
+    its object.
     """
     if isinstance(value, type) or not all(hasattr(value, member) for member in members):
         kind = f"the class {value.__name__}" if isinstance(value, type) else type_name(value)
@@ -162,9 +162,9 @@ def check_members(value: object, members: Sequence[str], name: str, remedy: str)
 
 
 def check_text(value: object, name: str, remedy: str = "Pass text.") -> str:
-    """`value`. Raises InvalidInputError unless it is a text, which may be empty.
+    """Return `value`. Raises InvalidInputError unless it is a text, which may be empty.
 
-    `name` and `remedy`, a sentence, stand in the message.
+    Messages have the name and the remedy, a sentence.
     """
     if not isinstance(value, str):
         raise InvalidInputError(f"{name} is {type_name(value)}. {remedy}")
@@ -172,23 +172,23 @@ def check_text(value: object, name: str, remedy: str = "Pass text.") -> str:
 
 
 def check_kind(value: object, kind: type[Item], name: str) -> Item:
-    """`value`. Raises InvalidInputError for an object of another class."""
+    """Return `value`. Raises InvalidInputError for an object of another class."""
     if not isinstance(value, kind):
         raise InvalidInputError(f"{name} is a {type(value).__name__}. Pass {kind.__name__}.")
     return value
 
 
 def check_flag(value: object, name: str) -> bool:
-    """`value`. Raises InvalidInputError unless it is True or False: the text "false" would count as true."""
+    """Return `value`. Raises InvalidInputError unless it is a bool: the text "false" would count as true."""
     if not isinstance(value, bool):
         raise InvalidInputError(f"{name} is {type_name(value)}. Pass True or False.")
     return value
 
 
 def check_list(value: object, kind: type[Item] | UnionType, name: str, remedy: str) -> list[Item]:
-    """`value` as a list. Raises InvalidInputError for what is no list of such objects.
+    """Return `value` as a list. Raises InvalidInputError unless given a list of objects of this kind.
 
-    `name` and `remedy`, a sentence, stand in the message. A text is no list of texts.
+    Messages have the name and the remedy, a sentence. A text is not a list of texts.
     """
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise InvalidInputError(f"{name} is {type_name(cast('object', value))}. {remedy}")
@@ -200,7 +200,7 @@ def check_list(value: object, kind: type[Item] | UnionType, name: str, remedy: s
 
 
 def is_list_of(value: object, kind: type) -> bool:
-    """Whether `value` is a sequence of such objects. A text is no list of texts."""
+    """Whether `value` is a sequence of objects of this kind. A text is not a list of texts."""
     is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
     return is_list and all(isinstance(item, kind) for item in cast("Sequence[object]", value))
 
@@ -211,13 +211,13 @@ def check_compressor(value: object) -> None:
 
 
 def show_value(value: object) -> str:
-    """What the caller passed, to stand in a message: its beginning where it is long."""
+    """Return a value for a message, or its beginning if it is long."""
     shown = repr(value)
     return shown if len(shown) <= _LONGEST_VALUE else f"{shown[:_LONGEST_VALUE]}…"
 
 
 def type_name(value: object) -> str:
-    """The type of what the caller passed, to stand in a sentence: "a list", "None"."""
+    """Return the type of a value for a message: "a list", "None"."""
     if isinstance(value, bool | None):
         return str(value)
     name = type(value).__name__

@@ -117,19 +117,18 @@ def _check_calls(calls: object) -> None:
 
 
 def get_call_ids(message: Message) -> list[str]:
-    """Ids of the message's tool calls."""
+    """Return the ids of the message's tool calls."""
     return [call["id"] for call in message.get("tool_calls") or ()]
 
 
 def join_query(arguments: object, request: str | None) -> str | None:
-    """What a tool's result is needed for: the arguments of its call, and the user's request. None where
-    neither says anything."""
+    """Return the purpose of a tool's result: the arguments of its call and the user's request; None if empty."""
     given = "" if arguments in (None, "", "{}", {}) else arguments
     return f"{given} {request or ''}".strip() or None
 
 
 def get_text(message: Message) -> str:
-    """The text of a message, without parts such as images."""
+    """Return the text of a message, without parts such as images."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -137,7 +136,7 @@ def get_text(message: Message) -> str:
 
 
 def with_text(message: Message, text: str) -> Json:
-    """A copy of the message with another text, in the place of its first text. Other parts stay."""
+    """Return a copy of the message with another text in place of its first one. Other parts stay."""
     changed = copy.deepcopy(dict(message))
     content = changed.get("content")
     if isinstance(content, list):
@@ -154,7 +153,7 @@ def with_text(message: Message, text: str) -> Json:
 
 
 def measure_tokens(messages: Sequence[Message], count: Callable[[str], int]) -> int:
-    """Tokens of the messages, including what roles and calls add. `count` counts the tokens of a text."""
+    """Count the tokens of the messages, including roles and calls. `count` counts the tokens of a text."""
     total = 0
     for message in messages:
         total += PER_MESSAGE + count(get_text(message))
@@ -169,7 +168,7 @@ def measure_tokens(messages: Sequence[Message], count: Callable[[str], int]) -> 
 
 
 def render_messages(messages: Sequence[Message]) -> str:
-    """The messages and tool calls as plain text, with a blank line between them."""
+    """Render the messages and tool calls as plain text, with a blank line between them."""
     lines: list[str] = []
     for message in messages:
         text = get_text(message)
@@ -182,16 +181,16 @@ def render_messages(messages: Sequence[Message]) -> str:
 
 
 SHORTENED = "[shortened]\n"
-"""Start of a tool result of which something was left out."""
+"""Start of a shortened tool result."""
 LEFT_OUT = "[left out]"
-"""Replaces a tool result of which nothing is kept, because servers refuse an empty one. Results that are not
-longer than this or `SHORTENED` stay as they are."""
+"""Replaces a tool result if nothing of it is kept, because servers refuse an empty one. Results that are not
+longer than this or `SHORTENED` stay unchanged."""
 LEAST_TIME_S = 0.001
-"""Seconds for a further try where no time is left."""
+"""Seconds for a further try if no time is left."""
 
 
 class TextCompressor(Protocol):
-    """The part of `tersely.Compressor` that `compress_messages` uses."""
+    """Part of `tersely.Compressor` that `compress_messages` uses."""
 
     def compress(
         self,
@@ -215,7 +214,7 @@ class CompressedMessages:
     """The messages, and the receipt for what was left out."""
 
     messages: list[Json]
-    """As many as before, in the same order."""
+    """One for each message before, in the same order."""
     results: tuple[int, ...]
     """Positions of the compressed tool results, the newest first. Document i of the receipt is message
     results[i]."""
@@ -239,8 +238,8 @@ def compress_messages(
     Args:
         compressor: chooses what is kept, and counts tokens.
         messages: in OpenAI's format.
-        query: what the results are needed for; None for the user's last message. Where there is none, what
-            tells most about the results is kept, which needs a limit.
+        query: what the results are needed for; None for the user's last message. Without either, the parts
+            that tell most about the results are kept, which needs a limit.
         budget: most tokens of all messages, including what roles and calls add.
         rate: the same as a share of the tokens before. With neither, the results keep what scores above the
             model's own threshold.
@@ -290,7 +289,7 @@ def compress_messages(
 
 
 def _find_long_results(messages: Sequence[Json], least: int, count: Callable[[str], int]) -> tuple[int, ...]:
-    """Positions of tool results with more than `least` tokens, the newest first.
+    """Return the positions of tool results with more than `least` tokens, the newest first.
 
     If two results say the same, the compressor keeps the one that it gets first, so the newer one.
     """
@@ -301,7 +300,7 @@ def _find_long_results(messages: Sequence[Json], least: int, count: Callable[[st
 def _replace_results(
     messages: Sequence[Json], results: Sequence[int], receipt: Compression, count: Callable[[str], int]
 ) -> list[Json]:
-    """The messages with the compressed texts of `results`, where those are shorter."""
+    """Return the messages with the compressed texts of `results`, if those are shorter."""
     kept = {document.source: document.text for document in receipt.documents}
     after = list(messages)
     for number, position in enumerate(results):
@@ -314,7 +313,7 @@ def _replace_results(
 
 
 def _check_messages(messages: object) -> list[Json]:
-    """Copies of the messages. Raises InvalidInputError if they are not a valid chat."""
+    """Return copies of the messages. Raises InvalidInputError if they are not a valid chat."""
     if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
         raise InvalidInputError(
             f"The messages are a {type(messages).__name__}. Pass a list of mappings with role and content."

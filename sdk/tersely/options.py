@@ -75,7 +75,7 @@ class CompressionOptions:
         metadata=_flag(
             str,
             "WHERE",
-            "what stands for left-out text: structure: marks in lists, code and the like (default); "
+            "where marks replace left-out text: structure: in lists, code and the like (default); "
             "all: in prose too",
         ),
     )
@@ -119,7 +119,7 @@ class CompressionOptions:
         return None if self.level is None else LEVEL_CHARACTERS[self.level]
 
     def limit(self, tokens_before: int) -> int:
-        """Most tokens of the result; never more than the input's `tokens_before`."""
+        """Return the most tokens of the result; never more than the input's `tokens_before`."""
         if self.budget is not None:
             return min(tokens_before, self.budget)
         if self.rate is None:
@@ -128,7 +128,7 @@ class CompressionOptions:
         return min(tokens_before, math.floor(self.rate * tokens_before + 1e-9))
 
     def check_without_query(self) -> None:
-        """Raises InvalidInputError for what has no meaning where there is no query."""
+        """Raises InvalidInputError for options that have no meaning without a query."""
         if self.recall is not None:
             raise InvalidInputError("recall is about answers, and there is no query. Leave it out.")
         if not self.is_limited and self.level is None:
@@ -137,7 +137,7 @@ class CompressionOptions:
             )
 
     def arguments(self) -> CompressionArguments:
-        """The same options as keyword arguments."""
+        """Return the same options as keyword arguments."""
         return cast("CompressionArguments", asdict(self))
 
 
@@ -160,7 +160,7 @@ OPTION_FIELDS: tuple[Field[Any], ...] = fields(CompressionOptions)
 
 
 def make_options(arguments: Mapping[str, Any]) -> CompressionOptions:
-    """The options of keyword arguments.
+    """Return the options of keyword arguments.
 
     Raises InvalidInputError for one that does not exist, or cannot be used.
     """

@@ -1,4 +1,4 @@
-"""A document with what a model can know of it before any question, and its form as bytes.
+"""Prepared documents: documents with what a model knows of them before any question, and their bytes.
 
     magic, version, CRC-32 | a line of JSON | units | lengths of texts in tokens | token ids | vectors
 
@@ -32,7 +32,7 @@ _KINDS: tuple[Kind, ...] = get_args(Kind)
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """What a model can know of a document before any question."""
+    """A model's knowledge of a document before any question."""
 
     name: str
     """Name of the model, with a checksum of the files that it depends on."""
@@ -139,7 +139,7 @@ def _read_preparation(data: object) -> Preparation:
     if not isinstance(data, bytes):
         raise InvalidInputError(f"The prepared bytes are {type_name(data)}. Pass what to_bytes() gave.")
     if data[: len(_MAGIC)] != _MAGIC or len(data) < _HEAD:
-        raise InvalidInputError("These are no bytes of a prepared document. Prepare the document again.")
+        raise InvalidInputError("These are not the bytes of a prepared document. Prepare the document again.")
     if data[len(_MAGIC)] != FORMAT:
         raise InvalidInputError(
             f"The document was prepared in format {data[len(_MAGIC)]}, and this tersely reads {FORMAT}. "

@@ -28,15 +28,16 @@ class Span:
     start: int
     end: int
     score: float
-    """In [0, 1]; higher means more likely to be needed. 0.0 where nothing was scored. In a degraded result it
-    only grows with exact matches, and is no probability. Without a query it is what the unit adds for its
-    length, as a share of what the best unit does."""
+    """In [0, 1]; higher means more likely to be needed. 0.0 if nothing was scored. In a degraded result it
+    only grows with exact matches and is not a probability. Without a query it is what the unit adds for its
+    length, as a share of what the best unit adds."""
     reason: str
     """Why it was kept or dropped.
 
-    Kept: "score" (its score was high enough), "coverage" (there is no query, and it adds most to what is kept
-    beside it), "truncated" (a piece of a unit that alone exceeds the limit), "unchanged" (everything fits),
-    "bypassed" (nothing to compress, or it does not pay), "failed_open" (the model failed or its time was up).
+    Kept: "score" (its score was high enough), "coverage" (without a query: it adds most to the other kept
+    units), "truncated" (a piece of a unit that alone exceeds the limit), "unchanged" (everything fits),
+    "bypassed" (nothing to compress, or fewer tokens than `min_tokens`), "failed_open" (the model failed or
+    its time was up).
 
     Dropped: "threshold" (its score is too low), "budget" (the limit is full), "truncated" (the rest of a unit
     that was cut), "max_docs" (its document is not among the most relevant), "level" (its document's level of
@@ -44,13 +45,13 @@ class Span:
     (the input is too long, or the time too short, to read all of it, and this part shares least with the
     query; or it was prepared, and neither its vectors nor its words promised an answer), "echo" (half of its
     document repeats the query, so only the best of it competes with others), "markup" (tags of a web page,
-    or an HTML comment in prose, which is no content).
+    or an HTML comment in prose).
     """
 
 
 @dataclass(frozen=True, slots=True)
 class CompressedDocument:
-    """What is left of one source document. Documents of which nothing is left are not listed."""
+    """The kept part of one source document. Documents without a kept unit are not listed."""
 
     source: int
     """Index of the document in the caller's sequence."""
@@ -62,7 +63,7 @@ class CompressedDocument:
     relevance: float
     """Probability that the document helps to answer the query, or the score of the caller's reranker.
 
-    0.0 where nothing was scored. Without a query, the score of the document's best unit.
+    0.0 if nothing was scored. Without a query, the score of the document's best unit.
     """
     spans: tuple[Span, ...]
 
@@ -82,8 +83,8 @@ class Citation:
 class Mark:
     """`text[text_start:text_end]` of a compression says that `docs[doc].text[start:end]` was left out there.
 
-    A mark stands where a block was cut, and between fragments that could be read as one statement. In a list
-    it counts what was left out.
+    A mark is added where a block was cut, and between fragments that could be read as one statement. In a
+    list it counts what was left out.
     """
 
     text_start: int
@@ -95,12 +96,12 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Citations:
-    """Where the text of a compression comes from, in its order. Titles and separators have no entry."""
+    """The source of each part of a compression's text, in order. Titles and separators have no entry."""
 
     entries: tuple[Citation, ...]
 
     def locate(self, offset: int) -> tuple[int, int] | None:
-        """(document, offset in its text) of the character at `offset`; None in a title or a separator."""
+        """Return (document, offset in its text) of the character at `offset`; None in a title or separator."""
         index = bisect_right(self.entries, offset, key=lambda entry: entry.text_start) - 1
         if index < 0 or offset >= self.entries[index].text_end:
             return None
@@ -108,7 +109,8 @@ class Citations:
         return entry.doc, entry.start + offset - entry.text_start
 
     def of(self, doc: int) -> Citations:
-        """Those of one document, with offsets in its own compressed text (`CompressedDocument.text`)."""
+        """Return the entries of one document, with offsets in its compressed text
+        (`CompressedDocument.text`)."""
         own = [entry for entry in self.entries if entry.doc == doc]
         first = own[0].text_start if own else 0
         return Citations(
@@ -134,28 +136,27 @@ class Compression:
     """Whether anything was left out.
 
     "compressed"; "unchanged": all of it fits and `text` is all of it; "bypassed": there was nothing to
-    compress, or an advisor found that it does not pay; "failed_open": the model failed, or its time was up,
-    and no `budget` or `rate` was given, so `text` is all of it; "degraded": the same with a limit, so `text`
-    is the best by what the model had read, or by exact matching if that is nothing.
+    compress, or the input has fewer tokens than `min_tokens`; "failed_open": the model failed, or its time
+    was up, and no `budget` or `rate` was given, so `text` is all of it; "degraded": the same with a limit, so
+    `text` is the best by what the model had read, or by exact matching if that is nothing.
     """
     reason: str | None
     """Why the status is not "compressed"; None if it is."""
     model: str
-    """Name and checksum of the model, as "name@12345678"; "coverage" where there was no query."""
+    """Name and checksum of the model, as "name@12345678"; "coverage" without a query."""
     timings: Mapping[str, float] = field(compare=False)
     """Seconds per stage: "split" (into units), "score" (and cut), "pack" (and render), "total"."""
     recall_met: bool | None = None
-    """Whether everything was kept that the promised `recall` needs; None where none was promised."""
+    """Whether everything was kept that the promised `recall` needs; None without a promise."""
     best_fits: bool | None = None
     """Whether the limit has room for the unit that scored highest, alone with its title. If not, units that
-    scored lower fill the text. None where nothing was chosen by scores."""
+    scored lower fill the text. None if nothing was chosen by scores."""
     warnings: tuple[str, ...] = ()
-    """What did not go as asked, such as a reranker that failed."""
+    """Problems that did not stop the compression, such as a reranker that failed."""
     marks: tuple[Mark, ...] = ()
-    """Every mark in `text`, in its order. Marks are the only words of tersely's own in it."""
+    """Every mark in `text`, in order. Marks are the only words in it that tersely adds."""
     relevance: tuple[float, ...] = ()
-    """Of each of the caller's documents, in order, those of which nothing is left included; see
-    `CompressedDocument.relevance`."""
+    """One entry per input document, in order, including empty ones; see `CompressedDocument.relevance`."""
     _citations: Citations = field(default=Citations(()), repr=False)
 
     @property
@@ -164,11 +165,11 @@ class Compression:
         return self.tokens_after / self.tokens_before if self.tokens_before else 1.0
 
     def citations(self) -> Citations:
-        """The way from any offset of `text` back to its source."""
+        """Return the sources of `text`, to find the source of any offset."""
         return self._citations
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values; metadata is passed on as the caller gave it."""
+        """Return all of it as JSON values; metadata is passed on unchanged."""
         documents = [{**_fields(d), "spans": [_fields(span) for span in d.spans]} for d in self.documents]
         return {
             "text": self.text,

@@ -26,7 +26,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
-    """Siblings, some of which may be left out, and the form of the mark that counts those."""
+    """Siblings that may be left out, and the form of the mark that counts them."""
 
     before: str = ""
     """Text in front of the words of a mark, so that the block still parses: a quote or a comment sign."""
@@ -53,7 +53,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """How a part of structure depends on other units of its document."""
+    """Dependencies of a part of structure on other units of its document."""
 
     series: Series | None
     """Its siblings, or those of the container that it opens or closes; None for the only one."""
@@ -68,7 +68,7 @@ class Link:
     breaks: bool = False
     """Whether a line break replaces it, if it is markup."""
     shape: str | None = None
-    """What it has in common with similar members of a series that flows."""
+    """The part of its text that it shares with similar members of a series that flows."""
 
     @property
     def is_content(self) -> bool:
@@ -97,7 +97,7 @@ class Unit:
     cost: int = 0
     """Tokens, counted alone, if the request has a limit; code points otherwise."""
     link: Link | None = None
-    """How it depends on other units of its document, if it is part of a structure."""
+    """Its dependencies on other units, if it is part of a structure."""
 
     @property
     def is_content(self) -> bool:

@@ -3,7 +3,7 @@
 A mark that counts replaces each run of members that is left out of a series, such as the elements of an array
 or the lines of a log. A run that is shorter than its mark is kept.
 
-Any other mark keeps two pieces apart that could be read as one. It is added where a block was cut: between
+Any other mark keeps two pieces apart that could be read as one. It is added if a block was cut: between
 two pieces of it, before its first piece and after its last, if something is missing there. Between units it
 is added if the first one has no end of its own, such as the line `Name: ...` of a record, so that the line
 `Built: ...` of another record does not seem to belong to it; and between two blocks of one kind, such as two

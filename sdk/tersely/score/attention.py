@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from tersely.score.matching import Floats
 
 RELATIONS = ("shared_share", "shared_weight", "names_title", "title_is_named", "same_document")
-"""How two sentences relate to each other."""
+"""Relations between two sentences."""
 
 HEADS = 4
 MOST = 256
-"""Most sentences that see each other: those of highest logit. Time and RAM grow with the square."""
+"""Most sentences that see each other: those of highest logit. Time and RAM grow with its square."""
 
 LIMIT = 6.0
 """Largest size of a standardised feature."""
@@ -53,7 +53,7 @@ class SentenceAttention:
     """One layer of multi-head attention and a feed-forward layer, normalised in front of each (pre-norm)."""
 
     weights: Mapping[str, Array]
-    """As `shape_weights` lists them."""
+    """The arrays that `shape_weights` lists."""
 
     def __call__(self, features: Floats, relations: Array) -> Floats:
         """(sentences,) what is added to the logits.

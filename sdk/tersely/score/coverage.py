@@ -1,7 +1,7 @@
-"""Scores where nothing is asked: how much of what the documents speak of a unit covers, and nothing twice.
+"""Score units without a question: by how much of the documents' topics each covers, counting nothing twice.
 
-A word is worth the more, the more units hold it; names and numbers are worth double. A unit adds what its
-words are worth, and with each unit that covers a word the word is worth less. The unit that adds most for its
+A word is worth more if more units contain it; names and numbers are worth double. A unit adds the worth of
+its words, and each unit that covers a word lowers the worth of that word. The unit that adds most for its
 length comes first, then the one that adds most to it, and so on: the greedy algorithm of Lin and Bilmes
 (2010). Units near the beginning of a document count more, and so do failures.
 
@@ -26,17 +26,17 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _ONCE = 0.3
-"""What any word is worth beside the logarithm of how many units hold it."""
+"""Worth of any word, added to the logarithm of the number of units that contain it."""
 _NAMED = 2.0
-"""What a name or a number is worth beside another word."""
+"""Worth of a name or a number, relative to another word."""
 _AGAIN = 0.3
-"""What is left of a word's worth when one more unit covers it."""
+"""Share of a word's worth that remains when one more unit covers it."""
 _BEGINNING, _FADES = 2.0, 4
-"""What the first unit of a document counts in addition, and units after which half of that is gone."""
+"""Bonus of the first unit of a document, and the number of units after which half of it is gone."""
 _LENGTH = 0.75
 """Exponent of a unit's length, the r of Lin and Bilmes: at 0 length is free, at 1 it counts in full."""
 _FAILURE = 8.0
-"""What a rare error counts beside another unit, in addition."""
+"""Bonus of a rare error, relative to another unit."""
 
 _WORD = re.compile(r"[^\W_]+")
 _COMMON = re.compile(
@@ -49,14 +49,14 @@ _COMMON = re.compile(
     |your|yeah|okay|um|uh|don|doesn|didn|isn|wasn|ll|ve|re|[a-z]""",
     re.VERBOSE,
 )
-"""Words that say nothing by themselves."""
+"""Words without a meaning of their own."""
 _NONE = -1
 """In place of the number of a common word."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnitText:
-    """A unit of some document."""
+    """A unit of a document."""
 
     text: str
     position: int
@@ -64,7 +64,7 @@ class UnitText:
     cost: float
     """In tokens, about."""
     failure: float = 0.0
-    """How much it looks like a rare error, or stands beside one, in [0, 1]."""
+    """Likeness to a rare error, or nearness to one, in [0, 1]."""
     is_event: bool = False
     """Whether it is an entry of a log, in which nearly every number is a time, an address or an id."""
     is_open: bool = True
@@ -77,16 +77,16 @@ class _Words:
 
     ids: dict[str, int] = field(default_factory=dict[str, int])
     count: int = 0
-    """How many have a number."""
+    """Number of words with a number."""
     units: Counter[int] = field(default_factory=Counter[int])
-    """In how many units each one is."""
+    """Number of units that contain each one."""
     inside: Counter[int] = field(default_factory=Counter[int])
-    """How often each one stands behind another word of its unit."""
+    """Number of times that each one follows another word of its unit."""
     capital: Counter[int] = field(default_factory=Counter[int])
-    """How often it does with a capital letter."""
+    """The same with a capital letter."""
 
     def add(self, unit: UnitText) -> Integers:
-        """The words of a unit, each once, ascending."""
+        """Return the words of a unit, each once, ascending."""
         own: set[int] = set()
         for found in _WORD.finditer(unit.text):
             for word in [found[0].lower()] if found[0].isascii() else split_terms(found[0]):
@@ -111,7 +111,7 @@ class _Words:
         return number
 
     def worth(self) -> Floats:
-        """What each word is worth while no unit covers it, shape (words,)."""
+        """Return the worth of each word before any unit covers it, shape (words,)."""
         worth = np.log1p([self.units[number] for number in range(self.count)]) + _ONCE
         for word, number in self.ids.items():
             if number == _NONE:
@@ -122,7 +122,7 @@ class _Words:
 
 
 def score_units(units: Sequence[UnitText], enough: float) -> list[float]:
-    """What each unit adds for its length to those with higher scores, as a share of what the best one adds.
+    """Return what each unit adds for its length to those with higher scores, as a share of the best one.
 
     Sorted by score, the units cover the most in any length. Takes about as long as reading the text.
 
@@ -135,7 +135,7 @@ def score_units(units: Sequence[UnitText], enough: float) -> list[float]:
     rows = [words.add(unit) for unit in units]
     worth = words.worth()
     weights = [_weigh(unit) for unit in units]
-    # What a unit adds only falls. So the one at the top is the best if it still is when it is counted again.
+    # The gain of a unit only falls. So the one at the top is the best if it still is after counting it again.
     heap = [(-weights[at] * float(worth[row].sum()), at) for at, row in enumerate(rows) if units[at].is_open]
     heapq.heapify(heap)
     scores = np.zeros(len(units))
@@ -157,6 +157,6 @@ def score_units(units: Sequence[UnitText], enough: float) -> list[float]:
 
 
 def _weigh(unit: UnitText) -> float:
-    """What the place, the length and the kind of a unit make of the worth of its words."""
+    """Return the weight of a unit by its place, its length and its kind."""
     place = 1.0 + _BEGINNING / (1.0 + unit.position / _FADES)
     return place * (1.0 + _FAILURE * unit.failure) / max(unit.cost, 1.0) ** _LENGTH

@@ -1,8 +1,8 @@
 """Documents that echo the question: a trick to be ranked first, or a list of questions without answers.
 
-A sentence of an honest text rarely holds nearly every word of a question; of 984 held-out training questions
-none had a document with two such sentences. Where they are half of a document, only its best sentence
-competes with other documents (training/LOG.md).
+A sentence of an honest text rarely contains nearly every word of a question; of 984 held-out training
+questions none had a document with two sentences that do. If they are half of a document, only its best
+sentence competes with other documents (training/LOG.md).
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from tersely.score.matching import Floats
 from tersely.score.protocol import ScoredInput
 
 ECHO = 0.9
-"""Share of the weight of the question's terms that an echo holds."""
+"""Share of the weight of the question's terms that an echo contains."""
 
 FEWEST_ECHOES = 3
 FEWEST_TERMS = 5
-"""Of shorter questions every sentence of a document may well hold all."""
+"""Every sentence of a document may well contain all terms of a shorter question."""
 
 HELD_BACK = 0.01
-"""What is left of a score that is held back."""
+"""Share of a score that remains when it is held back."""
 
 _COVERAGE = EXACT_FEATURES.index("coverage")
 
 
 def find_held_back(m: Matches, logits: Floats, documents: Sequence[ScoredInput]) -> NDArray[np.bool_]:
-    """(sentences,) those of documents that echo the question, without the best sentence of each.
+    """Return (sentences,) those of documents that echo the question, except the best sentence of each.
 
     A document echoes the question if echoes are at least three and half of its sentences. Structure does not
-    count: every line of a log may hold what is asked for.
+    count: every line of a log may contain what is asked for.
     """
     if len(m.terms) < FEWEST_TERMS:
         return np.zeros(len(logits), dtype=np.bool_)
@@ -44,7 +44,7 @@ def find_held_back(m: Matches, logits: Floats, documents: Sequence[ScoredInput])
 def find_held_back_by_words(
     query: str, texts: Sequence[str], logits: Floats, documents: Sequence[ScoredInput]
 ) -> NDArray[np.bool_]:
-    """The same for a question in a script that the vocabulary does not know. All its words weigh the same.
+    """Return the same for a question in a script that the vocabulary does not know. Its words weigh the same.
 
     `texts` are the sentences of all documents.
     """

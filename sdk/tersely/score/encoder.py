@@ -61,7 +61,7 @@ class Encoder:
         return cls(session, Workers(1 if long else count), layout.pad_id)
 
     def encode(self, windows: Sequence[Window], promise: Sequence[float] | None = None) -> list[WindowLogits]:
-        """The logits of each window, in order.
+        """Return the logits of each window, in order.
 
         Those of highest `promise` are read first, if it is given. When the time limit of the request is up,
         those that have not been read are missing. Raises WorkCancelledError once the request is cancelled.
@@ -100,9 +100,9 @@ class Encoder:
 
 
 def merge_logits(window_logits: Sequence[WindowLogits], offsets: NDArray[np.int64], documents: int) -> Logits:
-    """Logits of a whole request; nan for what no window holds.
+    """Merge the logits of a whole request; nan for sentences in no window.
 
-    A sentence or document that stands in several windows gets its highest logit. `offsets` is the first
+    A sentence or document in several windows gets its highest logit. `offsets` is the first
     sentence of each document among all, shape (documents + 1,).
     """
     keep = np.full(int(offsets[-1]), np.nan)

@@ -1,4 +1,4 @@
-"""The features of every sentence of a request: numbers that the fusion weighs.
+"""Features of every sentence of a request: numbers that the fusion weighs.
 
 Exact matches are computed once; they cost nothing next to the encoder. Every function is pure.
 """
@@ -78,7 +78,7 @@ _FAR = 10.0
 class Logits:
     """The encoder's logits in one pass: keep (sentences,) and relevance (documents,).
 
-    nan where the pass did not read.
+    nan if the pass did not read them.
     """
 
     keep: Floats
@@ -104,7 +104,7 @@ class Matches:
     weights: Floats = field(init=False)
     """(terms,)"""
     presence: Presence = field(init=False)
-    """Of the terms in the sentences."""
+    """Presence of the terms in the sentences."""
     exact: Floats = field(init=False)
     """(sentences, len(EXACT_FEATURES))"""
 
@@ -141,7 +141,7 @@ class Matches:
 
 
 def first_features(m: Matches, logits: Logits) -> Floats:
-    """(sentences, len(FIRST_FEATURES)) from the logits of the first pass and the exact matches."""
+    """Return (sentences, len(FIRST_FEATURES)) from the logits of the first pass and the exact matches."""
     keep, relevance = logits.keep, logits.relevance
     columns = [
         keep,
@@ -155,7 +155,7 @@ def first_features(m: Matches, logits: Logits) -> Floats:
 
 
 def query_features(m: Matches, logits: Logits, first: Floats) -> Floats:
-    """(len(QUERY_FEATURES),) that tell whether a question needs another hop."""
+    """Return (len(QUERY_FEATURES),) that tell whether a question needs another hop."""
     best = best_sentences(first, 1)[0]
     home = int(m.document[best])
     title = np.isin(m.terms, unique_ids(m.title_ids[home]))
@@ -177,12 +177,12 @@ def query_features(m: Matches, logits: Logits, first: Floats) -> Floats:
 
 
 def best_sentences(first: Floats, count: int = BRIDGES) -> list[int]:
-    """Indices of the highest first-stage logits, best first; ties go to the earlier sentence."""
+    """Return the indices of the highest first-stage logits, best first; ties go to the earlier sentence."""
     return [int(i) for i in np.argsort(-first, kind="stable")[:count]]
 
 
 def path_starts(m: Matches, first: Floats) -> list[int]:
-    """Indices of the best sentences of the STARTS best documents, best first."""
+    """Return the indices of the best sentences of the STARTS best documents, best first."""
     best_by_document: dict[int, int] = {}
     for i in best_sentences(first, len(first)):
         best_by_document.setdefault(int(m.document[i]), i)
@@ -192,7 +192,7 @@ def path_starts(m: Matches, first: Floats) -> list[int]:
 
 
 def bridge_features(m: Matches, first: Floats) -> Floats:
-    """(sentences, len(BRIDGE_FEATURES)) that relate each sentence to the first stage's best sentences."""
+    """Return (sentences, len(BRIDGE_FEATURES)) that relate each sentence to the first stage's best ones."""
     size = len(first)
     best = best_sentences(first)
     title_in_best = np.zeros(m.documents)
@@ -226,8 +226,8 @@ def bridge_features(m: Matches, first: Floats) -> Floats:
 
 
 def bridge_weights(m: Matches, first: Floats) -> Floats:
-    """(sentences,) weight of the terms that a sentence shares with one of the first stage's best sentences
-    and the query does not hold."""
+    """Return (sentences,) weights of terms that are not in the query and that each sentence shares with one
+    of the first stage's best sentences."""
     best = best_sentences(first)
     out = np.zeros(len(first))
     for bridge in best:
@@ -237,18 +237,18 @@ def bridge_weights(m: Matches, first: Floats) -> Floats:
 
 
 def _trust(first: Floats, best: int, bridge: int) -> float:
-    """The weight of a bridge sentence next to the best one, in (0, 0.5]; the best one itself has 0.5."""
+    """Return the weight of a bridge sentence next to the best one, in (0, 0.5]; the best one itself has 0.5."""
     return float(1.0 / (1.0 + np.exp(first[best] - first[bridge])))
 
 
 def _new_term_weights(m: Matches, terms: NDArray[np.int64]) -> Floats:
-    """(sentences,) weight of those of `terms` that a sentence holds and the query does not."""
+    """Return (sentences,) weights of those of `terms` that a sentence contains and the query does not."""
     novel = np.setdiff1d(terms, m.terms)
     return m.index.presence(novel).weigh(m.index.weights(novel))
 
 
 def max_per_document(values: Floats, document: NDArray[np.int64], count: int) -> Floats:
-    """(count,) the highest value of each document; -inf where it has none."""
+    """Return (count,) the highest value of each document; -inf without any."""
     out = np.full(count, -np.inf)
     np.maximum.at(out, document, values)
     return out
@@ -257,7 +257,7 @@ def max_per_document(values: Floats, document: NDArray[np.int64], count: int) ->
 def _title_share(
     titles: Sequence[Sequence[int]], terms: NDArray[np.int64], idf: NDArray[np.float32]
 ) -> Floats:
-    """(documents,) weighted share of each title's own terms that occur among `terms`."""
+    """Return (documents,) the weighted share of each title's terms that occur among `terms`."""
     is_term = np.zeros(len(idf), dtype=np.bool_)
     is_term[terms] = True
     out = np.zeros(len(titles))
@@ -270,6 +270,6 @@ def _title_share(
 
 
 def _position(document: NDArray[np.int64]) -> Floats:
-    """Number of the sentence inside its document."""
+    """Return the number of each sentence inside its document."""
     starts = np.searchsorted(document, document, side="left")
     return (np.arange(len(document)) - starts).astype(np.float64)

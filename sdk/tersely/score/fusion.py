@@ -24,8 +24,8 @@ LAYERS, ATTENTION = "fusion.json", "attention.npz"
 """Files of a fusion in an artifact."""
 
 Decision = Literal["fitted", "learned"]
-"""What a model's own threshold decides by: the score of a fusion that was fitted on labels, or the keep logit
-as it was trained, where the more likely action at `[SEN]` wins (EFFCOMP, equation 1)."""
+"""Basis of a model's own threshold: the score of a fusion that was fitted on labels, or the keep logit as it
+was trained, so that the more likely action at `[SEN]` wins (EFFCOMP, equation 1)."""
 
 LEARNED_THRESHOLD = 0.5
 
@@ -55,7 +55,10 @@ class LinearLayer:
 
 
 def open_gate(gate: LinearLayer, query_features: Floats) -> float:
-    """How far the gate is open, in [0, 1]; 0 below MIN_GATE. `query_features`: (len(QUERY_FEATURES),)."""
+    """Return how far the gate is open, in [0, 1]; 0 below MIN_GATE.
+
+    `query_features` has shape (len(QUERY_FEATURES),).
+    """
     share = float(sigmoid(gate(query_features[None, :]))[0])
     return share if share >= MIN_GATE else 0.0
 
@@ -70,19 +73,19 @@ class Fusion:
     """None for a gate that never opens."""
 
     def gate_value(self, query_features: Floats) -> float:
-        """How far the gate is open, in [0, 1]; 0 where the second stage is not worth its time.
+        """Return how far the gate is open, in [0, 1]; 0 if the second stage is not worth its time.
 
         `query_features` has shape (len(QUERY_FEATURES),).
         """
         return 0.0 if self.attention is None else open_gate(self.gate, query_features)
 
     def attend(self, second: SecondStage, hops: Sequence[Hop]) -> Floats:
-        """(sentences,) what the second stage adds where the gate is fully open; `hops` were read again."""
+        """Return (sentences,) what the second stage adds if the gate is fully open."""
         return np.zeros(len(second.first)) if self.attention is None else second.attend(self.attention, hops)
 
     @classmethod
     def keep_alone(cls) -> Fusion:
-        """A fusion that gives the encoder's keep logit, with a gate that never opens."""
+        """Return a fusion that gives the encoder's keep logit, with a gate that never opens."""
 
         def zeros(features: Sequence[str]) -> LinearLayer:
             n = len(features)
@@ -109,7 +112,7 @@ class Fusion:
         )
 
     def save(self, folder: Path) -> None:
-        """Write `LAYERS`, and `ATTENTION` where there is any."""
+        """Write `LAYERS`, and `ATTENTION` if there is any."""
         values = {"features": _FEATURES, "first": self.first.to_dict(), "gate": self.gate.to_dict()}
         (folder / LAYERS).write_text(json.dumps(values), encoding="utf-8")
         if self.attention is not None:

@@ -42,8 +42,8 @@ GRAM_FEATURES = (
 )
 GRAM_WEIGHTS = (-0.033, 2.617, 1.192, 5.002, 2.09, 5.676)
 GRAM_BIAS = 0.615
-"""What is added beside the logit of a model's threshold, which then keeps 95 % of the labelled sentences of
-those questions."""
+"""Added to the logit of a model's threshold, which then keeps 95 % of the labelled sentences of those
+questions."""
 
 NO_WEIGHT, FULL_WEIGHT = 0.1, 0.8
 """Unknown shares of a question up to which the characters do not count, and from which they alone count."""
@@ -57,12 +57,12 @@ NO_BROKEN, MOST_BROKEN = 0.25, 0.6
 English held-out question has a higher share than the first."""
 
 BROKEN_WEIGHT = 0.5
-"""How much the characters count then. Chosen on disguised English questions
+"""Weight of the characters at that share. Chosen on disguised English questions
 (`training.export.fit_broken_words`)."""
 
 
 def split_grams(text: str) -> list[str]:
-    """The terms of `text`, and the n-grams of its longer words, which are marked at both ends."""
+    """Return the terms of `text`, and the n-grams of its longer words, which are marked at both ends."""
     grams: list[str] = []
     for term in split_terms(unicodedata.normalize("NFKC", text)):
         grams.append(term)
@@ -73,10 +73,10 @@ def split_grams(text: str) -> list[str]:
 
 
 def unknown_share(text: str, tokenizer: Tokenizer) -> float:
-    """How much of `text` the vocabulary does not know, in [0, 1].
+    """Return how much of `text` the vocabulary does not know, in [0, 1].
 
-    That is the share of its tokens that are unknown or a single letter of another script, or, where it is
-    higher, the share of its words that lose letters' marks. Punctuation and digits do not count.
+    That is the share of its tokens that are unknown or a single letter of another script, or the share of its
+    words that lose the marks of letters, whichever is higher. Punctuation and digits do not count.
     """
     if text.isascii():
         return 0.0
@@ -84,7 +84,7 @@ def unknown_share(text: str, tokenizer: Tokenizer) -> float:
 
 
 def _poor_share(text: str, tokenizer: Tokenizer) -> float:
-    """Share of the tokens that are unknown or a single letter of another script; 0 of Latin letters."""
+    """Return the share of tokens that are unknown or a single letter of another script; 0 for Latin letters."""
     if not any(map(_is_foreign, text)):
         return 0.0
     tokens = tokenizer.encode(replace_surrogates(text), add_special_tokens=False).tokens
@@ -95,7 +95,7 @@ def _poor_share(text: str, tokenizer: Tokenizer) -> float:
 
 
 def _lost_share(text: str, tokenizer: Tokenizer) -> float:
-    """Share of the words whose marks the tokenizer removes; 0 where it is below MOST_LOST."""
+    """Return the share of words that lose their marks in the tokenizer; 0 below MOST_LOST."""
     normalizer = tokenizer.normalizer
     words = [word for word in split_terms(unicodedata.normalize("NFC", text)) if not word.isdigit()]
     if normalizer is None or not words:
@@ -106,7 +106,7 @@ def _lost_share(text: str, tokenizer: Tokenizer) -> float:
 
 
 def broken_share(text: str, tokenizer: Tokenizer) -> float:
-    """Share of the words of `text` that the tokenizer breaks into pieces, less one word, in [0, 1].
+    """Return the share of words of `text` that the tokenizer breaks into pieces, less one word, in [0, 1].
 
     Words with a capital letter do not count: names are broken in English too. One word is forgiven, because a
     rare English one may be.
@@ -117,7 +117,7 @@ def broken_share(text: str, tokenizer: Tokenizer) -> float:
 
 
 def weigh_characters(text: str, tokenizer: Tokenizer) -> float:
-    """How much the characters count next to the model for a question, in [0, 1]."""
+    """Return the weight of the characters next to the model for a question, in [0, 1]."""
     unknown = unknown_share(text, tokenizer)
     weight = 0.0 if unknown <= NO_WEIGHT else min(1.0, unknown / FULL_WEIGHT)
     if weight == 1.0:
@@ -129,7 +129,7 @@ def weigh_characters(text: str, tokenizer: Tokenizer) -> float:
 def gram_features(
     query: str, titles: Sequence[str], texts: Sequence[str], document: NDArray[np.int64]
 ) -> Floats:
-    """(sentences, len(GRAM_FEATURES)) for sentences `texts`, each read after the title of its document.
+    """Return (sentences, len(GRAM_FEATURES)) for sentences `texts`, each read after its document's title.
 
     `document` is the number of each sentence's document. BM25 scores are shares of the highest possible one.
     """
@@ -157,7 +157,7 @@ def gram_logits(
     document: NDArray[np.int64],
     threshold: float,
 ) -> Floats:
-    """(sentences,) logits from the characters alone.
+    """Return (sentences,) logits from the characters alone.
 
     `threshold` is the probability from which on the model keeps a sentence.
     """

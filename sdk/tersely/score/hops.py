@@ -1,6 +1,6 @@
 """The second hop: what leads from the best sentences of the first pass to sentences of other documents.
 
-search_paths   reads windows again behind some of the best sentences (the evidence): a path starts from one of
+search_paths   reads windows again after some of the best sentences (the evidence): a path starts from one of
                them and ends in a sentence of another document
 SecondStage    lets the best sentences of a request see each other
 """
@@ -30,7 +30,7 @@ from tersely.score.matching import Floats, TermIndex, unique_ids
 from tersely.score.sieve import best_values
 
 PATH_WINDOWS = 4
-"""Windows that are read again, behind all starts together."""
+"""Windows that are read again, after all starts together."""
 
 PATH_FEATURES = (
     "path",
@@ -47,7 +47,7 @@ PATH_FEATURES = (
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """What was read again behind one sentence, the start of paths."""
+    """Logits of the windows that were read again after one sentence, the start of paths."""
 
     start: int
     """Index of the sentence."""
@@ -63,7 +63,7 @@ def search_paths(
     first: Floats,
     promise: Floats,
 ) -> list[Hop]:
-    """Read windows again behind sentences of other documents: those that promise the best paths.
+    """Read windows again after sentences of other documents: those that promise the best paths.
 
     Args:
         encoded: the documents.
@@ -72,7 +72,7 @@ def search_paths(
         promise: how good an end of a path each sentence seems to be, (sentences,).
 
     Returns:
-        A hop for each start; its logits are nan where nothing was read again.
+        A hop for each start. Logits of sentences that were not read again are nan.
     """
     by_document = max_per_document(promise, matches.document, len(encoded))
     ranked = [int(i) for i in np.argsort(-by_document, kind="stable")]
@@ -97,11 +97,11 @@ def search_paths(
 
 
 def path_features(m: Matches, logits: Logits, first: Floats, hops: Sequence[Hop]) -> Floats:
-    """(sentences, len(PATH_FEATURES)) that say how well each sentence goes on from the starts of the hops.
+    """Return (sentences, len(PATH_FEATURES)): how well each sentence continues from the starts of the hops.
 
     The value of a path is the sum of two logits: the start's, below that of the best one, and the sentence's
-    behind the start. A start gains what its best path reaches. The order of the hops counts for nothing.
-    Zeros where nothing was read again.
+    after the start. A start gains what its best path reaches. The order of the hops makes no difference. Rows
+    of sentences that were not read again are 0.
     """
     size = len(first)
     columns = np.zeros((len(PATH_FEATURES), size))
@@ -133,11 +133,11 @@ def path_features(m: Matches, logits: Logits, first: Floats, hops: Sequence[Hop]
 
 
 def relate(m: Matches, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
-    """(chosen, chosen, len(RELATIONS)) for each pair of the chosen sentences, numbered in ascending order.
+    """Return (chosen, chosen, len(RELATIONS)) for each pair of the chosen sentences, in ascending order.
 
-    Terms of the question count for nothing, because every sentence that answers has some of them. Row i and
-    column j: the cosine of their terms; the weight of the terms that they share; how much of the title of
-    j's document i holds, and the reverse, both 0 inside a document; whether they stand in one document.
+    Terms of the question do not count, because every sentence that answers has some of them. Row i and column
+    j: the cosine of their terms; the weight of the terms that they share; how much of the title of j's
+    document i contains, and the reverse, both 0 inside a document; whether they are in one document.
     """
     size = len(chosen)
     is_new = np.ones(len(m.idf), dtype=np.bool_)
@@ -174,13 +174,13 @@ class SecondStage:
 
     matches: Matches
     logits: Logits
-    """Of the first pass."""
+    """Logits of the first pass."""
     first: Floats
     """The first stage's logits, (sentences,)."""
     chosen: NDArray[np.int64]
     """The sentences that take part, ascending."""
     features: Floats
-    """Of the first stage and the bridges, (chosen, features)."""
+    """Features of the first stage and the bridges, (chosen, features)."""
     relations: NDArray[np.float32]
     """(chosen, chosen, len(RELATIONS))"""
 
@@ -192,13 +192,12 @@ class SecondStage:
         return cls(matches, logits, first, chosen, features, relate(matches, chosen))
 
     def inputs(self, hops: Sequence[Hop]) -> Floats:
-        """(chosen, len(SECOND_FEATURES)) with what a second pass read; without any hop, what was known before
-        it."""
+        """Return (chosen, len(SECOND_FEATURES)) with the logits of a second pass, if there are hops."""
         paths = path_features(self.matches, self.logits, self.first, hops)
         return np.hstack([self.features, paths[self.chosen]])
 
     def attend(self, attention: SentenceAttention, hops: Sequence[Hop]) -> Floats:
-        """(sentences,) what is added to the logits; 0 for a sentence that does not take part."""
+        """Return (sentences,) what is added to the logits; 0 for a sentence that does not take part."""
         added = np.zeros(len(self.first))
         added[self.chosen] = attention(self.inputs(hops), self.relations)
         return added

@@ -1,4 +1,4 @@
-"""Windows: how a query and documents become token ids for the encoder.
+"""Windows: a query and documents as token ids for the encoder.
 
 One window is (EFFCOMP section 3.1, with a marker per document so that reranking shares the forward pass):
 
@@ -41,7 +41,7 @@ Ids = list[int]
 
 @dataclass(frozen=True, slots=True)
 class LayoutConfig:
-    """What decides the token ids of a window. All lengths are in tokens."""
+    """Settings of windows. All lengths are in tokens."""
 
     cls_id: int
     sep_id: int
@@ -77,7 +77,7 @@ class EncodedDocument:
 
 @dataclass(slots=True)
 class Window:
-    """One input of the encoder, and the sentence or document that each of its markers stands for."""
+    """One input of the encoder, and the sentence or document of each of its markers."""
 
     input_ids: Ids
     owners: Ids
@@ -100,14 +100,16 @@ class Layout:
 
     @classmethod
     def load(cls, artifact: Artifact) -> Layout:
-        """The layout of a model. Raises ArtifactError for another layout version or an unusable tokenizer."""
+        """Load the layout of a model. Raises ArtifactError for another layout version or an unusable
+        tokenizer."""
         check_layout_version(artifact)
         with artifact.usable():
             tokenizer = Tokenizer.from_file(str(artifact.tokenizer_path))
             return cls(tokenizer, LayoutConfig.from_dict(artifact.config["layout"]))
 
     def tokenize(self, texts: Sequence[str]) -> list[Ids]:
-        """Ids of each text, without special tokens. Stops like `Encoder.encode`, but with TimeIsUpError."""
+        """Return the ids of each text, without special tokens. Stops like `Encoder.encode`, but with
+        TimeIsUpError."""
         ids: list[Ids] = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             current_cancellation().check()
@@ -121,7 +123,7 @@ class Layout:
     def windows(
         self, query: Sequence[int], documents: Sequence[EncodedDocument], *, evidence: Ids | None = None
     ) -> list[Window]:
-        """Windows that together read every token of every sentence, in document order."""
+        """Return windows that together read every token of every sentence, in document order."""
         builder = _Builder(self._prefix(query, evidence), self.config)
         for index, document in enumerate(documents):
             builder.add(index, document)

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def load_scorer(model: str | Path | Scorer | None, threads: int | None) -> tuple[Scorer, str]:
-    """The scorer for a `Compressor`'s `model`, and the name that receipts give it.
+    """Return the scorer for a `Compressor`'s `model`, and the name that receipts give it.
 
     Raises:
         ArtifactError: the model is missing, damaged, or made for another version.
         OfflineError: a hub model was named while `TERSELY_OFFLINE=1`.
-        InvalidInputError: `model` is no name, no folder and no scorer.
+        InvalidInputError: `model` is neither a name, nor a folder, nor a scorer.
     """
     if isinstance(model, str | Path | None):
         # Imported here: `import tersely` needs neither numpy nor tokenizers.
@@ -38,7 +38,7 @@ def load_scorer(model: str | Path | Scorer | None, threads: int | None) -> tuple
 
 
 def promised_threshold(scorer: Scorer, name: str, recall: float | None) -> float | None:
-    """The threshold that keeps a promised `recall`; None where nothing is promised.
+    """Return the threshold that keeps a promised `recall`; None without a promise.
 
     Raises InvalidInputError if the scorer has no calibration, or too small a one. `name` is the model's.
     """

@@ -1,4 +1,4 @@
-"""Exact matching: which rare query terms, numbers and names a sentence holds.
+"""Exact matching: which rare query terms, numbers and names a sentence contains.
 
 An encoder blurs names and numbers; matching does not. Terms are the tokenizer's own ids, so nothing is
 tokenised twice. Their weight is the squared inverse document frequency in the training corpus, which makes
@@ -29,11 +29,11 @@ _NAME = re.compile(
 )
 _POSSESSIVE = re.compile(r"['’]s\b")
 _LAST_PERIOD = re.compile(r"(?<=[^\W\d_]{2})\.$")
-"""One that ends a sentence, as in "Paris.", and does not belong to the name, as in "the U.S."."""
+"""A full stop that ends a sentence, as in "Paris.", and is not part of the name, as in "the U.S."."""
 
 
 class Presence:
-    """Which texts (rows) hold which terms (columns), as pairs: RAM is linear in the tokens of the texts.
+    """Pairs of texts (rows) and the terms (columns) in them: RAM is linear in the tokens of the texts.
 
     Up to DENSE entries a sum is the product of a matrix and a vector, above them a sum over the pairs. The
     two differ in the last bits.
@@ -55,13 +55,13 @@ class Presence:
         return out
 
     def weigh(self, weights: Floats) -> Floats:
-        """The weight of the terms that each row holds, shape (rows,). `weights` has shape (terms,)."""
+        """Return the weight of the terms that each row contains, shape (rows,). `weights`: shape (terms,)."""
         if self._is_small:
             return self.dense() @ weights
         return self._sum(weights[self.columns])
 
     def weigh_with(self, other: Presence, row: Integers, weights: Floats) -> Floats:
-        """The same, where row i also holds the terms that `other` has in its row `row[i]`."""
+        """Return the same if row i also contains the terms that `other` has in its row `row[i]`."""
         if self._is_small and other._is_small:
             return (self.dense() | other.dense()[row]) @ weights
         in_other = np.isin(
@@ -71,32 +71,32 @@ class Presence:
         return other.weigh(weights)[row] + self._sum(own)
 
     def _sum(self, values: Floats) -> Floats:
-        """The sum of each row's values, of which there is one for each pair."""
+        """Return the sum of each row's values; there is one value for each pair."""
         return np.bincount(self.rows, values, minlength=self.shape[0]).astype(np.float64, copy=False)
 
     def share(self, weights: Floats) -> Floats:
-        """`weigh` as a share of all weight; 0 where there is no weight."""
+        """Return `weigh` as a share of all weight; 0 without any weight."""
         return self.weigh(weights) / _total(weights)
 
     def share_with(self, other: Presence, row: Integers, weights: Floats) -> Floats:
-        """`weigh_with` as a share of all weight; 0 where there is no weight."""
+        """Return `weigh_with` as a share of all weight; 0 without any weight."""
         return self.weigh_with(other, row, weights) / _total(weights)
 
     def group(self, group: Integers, count: int) -> Presence:
-        """What each of `count` groups of rows holds. `group` is the group of each row."""
+        """Return the terms of each of `count` groups of rows. `group` is the group of each row."""
         return Presence(group[self.rows], self.columns, (count, self.shape[1]))
 
     def union(self, other: Presence) -> Presence:
-        """What either holds. Both have the same shape."""
+        """Return the terms of either. Both have the same shape."""
         rows = np.concatenate([self.rows, other.rows])
         return Presence(rows, np.concatenate([self.columns, other.columns]), self.shape)
 
     def count_rows(self) -> Integers:
-        """The number of rows that hold each term, shape (terms,)."""
+        """Return the number of rows that contain each term, shape (terms,)."""
         return np.bincount(self.columns, minlength=self.shape[1])
 
     def any_of(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Whether any of the chosen rows holds each term, shape (terms,). `chosen` has shape (rows,)."""
+        """Return whether any of the chosen rows contains each term, shape (terms,)."""
         out = np.zeros(self.shape[1], dtype=np.bool_)
         out[self.columns[chosen[self.rows]]] = True
         return out
@@ -117,7 +117,7 @@ class TermIndex:
         return self.idf[terms].astype(np.float64) ** 2
 
     def presence(self, terms: Integers) -> Presence:
-        """Which sentence holds which term. `terms` are unique ids."""
+        """Return which sentence contains which term. `terms` are unique ids."""
         column = np.full(len(self.idf), -1, dtype=np.int64)
         column[terms] = np.arange(len(terms))
         columns = column[self.ids]
@@ -125,7 +125,7 @@ class TermIndex:
         return Presence(self.owner[is_term], columns[is_term], (self.size, len(terms)))
 
     def coverage(self, terms: Integers) -> Floats:
-        """Share of the terms' weight that each sentence holds, shape (sentences,)."""
+        """Return the share of the terms' weight that each sentence contains, shape (sentences,)."""
         return self.presence(terms).share(self.weights(terms))
 
 
@@ -134,17 +134,17 @@ def unique_ids(ids: Sequence[int]) -> Integers:
 
 
 def weighted_share(held: NDArray[np.bool_], weights: Floats) -> float:
-    """Share of the weight of the terms that are held, both of shape (terms,); 0 where there is no weight."""
+    """Return the share of the weight that the held terms have, both of shape (terms,); 0 without weight."""
     return float(held @ weights) / _total(weights)
 
 
 def _total(weights: Floats) -> float:
-    """The sum of weights of 0 or more; 1 where it is 0, so that a share of nothing is 0."""
+    """Return the sum of weights of 0 or more; 1 if it is 0, so that a share of nothing is 0."""
     return float(weights.sum()) or 1.0
 
 
 def best_beside(values: Floats, document: Integers, missing: float) -> Floats:
-    """The better value of the sentences before and after in the same document; `missing` where there is none.
+    """Return the better value of the two adjacent sentences of a document; `missing` without any.
 
     Both arrays have shape (sentences,).
     """
@@ -156,12 +156,12 @@ def best_beside(values: Floats, document: Integers, missing: float) -> Floats:
 
 
 def find_numbers(text: str) -> list[str]:
-    """Numbers as written, "1,861" or "3.14" included, sorted."""
+    """Return numbers as written, "1,861" or "3.14" included, sorted."""
     return sorted(set(_NUMBER.findall(text)))
 
 
 def find_names(text: str) -> list[str]:
-    """Capitalised phrases that do not merely open a sentence, lower-cased and sorted.
+    """Return capitalised phrases that do not merely open a sentence, lower-cased and sorted.
 
     A possessive ends a name: "Ada Moor's Atlas" holds two.
     """
@@ -171,7 +171,7 @@ def find_names(text: str) -> list[str]:
 
 
 def phrase_share(phrases: Sequence[str], texts: Sequence[str]) -> Floats:
-    """Share of the phrases that occur in each (lower-cased) text; 0 without phrases."""
+    """Return the share of the phrases that occur in each (lower-cased) text; 0 without phrases."""
     if not phrases:
         return np.zeros(len(texts))
     if len(phrases) <= FEW_PHRASES:
@@ -202,12 +202,12 @@ class PhraseFinder:
             for character, following in self._next[state].items():
                 self._shorter[following] = self._step(self._shorter[state], character)
                 queue.append(following)
-        # No phrase goes beyond a run of characters that stand in phrases.
+        # No phrase goes beyond a run of characters that occur in phrases.
         characters = sorted({character for phrase in phrases for character in phrase})
         self._runs = re.compile(f"[{''.join(map(re.escape, characters))}]+")
 
     def count(self, text: str) -> int:
-        """How many of the phrases occur in `text`."""
+        """Count the phrases that occur in `text`."""
         found: set[int] = set()
         for run in set(self._runs.findall(text)):
             state = 0

@@ -28,7 +28,7 @@ class Scores:
     scores: Floats
     """(units,) probability that each unit is needed."""
     packing: Floats
-    """(units,) what the units are ranked by under a limit."""
+    """(units,) scores that rank the units under a limit."""
     relevance: Floats
     """(documents,) probability that each document holds something worth keeping."""
     read: Bools
@@ -62,7 +62,7 @@ class ScoredInput:
     units: Sequence[Unit]
     """Ranges of `text`, in order."""
     preparation: Preparation | None = None
-    """What the same scorer has prepared of the document, if anything."""
+    """Preparation of the document by the same scorer, if any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class DocumentScores:
     scores: Sequence[float] | Floats
     """Probability in [0, 1] that each unit is needed, shape (units,)."""
     packing_scores: Sequence[float] | Floats | None = None
-    """What the units are ranked by under a limit, in [0, 1], shape (units,); None for their scores."""
+    """Scores that rank the units under a limit, in [0, 1], shape (units,); None for `scores`."""
     read: Sequence[bool] | Bools | None = None
     """Whether the model has read each unit, shape (units,); None if it has read all."""
     held_back: Sequence[bool] | Bools | None = None

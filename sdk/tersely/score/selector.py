@@ -2,12 +2,12 @@
 
     tokenise -> first pass of the encoder -> fusion's first stage -> score
 
-Where the question seems to need another hop, the gate opens: of a long input more windows are read, a second
-pass searches for paths of two sentences by reading the most promising windows again behind some of the best
+If the question seems to need another hop, the gate opens: more windows of a long input are read, a second
+pass searches for paths of two sentences by reading the most promising windows again after some of the best
 sentences (the evidence), and the second stage lets the sentences of all documents see each other.
 
 A question in a script that the vocabulary does not know is matched by characters (`grams`) instead: the
-encoder would read letters without meaning. Where it breaks most words of a question, both count.
+encoder would read letters without meaning. If the vocabulary breaks most words of a question, both count.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ MAX_TOKENS = 16_384
 windows that match the query's terms best."""
 
 MORE_TOKENS = 4_096
-"""Further tokens of a longer input, where the question seems to need another hop: windows that share the
-rarest terms with the best sentences so far."""
+"""Further tokens of a longer input if the question seems to need another hop: windows that share the rarest
+terms with the best sentences so far."""
 
 LENGTH_PRICE = 0.5
 """Under a limit, sentences are taken by score per square root of tokens. On held-out questions this was the
@@ -61,7 +61,7 @@ sentences that stand together (training/LOG.md). Questions that need another hop
 
 @dataclass(frozen=True, slots=True)
 class FirstPass:
-    """What the encoder gives, and what it takes to read more."""
+    """The encoder's logits, and what it takes to read more."""
 
     matches: Matches
     logits: Logits
@@ -77,24 +77,24 @@ class FirstPass:
 
 @dataclass(frozen=True, slots=True)
 class FirstStage:
-    """What fusion's first stage makes of the first pass."""
+    """Features and logits of fusion's first stage."""
 
     features: Floats
     logits: Floats
     """(sentences,)"""
     gate: float
-    """How much the question seems to need another hop, in [0, 1]."""
+    """How far the gate is open: whether the question seems to need another hop, in [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the model makes of a request, in as many passes as it takes."""
+    """The model's logits for a request, after as many passes as it takes."""
 
     first: FirstPass
     logits: Floats
     """(sentences,)"""
     neighbour: float
-    """The share of a score that the sentences beside it gain."""
+    """Share of a score that adjacent sentences gain."""
 
 
 class Selector:
@@ -157,7 +157,8 @@ class Selector:
         ]
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        """One DocumentScores per document, in the order given. Documents without units get relevance 0.
+        """Return one DocumentScores per document, in the order given. Documents without units get relevance
+        0.
 
         When the time limit of the request is up, what was read until then gives the scores. Raises
         TimeIsUpError if that is nothing.
@@ -184,7 +185,7 @@ class Selector:
     def _score_by_model(
         self, query: str, documents: Sequence[ScoredInput], grams: Floats | None, weight: float
     ) -> list[DocumentScores]:
-        """Scores by the model; the logits by characters, if any, have a share of `weight` in them."""
+        """Return scores by the model; the logits by characters, if any, have a share of `weight` in them."""
         reading = self.read(query, documents)
         first, logits = reading.first, reading.logits
         logits = logits if grams is None else (1.0 - weight) * logits + weight * grams
@@ -266,7 +267,7 @@ class Selector:
 
 
 def _load_decision(artifact: Artifact) -> tuple[Fusion, float]:
-    """What turns logits into scores, and the score from which a sentence is kept, as the manifest says."""
+    """Load the fusion that the manifest names, and the score from which a sentence is kept."""
     decision = artifact.manifest.get("decision", "fitted")
     if decision == "learned":
         return Fusion.keep_alone(), LEARNED_THRESHOLD
@@ -293,7 +294,7 @@ def _merge(
 
 
 def _flatten(documents: Sequence[ScoredInput]) -> tuple[list[str], NDArray[np.int64]]:
-    """The text of every unit, and the number of its document."""
+    """Return the text of every unit, and the number of its document."""
     texts = [d.text[u.start : u.end] for d in documents for u in d.units]
     return texts, np.repeat(np.arange(len(documents)), [len(d.units) for d in documents])
 
@@ -305,7 +306,7 @@ def _split(
     neighbour: float,
     held_back: NDArray[np.bool_],
 ) -> list[DocumentScores]:
-    """Flat logits as scores by document. `neighbour`: share of a score that the sentences beside it gain."""
+    """Return flat logits as scores by document. `neighbour`: share of a score that adjacent sentences gain."""
     document = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     scores = sigmoid(logits)
     packing = scores + neighbour * best_beside(scores, document, 0.0) * (1.0 - scores)
@@ -318,7 +319,7 @@ def _split(
 
 
 def _fill(values: Floats) -> Floats:
-    """Unread entries (nan) get a value below everything that was read."""
+    """Replace unread entries (nan) by a value below everything that was read."""
     read = ~np.isnan(values)
     floor = values[read].min() - 1.0 if read.any() else 0.0
     return np.where(read, values, floor)

@@ -1,9 +1,9 @@
-"""Which windows the encoder reads, where it does not read all.
+"""Choose the windows that the encoder reads, if it does not read all.
 
 Of an input that is too long it reads the windows that share most with the query. Of prepared documents it
-reads those that neither their vectors nor their words rule out: a sentence is promising if its vector is
-near the query's and its document holds the query's terms. Where the question seems to need another hop, it
-reads some more: those that are near the best sentences so far, or whose title these mention.
+reads those that neither their vectors nor their words rule out: a sentence is promising if its vector is near
+the query's and its document contains the query's terms. If the question seems to need another hop, it reads
+some more: those near the best sentences so far, and those with a title that these mention.
 
 The constants were fitted on held-out training questions (training/LOG.md).
 """
@@ -40,7 +40,7 @@ FEWEST = 4
 SHARE = 1 / 8
 
 FURTHER = 6
-"""Where another hop is needed, so many more, or the same share."""
+"""If another hop is needed, so many more, or the same share."""
 
 NEARNESS = 0.5
 """Weight of the cosine to the best sentences so far, for them."""
@@ -51,16 +51,16 @@ _TITLE_IN_BEST = BRIDGE_FEATURES.index("title_in_best")
 
 @dataclass(frozen=True, slots=True)
 class Sieve:
-    """What is known of the sentences of one request before the encoder reads them."""
+    """Vectors and promise of the sentences of one request before the encoder reads them."""
 
     vectors: Vectors
-    """(sentences, dimension); nan where none was prepared."""
+    """(sentences, dimension); nan if none was prepared."""
     promise: Floats
-    """(sentences,) how near a sentence is to the query; infinite where no vector was prepared."""
+    """(sentences,) nearness of each sentence to the query; infinite if no vector was prepared."""
 
     @classmethod
     def make(cls, embedder: Embedder, documents: Sequence[ScoredInput], m: Matches) -> Sieve | None:
-        """The sieve of a request; None where nothing was prepared of it."""
+        """Return the sieve of a request; None if nothing was prepared of it."""
         if not any(document.preparation and document.preparation.vectors for document in documents):
             return None
         vectors = np.concatenate([_read_vectors(document, embedder.dimension) for document in documents])
@@ -71,7 +71,7 @@ class Sieve:
     def divide(
         self, windows: Sequence[Window], offsets: NDArray[np.int64]
     ) -> tuple[list[Window], list[Window]]:
-        """The windows to read, and those that are ruled out. Both keep their order."""
+        """Return the windows to read, and those that are ruled out. Both keep their order."""
         values = np.array(best_values(windows, self.promise, offsets))
         enough = float(values[np.isfinite(values)].max(initial=-np.inf)) - MARGIN
         return _divide(windows, values, FEWEST, enough)
@@ -79,7 +79,7 @@ class Sieve:
     def divide_again(
         self, windows: Sequence[Window], offsets: NDArray[np.int64], m: Matches, first: Floats
     ) -> tuple[list[Window], list[Window]]:
-        """The same of windows that were ruled out, by the best sentences of the first stage.
+        """Divide windows that were ruled out again, by the best sentences of the first stage.
 
         `first` are its logits, shape (sentences,).
         """
@@ -90,7 +90,7 @@ class Sieve:
 
 
 def _read_vectors(document: ScoredInput, dimension: int) -> Vectors:
-    """(units, dimension) the vectors that were prepared of a document; nan for other units."""
+    """Return the vectors that were prepared of a document, shape (units, dimension); nan for other units."""
     out = np.full((len(document.units), dimension), np.nan, np.float32)
     if document.preparation and document.preparation.vectors:
         known = unpack(document.preparation.vectors, dimension)
@@ -103,7 +103,7 @@ def _read_vectors(document: ScoredInput, dimension: int) -> Vectors:
 def _divide(
     windows: Sequence[Window], values: Floats, fewest: int, enough: float
 ) -> tuple[list[Window], list[Window]]:
-    """The windows of `enough` value, with the best of those that may be ruled out, and the others."""
+    """Return the windows of `enough` value with the best of those that may be ruled out, and the others."""
     can_wait = np.isfinite(values)
     count = max(fewest, math.ceil(SHARE * can_wait.sum()))
     best = np.argsort(np.where(can_wait, -values, np.inf), kind="stable")[:count]
@@ -130,11 +130,11 @@ def divide_windows(
 
 
 def _rank(windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64]) -> list[int]:
-    """Indices of the windows by their best sentence's value, best first."""
+    """Return the indices of the windows by their best sentence's value, best first."""
     best = best_values(windows, values, offsets)
     return sorted(range(len(windows)), key=lambda i: (-best[i], i))
 
 
 def best_values(windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64]) -> list[float]:
-    """The value of each window's best sentence."""
+    """Return the value of each window's best sentence."""
     return [max(float(values[offsets[d] + s]) for d, s in w.sentences) for w in windows]

@@ -1,9 +1,9 @@
 """Score the parts of structure by the words of the question, and choose those that a model should read.
 
-A record says little that a language model could add to: it holds the names and numbers that are asked for, or
-it does not. So the share of the question's words that a part holds, the rarest counting most, is most of its
-score. What its heads and its name hold counts half. Errors stand out among parts that are none, and so do the
-events beside them. A model reads only the best parts.
+A language model adds little to a record: it contains the names and numbers that are asked for, or it does
+not. So the share of the question's words that a part contains, the rarest counting most, is most of its
+score. Words of its heads and its name count half. Errors among other parts score higher, and so do the events
+beside them. A model reads only the best parts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 READ = 3_000
 """Code points of structure that a model reads of all documents together: about 1,000 tokens."""
 READ_BESIDE = 1_000
-"""Code points that it reads where so few parts hold all words of the question, which then score highest."""
+"""Code points that it reads if so few parts contain all words of the question, which then score highest."""
 _CERTAIN = 0.9
 """Score of such a part, at least."""
 
@@ -34,7 +34,7 @@ _MODEL = 0.5
 
 _MOST_TERMS = 48
 _CONTEXT = 0.5
-"""What a word counts that stands in a head or a name above the part, not in it."""
+"""Weight of a word found in the heading above a part instead of in the part."""
 _MATCH = 0.95
 """Score of a part that holds all words of the question."""
 
@@ -60,7 +60,7 @@ _SEVERE = re.compile(
 _NEGATED = re.compile(r"(?:\bno|\b0|\bwithout|\bzero|\bnever)\s+$", re.IGNORECASE)
 _NAMED = re.compile(r"[A-Z]\w*(?:Error|Exception)\b")
 _WARNING = 0.4
-"""How severe a warning is beside an error."""
+"""Severity of a warning relative to an error."""
 _ASKS_FOR_FAILURES = re.compile(
     r"\b(?:err|fail|wrong|crash|exception|why|problem|issue|broke|break|caus|time[ds]?[ -]?out|warn|refus"
     r"|trace|bug|panic|abort|unreachable|incident|outage|went down|happened)",
@@ -69,7 +69,7 @@ _ASKS_FOR_FAILURES = re.compile(
 _FAILURE, _UNASKED_FAILURE = 0.85, 0.3
 """Score of a rare error, for a question about failures and for any other."""
 _NEAR = (0.5, 0.25)
-"""Share of its score that an event gives to the events right beside it, and to those behind them."""
+"""Share of its score that an event gives to the adjacent events, and to those next to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +144,9 @@ def rate_failures(split: Split) -> Floats:
 
 
 def find_terms(query: str) -> list[str]:
-    """The words of a question in lower case, without common words and without endings, each once.
+    """Return the words of a question in lower case, without common words and without endings, each once.
 
-    A word and the number behind it are a term too, as "room 12": another record may hold both apart.
+    A word and the number after it are a term too, as "room 12": another record may contain both apart.
     """
     words: list[str] = []
     for word in _WORD.findall(query):
@@ -164,7 +164,7 @@ def find_terms(query: str) -> list[str]:
 
 
 def match(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Floats:
-    """How well each part matches the question, in [0, 1], shape (parts,).
+    """Return how well each part matches the question, in [0, 1], shape (parts,).
 
     `texts` are those of the documents. `parts` are sorted by document and place.
     """
@@ -179,7 +179,7 @@ def match(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Floats:
 
 
 def _match_words(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Floats:
-    """The share of the question's words that each part holds, as a score."""
+    """Return the share of the question's words that each part contains, as a score."""
     terms = find_terms(query)
     if not terms:
         return np.zeros(len(parts))
@@ -198,12 +198,12 @@ def _match_words(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Flo
 
 
 def _is_content(parts: Sequence[Part]) -> NDArray[np.bool_]:
-    """Which parts say something by themselves, shape (parts,)."""
+    """Return which parts say something by themselves, shape (parts,)."""
     return np.array([part.link.is_content for part in parts], dtype=np.bool_)
 
 
 def rate_severity(texts: Sequence[str], parts: Sequence[Part]) -> Floats:
-    """How much each part looks like an error among others that do not, in [0, 1], shape (parts,)."""
+    """Return how much each part looks like an error among others that do not, in [0, 1], shape (parts,)."""
     severe = np.zeros(len(parts))
     for rows, text in _by_document(texts, parts):
         own = parts[rows]
@@ -218,13 +218,13 @@ def rate_severity(texts: Sequence[str], parts: Sequence[Part]) -> Floats:
             row = rows.start + at
             severe[row] = max(severe[row], _WARNING if is_warning else 1.0)
     errors = severe >= 1.0
-    # Where every part is an error, being one says nothing.
+    # If every part is an error, being one says nothing.
     severe[errors] *= 1.0 - errors.mean()
     return severe
 
 
 def _follow_time(scores: Floats, parts: Sequence[Part]) -> Floats:
-    """The scores of events that repeat others lowered, those of events beside a good one raised."""
+    """Lower the scores of events that repeat others, and raise those of events beside a good one."""
     flows = [part.link.series is not None and part.link.series.flows for part in parts]
     if not any(flows):
         return scores
@@ -249,7 +249,7 @@ def _follow_time(scores: Floats, parts: Sequence[Part]) -> Floats:
 
 
 def _by_document(texts: Sequence[str], parts: Sequence[Part]) -> Iterator[tuple[slice, str]]:
-    """The rows of the parts of each document, and its text."""
+    """Yield the rows of the parts of each document, and its text."""
     start = 0
     for stop in range(1, len(parts) + 1):
         if stop == len(parts) or parts[stop].doc != parts[start].doc:
@@ -258,7 +258,7 @@ def _by_document(texts: Sequence[str], parts: Sequence[Part]) -> Iterator[tuple[
 
 
 def choose_to_read(parts: Sequence[Part], scores: Floats) -> NDArray[np.bool_]:
-    """Which parts a model should read: the best, and of equals those that are spread most evenly."""
+    """Return which parts a model should read: the best, and of equals those that are spread most evenly."""
     lengths = np.array([part.end - part.start for part in parts], dtype=np.int64)
     inside = _is_content(parts)
     certain = int(lengths[scores >= _CERTAIN].sum())
@@ -279,7 +279,7 @@ def _spread(count: int) -> Floats:
 
 
 def _find(terms: Sequence[str], texts: Sequence[str], parts: Sequence[Part]) -> Floats:
-    """1.0 where a part holds a term, shape (parts, terms)."""
+    """Return 1.0 for each part that contains a term, shape (parts, terms)."""
     held = np.zeros((len(parts), len(terms)))
     starts = np.array([part.start for part in parts])
     ends = np.array([part.end for part in parts])
@@ -298,7 +298,7 @@ def _stem(word: str) -> str:
 
 
 def _occurrences(term: str, text: str) -> Iterable[int]:
-    """Where words that begin with a term stand in a text; a number counts only as a whole."""
+    """Yield the offsets of words that begin with a term; a number counts only as a whole."""
     word, _, number = term.partition(" ")
     if number:
         pattern = rf"(?<![^\W_]){re.escape(word)}[a-z]{{0,3}}[^\w\n]{{1,3}}{re.escape(number)}(?!\d|\.\d)"
@@ -309,7 +309,7 @@ def _occurrences(term: str, text: str) -> Iterable[int]:
 
 
 def _find_above(held: Floats, parts: Sequence[Part]) -> Floats:
-    """What the parts that each part needs hold, shape (parts, terms)."""
+    """Return the terms in the parts that each part needs, shape (parts, terms)."""
     row = {part.position: number for number, part in enumerate(parts)}
     above = np.zeros_like(held)
     known: dict[tuple[int, ...], Floats] = {}
@@ -324,6 +324,6 @@ def _find_above(held: Floats, parts: Sequence[Part]) -> Floats:
 
 
 def _lower(text: str) -> str:
-    """The text in lower case, with the same offsets."""
+    """Return the text in lower case, with the same offsets."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(c.lower()[0] for c in text)

@@ -34,7 +34,7 @@ class Pooler:
     """
 
     def __init__(self, artifact: Artifact, threads: int | None = None, layout: Layout | None = None) -> None:
-        """`layout`: that of the artifact, where it is loaded already."""
+        """`layout`: that of the artifact, if it is already loaded."""
         self.layout = layout or Layout.load(artifact)
         self._session = EncoderSession(artifact.model_path, 1)
         self._workers = Workers(allowed_threads(threads))
@@ -42,11 +42,12 @@ class Pooler:
             raise ArtifactError(f"{artifact.path} has no embedding output. Export the model again.")
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
-        """Mean states of each text's first window, shape (texts, 3 * hidden); each third has length 1."""
+        """Return the mean states of each text's first window, shape (texts, 3 * hidden); each third has
+        length 1."""
         return self.pool(self.layout.tokenize(texts))
 
     def pool(self, texts: Sequence[Ids]) -> Vectors:
-        """The same of texts as token ids."""
+        """Return the same for texts as token ids."""
         rows = self._workers.map(self._compute_states, texts)
         return np.array(rows, np.float32) if rows else np.zeros((0, 0), np.float32)
 
@@ -81,7 +82,7 @@ class Embedder:
         """Name of the model, with a checksum of the files that vectors depend on."""
 
     def __call__(self, texts: Sequence[Ids]) -> Vectors:
-        """Shape (texts, dimension). A text always gets the same vector."""
+        """Return vectors, shape (texts, dimension). A text always gets the same vector."""
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         # One product per row, because a product of all rows is rounded differently.
@@ -90,15 +91,15 @@ class Embedder:
 
 
 def pack(vectors: Vectors) -> bytes:
-    """Vectors of length 1 as bytes: four bits for each number, of which there is an even number."""
+    """Pack vectors of length 1: four bits for each number. Their dimension is even."""
     steps = np.clip(np.round(vectors * _STEPS), -7, 7).astype(np.int8) + 8
     return (steps[:, ::2] << 4 | steps[:, 1::2]).astype(np.uint8).tobytes()
 
 
 def unpack(stored: bytes, dimension: int) -> Vectors:
-    """What `pack` made into bytes, up to its rounding: vectors of length 1, shape (texts, dimension).
+    """Return the vectors that `pack` packed, up to its rounding: of length 1, shape (texts, dimension).
 
-    Raises ValueError for bytes that are no vectors of this dimension.
+    Raises ValueError for bytes that are not vectors of this dimension.
     """
     pairs = np.frombuffer(stored, np.uint8).reshape(-1, dimension // 2)
     steps = np.stack([pairs >> 4, pairs & 15], axis=2).reshape(-1, dimension).astype(np.float32) - 8.0
