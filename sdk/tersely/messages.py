@@ -122,7 +122,7 @@ def get_call_ids(message: Message) -> list[str]:
 
 
 def join_query(arguments: object, request: str | None) -> str | None:
-    """Return the purpose of a tool's result: the arguments of its call and the user's request; None if empty."""
+    """Return a query for a tool's result: the arguments of its call and the user's request; None if empty."""
     given = "" if arguments in (None, "", "{}", {}) else arguments
     return f"{given} {request or ''}".strip() or None
 

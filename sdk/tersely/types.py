@@ -101,7 +101,7 @@ class Citations:
     entries: tuple[Citation, ...]
 
     def locate(self, offset: int) -> tuple[int, int] | None:
-        """Return (document, offset in its text) of the character at `offset`; None in a title or separator."""
+        """Return (document, offset in its text) of a character; None in a title or a separator."""
         index = bisect_right(self.entries, offset, key=lambda entry: entry.text_start) - 1
         if index < 0 or offset >= self.entries[index].text_end:
             return None

@@ -21,13 +21,12 @@ from pathlib import Path, PureWindowsPath
 from typing import Any, cast
 
 from tersely.errors import ArtifactError, InvalidInputError, TerselyError
-from tersely.runtime.hub import download_model
 from tersely.runtime.paths import check_path
 
 MANIFEST = "manifest.json"
 MANIFEST_FORMAT = 1
 BUNDLED = "tersely-mini"
-"""The selector that is used where no model is named."""
+"""The selector that is used if no model is named."""
 ALL_BUNDLED = (BUNDLED, "tersely-recon", "tersely-agent")
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -49,7 +48,7 @@ class Artifact:
 
     @property
     def name(self) -> str:
-        """The name in the configuration, or that of the folder if there is none."""
+        """The name in the configuration, or else the name of the folder."""
         return str(self.config.get("name") or self.path.name)
 
     @property
@@ -91,7 +90,7 @@ class Artifact:
         except TerselyError:
             raise
         except BaseException as error:
-            # A panic in Rust is no `Exception`. Everything else that is none is the caller stopping us.
+            # A panic in Rust is not an `Exception`. Anything else that is not one comes from the caller.
             if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
                 raise
             raise ArtifactError(
@@ -173,6 +172,8 @@ def _find_folder(name_or_path: str | Path | None) -> Path:
     if name_or_path in ALL_BUNDLED:
         return _find_bundled(str(name_or_path))
     if isinstance(name_or_path, str) and _HUB_NAME.fullmatch(name_or_path):
+        from tersely.runtime.hub import download_model  # a folder needs no network
+
         return download_model(name_or_path)
     raise ArtifactError(
         f"There is no model folder at {str(name_or_path)!r}. Name an exported folder, a hub model as "

@@ -1,7 +1,7 @@
-"""Stop the work of a request: nobody waits for it any more, or its time is up.
+"""Stop the work on a request, if nobody waits for it any more or its time is up.
 
-Python cannot stop a thread. So whoever starts the work leaves a `Cancellation` or a `TimeLimit` in its
-context, and the work looks at them between two steps.
+Python cannot stop a thread. So the caller leaves a `Cancellation` or a `TimeLimit` in the context of the
+work, which checks them between two steps.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 _GRACE = 0.1
-"""Share of the time for work that has to end a step, before it is left alone."""
+"""Share of the time in which work may end its step before it is left alone."""
 
 
 class WorkCancelledError(BaseException):
-    """The request was cancelled. Not an `Exception`, because it is no failure that a model could cause."""
+    """The request was cancelled. Not an `Exception`, because no failure of a model causes it."""
 
 
 class TimeIsUpError(Exception):
@@ -52,7 +52,7 @@ class Cancellation:
 
 
 class TimeLimit:
-    """When the work on a request has to stop, counted from now; None for never."""
+    """The time at which work on a request has to stop, counted from now; None for never."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self.seconds = seconds
@@ -65,7 +65,7 @@ class TimeLimit:
 
     @property
     def remaining(self) -> float:
-        """Seconds until the work is left alone; 0.0 if there are none."""
+        """Seconds until the work is left alone; at least 0.0."""
         return max(0.0, self._end - time.monotonic())
 
     def reserve(self, seconds: float) -> None:
@@ -75,16 +75,16 @@ class TimeLimit:
             self._stop = self._end - _GRACE * self.remaining
 
     def is_up(self, step: float = 0.0) -> bool:
-        """Whether to stop, because another step of so many seconds would come too late.
+        """Whether to stop, because another step of so many seconds would end too late.
 
-        Whoever hears that it is leaves work undone, which is noted.
+        Callers that see True stop early, and `was_reached` records it.
         """
         if time.monotonic() + step >= self._stop:
             self.was_reached = True
         return self.was_reached
 
     def check(self) -> None:
-        """Raises TimeIsUpError if the time is up: for work of which a half is worth nothing."""
+        """Raises TimeIsUpError if the time is up: for work that is useless when half done."""
         if self.is_up():
             raise TimeIsUpError(f"the time limit of {self.seconds} s was up before the model had any scores")
 
@@ -96,18 +96,18 @@ _current_limit: ContextVar[TimeLimit] = ContextVar("tersely_time_limit", default
 
 
 def current_cancellation() -> Cancellation:
-    """That of the request which this thread works on."""
+    """Return the cancellation of the request that this thread works on."""
     return _current.get()
 
 
 def current_time_limit() -> TimeLimit:
-    """That of the request which this thread works on."""
+    """Return the time limit of the request that this thread works on."""
     return _current_limit.get()
 
 
 @contextmanager
 def cancellable() -> Generator[Cancellation]:
-    """A new cancellation for all work that starts inside the block, with a copy of its context."""
+    """Set a new cancellation for all work that starts inside the block, with a copy of its context."""
     cancellation = Cancellation(_current.get())
     token = _current.set(cancellation)
     try:
@@ -118,7 +118,7 @@ def cancellable() -> Generator[Cancellation]:
 
 @contextmanager
 def time_limit(seconds: float | None) -> Generator[TimeLimit]:
-    """A new time limit for all work inside the block; None for none."""
+    """Set a new time limit for all work inside the block; None for no limit."""
     limit = TimeLimit(seconds)
     token = _current_limit.set(limit)
     try:
@@ -130,8 +130,8 @@ def time_limit(seconds: float | None) -> Generator[TimeLimit]:
 async def run_cancellable(
     work: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
 ) -> Result:
-    """The result of `work` on a worker thread. If the task is cancelled, so is the work."""
-    import asyncio  # it takes half of the time of `import tersely`; whoever awaits has it already
+    """Run `work` on a worker thread. If the task is cancelled, so is the work."""
+    import asyncio  # half of the time of `import tersely`; callers that await have it already
 
     with cancellable() as cancellation:
         try:
@@ -142,10 +142,9 @@ async def run_cancellable(
 
 
 def run_in_time(work: Callable[[], Result]) -> Result:
-    """The result of `work`. Under a time limit, work that goes on when the time is up is cancelled and left
-    alone, in a thread of its own.
+    """Run `work`. If it is not done when the time is up, it is cancelled and left alone in its own thread.
 
-    Raises TimeIsUpError then, and else what `work` raises.
+    Raises TimeIsUpError then, and otherwise what `work` raises.
     """
     limit = current_time_limit()
     if limit.seconds is None:

@@ -36,7 +36,7 @@ class Workers:
         self._pid = 0
 
     def map(self, work: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
-        """The results of `work` on every job, in order. Raises what `work` raises."""
+        """Return the results of `work` on every job, in order. Raises what `work` raises."""
         if self.count == 1 or len(jobs) < 2:
             return [work(job) for job in jobs]
         try:
@@ -59,7 +59,7 @@ class Workers:
 
 
 def allowed_threads(most: int | None) -> int:
-    """The number of threads to use: `most`, but at most one per usable core; None for all cores.
+    """Return the number of threads to use: `most`, but at most one per usable core; None for all cores.
 
     Raises InvalidInputError unless `most` is a whole number above 0.
     """
@@ -71,7 +71,7 @@ def allowed_threads(most: int | None) -> int:
 
 
 def usable_cores() -> int:
-    """Cores for this process, limited by affinity, the container's quota and, above two, physical cores."""
+    """Count the cores for this process: by affinity, the container's quota and, above two, physical cores."""
     if not hasattr(os, "sched_getaffinity"):
         return os.cpu_count() or 1
     allowed = os.sched_getaffinity(0)
@@ -80,7 +80,7 @@ def usable_cores() -> int:
 
 
 def _read_quota() -> int:
-    """Whole cores of the container's CPU quota, at least 1; `sys.maxsize` if there is no quota."""
+    """Return the whole cores of the container's CPU quota, at least 1; `sys.maxsize` without a quota."""
     try:
         limit, period = _CGROUP_QUOTA.read_text().split()
         return max(1, int(limit) // int(period))
@@ -89,7 +89,7 @@ def _read_quota() -> int:
 
 
 def _count_physical_cores(cpus: set[int]) -> int:
-    """Distinct physical cores among logical CPUs; all CPUs if the kernel does not list them."""
+    """Count the physical cores among logical CPUs; all CPUs if the kernel does not list them."""
     try:
         return len({(_CPU_TOPOLOGY / f"cpu{n}/topology/thread_siblings_list").read_text() for n in cpus})
     except OSError:

@@ -237,7 +237,7 @@ def bridge_weights(m: Matches, first: Floats) -> Floats:
 
 
 def _trust(first: Floats, best: int, bridge: int) -> float:
-    """Return the weight of a bridge sentence next to the best one, in (0, 0.5]; the best one itself has 0.5."""
+    """Return the weight of a bridge sentence, in (0, 0.5]; the best one has 0.5."""
     return float(1.0 / (1.0 + np.exp(first[best] - first[bridge])))
 
 

@@ -84,7 +84,7 @@ def unknown_share(text: str, tokenizer: Tokenizer) -> float:
 
 
 def _poor_share(text: str, tokenizer: Tokenizer) -> float:
-    """Return the share of tokens that are unknown or a single letter of another script; 0 for Latin letters."""
+    """Return the share of tokens that are unknown or a single letter of a script other than Latin."""
     if not any(map(_is_foreign, text)):
         return 0.0
     tokens = tokenizer.encode(replace_surrogates(text), add_special_tokens=False).tokens

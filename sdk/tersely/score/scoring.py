@@ -17,7 +17,6 @@ from tersely.options import CompressionOptions
 from tersely.prepared import PreparedDocument
 from tersely.runtime.cancellation import TimeIsUpError, current_time_limit, run_in_time
 from tersely.score.bm25 import BM25
-from tersely.score.coverage import UnitText, score_units
 from tersely.score.matching import Floats
 from tersely.score.protocol import (
     COVERAGE,
@@ -28,7 +27,6 @@ from tersely.score.protocol import (
     Scorer,
     Scores,
 )
-from tersely.score.structure import Structure, rate_failures
 from tersely.split.documents import CHARACTERS_PER_TOKEN, Split, choose_documents
 from tersely.types import Document
 from tersely.units import Unit
@@ -119,6 +117,9 @@ def score_by_matches(query: str, split: Split) -> Scores:
 
 def score_by_coverage(split: Split, options: CompressionOptions) -> Scores:
     """Return scores without a query: what each unit adds to those before it."""
+    from tersely.score.coverage import UnitText, score_units
+    from tersely.score.structure import rate_failures
+
     cost_of_a_token = 1 if split.costs_in_tokens else CHARACTERS_PER_TOKEN
     texts = [
         UnitText(
@@ -169,7 +170,11 @@ def _score(
         # A document after the best ones is dropped whatever its units score, so it is not read.
         with_text = [doc for doc in to_read if split.positions(doc)]
         to_read = sorted(choose_documents(relevance.tolist(), with_text, options.max_docs))
-    structure = Structure(query, split) if any(unit.link for unit in split.units) else None
+    structure = None
+    if any(unit.link for unit in split.units):  # prose does without it
+        from tersely.score.structure import Structure
+
+        structure = Structure(query, split)
     positions = [
         [at for at in split.positions(doc) if structure is None or structure.is_read[at]] for doc in to_read
     ]

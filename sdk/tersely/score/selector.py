@@ -306,7 +306,7 @@ def _split(
     neighbour: float,
     held_back: NDArray[np.bool_],
 ) -> list[DocumentScores]:
-    """Return flat logits as scores by document. `neighbour`: share of a score that adjacent sentences gain."""
+    """Return flat logits as scores by document. Adjacent sentences gain the share `neighbour` of a score."""
     document = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     scores = sigmoid(logits)
     packing = scores + neighbour * best_beside(scores, document, 0.0) * (1.0 - scores)
