@@ -90,8 +90,8 @@ class ExpandOptions(griffe.Extension):
     """Shows each option of a compression with its type and default, instead of `**options`."""
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
-        docstring = func.docstring or (func.parent and func.parent.docstring)
-        is_documented = docstring is not None and " options:" in docstring.value
+        docstrings = [func.docstring, func.parent and func.parent.docstring]
+        is_documented = any(docstring and " options:" in docstring.value for docstring in docstrings)
         annotations = {parameter.name: str(parameter.annotation) for parameter in func.parameters}
         if is_documented or "CompressionArguments" not in annotations.get("options", ""):
             return

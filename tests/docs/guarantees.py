@@ -3,7 +3,7 @@
 GUARANTEES: dict[int, tuple[str, ...]] = {
     1: (
         "tests/sdk/test_guarantees.py::test_1_the_text_is_made_of_exact_pieces_and_the_receipt_covers_every_unit",
-        "tests/sdk/test_packing_marks.py",
+        "tests/sdk/test_pack_marks.py",
     ),
     2: (
         "tests/sdk/test_guarantees.py::test_2_the_text_is_never_over_the_limit_and_never_longer_than_the_input",
