@@ -1,33 +1,37 @@
-"""Hooks of MkDocs: pages that stand elsewhere in the repository, the API reference, and links to both."""
+"""Hooks of MkDocs: add pages from elsewhere in the repository and an API reference, and fix links to them."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 from pathlib import Path
+from typing import Any
 
+import griffe
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from tersely.options import OPTION_FIELDS
+
 ROOT = Path(__file__).resolve().parents[1]
+MODELS = ("tersely-mini", "tersely-recon", "tersely-agent", "span-reader")
 PAGES = {
     "README.md": "get-started.md",
     "ARCHITECTURE.md": "architecture.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "benchmarks/RESULTS.md": "benchmarks.md",
-    "models/span-reader/README.md": "models/span-reader.md",
-    "models/tersely-mini/README.md": "models/tersely-mini.md",
+    **{f"models/{name}/README.md": f"models/{name}.md" for name in MODELS},
 }
-"""By path in the repository, the name on the site. Pages of docs/ keep theirs."""
+"""Name on the site of each page outside docs/."""
 API = {
-    "tersely": "tersely",
-    **{name: f"tersely.{name}" for name in ("chat", "memory", "agent", "experience", "summarize", "rerank")},
-    **{name: f"tersely.{name}" for name in ("speed", "compat", "adapters")},
-    **{name: f"tersely_{name}" for name in ("langchain", "llamaindex", "haystack", "server", "proxy", "ray")},
+    "tersely": ["tersely", "tersely.rerank"],
+    "agents": [f"tersely_agents.{name}" for name in ("chat", "memory", "agent", "experience", "summaries")],
+    "frameworks": [f"tersely_{name}" for name in ("langchain", "llamaindex", "haystack", "mcp", "ray")],
+    "server": ["tersely_server", "tersely_proxy"],
 }
-"""By page under api/, the module whose public names it lists."""
+"""Modules on each page of the API reference."""
 PLOTS = "benchmarks/baselines/"
 
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
@@ -35,18 +39,19 @@ _FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages from elsewhere, their plots, and a page for each module."""
+    """Add the pages from elsewhere, the plots, and the API reference."""
     for source, name in PAGES.items():
         files.append(File.generated(config, name, abs_src_path=str(ROOT / source)))
     for plot in sorted((ROOT / PLOTS).glob("*.png")):
         files.append(File.generated(config, f"plots/{plot.name}", abs_src_path=str(plot)))
-    for name, module in API.items():
-        files.append(File.generated(config, f"api/{name}.md", content=f"# {module}\n\n::: {module}\n"))
+    for name, modules in API.items():
+        content = "# API reference\n\n" + "\n".join(f"::: {module}\n" for module in modules)
+        files.append(File.generated(config, f"api/{name}.md", content=content))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """The page with links to where their targets are on the site."""
+    """Point links at the names that their targets have on the site."""
     names = {name: source for source, name in PAGES.items()}
     source = names.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     parts = _FENCE.split(markdown)  # every second part is a fence
@@ -62,21 +67,38 @@ def _move_links(text: str, source: str, name: str) -> str:
         path, mark, anchor = target.partition("#")
         if not path or "://" in path:
             return link[0]
-        file = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
-        there = _find_name(file)
-        if there is None:
-            return label  # a file that is not on the site
-        return f"{image}[{label}]({posixpath.relpath(there, here)}{mark}{anchor})"
+        target_name = _find_name(posixpath.normpath(posixpath.join(posixpath.dirname(source), path)))
+        if target_name is None:
+            return label
+        return f"{image}[{label}]({posixpath.relpath(target_name, here)}{mark}{anchor})"
 
     return _LINK.sub(move, text)
 
 
 def _find_name(file: str) -> str | None:
-    """The name on the site of a file of the repository; None where it is not there."""
+    """Return the name on the site of a file of the repository, or None if it is not on the site."""
     if not (ROOT / file).is_file():
-        return file  # MkDocs says that it is missing
+        return file  # MkDocs reports it as missing
     if file.startswith("docs/"):
         return file.removeprefix("docs/")
     if file.startswith(PLOTS) and file.endswith(".png"):
         return f"plots/{posixpath.basename(file)}"
     return PAGES.get(file)
+
+
+class ExpandOptions(griffe.Extension):
+    """Shows each option of a compression with its type and default, instead of `**options`."""
+
+    def on_function(self, *, func: griffe.Function, **_: Any) -> None:
+        docstrings = [func.docstring, func.parent and func.parent.docstring]
+        is_documented = any(docstring and " options:" in docstring.value for docstring in docstrings)
+        annotations = {parameter.name: str(parameter.annotation) for parameter in func.parameters}
+        if is_documented or "CompressionArguments" not in annotations.get("options", ""):
+            return
+        del func.parameters["options"]
+        for option in OPTION_FIELDS:
+            kind = griffe.ParameterKind.keyword_only
+            default = repr(option.default)
+            func.parameters.add(
+                griffe.Parameter(option.name, annotation=str(option.type), kind=kind, default=default)
+            )

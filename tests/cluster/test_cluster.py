@@ -122,7 +122,7 @@ def test_a_job_that_was_killed_goes_on_where_it_was(cluster: Any, tmp_path: Path
 
 
 def test_the_code_of_the_page_runs(cluster: Any, tmp_path: Path) -> None:
-    corpus, server = blocks("docs/ray.md", "py")
+    corpus, server = blocks("docs/frameworks.md", "py")
     rows = [
         {"id": n, "query": "Who holds the key?", "documents": ["Ada holds it. It rains."]} for n in range(3)
     ]

@@ -37,7 +37,6 @@ OUTCOME: success"""
 def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with the files that the pages name."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/house.md").write_text("Ada holds the spare key. The roof is new.\n", encoding="utf-8")
     (tmp_path / "notes/garden.md").write_text(

@@ -1,4 +1,4 @@
-"""The pages of the repository, and the code and commands in them."""
+"""Read the pages of the repository, and the code and commands on them."""
 
 from __future__ import annotations
 
@@ -10,47 +10,58 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 TOPICS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
 PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", *TOPICS]
+"""Paths from the root of the repository."""
 
-_TEST = re.compile(r"^def (test_\w+)", re.MULTILINE)
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+Table = dict[str, dict[str, str]]
+"""Cells by the first column and the header, without emphasis."""
 
 
 def read_page(name: str) -> str:
-    """The text of a page, whose name is its path from the root of the repository."""
+    """Return the text of a page."""
     return (ROOT / name).read_text(encoding="utf-8")
 
 
 def prose(name: str) -> str:
-    """A page without its fenced blocks."""
+    """Return a page without its fenced blocks."""
     return _BLOCK.sub("", read_page(name))
 
 
 def blocks(name: str, language: str) -> list[str]:
-    """The contents of a page's fenced blocks in one language."""
+    """Return the contents of a page's fenced blocks in one language."""
     return [body for kind, body in _BLOCK.findall(read_page(name)) if kind == language]
 
 
-def commands(name: str, program: str) -> list[str]:
-    """The commands of a page's `sh` blocks that call `program`; continued lines are joined."""
-    lines = "".join(blocks(name, "sh")).replace("\\\n", " ").splitlines()
-    return [line for line in lines if line.startswith(f"{program} ")]
-
-
-def defined_tests() -> set[str]:
-    """Names of all tests of the repository."""
-    files = (ROOT / "tests").rglob("test_*.py")
-    return {name for file in files for name in _TEST.findall(file.read_text(encoding="utf-8"))}
+def commands(program: str) -> list[tuple[str, str]]:
+    """Return the page and the text of each command in an `sh` block that calls `program`."""
+    found: list[tuple[str, str]] = []
+    for name in PAGES:
+        lines = "".join(blocks(name, "sh")).replace("\\\n", " ").splitlines()
+        found += [(name, line) for line in lines if line.startswith(f"{program} ")]
+    return found
 
 
 def pages_with(language: str) -> list[str]:
-    """Names of the pages that have a block in a language."""
+    """Return the names of the pages with a block in a language."""
     return [name for name in PAGES if blocks(name, language)]
 
 
-def run_examples(name: str, replacements: dict[str, str]) -> int:
-    """Run a page's Python blocks one after the other, with shared names; the number of values compared.
+def tables(text: str) -> list[Table]:
+    """Return the Markdown tables in a text."""
+    parsed: list[Table] = []
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        header, _, *rows = [
+            [cell.strip(" *") for cell in line.strip("|").split("|")] for line in block.splitlines()
+        ]
+        parsed.append({row[0]: dict(zip(header[1:], row[1:], strict=False)) for row in rows})
+    return parsed
 
-    A statement whose last line ends in `# -> value` must give that value. `replacements` are made in the code
+
+def run_examples(name: str, replacements: dict[str, str]) -> int:
+    """Run a page's Python blocks in order, with shared names. Return the number of values compared.
+
+    A statement whose last line ends in `# -> value` must have that value. `replacements` are made in the code
     before it runs.
     """
     names: dict[str, Any] = {}

@@ -9,7 +9,7 @@ from training.summarizer.adapter_card import render_header, render_loss, render_
 
 
 def render_card(name: str, facts: dict[str, Any]) -> str:
-    """Markdown with a Hugging Face header."""
+    """Return Markdown with a Hugging Face header."""
     run = facts["run"]
     again = f" of {run['examples_of']}, some more than once" * (run["examples"] > run["examples_of"])
     amount = f"{run['examples']} turns{again}, {run['tokens']:,} tokens, {run['minutes']} minutes"
@@ -17,15 +17,15 @@ def render_card(name: str, facts: dict[str, Any]) -> str:
     return f"""{render_header(name, facts, "text-generation", "agent, search")}
 
 A LoRA adapter with which SmolLM2-135M-Instruct writes ZipRL's turns: a thought, a level, a summary of what is
-known, and one call of a tool. It is the cold start alone (ZipRL, appendix A), without reinforcement learning.
-`docs/training.md` says what reinforcement learning from there has brought so far.
+known, and one tool call. It is the cold start alone (ZipRL, appendix A), without reinforcement learning;
+`docs/training.md` says what that has brought so far.
 `tersely_agents.agent.load_agent` and `tersely agent --local {name}` run it without a network
 and without torch.
 
 - **Input**: the prompt of the agent's strategy "summary": the question, the summary before, and the result of
-  the last tool, of which the selector leaves about 200 tokens.
-- **Output**: a turn. `load_agent` lets it write nothing else, by a grammar; without one (`constrained=False`)
-  the agent corrects or replaces a turn that cannot be read.
+  the last tool, shortened by the selector to about 200 tokens.
+- **Output**: a turn. `load_agent` enforces its form with a grammar; without one (`constrained=False`) the
+  agent corrects or replaces a turn that cannot be read.
 {render_shape(facts)}
 
 ## Training
@@ -35,19 +35,18 @@ The data has {turns} turns, of {facts["questions"]} questions. {render_loss(fact
 
 {render_sources(("traj_fireact", "hotpotqa", "twowiki"))}
 
-The texts are not part of this repository. The runs are FireAct's, by GPT-4, and only those that were rewarded
-and whose answer stands in what they found. The passages of the other sets stand beside, as what a search
-finds too. The teacher of levels and summaries is the compressor: a summary quotes what the run rests on. A
-level is the one that the best score deserves, or a lower one that the quotations fill; so nearly all have
-level 1, 100 to 500 characters.
+The texts are not part of this repository. The runs are FireAct's, by GPT-4: only those that were rewarded
+and found their answer. Passages of the other sets are added to what a search finds. The compressor
+teaches levels and summaries: a summary quotes the evidence of the run, and the level follows from the
+best score, or is a lower one that the quotations fill. So nearly all have level 1, 100 to 500 characters.
 
 {render_parity(facts, "turns")}
 
 ## Limits
 
-It shows that the whole way works on a small CPU, and is no agent to rely on. It keeps the form, and most of
-its answers are wrong: `docs/results.md` has the numbers, against the base model and with and without the
-grammar. It mixes up what it reads, repeats a search that has found nothing new, and nothing checks its
-answers. All that it has seen searches at most four times and ends in a short answer; it never opened a page.
-Larger models, trained for longer with the same commands, are the way to better ones.
+It shows that the whole process works on a small CPU. Do not rely on it: it keeps the form, but most of
+its answers are wrong (`docs/results.md` has the numbers, against the base model and with and without the
+grammar). It mixes up what it reads, repeats searches that found nothing new, and nothing checks its
+answers. Its training runs search at most four times, never open a page, and end in a short answer. For
+better agents, train larger models for longer with the same commands.
 """

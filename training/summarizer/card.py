@@ -10,14 +10,14 @@ from training.summarizer.adapter_card import render_header, render_loss, render_
 _TAUGHT = """A target holds what the teacher wrote under one of RECON's aspects, without the
 sentences that the prompt does not support."""
 _UNTAUGHT = """A target holds sentences that people marked as supporting an
-answer, or wrote as a summary of a meeting, and only where the prompt supports them.
+answer, or wrote as a summary of a meeting, and only if the prompt supports them.
 
-The aspects "completeness" and "coverage" were trained with one and two sentences more; the other four aspects
-of RECON have the same targets, so expect no difference between them."""
+For the aspects "completeness" and "coverage" the targets had one and two more sentences. The other four
+aspects of RECON had the same targets, so expect no difference between them."""
 
 
 def render_card(name: str, facts: dict[str, Any]) -> str:
-    """Markdown with a Hugging Face header."""
+    """Return Markdown with a Hugging Face header."""
     run = facts["run"]
     amount = f"{run['examples']} examples, {run['tokens']:,} tokens, {run['minutes']} minutes"
     teachers = facts["teachers"]
@@ -30,13 +30,13 @@ A LoRA adapter that makes SmolLM2-135M-Instruct write short, grounded summaries 
 and without torch, checks every sentence against the documents and drops what they do not support.
 
 - **Input**: RECON's prompt, with at most about 280 tokens of documents that the selector chose.
-- **Output**: sentences of the documents, shortened to those that the question needs, with names in the place
-  of pronouns.
+- **Output**: the sentences of the documents that the question needs, shortened, with names instead of
+  pronouns.
 {render_shape(facts)}
 
 ## Training
 
-{amount} on one core of a CPU that did other work beside; {teacher}. Examples: {counts}.
+{amount} on one core of a busy CPU; {teacher}. Examples: {counts}.
 {render_loss(facts, "summaries")}
 
 {render_sources(sorted(facts["data"]))}
@@ -47,11 +47,11 @@ The texts are not part of this repository. {_TAUGHT if teachers else _UNTAUGHT}
 
 ## Limits
 
-The model mixes things up: asked about two things, it gives one the attributes of the other. The check that
-follows it compares words, names and numbers, and drops a sentence whose names and numbers do not all stand in
-the document that supports it. A false statement in words that all stand there passes.
+The model mixes things up: asked about two things, it gives one the attributes of the other. The check
+after it compares words, names and numbers, and drops a sentence unless the document that supports it
+contains all of its names and numbers. A false statement in words of that document passes.
 
-On HotpotQA and Natural Questions, eight questions each, a reader answers less from these summaries than from
-extractive ones of the same length: `docs/results.md` has the numbers. The last check was added after four of
-those HotpotQA questions had been looked at.
+On HotpotQA and Natural Questions, eight questions each, a reader answers less from these summaries than
+from extractive ones of the same length: `docs/results.md` has the numbers. The last rule of the check was
+added after four of those HotpotQA questions had been looked at.
 """

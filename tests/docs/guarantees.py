@@ -1,0 +1,61 @@
+"""Tests of each guarantee on docs/guarantees.md, by its number."""
+
+GUARANTEES: dict[int, tuple[str, ...]] = {
+    1: (
+        "tests/sdk/test_guarantees.py::test_1_the_text_is_made_of_exact_pieces_and_the_receipt_covers_every_unit",
+        "tests/sdk/test_pack_marks.py",
+    ),
+    2: (
+        "tests/sdk/test_guarantees.py::test_2_the_text_is_never_over_the_limit_and_never_longer_than_the_input",
+        "tests/sdk/test_guarantees.py::test_2_what_is_kept_scores_at_least_as_much_as_the_best_sentence_that_fits",
+    ),
+    3: (
+        "tests/sdk/test_guarantees.py::test_3_the_same_input_gives_the_same_output_in_any_batch_and_any_thread",
+        "tests/sdk/test_prepared.py",
+    ),
+    4: (
+        "tests/sdk/test_guarantees.py::test_4_without_a_limit_a_failing_model_gives_everything_back",
+        "tests/sdk/test_guarantees.py::test_4_within_a_limit_a_failing_model_keeps_the_limit",
+        "tests/sdk/test_guarantees.py::test_4_bad_arguments_raise_only_errors_of_tersely",
+        "tests/sdk/test_bad_calls.py",
+        "tests/integrations/test_bad_arguments.py",
+    ),
+    5: (
+        "tests/sdk/test_guarantees.py::test_5_and_6_units_are_whole_or_truncated_blocks",
+        "tests/sdk/test_guarantees.py::test_5_a_block_is_cut_only_if_it_is_large_or_exceeds_the_limit",
+        "tests/sdk/test_tool_results.py",
+    ),
+    6: ("tests/sdk/test_guarantees.py::test_5_and_6_units_are_whole_or_truncated_blocks",),
+    7: (
+        "tests/sdk/test_guarantees.py::test_7_a_compression_never_touches_the_network",
+        "tests/contracts/test_network.py",
+        "tests/contracts/test_wheel.py",
+        "tests/sdk/test_hub.py",
+        "tests/sdk/test_chat_limits.py",
+        "tests/sdk/test_rerank_limits.py",
+    ),
+    8: (
+        "tests/sdk/test_messages.py::test_only_the_texts_of_tool_results_change",
+        "tests/sdk/test_memory_stress.py::test_random_transcripts_keep_every_guarantee",
+        "tests/sdk/test_memory_stress.py::test_killed_writers_lose_no_acknowledged_append",
+        "tests/sdk/test_memory_survival.py",
+        "tests/sdk/test_memory_opening.py",
+        "tests/sdk/test_memory_originals.py",
+        "tests/sdk/test_memory_damage.py",
+        "tests/sdk/test_private_files.py",
+    ),
+    9: (
+        "tests/sdk/test_experience_bank.py",
+        "tests/sdk/test_experience_history.py",
+        "tests/sdk/test_experience_extraction.py::test_nested_tags_cannot_end_the_block",
+    ),
+    10: (
+        "tests/integrations/test_haystack.py::test_every_character_leads_back_to_its_source",
+        "tests/integrations/test_objects.py",
+        "tests/integrations/test_langchain_memory.py::test_the_model_never_sees_more_than_the_limit",
+        "tests/integrations/test_langchain_originals.py",
+        "tests/integrations/test_mcp_folders.py",
+        "tests/integrations/test_mcp_transports.py",
+    ),
+}
+"""Files, or single tests as `file::test`."""
