@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.quality.controls import HeadScorer, RandomScorer
 from tersely import Compressor, Document
 from tersely.score import DocumentScores, ScoredInput, Scorer
-from tersely.score.bm25 import split_terms
+from tersely.score.words import split_terms
 
 OURS = "tersely"
 Method = Callable[[Sequence[Document], int], str]

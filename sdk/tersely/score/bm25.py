@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-_WORD = re.compile(r"[^\W_]+")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
-
-
-def split_terms(text: str) -> list[str]:
-    """The words of `text` in lower case; Chinese and Japanese text as overlapping pairs of characters."""
-    if text.isascii():
-        return _WORD.findall(text.lower())
-    terms: list[str] = []
-    for word in _WORD.findall(text.lower()):
-        position = 0
-        for run in _CJK.finditer(word):
-            if run.start() > position:
-                terms.append(word[position : run.start()])
-            terms.extend(run[0][i : i + 2] for i in range(max(1, len(run[0]) - 1)))
-            position = run.end()
-        if position < len(word):
-            terms.append(word[position:])
-    return terms
+from tersely.score.words import split_terms
 
 
 class BM25:

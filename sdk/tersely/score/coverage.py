@@ -12,7 +12,6 @@ on stories (FairytaleQA) and articles (SQuAD). The beginning matters; other sett
 from __future__ import annotations
 
 import heapq
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tersely.score.bm25 import split_terms
+from tersely.score.words import FILLER_WORDS, WORD, split_terms
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -38,18 +37,6 @@ _LENGTH = 0.75
 _FAILURE = 8.0
 """Bonus of a rare error, relative to another unit."""
 
-_WORD = re.compile(r"[^\W_]+")
-_COMMON = re.compile(
-    r"""a|about|after|again|all|also|am|an|and|any|are|as|at|be|because|been|before|being|both|but|by|can|could
-    |did|do|does|doing|done|down|during|each|even|few|for|from|further|get|gets|got|had|has|have|having|he|her
-    |here|hers|him|his|how|i|if|in|into|is|it|its|itself|just|like|made|make|many|may|me|might|more|most|much
-    |must|my|no|nor|not|now|of|off|on|once|one|only|or|other|our|out|over|own|said|same|say|says|she|should|so
-    |some|such|than|that|the|their|them|then|there|these|they|this|those|though|through|to|too|under|until|up
-    |upon|us|very|was|we|well|were|what|when|where|which|while|who|whom|whose|why|will|with|would|yes|yet|you
-    |your|yeah|okay|um|uh|don|doesn|didn|isn|wasn|ll|ve|re|[a-z]""",
-    re.VERBOSE,
-)
-"""Words without a meaning of their own."""
 _NONE = -1
 """In place of the number of a common word."""
 
@@ -88,7 +75,7 @@ class _Words:
     def add(self, unit: UnitText) -> Integers:
         """Return the words of a unit, each once, ascending."""
         own: set[int] = set()
-        for found in _WORD.finditer(unit.text):
+        for found in WORD.finditer(unit.text):
             for word in [found[0].lower()] if found[0].isascii() else split_terms(found[0]):
                 if unit.is_event and any(map(str.isdigit, word)):
                     continue
@@ -105,7 +92,7 @@ class _Words:
     def _number(self, word: str) -> int:
         number = self.ids.get(word)
         if number is None:
-            number = _NONE if _COMMON.fullmatch(word) else self.count
+            number = _NONE if FILLER_WORDS.fullmatch(word) else self.count
             self.count += number != _NONE
             self.ids[word] = number
         return number

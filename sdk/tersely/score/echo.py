@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tersely.score.bm25 import split_terms
 from tersely.score.features import EXACT_FEATURES, Matches
 from tersely.score.matching import Floats
 from tersely.score.protocol import ScoredInput
+from tersely.score.words import split_terms
 
 ECHO = 0.9
 """Share of the weight of the question's terms that an echo contains."""

@@ -16,12 +16,11 @@ from tersely.score.matching import (
     Presence,
     TermIndex,
     best_beside,
-    find_names,
-    find_numbers,
     phrase_share,
     unique_ids,
     weighted_share,
 )
+from tersely.score.words import find_names, find_numbers
 
 ENCODER_FEATURES = (
     "keep",

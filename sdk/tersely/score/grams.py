@@ -13,7 +13,6 @@ the characters count beside the model.
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -21,13 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from tersely.score.bm25 import BM25, split_terms
+from tersely.score.bm25 import BM25
 from tersely.score.matching import Floats, best_beside
+from tersely.score.words import LETTERS, split_terms
 from tersely.tokens import replace_surrogates
 
 UNKNOWN = "[UNK]"
-
-_WORD = re.compile(r"[^\W\d_]+")
 
 LENGTH = 4
 """Characters of an n-gram of a word."""
@@ -111,7 +109,7 @@ def broken_share(text: str, tokenizer: Tokenizer) -> float:
     Words with a capital letter do not count: names are broken in English too. One word is forgiven, because a
     rare English one may be.
     """
-    words = [word for word in _WORD.findall(replace_surrogates(text)) if word.islower()]
+    words = [word for word in LETTERS.findall(replace_surrogates(text)) if word.islower()]
     pieces = [len(e.ids) for e in tokenizer.encode_batch(words, add_special_tokens=False)]
     return max(0, sum(count > 1 for count in pieces) - 1) / max(1, len(words))
 

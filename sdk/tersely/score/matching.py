@@ -23,14 +23,6 @@ DENSE = 2**22
 FEW_PHRASES = 32
 """Up to so many phrases, looking for one after the other is faster than a `PhraseFinder`."""
 
-_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
-_NAME = re.compile(
-    r"(?<!^)(?<![.!?]\s)\b[A-Z][\w'’.-]+(?:\s+(?:(?:of|the|and|de|von|van)\s+)?[A-Z][\w'’.-]+)*"
-)
-_POSSESSIVE = re.compile(r"['’]s\b")
-_LAST_PERIOD = re.compile(r"(?<=[^\W\d_]{2})\.$")
-"""A full stop that ends a sentence, as in "Paris.", and is not part of the name, as in "the U.S."."""
-
 
 class Presence:
     """Pairs of texts (rows) and the terms (columns) in them: RAM is linear in the tokens of the texts.
@@ -153,21 +145,6 @@ def best_beside(values: Floats, document: Integers, missing: float) -> Floats:
     before = np.where(owner[:-2] == document, padded[:-2], missing)
     after = np.where(owner[2:] == document, padded[2:], missing)
     return np.maximum(before, after)
-
-
-def find_numbers(text: str) -> list[str]:
-    """Return numbers as written, "1,861" or "3.14" included, sorted."""
-    return sorted(set(_NUMBER.findall(text)))
-
-
-def find_names(text: str) -> list[str]:
-    """Return capitalised phrases that do not merely open a sentence, lower-cased and sorted.
-
-    A possessive ends a name: "Ada Moor's Atlas" holds two.
-    """
-    parts = [part for name in _NAME.findall(text) for part in _POSSESSIVE.split(name)]
-    names = [_LAST_PERIOD.sub("", part.strip(" '’-")) for part in parts]
-    return sorted({name.lower() for name in names if len(name) > 1})
 
 
 def phrase_share(phrases: Sequence[str], texts: Sequence[str]) -> Floats:

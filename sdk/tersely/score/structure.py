@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tersely.score.protocol import Scores
+from tersely.score.words import QUESTION_WORDS
 from tersely.split.documents import Split
 from tersely.units import Link
 
@@ -41,13 +42,6 @@ _MATCH = 0.95
 _WORD = re.compile(r"\d[\d.,:/-]*\d|\w+(?:[._/-]\w+)*")
 _INNER = re.compile(r"[a-z]+|[A-Z][a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
 _SUFFIX = re.compile(r"(?<=[a-z]{3})(?:ies|es|s|ed|ing|ly)$")
-_COMMON = re.compile(
-    r"""a|about|all|also|am|an|and|any|are|as|at|be|been|before|by|can|could|did|do|does|each|find|for|from|get
-    |give|had|has|have|how|i|if|in|into|is|it|its|many|me|much|my|no|not|of|on|or|our|please|show|so|some|tell
-    |than|that|the|their|them|then|there|these|they|this|those|to|under|up|us|was|we|were|what|when|where
-    |which|who|whom|whose|why|will|with|would|you|your""",
-    re.VERBOSE | re.IGNORECASE,
-)
 
 
 _SEVERE = re.compile(
@@ -154,11 +148,11 @@ def find_terms(query: str) -> list[str]:
         inner = _INNER.findall(word)
         if len(inner) > 1:
             words += inner
-    terms = [_stem(word) for word in words if not _COMMON.fullmatch(word)]
+    terms = [_stem(word) for word in words if not QUESTION_WORDS.fullmatch(word)]
     terms += [
         f"{_stem(word)} {number}"
         for word, number in pairwise(_WORD.findall(query))
-        if number[0].isdigit() and word[0].isalpha() and not _COMMON.fullmatch(word)
+        if number[0].isdigit() and word[0].isalpha() and not QUESTION_WORDS.fullmatch(word)
     ]
     return [term for term in dict.fromkeys(terms) if term][:_MOST_TERMS]
 
