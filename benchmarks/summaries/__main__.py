@@ -38,8 +38,8 @@ from tersely.runtime.artifacts import load_artifact
 from tersely_agents.chat import LocalChat
 from tersely_agents.summaries import Summarizer
 from tersely_agents.summaries.grounding import Sources
-from tersely_agents.summaries.local import TrainedModel, load_trained
-from tersely_agents.summaries.written import score_texts
+from tersely_agents.summaries.summarizer import TrainedModel, load_trained
+from tersely_agents.summaries.writing import score_texts
 
 QUESTIONS = ("hotpotqa", "qed_nq_10")
 SQUALITY = Task("squality", "SQuALITY, 5k-word stories", {"eval": "squality"})

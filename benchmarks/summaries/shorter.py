@@ -30,7 +30,7 @@ from tersely.pack.choose import choose_documents
 from tersely.pack.render import title_line
 from tersely.runtime.artifacts import load_artifact
 from tersely_agents.summaries import Summarizer
-from tersely_agents.summaries.local import load_trained
+from tersely_agents.summaries.summarizer import load_trained
 
 TASK = "hotpotqa"
 PASSAGES = 5

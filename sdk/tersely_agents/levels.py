@@ -1,9 +1,8 @@
 """The five levels of detail of ZipRL: a more relevant text keeps more of its content.
 
-The bounds on characters are those of the paper (appendix J.2). The paper gives none for words and sentences.
-Here they follow from the characters, so that ordinary prose within one bound is also within the others: a
-word has 5 to 7 characters with its space, and a sentence 60 or more. The bound on words is at least 20, below
-which appendix G.3 finds a fragment. The highest level ends at 1,200 words, above which it finds rambling.
+The bounds on characters are those of the paper (appendix J.2). It gives none for words and sentences; here
+they follow from the characters: a word takes 5 to 7 with its space, a sentence 60 or more. The bound on words
+is at least 20, below which appendix G.3 finds a fragment.
 """
 
 from __future__ import annotations
@@ -16,13 +15,14 @@ from typing import cast
 from tersely.errors import InvalidInputError
 from tersely.inputs import show_value
 from tersely.options import LEVEL_CHARACTERS as CHARACTERS
+from tersely.options import Detail
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
     """The size of a compression. All bounds are inclusive."""
 
-    number: int
+    number: Detail
     name: str
     relevance: float
     """Lowest relevance of a text at this level, in [0, 1]; the highest level begins above it."""
@@ -31,28 +31,20 @@ class Level:
     sentences: int
     """Most sentences."""
     content: str
-    """What a text at this level holds (appendix U)."""
+    """Content of a text at this level (appendix U)."""
 
 
 LEVELS = (
     Level(1, "ultra-coarse", 0.0, CHARACTERS[1], (20, 100), 8, "the subject and the outcome"),
     Level(2, "coarse", 0.2, CHARACTERS[2], (71, 200), 16, "the subject, what is asked, and what was found"),
-    Level(
-        3,
-        "medium",
-        0.4,
-        CHARACTERS[3],
-        (142, 400),
-        33,
-        "the subject, what decides, and what explains it",
-    ),
+    Level(3, "medium", 0.4, CHARACTERS[3], (142, 400), 33, "the subject, what decides, and what explains it"),
     Level(4, "fine", 0.6, CHARACTERS[4], (285, 600), 50, "every step of the reasoning, with its details"),
     Level(5, "ultra-fine", 0.8, CHARACTERS[5], (428, 1200), 100, "all that matters, in fewer words"),
 )
 
 
 def choose_level(relevance: float) -> Level:
-    """The level for a text of this relevance in [0, 1] (ZipRL, appendix U).
+    """Return the level for a text of this relevance in [0, 1] (ZipRL, appendix U).
 
     A bound between two levels belongs to the higher one, except 0.8: the highest level begins above it.
     Raises InvalidInputError for a relevance outside [0, 1].
@@ -62,11 +54,11 @@ def choose_level(relevance: float) -> Level:
     *others, highest = LEVELS
     if relevance > highest.relevance:
         return highest
-    return max((level for level in others if level.relevance <= relevance), key=lambda level: level.number)
+    return [level for level in others if level.relevance <= relevance][-1]
 
 
 def choose_level_for(scores: Iterable[float]) -> Level:
-    """The level for the best of some scores; the lowest level if there are none.
+    """Return the level for the best of some scores; the lowest level if there are none.
 
     Scores outside [0, 1] are clipped, since those of other models need not be probabilities.
     """

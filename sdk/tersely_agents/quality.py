@@ -20,9 +20,7 @@ RATIO_WEIGHT, LEVEL_WEIGHT, INFO_WEIGHT, SEM_WEIGHT = 0.3, 0.1, 0.4, 0.2
 """alpha 1 to 4 of equation 1."""
 
 _EPSILON = 1e-9
-_SHORTEST_KEYWORD = 4
-_SENTENCE_WORDS, _FRAGMENT_WORDS = 2, 3
-"""Fewest words of a whole sentence that has an end mark, and of one that has none."""
+_KEYWORD_CHARACTERS = 4
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _TERMINATOR = re.compile(r"[.!?…。！？؟।]")
 
@@ -55,27 +53,22 @@ class Quality:
     @property
     def total(self) -> float:
         """Q_com (equation 1), in [0, 1]."""
-        return (
-            RATIO_WEIGHT * self.ratio
-            + LEVEL_WEIGHT * self.level
-            + INFO_WEIGHT * self.info
-            + SEM_WEIGHT * self.sem
-        )
+        parts = RATIO_WEIGHT * self.ratio + LEVEL_WEIGHT * self.level
+        return parts + INFO_WEIGHT * self.info + SEM_WEIGHT * self.sem
 
 
 def quality(text: str, source: str, query: str, level: Level) -> Quality:
-    """Q_com of `text` as a compression of `source` for `query` at `level`."""
-    words, sentences = count_words(text), count_sentences(text)
+    """Return Q_com of `text` as a compression of `source` for `query` at `level`."""
     return Quality(
         ratio=ratio_score(len(text), level),
-        level=level_score(words, sentences, level),
+        level=level_score(count_words(text), count_sentences(text), level),
         info=info_score(text, source, query),
         sem=completeness_score(text, level),
     )
 
 
 def ratio_score(length: int, level: Level) -> float:
-    """Q_ratio (equation 7) of a text of `length` characters."""
+    """Return Q_ratio (equation 7) of a text of `length` characters."""
     low, high = level.characters
     if length < low:
         return 0.8 * length / low
@@ -86,42 +79,8 @@ def ratio_score(length: int, level: Level) -> float:
     return 0.3 * 1.5 * high / length
 
 
-def info_score(text: str, source: str, query: str) -> float:
-    """Q_info (equations 8 to 10): keywords of the query and of the source that the text keeps.
-
-    Query keywords that the source does not contain are ignored. Equation 9 as printed would reward a text
-    that invents them, and could exceed 1, the maximum according to appendix T.
-    """
-    in_text, in_source = find_keywords(text), find_keywords(source)
-    in_both = find_keywords(query) & in_source
-    general = _score_overlap(text, source, in_text, in_source)
-    if not in_both:
-        return general
-    return 0.7 * len(in_both & in_text) / (len(in_both) + _EPSILON) + 0.3 * general
-
-
-def _score_overlap(text: str, source: str, in_text: set[str], in_source: set[str]) -> float:
-    """S_gen (equation 10); |x| and |y| are numbers of characters."""
-    overlap = len(in_text & in_source) / (len(in_source) + _EPSILON)
-    length = min(1.0, 2.0 * len(text) / len(source)) if source else 0.0
-    return 0.6 * overlap + 0.4 * length
-
-
-def completeness_score(text: str, level: Level) -> float:
-    """Q_sem (equation 11): penalties for text that is not complete prose."""
-    whole = count_whole_sentences(text)
-    structure = 1.0
-    if not whole:
-        structure = 0.3
-    elif whole == 1 and level.number != 1:
-        structure = 0.7
-    words = count_words(text)
-    length = 0.5 if words < 20 else 0.9 if words > 1200 else 1.0
-    return structure * length * (1.0 if _TERMINATOR.search(text) else 0.8)
-
-
 def level_score(words: int, sentences: int, level: Level) -> float:
-    """Q_level (equations 12 to 14): the numbers of words and sentences against those of the level."""
+    """Return Q_level (equations 12 to 14) of the numbers of words and sentences."""
     low, high = level.words
     if words < low:
         by_words = words / low
@@ -133,10 +92,39 @@ def level_score(words: int, sentences: int, level: Level) -> float:
     return 0.7 * by_words + 0.3 * by_sentences
 
 
+def info_score(text: str, source: str, query: str) -> float:
+    """Return Q_info (equations 8 to 10) of the keywords of query and source that the text keeps.
+
+    Query keywords that the source does not contain are ignored. Equation 9 as printed would reward a text
+    that invents them, and could exceed 1, the maximum according to appendix T.
+    """
+    in_text, in_source = find_keywords(text), find_keywords(source)
+    in_both = find_keywords(query) & in_source
+    overlap = len(in_text & in_source) / (len(in_source) + _EPSILON)
+    length = min(1.0, 2.0 * len(text) / len(source)) if source else 0.0
+    general = 0.6 * overlap + 0.4 * length  # S_gen, equation 10
+    if not in_both:
+        return general
+    return 0.7 * len(in_both & in_text) / (len(in_both) + _EPSILON) + 0.3 * general
+
+
+def completeness_score(text: str, level: Level) -> float:
+    """Return Q_sem (equation 11), which is lower for text that is not complete prose."""
+    whole = count_whole_sentences(text)
+    structure = 1.0
+    if not whole:
+        structure = 0.3
+    elif whole == 1 and level.number != 1:
+        structure = 0.7
+    words = count_words(text)
+    length = 0.5 if words < 20 else 0.9 if words > 1200 else 1.0
+    return structure * length * (1.0 if _TERMINATOR.search(text) else 0.8)
+
+
 def find_keywords(text: str) -> set[str]:
-    """Words of four or more letters in lower case, without stopwords."""
+    """Return the words of four or more letters in lower case, without stopwords."""
     words = (word.lower() for word in _WORD.findall(text))
-    return {word for word in words if len(word) >= _SHORTEST_KEYWORD and word not in STOPWORDS}
+    return {word for word in words if len(word) >= _KEYWORD_CHARACTERS and word not in STOPWORDS}
 
 
 def count_words(text: str) -> int:
@@ -144,19 +132,18 @@ def count_words(text: str) -> int:
 
 
 def count_sentences(text: str) -> int:
-    """Number of sentences, items of lists and other units with words, whole or not (S of equation 14)."""
+    """Count sentences, items of lists and other units with words, whole or not (S of equation 14)."""
     return sum(_WORD.search(text, unit.start, unit.end) is not None for unit in split_units(text))
 
 
 def count_whole_sentences(text: str) -> int:
-    """Number of units that read as a sentence (appendix G.3).
+    """Count the units that read as a sentence (appendix G.3).
 
     They have three or more words, or two and an end mark; at least half of the words are different.
     """
     count = 0
     for unit in split_units(text):
         words = [word.lower() for word in _WORD.findall(text, unit.start, unit.end)]
-        is_ended = _TERMINATOR.search(text, unit.start, unit.end) is not None
-        fewest = _SENTENCE_WORDS if is_ended else _FRAGMENT_WORDS
+        fewest = 2 if _TERMINATOR.search(text, unit.start, unit.end) else 3
         count += len(words) >= fewest and 2 * len(set(words)) >= len(words)
     return count

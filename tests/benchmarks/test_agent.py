@@ -13,10 +13,10 @@ from benchmarks.shared.episodes import is_inside, make_index
 from benchmarks.shared.tasks import Example
 from benchmarks.shared.tasks.example import SourceDocument
 from tersely import Compressor
-from tersely_agents.agent.strategies.tagged import write_turn
 from tersely_agents.agent.trained import make_agent
 from tersely_agents.chat import ScriptedChat
 from tersely_agents.levels import LEVELS
+from training.agent.teacher import write_turn
 
 KEYS = (
     "Ada holds the spare key of the lighthouse, says the book of the harbour master of Tarnwick, page nine."

@@ -22,7 +22,7 @@ from benchmarks.summaries.rows import CheckedSentence, SummariesRun
 from tersely import Document
 from tersely_agents.chat import ScriptedChat
 from tersely_agents.summaries.grounding import Sources
-from tersely_agents.summaries.local import TrainedModel
+from tersely_agents.summaries.summarizer import TrainedModel
 
 DOCS = [
     Document("The ferry leaves Port Maren at seven. It does not run on Sundays.", "Ferry"),

@@ -11,7 +11,6 @@ import pytest
 
 from tersely.messages import measure_tokens
 from tersely_agents.agent import Agent, EpisodeState, FolderIndex, Request, search_tools
-from tersely_agents.agent.episode import Cost
 from tersely_agents.chat import ChatError, Message, Reply, ScriptedChat
 from tersely_agents.memory import AgentMemory
 from tests.sdk.agents import COMPRESSOR, FINISH, FOUND, SEARCH, tagged, tool_calls
@@ -71,7 +70,7 @@ def generate(agent: Agent, requests: Sequence[Request]) -> list[Reply | ChatErro
 def timeless(state: EpisodeState) -> EpisodeState:
     """The state without what differs from run to run."""
     trace = tuple(replace(turn, seconds=0, task="") for turn in state.trace)
-    return replace(state, trace=trace, task="", cost=Cost())
+    return replace(state, trace=trace, task="")
 
 
 @pytest.mark.parametrize("strategy", ["summary", "reset", "transcript"])
@@ -112,7 +111,7 @@ def test_a_full_context_is_a_state_whose_request_asks_for_notes(folder: Path) ->
     assert (full.transcript.is_full, after.transcript.is_full) == (True, False)
     assert after.transcript.notes == "It is with Ada."
     assert len(after.trace) == len(full.trace), "the turn goes on"
-    assert after.cost.tokens_in == measure_tokens(request.messages, COMPRESSOR.count_tokens)
+    assert after.tokens_in == measure_tokens(request.messages, COMPRESSOR.count_tokens)
     assert agent.request(after).messages == after.transcript.messages
 
 

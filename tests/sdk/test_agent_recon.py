@@ -19,7 +19,7 @@ from tersely_agents.agent import (
     read_passages,
     reading_tool,
 )
-from tersely_agents.agent.strategies.recon import CORRECTION
+from tersely_agents.agent.recon import CORRECTION
 from tersely_agents.chat import OpenAIChat, Reply, ScriptedChat
 from tersely_agents.summaries import Summarizer
 from tests.loopback import Serve, serving

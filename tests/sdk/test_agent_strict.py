@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tersely_agents.agent import OUTCOMES, Agent, FolderIndex, Tool, search_tools
-from tersely_agents.agent.strategies import StrategyName
+from tersely_agents.agent import OUTCOMES, Agent, FolderIndex, StrategyName, Tool, search_tools
 from tersely_agents.chat import ChatError, Reply, ScriptedChat
 from tersely_agents.chat.protocol import remove_thoughts
 from tersely_agents.memory import AgentMemory

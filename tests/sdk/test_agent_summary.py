@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tersely_agents.agent import FolderIndex, search_tools
-from tersely_agents.agent.strategies.tagged import MalformedError, make_prompt, parse_turn
+from tersely_agents.agent.summary import MalformedError, make_prompt, parse_turn
 from tersely_agents.agent.tools import finish_tool
 from tersely_agents.levels import LEVELS
 from tests.sdk.agents import (

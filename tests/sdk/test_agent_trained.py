@@ -12,8 +12,7 @@ import pytest
 from tersely import ArtifactError, Compressor, Document, InvalidInputError, cli
 from tersely.runtime.artifacts import write_manifest
 from tersely_agents.agent import Agent, DocumentIndex, Hit, SelectedHits, load_agent
-from tersely_agents.agent.strategies.grammar import write_grammar
-from tersely_agents.agent.strategies.tagged import parse_turn, write_turn
+from tersely_agents.agent.summary import parse_turn, write_grammar
 from tersely_agents.agent.tools import finish_tool
 from tersely_agents.agent.trained import describe_prompts, make_agent
 from tersely_agents.chat import ScriptedChat

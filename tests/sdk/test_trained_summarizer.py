@@ -13,9 +13,9 @@ from tersely import ArtifactError, Compressor, Document, InvalidInputError
 from tersely.runtime.artifacts import load_artifact, write_manifest
 from tersely_agents.chat import ScriptedChat
 from tersely_agents.summaries import Summarizer, Summary
-from tersely_agents.summaries import bundled as bundled_summarizer
+from tersely_agents.summaries import summarizer as bundled_summarizer
 from tersely_agents.summaries.grounding import Sources
-from tersely_agents.summaries.local import TrainedModel, describe_prompts
+from tersely_agents.summaries.summarizer import TrainedModel, describe_prompts
 from tests.sdk.fakes import FakeScorer
 
 QUERY = "When does the ferry leave Port Maren?"
@@ -117,23 +117,23 @@ def test_a_bundled_model_is_found_by_its_name() -> None:
 
 
 def test_without_the_model_a_compressor_quotes_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    bundled_summarizer._load_once.cache_clear()
+    bundled_summarizer._load_bundled.cache_clear()
 
     def fail(*_: object) -> TrainedModel:
         raise InvalidInputError("There is no model.")
 
     monkeypatch.setattr(bundled_summarizer, "load_trained", fail)
     summary = COMPRESSOR.summarize(QUERY, DOCS, budget=20)
-    bundled_summarizer._load_once.cache_clear()
+    bundled_summarizer._load_bundled.cache_clear()
     assert summary.backend == "extractive"
     assert summary.reason == "extractive, because There is no model"
     assert 0 < summary.tokens_after <= 20
 
 
 def test_a_compressor_writes_with_the_bundled_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    bundled_summarizer._load_once.cache_clear()
+    bundled_summarizer._load_bundled.cache_clear()
     trained = TrainedModel(ScriptedChat([GROUNDED[0]]), preselect=30, max_tokens=50)
     monkeypatch.setattr(bundled_summarizer, "load_trained", lambda *_: trained)
     summary = COMPRESSOR.summarize(QUERY, DOCS)
-    bundled_summarizer._load_once.cache_clear()
+    bundled_summarizer._load_bundled.cache_clear()
     assert (summary.text, summary.backend) == (GROUNDED[0], "llm")

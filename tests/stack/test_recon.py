@@ -10,7 +10,7 @@ import pytest
 from tersely import ArtifactError, Compressor, Document
 from tersely_agents.summaries import Summarizer
 from tersely_agents.summaries.grounding import Sources
-from tersely_agents.summaries.local import describe_prompts
+from tersely_agents.summaries.summarizer import describe_prompts
 from tests.stack.adapter_checks import check_adapter
 
 pytestmark = pytest.mark.skipif(

@@ -10,8 +10,7 @@ import pytest
 
 from tersely import Compressor, Document, cli
 from tersely_agents.agent import DocumentIndex, load_agent
-from tersely_agents.agent.strategies.grammar import write_grammar
-from tersely_agents.agent.strategies.tagged import MalformedError, parse_turn
+from tersely_agents.agent.summary import MalformedError, parse_turn, write_grammar
 from tersely_agents.agent.tools import finish_tool, search_tools
 from tersely_agents.agent.trained import BUNDLED, describe_prompts
 from tersely_agents.chat import LocalChat

@@ -13,7 +13,7 @@ import pytest
 
 from tersely import Compressor, Document
 from tersely_agents.agent.retrieval import DocumentIndex
-from tersely_agents.agent.strategies.tagged import parse_turn
+from tersely_agents.agent.summary import parse_turn
 from tersely_agents.agent.tools import finish_tool, search_tools
 from tersely_agents.levels import LEVELS
 from training.agent.card import render_card

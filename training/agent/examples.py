@@ -19,11 +19,10 @@ from pathlib import Path
 from benchmarks.shared.tasks.rows import read_rows
 from tersely import Compressor, Document
 from tersely_agents.agent import DocumentIndex
-from tersely_agents.agent.strategies.tagged import write_turn
 from tersely_agents.agent.trained import make_agent
 from tersely_agents.chat import Message, Reply, ScriptedChat
 from tersely_agents.levels import LEVELS
-from training.agent.teacher import Notes, write_notes
+from training.agent.teacher import Notes, write_notes, write_turn
 from training.agent.trajectories import Search, Trajectory, read_trajectories, shuffle
 from training.run import show_progress
 from training.summarizer.examples import Lesson, read_whole_lines

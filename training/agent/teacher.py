@@ -14,6 +14,15 @@ _BUDGETS = (None, 40, 60, 90, 120, 160)
 """Tokens that are tried until the summary has the length of its level; None for the model's own threshold."""
 
 
+def write_turn(think: str, level: Level, summary: str, tool: str, arguments: Mapping[str, str]) -> str:
+    """Return a turn as a model writes it, for the agent's strategy "summary"."""
+    parameters = "".join(f"<parameter={name}>{value}</parameter>" for name, value in arguments.items())
+    return (
+        f"<think>{think}</think>\n<summary_level>{level.number}</summary_level>\n"
+        f"<summary>{summary}</summary>\n<function={tool}>{parameters}</function>"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Notes:
     """A summary as a teacher writes it."""

@@ -27,9 +27,8 @@ from benchmarks.shared.tasks.rows import find_data_folder, read_lines
 from tersely import Compression, Compressor, Document
 from tersely.split.sentences import split_units
 from tersely_agents.summaries.grounding import Sources
-from tersely_agents.summaries.request import write_messages
 from tersely_agents.summaries.types import ASPECTS, Aspect
-from tersely_agents.summaries.written import score_texts
+from tersely_agents.summaries.writing import score_texts, write_messages
 from training.run import show_progress, write_text
 from training.summarizer.standalone import Reference, clean_tokenized, make_standalone
 

@@ -29,7 +29,7 @@ from tersely.runtime.artifacts import write_manifest
 from tersely_agents.chat import LocalChat
 from tersely_agents.chat.local import find_smollm2
 from tersely_agents.chat.protocol import Sampling
-from tersely_agents.summaries.local import describe_prompts
+from tersely_agents.summaries.summarizer import describe_prompts
 from training.causal import Adapter, load_causal
 from training.run import read_runs
 from training.settings import read_settings

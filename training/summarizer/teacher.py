@@ -29,9 +29,8 @@ from benchmarks.shared.tasks.rows import find_data_folder
 from tersely import Compressor
 from tersely_agents.chat import ChatError, ChatModel, LocalChat, Message, OpenAIChat, Reply
 from tersely_agents.chat.protocol import Sampling, complete_safely
-from tersely_agents.summaries.request import prepare
 from tersely_agents.summaries.types import ASPECTS, Aspect
-from tersely_agents.summaries.written import check_reply
+from tersely_agents.summaries.writing import check_reply, prepare
 from training.run import Run, show_progress
 from training.settings import read_settings
 from training.summarizer.examples import (

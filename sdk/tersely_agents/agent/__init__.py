@@ -7,23 +7,20 @@ agent.run("Who holds the spare key?").answer
 """
 
 from tersely_agents.agent.episode import OUTCOMES, EpisodeState, Outcome, Request
-from tersely_agents.agent.loop import Agent
-from tersely_agents.agent.reading import (
-    Reading,
-    SelectedSentences,
-    WrittenSummary,
-    read_passages,
-    reading_tool,
-)
+from tersely_agents.agent.loop import Agent, StrategyName
 from tersely_agents.agent.retrieval import (
     DocumentIndex,
     FolderIndex,
     Hit,
+    Reading,
     Retriever,
     SelectedHits,
+    SelectedSentences,
+    WrittenSummary,
     read_folder,
+    read_passages,
 )
-from tersely_agents.agent.tools import Tool, ToolError, search_tools
+from tersely_agents.agent.tools import Tool, ToolError, reading_tool, search_tools
 from tersely_agents.agent.trace import TurnTrace
 from tersely_agents.agent.trained import load_agent
 
@@ -40,6 +37,7 @@ __all__ = [
     "Retriever",
     "SelectedHits",
     "SelectedSentences",
+    "StrategyName",
     "Tool",
     "ToolError",
     "TurnTrace",

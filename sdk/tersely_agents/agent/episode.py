@@ -1,24 +1,26 @@
-"""One task run by an agent: its state, and what takes it from one state to the next."""
+"""One task of an agent: its state, and what a strategy does in each turn."""
 
 from __future__ import annotations
 
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
-from tersely_agents.agent.tools import Tool
+from tersely.compressor import Compressor
+from tersely_agents.agent.tools import Result, Tool
 from tersely_agents.agent.trace import TurnTrace
+from tersely_agents.chat import ChatError, Message, Options, Reply
 from tersely_agents.chat.metering import count_call
-from tersely_agents.chat.protocol import ChatError, Message, Options, Reply
-from tersely_agents.memory.transcript import Transcript
+from tersely_agents.memory import AgentMemory, Transcript
 
 Outcome = Literal["answered", "malformed", "turns", "overlong", "environment", "server"]
 """How an episode ended.
 
 answered     the model gave an answer, right or wrong
-malformed    the model wrote something that is no action
+malformed    the model wrote something that is not an action
 turns        the model used up its turns
 overlong     the model used up its context, or its resets
 environment  a tool broke; the model is not to blame
@@ -30,46 +32,35 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to send to the model: `model.complete(request.messages, **request.options)`."""
+    """A request to the model: `model.complete(request.messages, **request.options)`."""
 
     messages: list[Message]
     options: Options
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
-    """What the turn under way has cost so far."""
-
-    tokens_in: int = 0
-    tokens_out: int = 0
-    started: float = field(default_factory=perf_counter, compare=False)
-    """When the turn before ended, by `perf_counter`."""
-
-    def add(self, messages: Sequence[Message], reply: Reply, count: Callable[[str], int]) -> Cost:
-        """The cost with one more call of the model."""
-        tokens_in, tokens_out = count_call(messages, reply, count)
-        return replace(self, tokens_in=self.tokens_in + tokens_in, tokens_out=self.tokens_out + tokens_out)
-
-
-@dataclass(frozen=True, slots=True)
 class EpisodeState:
-    """Everything that the next step depends on, but for the model and the tools."""
+    """Everything that the next step depends on, except the model and the tools."""
 
     question: str
     strategy: Strategy = field(repr=False, compare=False)
     transcript: Transcript = field(default_factory=Transcript)
-    """The messages so far, with the strategies "reset" and "transcript"; else empty."""
+    """The messages so far, with the strategies "reset" and "transcript"; otherwise empty."""
     summary: str = ""
-    """What the model wrote down last, with the strategy "summary"."""
+    """The model's latest summary, with the strategy "summary"."""
     response: str = ""
-    """What the model wrote so far and what was put between, with the strategy "recon"."""
+    """The model's response so far, search results included, with the strategy "recon"."""
     result: str = ""
-    """What the last tool gave, with the strategy "summary"."""
+    """The last tool result, with the strategy "summary"."""
     originals: Mapping[str, str] = field(default_factory=dict[str, str])
     """Tool results that were shortened, by id, with the strategy "summary"."""
     retry: tuple[Message, ...] = ()
-    """What a second try adds to the prompt: what was wrong with the first reply of the turn."""
-    cost: Cost = field(default_factory=Cost)
+    """Messages that a second try adds to the prompt: what was wrong with the first reply of the turn."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    """Tokens of the current turn so far."""
+    turn_started: float = field(default_factory=perf_counter, compare=False)
+    """Time at which the previous turn ended, by `perf_counter`."""
     trace: tuple[TurnTrace, ...] = ()
     outcome: Outcome | None = None
     """None while the episode goes on."""
@@ -77,50 +68,56 @@ class EpisodeState:
     explanation: str = ""
     confidence: str = ""
     reason: str | None = None
-    """Why there is no answer, or why it is not the model's own."""
+    """Why there is no answer, or why the answer is not the model's."""
     task: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
-    """Tells the turns of tasks apart that one file holds."""
+    """Identifies the task in a trace file that holds several."""
     recalled: tuple[str, ...] = ()
-    """Ids of the lessons that the model recalled. Once it is known whether the answer is right, the bank
-    wants to know: `bank.record_use(state.recalled, success)`."""
+    """Ids of the lessons that the model recalled. Once you know whether the answer is right, tell the bank:
+    `bank.record_use(state.recalled, success)`."""
 
     @property
     def turns(self) -> int:
         """Turns so far; one turn may call several tools."""
         return self.trace[-1].turn if self.trace else 0
 
+    def charge(self, messages: Sequence[Message], reply: Reply, count: Callable[[str], int]) -> EpisodeState:
+        """Add the tokens of one call of the model to the current turn."""
+        tokens_in, tokens_out = count_call(messages, reply, count)
+        return replace(self, tokens_in=self.tokens_in + tokens_in, tokens_out=self.tokens_out + tokens_out)
+
     def with_turn(
         self,
         tool: str | None = None,
         arguments: Mapping[str, str] | None = None,
         error: str | None = None,
-        **facts: Any,
+        **fields: Any,
     ) -> EpisodeState:
-        """The state with a row of the trace, which is charged with what the turn has cost since the last
-        one. `facts` are further fields of `TurnTrace`."""
+        """Add a row to the trace, with the tokens and seconds since the last row. `fields` are further fields
+        of `TurnTrace`."""
         row = TurnTrace(
-            turn=facts.pop("turn", self.turns + 1),
-            tokens_in=self.cost.tokens_in,
-            tokens_out=self.cost.tokens_out,
-            seconds=round(perf_counter() - self.cost.started, 3),
+            turn=fields.pop("turn", self.turns + 1),
+            tokens_in=self.tokens_in,
+            tokens_out=self.tokens_out,
+            seconds=round(perf_counter() - self.turn_started, 3),
             task=self.task,
             tool=tool,
             arguments=dict(arguments or {}),
             error=error,
-            **facts,
+            **fields,
         )
-        return replace(self, trace=(*self.trace, row), retry=(), cost=Cost())
+        trace = (*self.trace, row)
+        return replace(self, trace=trace, retry=(), tokens_in=0, tokens_out=0, turn_started=perf_counter())
 
     def fail(self, reason: str, outcome: Outcome) -> EpisodeState:
-        """The end of an episode whose last turn came to nothing."""
+        """End the episode with a turn that came to nothing."""
         return self.with_turn(error=reason).end(reason, outcome)
 
     def end(self, reason: str, outcome: Outcome) -> EpisodeState:
-        """The end of an episode without an answer, after its last turn."""
+        """End the episode without an answer."""
         return replace(self, outcome=outcome, reason=reason)
 
     def finish(self, arguments: Mapping[str, str]) -> EpisodeState:
-        """The end of an episode with an answer: the arguments of the tool `finish`."""
+        """End the episode with an answer: the arguments of the tool `finish`."""
         return replace(
             self,
             outcome="answered",
@@ -130,23 +127,57 @@ class EpisodeState:
         )
 
 
-class Strategy(Protocol):
-    """What the model is shown of earlier turns, and what becomes of its replies. A frozen value: whatever
-    changes is in the state."""
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The arguments of `Agent` that its strategy needs."""
 
+    compressor: Compressor
+    model_name: str
+    result_tokens: int
+    memory: Callable[[list[Message]], AgentMemory] | None
+    strict: bool
+    constrained: bool
+
+
+@dataclass(frozen=True)
+class Strategy(ABC):
+    """Decides what the model sees of earlier turns, and turns its replies into the next state.
+
+    A strategy is frozen: whatever changes is in the state.
+    """
+
+    setup: Setup
+
+    @classmethod
+    def start(cls, question: str, setup: Setup) -> EpisodeState:
+        """Return the first state of an episode."""
+        return EpisodeState(question, cls(setup))
+
+    @abstractmethod
     def request(self, state: EpisodeState, tools: Sequence[Tool]) -> Request:
-        """What to send to the model."""
-        ...
+        """Return the next request to the model."""
 
+    @abstractmethod
     def step(self, state: EpisodeState, reply: Reply | ChatError, tools: Sequence[Tool]) -> EpisodeState:
-        """The state after the reply to `request`, whose tools have run. A turn may take several steps, when
-        the reply has to be corrected or is a summary."""
-        ...
+        """Run the tools that the reply calls, and return the state after them.
+
+        A turn may take several steps, if a reply has to be corrected or is a summary.
+        """
 
     def settle(self, state: EpisodeState) -> EpisodeState:
-        """The state, with an outcome where there is no further request."""
-        ...
+        """Return the state, with an outcome if no further request is possible."""
+        return state
 
     def original(self, state: EpisodeState, key: str) -> str | None:
-        """The text that was shortened under this id; None for an id that is not known."""
-        ...
+        """Return the text that was shortened under this id; None for an unknown id."""
+        return state.originals.get(key)
+
+    def record(
+        self, state: EpisodeState, tool: str, arguments: Mapping[str, str], result: Result, **fields: Any
+    ) -> EpisodeState:
+        """Add the call of a tool to the trace. In strict mode, a tool that broke ends the episode."""
+        tokens = self.setup.compressor.count_tokens(result.text)
+        state = state.with_turn(tool, arguments, result.error, result_tokens=tokens, **fields)
+        if result.is_broken and self.setup.strict:
+            return state.end(f"the tool {tool} broke: {result.error}", "environment")
+        return state

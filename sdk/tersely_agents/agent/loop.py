@@ -3,31 +3,42 @@
     while state.outcome is None:
         state = agent.step(state, agent.complete(agent.request(state)))
 
-A batched rollout asks many states for their requests, generates once for all, and steps each. Nothing here
-knows of training.
+To run many tasks side by side, collect the requests of all states, generate once for all, and step each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast, get_args
+from typing import Literal, cast
 
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_compressor, check_count, check_members, check_query, is_list_of
+from tersely.inputs import check_compressor, check_count, check_members, check_query, is_list_of, type_name
 from tersely.runtime.paths import check_path
-from tersely_agents.agent.episode import EpisodeState, Request
-from tersely_agents.agent.strategies import MAX_TURNS, STRATEGIES, Setup, StrategyName
+from tersely_agents.agent.episode import EpisodeState, Request, Setup, Strategy
+from tersely_agents.agent.recon import ReconStrategy
+from tersely_agents.agent.summary import SummaryStrategy
 from tersely_agents.agent.tools import Tool, experience_tool, finish_tool, original_tool
 from tersely_agents.agent.trace import write_turns
-from tersely_agents.chat.protocol import ChatError, ChatModel, Message, Reply, complete_safely
-from tersely_agents.experience.bank import ExperienceBank
-from tersely_agents.memory.memory import AgentMemory
+from tersely_agents.agent.transcript import ResetStrategy, TranscriptStrategy
+from tersely_agents.chat import ChatError, ChatModel, Message, Reply
+from tersely_agents.chat.protocol import complete_safely
+from tersely_agents.experience import ExperienceBank
+from tersely_agents.memory import AgentMemory
 
-_CHARACTERS = 3
-"""Characters to a token, at the least, in the parts of an original."""
+StrategyName = Literal["summary", "reset", "transcript", "recon"]
+STRATEGIES: Mapping[str, type[Strategy]] = {
+    "summary": SummaryStrategy,
+    "reset": ResetStrategy,
+    "transcript": TranscriptStrategy,
+    "recon": ReconStrategy,
+}
+MAX_TURNS, RECON_TURNS = 20, 5
+"""Turns of an episode, unless the caller passes a number (ZipRL, section 5.1; RECON, appendix B.4)."""
+_TOKEN_CHARACTERS = 3
+"""Characters of a token, at least, in the parts of an original."""
 
 
 class Agent:
@@ -35,25 +46,28 @@ class Agent:
 
     Args:
         model: decides.
-        tools: what it may use beside `finish`; see `search_tools`.
+        tools: tools that it may use in addition to `finish`; see `search_tools`.
         memory: makes the memory of an episode from its first prompt, for the strategy "reset":
             `lambda first: AgentMemory(first, ...)`. The episode starts from its transcript and writes to its
             store; the newest transcript is in the state.
         experience: lessons that the model may recall.
-        strategy: what the model gets to see of earlier turns: its own "summary" of them, a transcript that is
-            summarised and "reset" where it would not fit, the whole "transcript", or with "recon" its one
-            growing response, into which what it searched for is put.
-        max_turns: turns after which an episode ends without an answer; None for the strategy's own number: 5
-            for "recon", else 20 (both from the papers' training).
-        result_tokens: a tool result of more tokens is compressed for the question; the model may open the
-            original. A memory of the caller's has `compress_over` for it.
+        strategy: what the model sees of earlier turns: its own "summary" of them, a transcript that is
+            summarised and "reset" when it would not fit, the whole "transcript", or with "recon" its one
+            growing response, into which search results are put.
+        max_turns: turns after which an episode ends without an answer; None for the strategy's default: 5
+            for "recon", otherwise 20 (both from the papers' training).
+        result_tokens: a longer tool result is compressed for the question; the model may open the original.
+            If you pass a memory, its `compress_over` counts instead.
         compressor: compresses and counts tokens; None for the bundled model.
         strict: for training. Every turn is what the model wrote: nothing corrects it, answers for it, or
-            shortens what it wrote. A reply that is no action, and a tool that breaks, end the episode.
+            shortens what it wrote. A reply that is not an action, and a tool that breaks, end the episode.
         constrained: whether the model can write nothing but turns, for the strategy "summary" and a model of
             llama.cpp, which takes a grammar.
-        trace_file: where every turn is appended as one JSON line.
+        trace_file: file to which every turn is appended as one JSON line.
         redact_secrets: whether what looks like keys, tokens and passwords is kept out of the trace file.
+
+    Raises:
+        InvalidInputError: an argument cannot be used.
     """
 
     def __init__(
@@ -72,9 +86,10 @@ class Agent:
         trace_file: str | Path | None = None,
         redact_secrets: bool = True,
     ) -> None:
-        names = get_args(StrategyName)
-        if strategy not in names:
-            raise InvalidInputError(f"strategy is {strategy!r}. Pass one of {', '.join(map(repr, names))}.")
+        if strategy not in [*STRATEGIES]:
+            raise InvalidInputError(
+                f"strategy is {strategy!r}. Pass one of {', '.join(map(repr, STRATEGIES))}."
+            )
         if memory is not None and strategy != "reset":
             raise InvalidInputError(
                 f"A memory is given, and the strategy {strategy!r} has none. Pass strategy='reset'."
@@ -84,93 +99,92 @@ class Agent:
                 f"constrained is for the strategy 'summary', not {strategy!r}. Leave it out."
             )
         if memory is not None and not callable(memory):
-            kind = type(cast("object", memory)).__name__
             raise InvalidInputError(
-                f"memory is a {kind}. Pass a function that makes one: lambda first: AgentMemory(first, ...)."
+                f"memory is {type_name(cast('object', memory))}. Pass a function that makes one: "
+                "lambda first: AgentMemory(first, ...)."
             )
         check_members(model, ("complete", "name"), "The model", "Pass a model of tersely_agents.chat.")
         if compressor is not None:
             check_compressor(compressor)
-        self.model = model
-        self.strict = strict
-        self.compressor = Compressor() if compressor is None else compressor
         if not is_list_of(tools, Tool):
             raise InvalidInputError("The tools are not all tools. Pass a list of tersely_agents.agent.Tool.")
         self._tools = [*tools, finish_tool(needs_explanation=strategy == "summary")]
         tool_names = [tool.name for tool in self._tools]
         if len(set(tool_names)) < len(tool_names):
             raise InvalidInputError(f"The tools are called {tool_names}. Each needs a name of its own.")
-        self._experience = experience
-        turns = MAX_TURNS[strategy] if max_turns is None else max_turns
-        self._max_turns = check_count(turns, "max_turns", "turns")
-        self._result_tokens = check_count(result_tokens, "result_tokens", "tokens")
-        self._setup = Setup(self.compressor, model.name, self._result_tokens, memory, strict, constrained)
-        self._start = STRATEGIES[strategy]
         self._trace_file = None if trace_file is None else check_path(trace_file, "The trace file")
         if self._trace_file is not None and self._trace_file.is_dir():
             raise InvalidInputError(f"The trace file {self._trace_file} is a folder. Name a file in it.")
+        if max_turns is None:
+            max_turns = RECON_TURNS if strategy == "recon" else MAX_TURNS
+        self._max_turns = check_count(max_turns, "max_turns", "turns")
+        self._result_tokens = check_count(result_tokens, "result_tokens", "tokens")
+        self._experience = experience
         self._redact_secrets = redact_secrets
+        self.model = model
+        self.strict = strict
+        self.compressor = Compressor() if compressor is None else compressor
+        self._strategy = STRATEGIES[strategy]
+        self._setup = Setup(self.compressor, model.name, self._result_tokens, memory, strict, constrained)
 
     def run(self, question: str) -> EpisodeState:
-        """Steps until there is an answer, or none is to be had."""
+        """Take steps until there is an answer, or no way to one."""
         state = self.start(question)
         while state.outcome is None:
             state = self.step(state, self.complete(self.request(state)))
         return state
 
     def start(self, question: str) -> EpisodeState:
-        """The first state of an episode."""
-        state = self._start(check_query(question), self._setup)
-        return self._record(state, state)
+        """Return the first state of an episode."""
+        state = self._strategy.start(check_query(question), self._setup)
+        return self._settle(state, rows_written=0)
 
     def request(self, state: EpisodeState) -> Request:
-        """What to send to the model. Raises InvalidInputError for an episode that has ended."""
+        """Return the next request to the model. Raises InvalidInputError for an episode that has ended."""
         if state.outcome is not None:
             raise InvalidInputError(f"The episode has ended ({state.outcome}). Start another one.")
         return state.strategy.request(state, self._tools_for(state, []))
 
     def complete(self, request: Request) -> Reply | ChatError:
-        """The model's reply, or why there is none."""
+        """Return the model's reply, or the error if there is none."""
         try:
             return complete_safely(self.model, request.messages, **request.options)
         except ChatError as error:
             return error
 
     def step(self, state: EpisodeState, reply: Reply | ChatError) -> EpisodeState:
-        """The state after the reply to `request(state)`, whose tools have run. A state that has an outcome
-        stays as it is."""
+        """Run the tools that the reply to `request(state)` calls, and return the next state.
+
+        A state with an outcome stays as it is.
+        """
         if state.outcome is not None:
             return state
         recalled: list[str] = []
         tools = self._tools_for(state, recalled)
-        after = state.strategy.step(self._charge(state, reply), reply, tools)
-        return self._record(state, replace(after, recalled=(*state.recalled, *recalled)))
+        charged = state
+        if isinstance(reply, Reply):
+            charged = state.charge(self.request(state).messages, reply, self.compressor.count_tokens)
+        after = state.strategy.step(charged, reply, tools)
+        return self._settle(replace(after, recalled=(*state.recalled, *recalled)), len(state.trace))
 
-    def _charge(self, state: EpisodeState, reply: Reply | ChatError) -> EpisodeState:
-        """The state that has paid for the call of the model."""
-        if isinstance(reply, ChatError):
-            return state
-        messages = self.request(state).messages
-        return replace(state, cost=state.cost.add(messages, reply, self.compressor.count_tokens))
-
-    def _record(self, before: EpisodeState, state: EpisodeState) -> EpisodeState:
-        """The state, with an outcome where it cannot go on. The turns since `before` go to the trace
-        file."""
+    def _settle(self, state: EpisodeState, rows_written: int) -> EpisodeState:
+        """Set the outcome of a state that cannot go on, and write its new turns to the trace file."""
         if state.outcome is None and state.turns >= self._max_turns:
-            reason = f"there is no answer after {self._max_turns} turns"
-            state = replace(state, outcome="turns", reason=reason)
+            state = state.end(f"there is no answer after {self._max_turns} turns", "turns")
         if state.outcome is None:
             state = state.strategy.settle(state)
-        new = state.trace[len(before.trace) :]
+        new = state.trace[rows_written:]
         if self._trace_file is not None and new:
             write_turns(self._trace_file, new, redact_secrets=self._redact_secrets)
         return state
 
     def _tools_for(self, state: EpisodeState, recalled: list[str]) -> list[Tool]:
-        """What the model may use, the same in every turn. Ids of lessons that are recalled go to
-        `recalled`."""
-        part = _CHARACTERS * self._result_tokens
-        own = [original_tool(lambda key: state.strategy.original(state, key), part)]
+        """Return the tools of a turn, the same in every turn. Ids of recalled lessons go to `recalled`."""
+        part = _TOKEN_CHARACTERS * self._result_tokens
+        tools = [
+            *self._tools[:-1],
+            original_tool(lambda key: state.strategy.original(state, key), part),
+        ]
         if self._experience is not None:
-            own.append(experience_tool(self._experience, state.question, recalled))
-        return [*self._tools[:-1], *own, self._tools[-1]]
+            tools.append(experience_tool(self._experience, state.question, recalled))
+        return [*tools, self._tools[-1]]

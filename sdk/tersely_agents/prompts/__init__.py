@@ -1,7 +1,6 @@
 """Prompts: text files in this folder, with `$name` in the place of a value.
 
-The version of a prompt is a hash of its text. Cached answers and trained models record the version that they
-belong to.
+The version of a prompt is a hash of its text. Trained models record the version that they were trained with.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Prompt:
         return hashlib.sha256(self.text.encode()).hexdigest()[:8]
 
     def render(self, **values: str) -> str:
-        """The text with every value in its place. Placeholders inside values stay as they are.
+        """Return the text with every value in its place. Placeholders inside values stay as they are.
 
         Raises KeyError if a value is missing.
         """
@@ -35,12 +34,12 @@ class Prompt:
 
 
 def escape_tag(text: str, tag: str) -> str:
-    """`text` with `<tag>` and `</tag>` escaped, so that it can neither begin nor end such a block."""
+    """Escape `<tag>` and `</tag>` in `text`, so that it can neither begin nor end a block of that tag."""
     return re.sub(rf"<(?=\s*/?\s*{tag}\b)", "&lt;", text, flags=re.IGNORECASE)
 
 
 @cache
 def load_prompt(name: str) -> Prompt:
-    """The prompt `name`. Raises FileNotFoundError if there is none."""
+    """Load the prompt `name`. Raises FileNotFoundError if it does not exist."""
     text = (resources.files(__name__) / f"{name}.txt").read_text(encoding="utf-8")
     return Prompt(name, text.rstrip("\n"))

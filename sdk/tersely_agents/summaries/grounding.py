@@ -19,15 +19,15 @@ from tersely.types import Document
 from tersely_agents.quality import STOPWORDS
 from tersely_agents.summaries.types import Support
 
-ENOUGH = 0.6
+MIN_COVER = 0.6
 """Share of the sentence's weight that its units must cover to support it."""
-ENOUGH_IF_ANSWERED = 0.35
+MIN_COVER_IF_ANSWERED = 0.35
 """The same if the selector finds that they answer the sentence."""
-ANSWERED = 0.5
+MIN_ANSWER_SCORE = 0.5
 """Score from which a unit answers the sentence."""
-UNITS = 3
+MAX_UNITS = 3
 """Most units that may support a sentence together."""
-_LEAST_GAIN = 0.12
+_MIN_GAIN = 0.12
 """Share of the weight that each of them must add."""
 
 _WORD = re.compile(r"\w+")
@@ -68,7 +68,7 @@ _SPELLED = re.compile(  # "one" alone is a pronoun more often than a number
 _CAPITALISED = re.compile(r"\b[^\W\d_a-z][\w'’]*(?:-\w+)*")
 
 ScoreTexts = Callable[[str, Sequence[str]], Sequence[float]]
-"""From a sentence and texts to how well each text answers the sentence, in [0, 1]."""
+"""Scores how well each text answers a sentence, in [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +90,11 @@ class Sources:
     def __init__(self, documents: Sequence[Document], score_texts: ScoreTexts | None = None) -> None:
         self._documents = documents
         self._score_texts = score_texts
-        self._units = [
-            _Unit(
-                doc,
-                unit.start,
-                unit.end,
-                frozenset(_find_terms(f"{document.title or ''} {document.text[unit.start : unit.end]}")),
-            )
-            for doc, document in enumerate(documents)
-            for unit in split_units(document.text)
-        ]
+        self._units: list[_Unit] = []
+        for doc, document in enumerate(documents):
+            for unit in split_units(document.text):
+                terms = _find_terms(f"{document.title or ''} {document.text[unit.start : unit.end]}")
+                self._units.append(_Unit(doc, unit.start, unit.end, frozenset(terms)))
         self._frequencies = Counter(term for unit in self._units for term in unit.terms)
         full_text = "\n".join(f"{d.title or ''}\n{d.text}" for d in documents)
         self._folded = full_text.casefold()
@@ -109,29 +104,29 @@ class Sources:
         self._words = {*words, *(w.casefold() for w in words if not _is_common(w))}
 
     def find_support(self, sentence: str) -> tuple[Support, ...]:
-        """The units that support the sentence, best first; none if they do not cover enough of it."""
+        """Return the units that support the sentence, best first; none if they do not cover enough of it."""
         missing = set(_find_terms(sentence))
         weight = {term: self._weigh(term) for term in missing}
         total = sum(weight.values())
         if not total:
             return ()
         chosen: list[tuple[_Unit, float]] = []
-        while len(chosen) < UNITS and missing:
+        while len(chosen) < MAX_UNITS and missing:
             gains = [sum(weight[t] for t in unit.terms & missing) / total for unit in self._units]
             best = max(range(len(gains)), key=gains.__getitem__, default=None)
-            if best is None or gains[best] < _LEAST_GAIN:
+            if best is None or gains[best] < _MIN_GAIN:
                 break
             chosen.append((self._units[best], gains[best]))
             missing = missing - self._units[best].terms
         covered = sum(gain for _, gain in chosen)
-        if covered < ENOUGH_IF_ANSWERED:
+        if covered < MIN_COVER_IF_ANSWERED:
             return ()
-        if covered < ENOUGH and not self._is_answered(sentence, [unit for unit, _ in chosen]):
+        if covered < MIN_COVER and not self._is_answered(sentence, [unit for unit, _ in chosen]):
             return ()
         return tuple(Support(u.doc, u.start, u.end, round(gain, 4)) for u, gain in chosen)
 
     def find_unknown(self, sentence: str) -> tuple[str, ...]:
-        """Numbers, dates, identifiers and names of the sentence that no document contains, in its order.
+        """Return numbers, dates, identifiers and names of the sentence that no document contains, in order.
 
         Names are recognised by their capitals. A name at the start of the sentence counts only if another
         follows. Numbers below a hundred may be English words, except "one".
@@ -158,39 +153,37 @@ class Sources:
         return tuple(sorted(unknown, key=unknown.__getitem__))
 
     def _contains(self, identifier: str) -> bool:
-        """Whether a document contains the identifier, not only as a part of a longer one."""
+        """Tell whether a document contains the identifier, not only as a part of a longer one."""
         whole = rf"(?<!\w)(?<!\w[-@]){re.escape(identifier.casefold())}(?!\w)(?!-\w)"
         return re.search(whole, self._folded) is not None
 
     def _weigh(self, term: str) -> float:
-        """Inverse document frequency of a term, over units."""
+        """Return the inverse document frequency of a term, over units."""
         return math.log(1 + (len(self._units) + 1) / (self._frequencies[term] + 0.5))
 
     def _is_answered(self, sentence: str, units: Sequence[_Unit]) -> bool:
         if self._score_texts is None:
             return False
         texts = [self._documents[u.doc].text[u.start : u.end] for u in units]
-        return max(self._score_texts(sentence, texts)) >= ANSWERED
+        return max(self._score_texts(sentence, texts)) >= MIN_ANSWER_SCORE
 
 
 def find_identifiers(text: str) -> list[str]:
-    """Addresses, paths, codes, names with digits or underscores, and whatever else must be copied exactly.
-
-    Each once, in the order of the text.
-    """
+    """Find addresses, paths, codes, names with digits or underscores, and whatever else must be copied
+    exactly: each once, in the order of the text."""
     codes = [(match[0], match.start()) for match in _CODE.finditer(text)]
     matches = sorted([*_find_identifiers(text), *codes], key=lambda match: match[1])
     return list(dict.fromkeys(name for name, _ in matches))
 
 
 def _find_identifiers(text: str) -> Iterable[tuple[str, int]]:
-    """Identifiers that are not only digits, and their positions."""
+    """Find identifiers that are not only digits, and their positions."""
     for match in _IDENTIFIER.finditer(text):
         yield match[0].rstrip(".,;:"), match.start()
 
 
 def _find_terms(text: str) -> Iterable[str]:
-    """Content words in lower case, without endings that inflection may change."""
+    """Find content words in lower case, without endings that inflection may change."""
     for word in _WORD.findall(text.casefold()):
         if not _is_common(word):
             yield word if len(word) < 6 or word.isdigit() else word[: max(5, len(word) - 3)]
@@ -201,12 +194,12 @@ def _is_common(word: str) -> bool:
 
 
 def _normalize_number(number: str) -> str:
-    """A number without thousands separators: 1,000 becomes 1000."""
+    """Remove thousands separators: 1,000 becomes 1000."""
     return re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", number)
 
 
 def _find_spelled_numbers(text: str) -> Iterable[tuple[str, str, int]]:
-    """English number words below a hundred: the words, the number in digits, and the position."""
+    """Find English number words below a hundred: the words, the number in digits, and the position."""
     for match in _SPELLED.finditer(text):
         value = _ONES.index((match["small"] or match["ones"] or "zero").lower())
         if match["tens"]:
@@ -215,7 +208,7 @@ def _find_spelled_numbers(text: str) -> Iterable[tuple[str, str, int]]:
 
 
 def _find_names(sentence: str) -> Iterable[tuple[str, int]]:
-    """Capitalised words and their positions, without single letters and stopwords.
+    """Find capitalised words and their positions, without single letters and stopwords.
 
     The first word of the sentence is a name only if the next word is capitalised too.
     """

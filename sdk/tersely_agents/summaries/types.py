@@ -1,4 +1,4 @@
-"""Summaries and the sources of their sentences. All values are frozen."""
+"""Summaries and the sources of their sentences."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Summary:
     text: str
     sentences: tuple[SummarySentence, ...]
     backend: Backend
-    """Where the text comes from; "extractive" also if the model's answer could not be used."""
+    """Author of the text: "extractive" for quotations, also if the model's answer could not be used."""
     reason: str | None
     """Why the model's answer was not used; None if it was, or if there is no model."""
     dropped: tuple[str, ...]
@@ -80,9 +80,9 @@ class Summary:
 
     @property
     def unsupported(self) -> tuple[SummarySentence, ...]:
-        """The sentences that no document supports."""
+        """Sentences that no document supports."""
         return tuple(s for s in self.sentences if not s.supported)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
+        """Return everything as JSON values."""
         return asdict(self)

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tersely import Document, InvalidInputError
-from tersely_agents.agent import Agent, DocumentIndex, EpisodeState, reading_tool
-from tersely_agents.agent.strategies import StrategyName
+from tersely_agents.agent import Agent, DocumentIndex, EpisodeState, StrategyName, reading_tool
 from tersely_agents.chat import ScriptedChat
 from tersely_agents.memory import AgentMemory
 from tests.sdk.agents import COMPRESSOR, call_tag, tagged

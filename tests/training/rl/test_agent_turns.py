@@ -8,10 +8,10 @@ import pytest
 
 from benchmarks.shared.tasks import Example
 from benchmarks.shared.tasks.example import SourceDocument
-from tersely_agents.agent.strategies.tagged import write_turn
 from tersely_agents.levels import LEVELS
 from tersely_agents.quality import quality
 from tests.sdk.agents import COMPRESSOR
+from training.agent.teacher import write_turn
 from training.rl.engines.random_model import make_tokenizer
 from training.rl.environments.turns import TurnsEnvironment
 from training.rl.language.chat import Chat

@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from tersely_agents.agent.strategies.recon import STOP
+from tersely_agents.agent.recon import STOP
 from training.rl.environments.archive import make_archive
 from training.rl.environments.search import SearchEnvironment
 from training.rl.language.chat import Chat

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from peft import PeftModel
 
-from tersely_agents.agent.strategies.recon import STOP
+from tersely_agents.agent.recon import STOP
 from training.causal import Adapter, add_adapter, load_smollm2
 from training.rl.engines.sft import collect_demonstrations, imitate, keep_good
 from training.rl.engines.updates import Practice, Updates, train_policy

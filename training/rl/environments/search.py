@@ -25,14 +25,14 @@ from tersely_agents.agent import (
     EpisodeState,
     Reading,
     Retriever,
+    StrategyName,
     read_passages,
     reading_tool,
 )
-from tersely_agents.agent.strategies import StrategyName
-from tersely_agents.agent.strategies.tagged import write_turn
 from tersely_agents.chat import ScriptedChat
 from tersely_agents.experience import ExperienceBank
 from tersely_agents.levels import LEVELS
+from training.agent.teacher import write_turn
 from training.rl.language.chat import Chat
 from training.rl.language.episodes import AgentEpisode, AgentTask
 

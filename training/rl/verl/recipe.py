@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tersely.compressor import Compressor
-from tersely_agents.agent import Reading, SelectedSentences, WrittenSummary, read_passages
-from tersely_agents.agent.strategies import StrategyName
-from tersely_agents.agent.strategies.recon import STOP
+from tersely_agents.agent import Reading, SelectedSentences, StrategyName, WrittenSummary, read_passages
+from tersely_agents.agent.recon import STOP
 from tersely_agents.chat import OpenAIChat
 from tersely_agents.experience import ExperienceBank
 from tersely_agents.summaries import Summarizer
