@@ -33,6 +33,7 @@ HEAVY = (  # noqa: SIM905 - one per line would fill a page
 MAX_IMPORT_SECONDS = 0.25
 MAX_INSTALL_MB = 240
 MAX_MODEL_MB = 25
+MAX_WHEEL_MB = 26
 
 # Any use of the network from Python ends the process at once, whatever the code around it would catch. An
 # audit hook cannot be removed. Nothing else exits with 97.
@@ -101,6 +102,7 @@ def test_the_wheel_holds_the_package_and_the_model_and_nothing_else(wheel: Path)
     folders = {name.split("/")[0] for name in names}
     assert {folder for folder in folders if not folder.endswith(".dist-info")} == {
         "tersely",
+        "tersely_agents",
         "tersely_haystack",
         "tersely_langchain",
         "tersely_llamaindex",
@@ -118,7 +120,9 @@ def test_the_wheel_holds_the_package_and_the_model_and_nothing_else(wheel: Path)
         "models/tersely-agent/adapter.gguf",
     ]
     assert {f"tersely/{name}" for name in required} <= set(names)
+    assert not [name for name in names if name.endswith((".safetensors", "adapter_config.json"))]
     assert 1 < sum(info.file_size for info in model) / 1e6 <= MAX_MODEL_MB
+    assert wheel.stat().st_size / 1e6 <= MAX_WHEEL_MB
 
 
 def test_no_heavy_module_is_installed(environment: Path) -> None:
@@ -170,6 +174,17 @@ def test_doctor_finds_nothing_wrong_without_a_network(environment: Path, run_off
     result = run_offline("tersely", "doctor")
     assert (result.returncode, result.stderr) == (0, "")
     assert str(_site_packages(environment) / "tersely/models/tersely-mini") in result.stdout
+
+
+@pytest.mark.parametrize("model", ALL_BUNDLED)
+def test_every_bundled_model_can_be_verified(run_offline: RunOffline, model: str) -> None:
+    result = run_offline("tersely", "inspect", model, "--json")
+    assert (result.returncode, result.stderr) == (0, "")
+    facts = json.loads(result.stdout)
+    listed = facts["files"]
+    assert facts["checksums"] == f"{len(listed)} files verified"
+    assert ("adapter.gguf" in listed) == (model != "tersely-mini")
+    assert "adapter_model.safetensors" not in listed
 
 
 def test_the_tests_of_the_sdk_need_no_heavy_module() -> None:

@@ -72,6 +72,18 @@ def test_a_file_that_the_manifest_does_not_list_has_no_path(folder: Path) -> Non
         artifact.file("calibration.json")
 
 
+def test_a_missing_training_file_is_fine_and_a_damaged_one_is_not(folder: Path) -> None:
+    weights = folder / "adapter_model.safetensors"
+    weights.write_bytes(b"weights")
+    write_manifest(folder, training_files=[weights.name])
+    assert weights.name in load_artifact(folder).files
+    weights.write_bytes(b"weighty")
+    with pytest.raises(ArtifactError, match="changed or damaged"):
+        load_artifact(folder)
+    weights.unlink()
+    assert weights.name not in load_artifact(folder).files
+
+
 def flip_a_bit(root: Path) -> None:
     path = root / GRAPH
     data = bytearray(path.read_bytes())
@@ -145,6 +157,7 @@ def test_a_pipe_or_an_endless_file_is_refused_at_once(
     "damage",
     [
         write_text(MANIFEST, "[" * 100_000),
+        write_text(MANIFEST, '{"format": 1, "files": {}, "training_files": [[5]]}'),
         write_text(MANIFEST, f'{{"format": 1, "files": {{}}, "x": {"[" * 500}{"]" * 500}}}'),
         write_text(MANIFEST, f'{{"format": {"1" * 10_000}}}'),
         write_text(MANIFEST, " " * (2**24 + 1)),

@@ -36,7 +36,7 @@ def render_shape(facts: dict[str, Any]) -> str:
 | file | for |
 |---|---|
 | `adapter.gguf` | tersely and llama.cpp |
-| `adapter_model.safetensors`, `adapter_config.json` | transformers with peft; vLLM (not tried) |"""
+| `adapter_model.safetensors`, `adapter_config.json` | transformers with peft; not in the wheel |"""
 
 
 def render_loss(facts: dict[str, Any], replies: str) -> str:

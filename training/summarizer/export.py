@@ -46,6 +46,8 @@ PRESELECT = 280
 MAX_TOKENS = 200
 REPLIES = 5
 """Replies that the parity check compares."""
+TRAINING_FILES = ["adapter_config.json", "adapter_model.safetensors"]
+"""Files that the wheel leaves out."""
 TOOLS = ("torch", "transformers", "peft", "gguf", "xllamacpp")
 
 
@@ -124,7 +126,7 @@ def write_artifact(
     }
     _write_json(staging / "config.json", {**own, **values})
     (staging / "README.md").write_text(render(target.name, facts), encoding="utf-8")
-    write_manifest(staging, **facts)
+    write_manifest(staging, training_files=TRAINING_FILES, **facts)
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(staging, target)
     return parity

@@ -45,8 +45,10 @@ def inspect(model: str | None) -> Report:
     Raises:
         ArtifactError: the model is missing or damaged; a report is given only of a model that would load.
     """
-    artifact = _load(model)
-    files = cast("dict[str, dict[str, Any]]", artifact.manifest["files"])
+    artifact = load_artifact(model, kind=None)
+    if artifact.config.get("kind") == "selector":
+        check_layout_version(artifact)
+    files = artifact.files
     facts: dict[str, Any] = {
         "name": artifact.name,
         "path": str(artifact.path),

@@ -3,7 +3,8 @@
 An artifact is a folder with `config.json`, a model card `README.md`, `manifest.json`, and the files of its
 kind. A selector has `tokenizer.json`, and `onnx/model_quantized.onnx` or `onnx/model.onnx` or both; a
 summarizer or an agent has an adapter in a GGUF file. The manifest holds the SHA-256 and the size of every
-other file, and facts about the export.
+other file, and facts about the export. Files under its key "training_files" serve further training only: the
+repository has them, an installed package need not.
 """
 
 from __future__ import annotations
@@ -72,6 +73,12 @@ class Artifact:
         quantized, full = _GRAPHS
         return self.file(quantized if self.lists(quantized) else full)
 
+    @property
+    def files(self) -> dict[str, dict[str, Any]]:
+        """Size and SHA-256 of the listed files, without training files that are not installed."""
+        files: dict[str, dict[str, Any]] = self.manifest["files"]
+        return {name: entry for name, entry in files.items() if (self.path / name).is_file()}
+
     def lists(self, name: str) -> bool:
         """Whether the manifest lists a file."""
         return name in self.manifest["files"]
@@ -99,14 +106,14 @@ class Artifact:
 
 
 def load_artifact(
-    name_or_path: str | Path | None = None, *, kind: str = "selector", verify: bool = True
+    name_or_path: str | Path | None = None, *, kind: str | None = "selector", verify: bool = True
 ) -> Artifact:
     """Find and check a model folder. Files that the manifest does not list are never loaded.
 
     Args:
         name_or_path: None for the bundled selector, a folder, the name of a bundled model, or a hub name
             "owner/name". A folder wins over a name of the same spelling. Only a hub name uses the network.
-        kind: the kind of model that the caller can run.
+        kind: the kind of model that the caller can run; None for any.
         verify: whether to compare the hash of every file with the manifest (20 ms for 25 MB). Sizes are
             always compared.
 
@@ -120,8 +127,9 @@ def load_artifact(
     manifest = _read_json(folder / MANIFEST)
     listed = _check_files(folder, manifest, verify=verify)
     config = _read_json(folder / "config.json")
-    _check_config(folder, config, kind)
-    if kind == "selector":
+    if kind is not None:
+        _check_config(folder, config, kind)
+    if config.get("kind") == "selector":
         _check_selector(folder, listed)
     return Artifact(folder, config, manifest)
 
@@ -240,10 +248,12 @@ def _check_files(folder: Path, manifest: dict[str, Any], *, verify: bool) -> set
     listed = cast("dict[str, Any]", files) if isinstance(files, dict) else {}
     if "config.json" not in listed:
         raise ArtifactError(f"{folder / MANIFEST} does not list the model's files. {_REMEDY}")
+    training: object = manifest.get("training_files")
+    not_needed = cast("list[object]", training) if isinstance(training, list) else []
     for name, expected in listed.items():
         if not _is_inside(name) or not _is_entry(expected):
             raise ArtifactError(f"{folder / MANIFEST} has a bad entry {name!r}. {_REMEDY}")
-        _check_file(folder / name, expected, verify=verify)
+        _check_file(folder / name, expected, verify=verify, may_be_missing=name in not_needed)
     return set(listed)
 
 
@@ -268,7 +278,7 @@ def _is_entry(value: object) -> bool:
     return flat and isinstance(entry.get("sha256"), str) and type(entry.get("size")) is int
 
 
-def _check_file(path: Path, expected: dict[str, Any], *, verify: bool) -> None:
+def _check_file(path: Path, expected: dict[str, Any], *, verify: bool, may_be_missing: bool) -> None:
     listed = cast("int", expected["size"])
     try:
         with _open_file(path) as stream:
@@ -277,6 +287,8 @@ def _check_file(path: Path, expected: dict[str, Any], *, verify: bool) -> None:
                 raise ArtifactError(f"{path} has {size} bytes, not {listed} as listed. {_REMEDY}")
             digest = _sha256(stream) if verify else expected["sha256"]
     except FileNotFoundError as error:
+        if may_be_missing:
+            return
         raise ArtifactError(f"{path} is missing although the manifest lists it. {_REMEDY}") from error
     except OSError as error:
         raise ArtifactError(f"{path} cannot be read ({error.strerror}). Check its permissions.") from error
