@@ -1,4 +1,4 @@
-"""Agents with a scripted model, and what their models say."""
+"""Agents with a scripted model, and the replies of such models."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from tersely_agents.chat import Reply, ScriptedChat, ToolCall, Usage
 from tests.sdk.fakes import FakeScorer
 
 COMPRESSOR = Compressor(FakeScorer())
-
-
 QUESTION = "Who holds the spare key of the lighthouse?"
 
 
@@ -28,11 +26,7 @@ def call_tag(name: str, **parameters: str) -> str:
 
 
 SEARCH = call_tag("search", query="spare key lighthouse")
-
-
 FINISH = call_tag("finish", answer="Ada", explanation="[notes/keys.md]", confidence="90%")
-
-
 FOUND = "The spare key of the lighthouse is with Ada [docid: notes/keys.md]."
 
 
@@ -54,7 +48,7 @@ def tool_calls(*named: tuple[str, Any], text: str = "") -> Reply:
 
 
 def take_turn(agent: Agent, state: EpisodeState) -> EpisodeState:
-    """The state after the next turn, corrections and summaries included."""
+    """Return the state after the next turn, corrections and summaries included."""
     after = state
     while after.outcome is None and len(after.trace) == len(state.trace):
         after = agent.step(after, agent.complete(agent.request(after)))

@@ -1,4 +1,4 @@
-"""Strict mode: a turn is what the model wrote, or the end of the episode, with a name for each end."""
+"""Strict mode: a turn is what the model wrote, or the episode ends with a named outcome."""
 
 from __future__ import annotations
 
@@ -28,20 +28,24 @@ from tests.sdk.agents import (
 )
 
 
-def break_down(_: Mapping[str, str]) -> str:
+def fail(_: Mapping[str, str]) -> str:
     raise OSError("the disk is gone")
 
 
-BROKEN = Tool("search", "is out of order", {"query": "what to look for"}, break_down)
+BROKEN = Tool("search", "is out of order", {"query": "what to look for"}, fail)
 FULL = tool_calls(("open_page", {"docid": "long.md"}))
+FINAL = tool_calls(("finish", {"answer": "Ada"}))
 
 
-def make_long(folder: Path) -> None:
-    (folder / "long.md").write_text(" ".join(f"Key number {i} is of brass." for i in range(300)))
+@pytest.fixture
+def long_folder(folder: Path) -> Path:
+    """The folder with a page that fills a small memory."""
+    (folder / "long.md").write_text("Key number one is of brass. " * 3000)
+    return folder
 
 
-def small_memory(first: list[Any], **limits: Any) -> AgentMemory:
-    return AgentMemory(first, limit=600, replay=False, compressor=COMPRESSOR, **limits)
+def small_memory(first: list[Any]) -> AgentMemory:
+    return AgentMemory(first, limit=600, replay=False, compressor=COMPRESSOR)
 
 
 def test_a_turn_that_cannot_be_read_is_not_corrected(folder: Path) -> None:
@@ -75,44 +79,32 @@ def test_silence_is_not_reminded(folder: Path, strategy: StrategyName) -> None:
         ("recon", "<search>key</search>"),
     ],
 )
-def test_a_broken_tool_and_a_broken_server_are_not_the_models_fault(strategy: Any, reply: Any) -> None:
+def test_broken_tools_and_servers_are_not_the_models_fault(strategy: Any, reply: Any) -> None:
     def run(*script: Any, **options: Any) -> Any:
         agent = Agent(ScriptedChat(script), [BROKEN], strategy=strategy, compressor=COMPRESSOR, **options)
         return agent.run(QUESTION)
 
-    broken = run(reply, strict=True)
-    assert (broken.outcome, broken.reason) == (
-        "environment",
-        "the tool search broke: OSError: the disk is gone",
-    )
+    broken = run(reply, ChatError("it is down"), strict=True)
+    assert broken.outcome == "environment"
+    assert broken.reason == "the tool search broke: OSError: the disk is gone"
     assert broken.trace[-1].error == "OSError: the disk is gone"
-    assert run(reply, ChatError("it is down"), strict=True).outcome == "environment"
     for strict in (False, True):
         state = run(ChatError("it is down"), strict=strict)
         assert (state.outcome, state.reason) == ("server", "it is down")
     assert run(reply, ChatError("it is down")).outcome == "server", "users may try another way"
 
 
-def test_wrong_arguments_are_the_models_own_and_go_on(folder: Path) -> None:
+def test_wrong_arguments_do_not_end_the_episode(folder: Path) -> None:
     wrong = tool_calls(("search", {"query": "key", "topk": "many"}))
-    script = [wrong, tool_calls(("finish", {"answer": "Ada"}))]
-    state = make_agent(folder, *script, strategy="transcript", strict=True).run(QUESTION)
+    state = make_agent(folder, wrong, FINAL, strategy="transcript", strict=True).run(QUESTION)
     assert (state.outcome, state.trace[0].error) == ("answered", "topk is a whole number")
 
 
-def test_a_reset_drops_the_pair_that_did_not_fit(folder: Path) -> None:
+def test_a_reset_drops_the_pair_that_did_not_fit(long_folder: Path) -> None:
     """SUPO: the next state is the first prompt and the summary, word for word."""
-    make_long(folder)
     notes = "  Looked at keys. <think>None</think> is the spare one."
-    agent = make_agent(
-        folder,
-        FULL,
-        notes,
-        tool_calls(("finish", {"answer": "Ada"})),
-        strategy="reset",
-        memory=small_memory,
-        strict=True,
-    )
+    options: dict[str, Any] = {"strategy": "reset", "memory": small_memory, "strict": True}
+    agent = make_agent(long_folder, FULL, notes, FINAL, **options)
     state = agent.run(QUESTION)
     assert (state.outcome, state.transcript.resets) == ("answered", 1)
     last = requests_of(agent)[-1][0]
@@ -121,11 +113,9 @@ def test_a_reset_drops_the_pair_that_did_not_fit(folder: Path) -> None:
     assert last[1]["content"].startswith(QUESTION)
 
 
-def test_the_episodes_own_memory_is_supos(folder: Path) -> None:
-    (folder / "long.md").write_text("Key number one is of brass. " * 3000)
-    agent = make_agent(
-        folder, *[FULL, "Nothing yet."] * 30, strategy="reset", strict=True, result_tokens=10**6, max_turns=99
-    )
+def test_without_a_memory_there_are_seven_resets(long_folder: Path) -> None:
+    options: dict[str, Any] = {"strategy": "reset", "strict": True, "result_tokens": 10**6, "max_turns": 99}
+    agent = make_agent(long_folder, *[FULL, "Nothing yet."] * 30, **options)
     state = agent.run(QUESTION)
     assert (state.outcome, state.transcript.resets) == ("overlong", 7)
     assert len(requests_of(agent)) == 15, "each pair is dropped, so eight do not fit and seven are summarised"
@@ -135,9 +125,8 @@ def test_the_episodes_own_memory_is_supos(folder: Path) -> None:
     ("reply", "outcome"),
     [("", "malformed"), ("too many words " * 80, "overlong"), (ChatError("it is down"), "server")],
 )
-def test_notes_that_cannot_stay_as_they_are_end_the_episode(folder: Path, reply: Any, outcome: str) -> None:
-    make_long(folder)
-    agent = make_agent(folder, FULL, reply, strategy="reset", memory=small_memory, strict=True)
+def test_unusable_notes_end_the_episode(long_folder: Path, reply: Any, outcome: str) -> None:
+    agent = make_agent(long_folder, FULL, reply, strategy="reset", memory=small_memory, strict=True)
     state = agent.run(QUESTION)
     assert (state.outcome, state.transcript.resets) == (outcome, 0)
     assert state.reason

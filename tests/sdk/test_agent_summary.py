@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from tersely_agents.agent import FolderIndex, search_tools
-from tersely_agents.agent.summary import MalformedError, make_prompt, parse_turn
+from tersely_agents.agent.summary import MalformedError, make_prompt, parse_turn, write_grammar
 from tersely_agents.agent.tools import finish_tool
 from tersely_agents.levels import LEVELS
 from tests.sdk.agents import (
@@ -22,35 +23,25 @@ from tests.sdk.agents import (
     take_turn,
 )
 
+GOOD = tagged(SEARCH)
+
 
 def test_an_episode_from_search_to_answer(folder: Path) -> None:
-    agent = make_agent(folder, tagged(SEARCH), tagged(FINISH, FOUND, 1))
+    agent = make_agent(folder, GOOD, tagged(SEARCH, "Ada holds it.", 2), tagged(FINISH, FOUND))
     state = agent.run(QUESTION)
     assert (state.outcome, state.answer, state.explanation) == ("answered", "Ada", "[notes/keys.md]")
     assert (state.confidence, state.reason) == ("90%", None)
-    first, second = (request for request, _ in requests_of(agent))
-    assert (
-        "[Question]\nWho holds the spare key of the lighthouse?\n\n[Previous summary]\n(none)"
-        in first[1]["content"]
-    )
+    first, second, third = (request for request, _ in requests_of(agent))
+    assert f"[Question]\n{QUESTION}\n\n[Previous summary]\n(none)" in first[1]["content"]
     assert "[docid: notes/keys.md] Keys" in second[1]["content"]
-    assert len(second) == 2, "earlier turns are not shown"
-    one, two = state.trace
-    assert (one.tool, one.level, one.quality) == ("search", 1, None)
-    assert two.quality is not None
-    assert 0 < two.quality <= 1
+    assert len(third) == 2, "earlier turns are not shown"
+    assert "[Previous summary]\nAda holds it.\n" in third[1]["content"]
+    one, two, three = state.trace
+    assert (one.tool, one.level, one.quality, two.level) == ("search", 1, None, 2)
+    assert three.quality is not None
+    assert 0 < three.quality <= 1
     assert one.tokens_in > 100
     assert one.tokens_out > 10
-
-
-def test_the_next_prompt_holds_the_summary(folder: Path) -> None:
-    agent = make_agent(folder, tagged(SEARCH), tagged(SEARCH, "Ada holds it.", 2), tagged(FINISH, FOUND))
-    state = agent.run(QUESTION)
-    assert "[Previous summary]\nAda holds it.\n" in requests_of(agent)[2][0][1]["content"]
-    assert state.trace[1].level == 2
-
-
-GOOD = tagged(SEARCH)
 
 
 @pytest.mark.parametrize(
@@ -70,11 +61,11 @@ GOOD = tagged(SEARCH)
 )
 def test_a_malformed_turn_is_refused_with_the_cause(folder: Path, text: str, complaint: str) -> None:
     tools = [*search_tools(FolderIndex(folder)), finish_tool()]
-    with pytest.raises(MalformedError, match="(?s)" + complaint.replace("(", "\\(").replace("[", "\\[")):
+    with pytest.raises(MalformedError, match=re.escape(complaint)):
         parse_turn(text, tools, needs_summary=False)
 
 
-def test_an_empty_summary_is_accepted_only_where_nothing_is_lost(folder: Path) -> None:
+def test_an_empty_summary_is_accepted_if_nothing_is_lost(folder: Path) -> None:
     tools = search_tools(FolderIndex(folder))
     assert parse_turn(GOOD, tools, needs_summary=False).summary == ""
     with pytest.raises(MalformedError, match="what it does not hold is lost"):
@@ -82,17 +73,14 @@ def test_an_empty_summary_is_accepted_only_where_nothing_is_lost(folder: Path) -
 
 
 def test_a_malformed_turn_is_corrected_once(folder: Path) -> None:
-    agent = make_agent(folder, "I will search.", tagged(SEARCH), tagged(FINISH, FOUND))
+    agent = make_agent(folder, "I will search.", GOOD, tagged(FINISH, FOUND))
     state = agent.run(QUESTION)
     assert state.answer == "Ada"
-    assert [t.retried for t in state.trace] == [True, False]
-    assert [t.fallback for t in state.trace] == [None, None]
-    request = requests_of(agent)[1][0]
-    assert request[-2] == {"role": "assistant", "content": "I will search."}
-    assert "occurs 0 times" in request[-1]["content"]
+    assert [(t.retried, t.fallback) for t in state.trace] == [(True, None), (False, None)]
+    assert "occurs 0 times" in requests_of(agent)[1][0][-1]["content"]
 
 
-def test_a_model_that_never_writes_the_format_still_leads_to_an_answer(folder: Path) -> None:
+def test_a_model_without_the_form_still_leads_to_an_answer(folder: Path) -> None:
     state = make_agent(folder, *["Ada, I think."] * 4).run(QUESTION)
     assert [t.tool for t in state.trace] == ["search", "finish"]
     assert all(t.fallback for t in state.trace)
@@ -110,8 +98,7 @@ def test_an_error_of_a_tool_is_never_the_answer(folder: Path) -> None:
     broken = call_tag("search", query="spare key", topk="many")
     state = make_agent(folder, tagged(broken), *["Ada"] * 2).run(QUESTION)
     assert (state.outcome, state.answer) == ("malformed", "")
-    assert state.reason is not None
-    assert "nothing was found to answer from" in state.reason
+    assert "nothing was found to answer from" in (state.reason or "")
 
 
 def test_a_growing_summary_is_bounded(folder: Path) -> None:
@@ -119,8 +106,7 @@ def test_a_growing_summary_is_bounded(folder: Path) -> None:
     agent = make_agent(folder, *turns, tagged(FINISH, FOUND))
     agent.run(QUESTION)
     longest = LEVELS[-1].characters[1]
-    sizes = [len(request[1]["content"]) for request, _ in requests_of(agent)]
-    assert max(sizes) < longest + 2000
+    assert max(len(request[1]["content"]) for request, _ in requests_of(agent)) < longest + 2000
     assert len(turns[-1]) > 2 * longest
 
 
@@ -130,26 +116,22 @@ def test_a_readable_call_of_a_malformed_turn_is_used(folder: Path) -> None:
     assert state.trace[0].fallback is not None
 
 
-def test_a_fallback_summary_has_the_length_of_its_level(folder: Path) -> None:
-    (folder / "long.md").write_text(" ".join(f"Key number {i} is of brass." for i in range(900)))
-    agent = make_agent(
-        folder,
-        *["?"] * 2,
-        tagged(call_tag("open_page", docid="long.md"), FOUND),
-        *["?"] * 2,
-        result_tokens=6000,
-    )
-    state = agent.start(QUESTION)
-    for _ in range(3):
-        state = take_turn(agent, state)
-    turn = state.trace[-1]
-    assert turn.level is not None
-    assert turn.summary is not None
-    low, high = LEVELS[turn.level - 1].characters
-    assert low <= len(turn.summary) <= high
+@pytest.mark.parametrize(
+    ("sentence", "level"),
+    [("Lamp number {} burns.", 2), ("Holder {}: who has the spare key of the light?", 5)],
+)
+def test_a_fallback_summary_has_the_level_it_deserves(folder: Path, sentence: str, level: int) -> None:
+    (folder / "long.md").write_text(" ".join(sentence.format(i) for i in range(900)))
+    page = tagged(call_tag("open_page", docid="long.md"))
+    agent = make_agent(folder, page, *["?"] * 2, result_tokens=12_000)
+    turn = take_turn(agent, take_turn(agent, agent.start(QUESTION))).trace[-1]
+    assert turn.fallback is not None
+    assert turn.level == level
+    low, high = LEVELS[level - 1].characters
+    assert low <= len(turn.summary or "") <= high
 
 
-def test_prompts_show_levels_and_tools(folder: Path) -> None:
+def test_prompts_show_levels_and_tools() -> None:
     system = make_prompt([finish_tool()], QUESTION, "", "")[0]["content"]
     assert "1 (ultra-coarse): relevance from 0%, 100 to 500 characters; the subject and the outcome" in system
     assert "5 (ultra-fine): relevance above 80%, 3000 to 6000 characters; all that matters" in system
@@ -159,7 +141,7 @@ def test_prompts_show_levels_and_tools(folder: Path) -> None:
 def test_an_answer_needs_an_explanation(folder: Path) -> None:
     """ZipRL, appendix U. The other strategies have no such rule."""
     bare = tagged(call_tag("finish", answer="Ada"), FOUND)
-    agent = make_agent(folder, tagged(SEARCH, ""), bare, tagged(FINISH, FOUND))
+    agent = make_agent(folder, GOOD, bare, tagged(FINISH, FOUND))
     state = agent.run(QUESTION)
     assert (state.answer, state.explanation) == ("Ada", "[notes/keys.md]")
     assert "finish needs the parameter 'explanation'" in str(requests_of(agent)[2])
@@ -168,6 +150,31 @@ def test_an_answer_needs_an_explanation(folder: Path) -> None:
 def test_a_summary_of_the_first_turn_has_a_quality_too(folder: Path) -> None:
     """ZipRL's equation 3 is a mean over all turns; without a summary there is nothing to judge."""
     told = make_agent(folder, tagged(SEARCH, "Who holds the spare key?"), tagged(FINISH, FOUND))
-    silent = make_agent(folder, tagged(SEARCH, ""), tagged(FINISH, FOUND))
     assert told.run(QUESTION).trace[0].quality is not None
-    assert silent.run(QUESTION).trace[0].quality is None
+
+
+@pytest.mark.parametrize(
+    ("material", "levels"),
+    [
+        (0, {1: "{0,499}"}),
+        (40, {1: "{38,498}"}),
+        (499, {1: "{98,498}"}),
+        (500, {1: "{98,498}", 2: "{498,998}"}),
+    ],
+)
+def test_the_grammar_offers_the_levels_that_fit(material: int, levels: dict[int, str]) -> None:
+    root = write_grammar([finish_tool(needs_explanation=True)], material).splitlines()[0]
+    counted = re.findall(r'"(\d)</summary_level>.*?(\{\d+,\d+\})', root)
+    assert {int(level): count for level, count in counted} == levels
+
+
+def test_a_constrained_agent_sends_a_grammar_of_its_tools(folder: Path) -> None:
+    agent = make_agent(folder, GOOD, tagged(FINISH, FOUND), constrained=True)
+    agent.run(QUESTION)
+    first, second = (options["grammar"] for _, options in requests_of(agent))
+    for tool in ("search", "open_page", "open_original", "finish"):
+        assert f'"<function={tool}>"' in first
+    assert (first.count(")?"), second.count(")?")) == (1, 0), "only the first summary may be empty"
+    free = make_agent(folder, GOOD, tagged(FINISH, FOUND))
+    free.run(QUESTION)
+    assert [options for _, options in requests_of(free)] == [{}, {}]

@@ -1,4 +1,4 @@
-"""The support of a sentence, and its facts that no document contains."""
+"""The support of a sentence, and the facts of it that no document contains."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MUSEUM = Document(
 
 
 def make_sources(score: float | None = None) -> Sources:
-    """Both documents; `score` is what the selector gives to every text."""
+    """Return both documents as sources; the selector gives `score` to every text."""
 
     def score_texts(_: str, texts: Sequence[str]) -> list[float]:
         assert score is not None
@@ -30,7 +30,7 @@ def make_sources(score: float | None = None) -> Sources:
 
 
 def find_support(sentence: str) -> list[str]:
-    """The texts that support a sentence."""
+    """Return the texts that support a sentence."""
     docs = [FERRY, MUSEUM]
     return [docs[s.doc].text[s.start : s.end] for s in make_sources().find_support(sentence)]
 

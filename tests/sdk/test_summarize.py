@@ -1,4 +1,4 @@
-"""Summaries: extractive and written, their sources, their limits, and what happens if a model fails."""
+"""Summaries: extractive and written, their sources and limits, and the fallback if a model fails."""
 
 from __future__ import annotations
 
@@ -63,24 +63,19 @@ def test_sentences_of_the_model_have_sources() -> None:
     assert json.loads(json.dumps(summary.to_dict()))["text"] == GOOD
 
 
-def test_the_prompt_contains_question_query_documents_and_aspect() -> None:
+def test_the_prompt_holds_question_query_documents_and_aspect() -> None:
     summarizer = make_summarizer(GOOD)
-    summarizer.summarize("ferry times", DOCS, question="Can I cycle to Maren?", aspect="coverage", budget=50)
+    docs = [*DOCS, Document("The ticket costs $5, or $question.")]
+    summarizer.summarize("ferry times", docs, question="Can I cycle to Maren?", aspect="coverage", budget=50)
     assert isinstance(summarizer.model, ScriptedChat)
     (system, user), options = summarizer.model.requests[0]
     assert "coverage: " + ASPECTS["coverage"] in system["content"]
     assert "Question: Can I cycle to Maren?\nSearch query: ferry times\n" in user["content"]
     assert "[Doc 1] Ferry\nThe ferry leaves" in user["content"]
     assert "[Doc 2] Museum\nThe museum" in user["content"]
+    assert "The ticket costs $5, or $question." in user["content"]
     assert options["temperature"] == 0.7
     assert options["max_tokens"] >= 50
-
-
-def test_dollar_signs_in_documents_reach_the_model() -> None:
-    summarizer = make_summarizer("The ticket costs $5.")
-    summarizer.summarize("price?", ["The ticket costs $5, or $question."])
-    assert isinstance(summarizer.model, ScriptedChat)
-    assert "The ticket costs $5, or $question." in summarizer.model.requests[0][0][1]["content"]
 
 
 def test_preselection_limits_what_the_model_reads() -> None:
@@ -96,15 +91,12 @@ def test_preselection_limits_what_the_model_reads() -> None:
 INVENTED = "The ferry leaves Port Maren at seven. Captain Olsen serves coffee from 6:30."
 
 
-def test_unsupported_sentences_are_flagged() -> None:
+def test_unsupported_sentences_are_flagged_or_dropped() -> None:
     summary = make_summarizer(INVENTED).summarize(QUERY, DOCS)
     assert summary.text == INVENTED
     (sentence,) = summary.unsupported
     assert INVENTED[sentence.start : sentence.end] == "Captain Olsen serves coffee from 6:30."
     assert sentence.unknown == ("Captain", "Olsen", "6:30")
-
-
-def test_unsupported_sentences_can_be_dropped() -> None:
     summary = make_summarizer(INVENTED, unsupported="drop").summarize(QUERY, DOCS)
     assert summary.text == "The ferry leaves Port Maren at seven."
     assert summary.dropped == ("Captain Olsen serves coffee from 6:30.",)
@@ -118,16 +110,17 @@ def test_unknown_facts_are_listed_in_supported_sentences_too() -> None:
     assert sentence.unknown == ("12", "May")
 
 
-@pytest.mark.parametrize("budget", range(1, 30))
-def test_a_summary_never_exceeds_the_budget(budget: int) -> None:
-    for summarizer in (make_summarizer(GOOD), Summarizer(compressor=COMPRESSOR)):
+@pytest.mark.parametrize("script", [None, (GOOD,) * 29], ids=["extractive", "written"])
+def test_a_summary_never_exceeds_the_budget(script: Any) -> None:
+    summarizer = make_summarizer(*script) if script else Summarizer(compressor=COMPRESSOR)
+    for budget in range(1, 30):
         summary = summarizer.summarize(QUERY, DOCS, budget=budget)
         assert COMPRESSOR.count_tokens(summary.text) == summary.tokens_after <= budget
         for sentence in summary.sentences:
             assert 0 <= sentence.start < sentence.end <= len(summary.text)
 
 
-def test_sentences_beyond_the_budget_are_listed_as_dropped() -> None:
+def test_sentences_beyond_the_budget_are_dropped() -> None:
     room = COMPRESSOR.count_tokens("The ferry leaves Port Maren at seven.")
     summary = make_summarizer(GOOD).summarize(QUERY, DOCS, budget=room)
     assert summary.text == "The ferry leaves Port Maren at seven."
@@ -144,39 +137,25 @@ def test_an_unfinished_last_sentence_is_left_out() -> None:
     [
         ("", "the model's answer is empty"),
         ("<think>Hm.</think>\n", "the model's answer is empty"),
-        (ChatError("small at http://x cannot be reached."), "cannot be reached"),
+        (ChatError("small at http://x cannot be reached."), "small at http://x cannot be reached."),
+        (KeyError("a bug"), "scripted gave no reply (KeyError: 'a bug'). Check the model."),
         ("The ferry leaves Port Maren " * 500, "the model wrote too much"),
+        ("Volcanoes erupt on distant planets.", "no sentence of the model is supported"),
     ],
-    ids=["empty", "only thought", "down", "longer than the documents"],
+    ids=["empty", "only thought", "down", "bug", "longer than the documents", "invented"],
 )
-def test_a_failing_model_is_replaced_by_the_extractive_summary(answer: Any, reason: str) -> None:
-    summary = make_summarizer(answer).summarize(QUERY, DOCS, budget=20)
-    assert summary.backend == "extractive"
-    assert summary.reason is not None
-    assert summary.reason.startswith("extractive, because ")
-    assert reason in summary.reason
+def test_a_failing_model_is_replaced_by_quotations(answer: Any, reason: str) -> None:
+    summarizer = make_summarizer(answer, answer, unsupported="drop")
+    summary = summarizer.summarize(QUERY, DOCS, budget=20)
+    assert (summary.backend, summary.reason) == ("extractive", f"extractive, because {reason}")
     assert "leaves Port Maren" in summary.text
-
-
-def test_a_summary_without_supported_sentences_is_replaced() -> None:
-    unsupported = make_summarizer("Volcanoes erupt on distant planets.", unsupported="drop")
-    summary = unsupported.summarize(QUERY, DOCS, budget=20)
-    assert summary.backend == "extractive"
-    assert summary.reason == "extractive, because no sentence of the model is supported"
+    assert asyncio.run(summarizer.asummarize(QUERY, DOCS, budget=20)) == summary
 
 
 def test_an_empty_preselection_calls_no_model() -> None:
     summary = make_summarizer(preselect=1).summarize(QUERY, DOCS, budget=20)
     assert summary.backend == "extractive"
     assert summary.reason == "extractive, because no sentence fits into preselect"
-
-
-@pytest.mark.parametrize("error", [KeyError("a bug"), RecursionError("too deep")], ids=repr)
-def test_any_failure_of_the_model_is_replaced_by_sentences(error: Exception) -> None:
-    summary = make_summarizer(error).summarize(QUERY, DOCS)
-    assert summary.backend == "extractive"
-    assert type(error).__name__ in (summary.reason or "")
-    assert asyncio.run(make_summarizer(error).asummarize(QUERY, DOCS)) == summary
 
 
 def test_thoughts_and_lead_ins_are_removed() -> None:
@@ -189,11 +168,9 @@ def test_async_and_sync_summaries_are_equal() -> None:
     assert asyncio.run(make_summarizer(GOOD).asummarize(QUERY, DOCS)) == expected
     alone = Summarizer(compressor=COMPRESSOR)
     assert asyncio.run(alone.asummarize(QUERY, DOCS)) == alone.summarize(QUERY, DOCS)
-    down = asyncio.run(make_summarizer(ChatError("down")).asummarize(QUERY, DOCS))
-    assert down.backend == "extractive"
 
 
-def test_documents_without_text_give_an_empty_summary_without_a_call() -> None:
+def test_documents_without_text_need_no_model() -> None:
     summarizer = make_summarizer()
     summary = summarizer.summarize(QUERY, ["", "  "])
     assert (summary.text, summary.sentences) == ("", ())
@@ -228,7 +205,7 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any], message: str) -> N
 
 
 def test_bad_settings_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"tersely\.chat"):
+    with pytest.raises(InvalidInputError, match=r"tersely_agents\.chat"):
         Summarizer(3, compressor=COMPRESSOR)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ArtifactError, match="no model folder at 'gpt'"):
         Summarizer("gpt", compressor=COMPRESSOR)

@@ -1,9 +1,11 @@
-"""What becomes of the text of a trained summarizer; the model itself is scripted."""
+"""A trained summarizer around its model, which is scripted here; tests/stack runs the real one."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,8 +14,7 @@ from hypothesis import strategies as st
 from tersely import ArtifactError, Compressor, Document, InvalidInputError
 from tersely.runtime.artifacts import load_artifact, write_manifest
 from tersely_agents.chat import ScriptedChat
-from tersely_agents.summaries import Summarizer, Summary
-from tersely_agents.summaries import summarizer as bundled_summarizer
+from tersely_agents.summaries import Summarizer, Summary, summarize, summarizer
 from tersely_agents.summaries.grounding import Sources
 from tersely_agents.summaries.summarizer import TrainedModel, describe_prompts
 from tests.sdk.fakes import FakeScorer
@@ -34,15 +35,14 @@ UNGROUNDED = (
 COMPRESSOR = Compressor(FakeScorer())
 
 
-def summarize(*replies: str, budget: int | None = None, preselect: int | None = None) -> Summary:
+def write(*replies: str, **options: Any) -> Summary:
     trained = TrainedModel(ScriptedChat(replies), preselect=30, max_tokens=50)
-    summarizer = Summarizer(trained, compressor=COMPRESSOR, preselect=preselect)
-    return summarizer.summarize(QUERY, DOCS, budget=budget)
+    return Summarizer(trained, compressor=COMPRESSOR, **options).summarize(QUERY, DOCS)
 
 
 @given(st.lists(st.sampled_from(GROUNDED + UNGROUNDED), max_size=8))
 def test_what_remains_is_grounded_like_a_quotation(sentences: list[str]) -> None:
-    summary = summarize(" ".join(sentences))
+    summary = write(" ".join(sentences))
     sources = Sources(DOCS)
     for sentence in summary.sentences:
         text = summary.text[sentence.start : sentence.end]
@@ -57,11 +57,11 @@ def test_what_remains_is_grounded_like_a_quotation(sentences: list[str]) -> None
         assert summary.reason is not None
 
 
-def test_a_trained_model_reads_what_it_was_made_for_and_writes_the_likeliest_text() -> None:
+def test_a_trained_model_reads_and_writes_as_in_training() -> None:
     chat = ScriptedChat([GROUNDED[0]] * 2)
-    summarizer = Summarizer(TrainedModel(chat, preselect=12, max_tokens=50), compressor=COMPRESSOR)
-    summarizer.summarize(QUERY, DOCS)
-    summarizer.summarize(QUERY, DOCS, budget=20)
+    small = Summarizer(TrainedModel(chat, preselect=12, max_tokens=50), compressor=COMPRESSOR)
+    small.summarize(QUERY, DOCS)
+    small.summarize(QUERY, DOCS, budget=20)
     (whole, plain), (_, limited) = chat.requests
     assert "Gulls" not in whole[1]["content"]
     assert plain == {"temperature": 0.0, "max_tokens": 50}
@@ -70,11 +70,9 @@ def test_a_trained_model_reads_what_it_was_made_for_and_writes_the_likeliest_tex
 
 def test_the_caller_may_flag_instead_of_drop() -> None:
     text = " ".join(UNGROUNDED[:3])
-    trained = TrainedModel(ScriptedChat([text]), preselect=30, max_tokens=50)
-    summary = Summarizer(trained, compressor=COMPRESSOR, unsupported="flag").summarize(QUERY, DOCS)
-    assert summary.backend == "llm"
+    summary = write(text, unsupported="flag")
+    assert (summary.backend, summary.text) == ("llm", text)
     assert summary.unsupported
-    assert summary.text == text
 
 
 def test_a_base_without_a_trained_summarizer_is_refused() -> None:
@@ -85,13 +83,8 @@ def test_a_base_without_a_trained_summarizer_is_refused() -> None:
 def write_artifact(folder: Path, prompts: dict[str, str]) -> Path:
     folder.mkdir()
     (folder / "adapter.gguf").write_bytes(b"GGUF" + b"\0" * 20)
-    values = {
-        "kind": "summarizer",
-        "adapter": "adapter.gguf",
-        "prompts": prompts,
-        "preselect": 9,
-        "max_tokens": 9,
-    }
+    limits = {"preselect": 9, "max_tokens": 9}
+    values = {"kind": "summarizer", "adapter": "adapter.gguf", "prompts": prompts, **limits}
     (folder / "config.json").write_text(json.dumps(values), "utf-8")
     write_manifest(folder)
     return folder
@@ -112,28 +105,30 @@ def test_a_selector_is_no_summarizer_and_the_other_way_round(tmp_path: Path) -> 
         Summarizer("tersely-mini")
 
 
-def test_a_bundled_model_is_found_by_its_name() -> None:
-    assert load_artifact("tersely-mini").path == load_artifact(None).path
+@pytest.fixture
+def bundled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], None]]:
+    """Replaces what loading the bundled summarizer gives."""
+
+    def replace(load: Any) -> None:
+        monkeypatch.setattr(summarizer, "load_trained", load)
+
+    summarizer._load_bundled.cache_clear()
+    yield replace
+    summarizer._load_bundled.cache_clear()
 
 
-def test_without_the_model_a_compressor_quotes_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    bundled_summarizer._load_bundled.cache_clear()
-
+def test_without_the_bundled_model_the_summary_quotes(bundled: Callable[[Any], None]) -> None:
     def fail(*_: object) -> TrainedModel:
         raise InvalidInputError("There is no model.")
 
-    monkeypatch.setattr(bundled_summarizer, "load_trained", fail)
-    summary = COMPRESSOR.summarize(QUERY, DOCS, budget=20)
-    bundled_summarizer._load_bundled.cache_clear()
-    assert summary.backend == "extractive"
-    assert summary.reason == "extractive, because There is no model"
+    bundled(fail)
+    summary = summarize(COMPRESSOR, QUERY, DOCS, budget=20)
+    assert (summary.backend, summary.reason) == ("extractive", "extractive, because There is no model")
     assert 0 < summary.tokens_after <= 20
 
 
-def test_a_compressor_writes_with_the_bundled_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    bundled_summarizer._load_bundled.cache_clear()
+def test_the_bundled_model_writes(bundled: Callable[[Any], None]) -> None:
     trained = TrainedModel(ScriptedChat([GROUNDED[0]]), preselect=30, max_tokens=50)
-    monkeypatch.setattr(bundled_summarizer, "load_trained", lambda *_: trained)
-    summary = COMPRESSOR.summarize(QUERY, DOCS)
-    bundled_summarizer._load_bundled.cache_clear()
+    bundled(lambda *_: trained)
+    summary = summarize(COMPRESSOR, QUERY, DOCS)
     assert (summary.text, summary.backend) == (GROUNDED[0], "llm")

@@ -1,5 +1,7 @@
-"""The agent and its command with a real, small model. The model is too small to follow the format. The tests
-check that an episode comes to an end all the same, and says how."""
+"""The agent, its command and the summarizer with a real, small model behind a server.
+
+The model is too small to follow the format. The tests check that an episode ends all the same, and says how.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,14 @@ from typing import Any
 
 import pytest
 
-from tersely import cli
+from tersely import Compressor, Document, cli
 from tersely_agents.agent import Agent, FolderIndex, search_tools
 from tersely_agents.chat import OpenAIChat
 from tersely_agents.experience import Attempt, ExperienceError, extract
 from tersely_agents.memory import AgentMemory
+from tersely_agents.summaries import Summarizer
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -24,7 +29,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
 def test_a_real_model_comes_to_an_answer(small_model: OpenAIChat, folder: Path) -> None:
     state = Agent(small_model, search_tools(FolderIndex(folder)), max_turns=3).run("Who holds the spare key?")
     assert state.outcome in ("answered", "turns")
@@ -34,7 +38,6 @@ def test_a_real_model_comes_to_an_answer(small_model: OpenAIChat, folder: Path) 
         assert "Ada" in state.answer
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["reset", "transcript"])
 def test_a_real_server_takes_transcripts_with_tools(
     strategy: Any, small_model: OpenAIChat, folder: Path
@@ -46,7 +49,6 @@ def test_a_real_server_takes_transcripts_with_tools(
     assert state.trace[0].tokens_in > 20
 
 
-@pytest.mark.slow
 def test_acomplete_gives_what_complete_gives(small_model: OpenAIChat) -> None:
     messages = [{"role": "user", "content": "Name the capital of France."}]
 
@@ -59,7 +61,6 @@ def test_acomplete_gives_what_complete_gives(small_model: OpenAIChat) -> None:
     assert asyncio.run(ask()) == small_model.complete(messages).text
 
 
-@pytest.mark.slow
 def test_lessons_that_cannot_be_read_are_an_error(small_model: OpenAIChat) -> None:
     """The model is too small for the form; it is asked twice."""
     log = [{"role": "user", "content": "Who holds the key?"}, {"role": "assistant", "content": "Ada."}]
@@ -67,7 +68,6 @@ def test_lessons_that_cannot_be_read_are_an_error(small_model: OpenAIChat) -> No
         extract(small_model, "Who holds the key?", [Attempt(log, 1.0)])
 
 
-@pytest.mark.slow
 def test_the_command_prints_what_the_agent_did(
     llama_server: str, folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -85,7 +85,6 @@ def test_the_command_prints_what_the_agent_did(
     assert shown[1].split()[0] == "1"
 
 
-@pytest.mark.slow
 def test_a_memory_stays_below_its_limit_with_a_real_model(small_model: OpenAIChat) -> None:
     memory = AgentMemory([{"role": "user", "content": "Remember which towers are of granite."}], limit=512)
     number = 0
@@ -101,3 +100,18 @@ def test_a_memory_stays_below_its_limit_with_a_real_model(small_model: OpenAICha
         number += 1
     assert messages[0]["content"].startswith("Remember which towers are of granite.")
     assert "<notes>" in str(messages)
+
+
+def test_a_real_summary_is_checked_and_in_the_budget(small_model: OpenAIChat) -> None:
+    ferry = "The ferry leaves Port Maren at seven. It carries forty cars. Bicycles travel free of charge."
+    museum = "The museum opened in 1904. Its garden has a pond with three old carps."
+    documents, compressor = [Document(ferry, "Ferry"), Document(museum, "Museum")], Compressor()
+    summarizer = Summarizer(small_model, compressor=compressor, preselect=40, unsupported="drop")
+    summary = summarizer.summarize("When does the ferry leave Port Maren?", documents, budget=40)
+    assert 0 < summary.tokens_after <= 40
+    assert summary.tokens_after == compressor.count_tokens(summary.text)
+    assert (summary.backend == "extractive") == bool(summary.reason)
+    for sentence in summary.sentences:
+        assert sentence.supported
+        for support in sentence.support:
+            assert documents[support.doc].text[support.start : support.end].strip()

