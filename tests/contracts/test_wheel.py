@@ -30,7 +30,7 @@ HEAVY = (  # noqa: SIM905 - one per line would fill a page
     "tiktoken torch torchvision transformers trl triton"
 ).split()
 
-MAX_IMPORT_SECONDS = 0.25
+MAX_IMPORTED_MODULES = 160
 MAX_INSTALL_MB = 240
 MAX_MODEL_MB = 25
 MAX_WHEEL_MB = 26
@@ -147,10 +147,9 @@ def test_the_installation_is_small(environment: Path) -> None:
     assert size / 1e6 <= MAX_INSTALL_MB, f"{size / 1e6:.0f} MB"
 
 
-def test_the_import_is_fast(environment: Path) -> None:
-    code = "import time; t = time.perf_counter(); import tersely; print(time.perf_counter() - t)"
-    best = min(float(_python(environment, "-c", code)) for _ in range(7))
-    assert best <= MAX_IMPORT_SECONDS, f"{best:.3f} s"
+def test_the_import_loads_few_modules(environment: Path) -> None:
+    code = "import sys; before = len(sys.modules); import tersely; print(len(sys.modules) - before)"
+    assert int(_python(environment, "-c", code)) <= MAX_IMPORTED_MODULES
 
 
 def test_the_guard_ends_a_process_that_connects(run_offline: RunOffline) -> None:

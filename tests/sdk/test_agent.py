@@ -50,16 +50,6 @@ def test_a_step_depends_on_the_state_alone(folder: Path) -> None:
         agent.request(done)
 
 
-def speak_tagged(messages: Sequence[Message]) -> Any:
-    """Turns of the strategy "summary": some questions get a malformed first turn, one is never readable."""
-    question, last = str(messages[1]["content"]), str(messages[-1]["content"])
-    if "nobody" in question:
-        return ChatError("the server is down")
-    if "granite" in question or ("pears" in question and "That cannot be read" not in last):
-        return "Let me see."
-    return tagged(FINISH if "[docid: " in last else SEARCH, FOUND)
-
-
 def speak(messages: Sequence[Message]) -> Any:
     """Replies of a conversation: long pages, notes, an empty reply, an answer after some turns."""
     question, last = str(messages[1]["content"]), str(messages[-1]["content"])
@@ -88,23 +78,25 @@ def without_times(state: EpisodeState) -> EpisodeState:
     return replace(state, trace=tuple(replace(turn, seconds=0, task="") for turn in state.trace), task="")
 
 
-@pytest.mark.parametrize("strategy", ["summary", "reset", "transcript"])
-def test_a_batch_gives_what_single_runs_give(folder: Path, strategy: Any) -> None:
+def test_a_batch_gives_what_single_runs_give(folder: Path) -> None:
     (folder / "long.md").write_text(facts(1, 60))
-    options: dict[str, Any] = {"strategy": strategy, "max_turns": 8, "result_tokens": 150}
-    if strategy == "reset":
-        options["memory"] = lambda first: AgentMemory(
+    agent = Agent(
+        ScriptedChat(speak),
+        search_tools(FolderIndex(folder)),
+        strategy="reset",
+        memory=lambda first: AgentMemory(
             first, limit=1000, max_summaries=3, compress_over=200, compressor=COMPRESSOR
-        )
-    model = ScriptedChat(speak_tagged if strategy == "summary" else speak)
-    agent = Agent(model, search_tools(FolderIndex(folder)), compressor=COMPRESSOR, **options)
+        ),
+        max_turns=8,
+        result_tokens=150,
+        compressor=COMPRESSOR,
+    )
     single = [without_times(agent.run(question)) for question in QUESTIONS]
     assert [without_times(state) for state in run_batch(agent, QUESTIONS)] == single
     outcomes = {state.outcome for state in single}
     assert {"answered", "server"} <= outcomes
-    if strategy == "reset":
-        assert max(state.transcript.resets for state in single) > 1
-        assert "overlong" in outcomes or "turns" in outcomes
+    assert "overlong" in outcomes or "turns" in outcomes
+    assert max(state.transcript.resets for state in single) > 1
 
 
 def test_a_correction_is_a_request_of_the_same_turn(folder: Path) -> None:

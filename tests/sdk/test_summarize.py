@@ -41,7 +41,7 @@ def test_without_a_model_the_summary_quotes_the_documents() -> None:
     assert "leaves Port Maren" in summary.text
 
 
-def test_without_a_budget_a_summary_holds_what_a_compression_keeps() -> None:
+def test_without_a_budget_a_summary_is_a_compression() -> None:
     query = "Bicycles travel free?"
     summary = Summarizer(compressor=COMPRESSOR).summarize(query, DOCS)
     kept = COMPRESSOR.compress(query, DOCS).kept

@@ -129,13 +129,13 @@ def test_threads_share_the_model_and_get_their_own_replies(model: LocalChat) -> 
     assert together == alone
 
 
-def test_a_prompt_over_the_context_is_a_chat_error_with_both_sizes(model: LocalChat) -> None:
+def test_a_prompt_over_the_context_names_both_sizes(model: LocalChat) -> None:
     with pytest.raises(ChatError, match=r"exceeds the available context size \(1024 tokens\)"):
         model.complete([{"role": "user", "content": "word " * 3000}])
 
 
 @pytest.mark.parametrize("messages", [[{"role": "user"}], "text", [3], [{"role": "user", "content": 3}]])
-def test_messages_that_are_none_are_a_chat_error(model: LocalChat, messages: object) -> None:
+def test_malformed_messages_are_a_chat_error(model: LocalChat, messages: object) -> None:
     with pytest.raises(ChatError, match="cannot read the request"):
         model.complete(messages)  # pyright: ignore[reportArgumentType]
 
@@ -178,10 +178,9 @@ def test_nobody_else_can_reach_the_model() -> None:
     with LocalChat(context=256) as chat:
         folder = chat._engine._folder  # pyright: ignore[reportPrivateUsage]
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        own = f"{os.getpid()}"
         inodes = {
             os.readlink(link).removeprefix("socket:[").removesuffix("]")
-            for link in Path(f"/proc/{own}/fd").iterdir()
+            for link in Path(f"/proc/{os.getpid()}/fd").iterdir()
             if link.is_symlink() and os.path.lexists(link) and "socket:" in os.readlink(link)
         }
         listening = [line.split() for line in Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]]
@@ -189,7 +188,7 @@ def test_nobody_else_can_reach_the_model() -> None:
     assert not folder.exists()
 
 
-def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_model_is_refused(tmp_path: Path) -> None:
     text = tmp_path / "notes.gguf"
     text.write_text("no model", "utf-8")
     with pytest.raises(InvalidInputError, match="is no GGUF file"):
@@ -204,9 +203,3 @@ def test_a_damaged_model_is_an_artifact_error(tmp_path: Path) -> None:
         damaged.write_bytes(file.read(200_000))
     with pytest.raises(ArtifactError, match="damaged"):
         LocalChat(damaged)
-
-
-def test_a_model_works_offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERSELY_OFFLINE", "1")
-    with LocalChat(context=256, max_tokens=4) as chat:
-        assert chat.complete(COLOURS).text
