@@ -19,7 +19,7 @@ from langgraph.types import Command
 from tersely import Compressor, InvalidInputError
 from tersely_agents.memory.store import original_id
 from tersely_langchain import TerselyContextEdit, TerselyMemory, TerselyMiddleware
-from tersely_langchain.content import read_texts
+from tersely_langchain.messages import read_texts
 from tests.integrations.broken import make_failing_compressor, whole_sentences
 from tests.integrations.coast import ANSWER, QUESTION, make_page
 from tests.integrations.scripted_langchain import Scripted, call_tools, recording, scripted
