@@ -17,8 +17,7 @@ from tersely.adapters import ToolLimits
 from tersely_proxy import ProxySettings
 from tersely_proxy import build_app as build_proxy
 from tersely_proxy.formats import read_chat
-from tersely_proxy.receipts import Receipts
-from tersely_proxy.rewriting import Rewriter
+from tersely_proxy.rewriting import Receipts, Rewriter
 from tersely_server import build_app
 from tests.integrations.test_proxy_formats import agent_turn
 from tests.sdk.fakes import FakeScorer
