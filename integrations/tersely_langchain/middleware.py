@@ -185,36 +185,21 @@ def _change_messages(result: ToolMessage | Command[Any], change: Callable[[Any],
     """Return the message, or the command with its messages, changed."""
     if not isinstance(result, Command):
         return change(result)
-    update: Any = result.update
-
-    def change_value(key: Any, value: Any) -> Any:
-        if key != "messages":
-            return value
-        return [change(message) for message in value] if isinstance(value, list | tuple) else change(value)
-
-    if isinstance(update, dict):
-        return replace(result, update={key: change_value(key, value) for key, value in update.items()})
-    if _is_pairs(update):
-        return replace(result, update=[(key, change_value(key, value)) for key, value in update])
-    return result
+    if not isinstance(result.update, dict) or "messages" not in result.update:
+        return result
+    messages: Any = result.update["messages"]
+    is_list = isinstance(messages, list | tuple)
+    changed = [change(message) for message in messages] if is_list else change(messages)
+    return replace(result, update={**result.update, "messages": changed})
 
 
 def _add_update(result: ToolMessage | Command[Any], update: dict[str, Any]) -> ToolMessage | Command[Any]:
     if not update:
         return result
-    if not isinstance(result, Command):
-        return Command(update={"messages": [result], **update})
-    before: Any = result.update
-    if isinstance(before, dict):
-        originals = _merge(before.get(STATE_KEY), update[STATE_KEY])
-        return replace(result, update={**before, STATE_KEY: originals})
-    return replace(result, update=[*before, *update.items()])
-
-
-def _is_pairs(update: Any) -> bool:
-    return isinstance(update, list | tuple) and all(
-        isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in update
-    )
+    before: Any = result.update if isinstance(result, Command) else {"messages": [result]}
+    originals = _merge(before.get(STATE_KEY), update[STATE_KEY])
+    added = {**before, STATE_KEY: originals}
+    return replace(result, update=added) if isinstance(result, Command) else Command(update=added)
 
 
 def _read_messages(state: Any) -> Sequence[AnyMessage]:

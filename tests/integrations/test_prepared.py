@@ -1,4 +1,4 @@
-"""Documents that were prepared when they went into an index, in LangChain and LlamaIndex."""
+"""Documents that were prepared before they were stored, in LangChain and LlamaIndex."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("langchain_core")
+pytest.importorskip("langchain")
 pytest.importorskip("llama_index.core")
 from langchain_core.documents import Document
 from llama_index.core import VectorStoreIndex
@@ -25,7 +25,7 @@ from tersely.adapters import PREPARED_KEY
 from tersely_langchain import TerselyCompressor
 from tersely_langchain import TerselyPreparer as LangChainPreparer
 from tersely_llamaindex import TerselyPostprocessor, TerselyPreparer
-from tests.integrations.town import ANSWER, HARBOUR, MUSEUM, QUESTION
+from tests.integrations.samples import ANSWER, HARBOUR, MUSEUM, QUESTION
 
 PASSAGES = [
     Document(page_content=HARBOUR, metadata={"title": "Harbour", "page": 3}, id="h"),
@@ -56,17 +56,17 @@ def make_nodes(compressor: Compressor) -> Sequence[Any]:
     return pipeline.run(documents=documents)
 
 
-def test_langchain_documents_that_were_prepared_give_what_others_give(watching: Watching) -> None:
+def test_prepared_langchain_documents_give_the_same(watching: Watching) -> None:
     stored = [Document(**json.loads(json.dumps(dict(d)))) for d in prepare(watching)]
     compressor = TerselyCompressor(compressor=watching, budget=12)
     (kept,) = compressor.compress_documents(stored, QUESTION)
     assert watching.prepared == [True, True]
     assert kept.page_content == ANSWER
-    assert compressor.compress_documents(PASSAGES, QUESTION) == [kept], "what was prepared does not go on"
-    assert PREPARED_KEY not in PASSAGES[0].metadata, "the originals stay as they are"
+    assert compressor.compress_documents(PASSAGES, QUESTION) == [kept], "prepared data is left out"
+    assert PREPARED_KEY not in PASSAGES[0].metadata, "the originals stay unchanged"
 
 
-def test_nodes_that_were_prepared_give_what_others_give(watching: Watching) -> None:
+def test_prepared_nodes_give_the_same(watching: Watching) -> None:
     nodes = [NodeWithScore(node=node, score=0.5) for node in make_nodes(watching)]
     (kept,) = TerselyPostprocessor(compressor=watching, budget=12).postprocess_nodes(
         nodes, query_str=QUESTION
@@ -76,7 +76,7 @@ def test_nodes_that_were_prepared_give_what_others_give(watching: Watching) -> N
     assert PREPARED_KEY not in kept.node.metadata
 
 
-def test_what_was_prepared_is_hidden_from_models_and_embeddings(watching: Watching) -> None:
+def test_prepared_data_is_hidden_from_models_and_embeddings(watching: Watching) -> None:
     nodes = make_nodes(watching)
     for node in nodes:
         assert PREPARED_KEY in node.metadata
@@ -91,7 +91,7 @@ def test_what_was_prepared_is_hidden_from_models_and_embeddings(watching: Watchi
 
 
 @pytest.mark.parametrize("change", ["text", "title", "bytes", "type"])
-def test_what_does_not_fit_its_document_is_not_used_and_logged(
+def test_data_of_another_document_is_not_used(
     change: str, watching: Watching, caplog: pytest.LogCaptureFixture
 ) -> None:
     stored = prepare(watching)

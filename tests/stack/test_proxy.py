@@ -14,7 +14,9 @@ pytest.importorskip("httpx2")
 from tersely import Compressor
 from tersely.adapters import ToolLimits
 from tersely_proxy import ProxySettings, build_app
-from tests.integrations.coast import ANSWER, QUESTION, make_page
+from tests.integrations.samples import KEY_ANSWER as ANSWER
+from tests.integrations.samples import KEY_QUESTION as QUESTION
+from tests.integrations.samples import make_page
 from tests.servers import serve_app
 
 MODEL, REPLY_TOKENS = "smollm2", 4
