@@ -29,7 +29,7 @@ def test_there_are_a_hundred_hostile_answers() -> None:
 
 
 @pytest.mark.parametrize("answer", [ANSWERS[name] for name in PART], ids=lambda answer: answer.name)
-def test_a_hostile_answer_ends_in_time_with_an_error_of_the_package(answer: HostileAnswer) -> None:
+def test_a_hostile_answer_ends_in_an_error_of_the_package(answer: HostileAnswer) -> None:
     has_openai = importlib.util.find_spec("openai") is not None
     clients = CLIENTS if has_openai else {"rank": CLIENTS["rank"]}
     assert not run_audit([answer], clients)
