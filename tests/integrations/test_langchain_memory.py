@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -91,15 +90,6 @@ def test_the_model_never_sees_more_than_the_limit(mode: str) -> None:
     assert all(m == history[m.id] for m in unchanged), "LangChain's own messages, with all that they hold"
 
 
-def test_the_prompt_grows_at_its_end_between_resets() -> None:
-    model = recording(*look_at_pages(12), AIMessage("Drawer 77."))
-    make_agent(model).invoke({"messages": [HumanMessage(TASK)]}, MANY_TURNS)
-    contexts = [[(m.type, m.text, m.id) for m in context] for context in contexts_of(model)]
-    grows = [new[: len(old)] == old for old, new in pairwise(contexts)]
-    assert 1 <= grows.count(False) <= 6, "resets"
-    assert grows.count(True) >= 5
-
-
 def test_a_checkpoint_brings_the_context_back() -> None:
     saver = InMemorySaver()
     first = recording(*look_at_pages(8), AIMessage("Hm."))
@@ -143,14 +133,6 @@ def test_an_edited_history_is_read_again(caplog: pytest.LogCaptureFixture) -> No
     assert "Page 0" not in str(context)
 
 
-def test_a_model_may_write_the_notes() -> None:
-    writer = recording(*(AIMessage(f"Drawers so far: {i}.") for i in range(9)))
-    model = recording(*look_at_pages(8), AIMessage("Drawer 49."))
-    make_agent(model, model=writer).invoke({"messages": [HumanMessage(TASK)]}, MANY_TURNS)
-    assert writer.seen, "there was a reset"
-    assert f"Drawers so far: {len(writer.seen) - 1}." in str(contexts_of(model)[-1])
-
-
 def test_a_model_that_writes_no_notes_is_replaced(caplog: pytest.LogCaptureFixture) -> None:
     model = recording(*look_at_pages(8), AIMessage("Drawer 49."))
     agent = make_agent(model, model=scripted())  # it has no reply, and raises
@@ -181,12 +163,6 @@ def test_calls_of_a_stopped_run_get_a_result() -> None:
     make_agent(model).invoke({"messages": messages})
     assert [m.type for m in contexts_of(model)[0]] == ["human", "ai", "tool", "human"]
     assert "interrupted" in contexts_of(model)[0][2].content
-
-
-def test_long_results_are_compressed_and_can_be_opened() -> None:
-    agent = make_agent(recording(*look_at_pages(2), AIMessage("Hm.")), InMemorySaver(), over=40)
-    agent.invoke({"messages": [HumanMessage(TASK)]}, THREAD)
-    assert look.invoke({"page": 1}) in agent.get_state(THREAD).values["tersely_originals"].values()
 
 
 def test_an_edited_message_is_shown_as_edited() -> None:
@@ -287,9 +263,3 @@ def test_a_history_may_begin_with_the_assistant() -> None:
     model = recording(AIMessage("Ah."))
     make_agent(model).invoke({"messages": [AIMessage("Hello."), HumanMessage(TASK)]})
     assert [m.content for m in contexts_of(model)[0]][1:] == ["Hello.", TASK]
-
-
-def test_a_task_that_is_too_long_is_shortened() -> None:
-    model = recording(AIMessage("x"))
-    make_agent(model).invoke({"messages": [HumanMessage("word " * 900)]})
-    assert "id of the original" in contexts_of(model)[0][0].text

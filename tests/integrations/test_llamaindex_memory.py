@@ -6,7 +6,6 @@ import asyncio
 import copy
 import pickle
 import re
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -168,21 +167,7 @@ def test_lessons_leave_room_for_the_conversation() -> None:
     assert block.compressor.count_tokens(content) <= 150
 
 
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda block: pickle.loads(pickle.dumps(block))])
-def test_a_copy_of_a_block_is_independent(
-    duplicate: Callable[[TerselyMemoryBlock], TerselyMemoryBlock],
-) -> None:
-    block = make_block(budget=200)
-    asyncio.run(block.aput(make_conversation(3)))
-    other = duplicate(block)
-    query = [user("spare key lighthouse stove")]
-    assert asyncio.run(other.aget(query)) == asyncio.run(block.aget(query))
-    asyncio.run(other.aput([user("The spare key was moved to the cellar.")]))
-    assert "cellar" in asyncio.run(other.aget(query))
-    assert "cellar" not in asyncio.run(block.aget(query))
-
-
-def test_a_copy_of_a_block_opens_the_same_files(tmp_path: Path) -> None:
+def test_a_copy_of_a_block_opens_the_same_files_and_is_independent(tmp_path: Path) -> None:
     with (
         closing(MemoryStore(tmp_path / "chat.db")) as store,
         closing(ExperienceBank(tmp_path / "bank")) as bank,
@@ -191,9 +176,13 @@ def test_a_copy_of_a_block_opens_the_same_files(tmp_path: Path) -> None:
         asyncio.run(block.aput(make_conversation(3)))
         other = pickle.loads(pickle.dumps(block))
         bank.add(Experience("Ask", "When a key is missing.", "He has two.", "Find a key.", success=True))
-        content = asyncio.run(other.aget([user("spare key lighthouse stove missing")]))
+        query = [user("spare key lighthouse stove missing")]
+        content = asyncio.run(other.aget(query))
         assert FACT in content
         assert "He has two." in content
+        asyncio.run(other.aput([user("The spare key was moved to the cellar.")]))
+        assert "cellar" in asyncio.run(other.aget(query))
+        assert "cellar" not in asyncio.run(block.aget(query))
         other.store.close()
         other.experience.close()
 
