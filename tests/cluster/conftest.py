@@ -17,8 +17,6 @@ os.environ |= {
     "RAY_worker_niceness": "0",
     "RAY_worker_register_timeout_seconds": "600",
 }
-ray = pytest.importorskip("ray", reason="run scripts/ray")
-
 
 STORE = 150 * 2**20
 """Bytes of the object store of a node."""
@@ -52,6 +50,8 @@ class LocalCluster:
 
     def stop(self) -> None:
         """End all nodes."""
+        import ray  # pyright: ignore[reportMissingImports]
+
         ray.shutdown()
         self._cluster.shutdown()
 
