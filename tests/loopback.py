@@ -1,4 +1,4 @@
-"""A local HTTP server whose answers a test defines."""
+"""Local HTTP servers with the answers of a test."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Answer = Callable[[dict[str, Any]], tuple[int, Any]]
-"""From the JSON of a request to a status code and a body. Bytes are sent unchanged, other values as JSON."""
+"""Makes a status code and a body of a request's JSON. Bytes are sent unchanged, other values as JSON."""
 
 Serve = Callable[[Answer], "Server"]
 
 
 class Server:
-    """A server that records the body and the Authorization header of every request."""
+    """Records the body and the Authorization header of every request."""
 
     def __init__(self, answer: Answer) -> None:
         self.requests: list[tuple[dict[str, Any], str | None]] = []
         self.listed: Any = {"object": "list", "data": [{"id": "small", "object": "model"}]}
-        """The answer to GET requests: OpenAI's list of models."""
+        """Answer to GET requests: OpenAI's list of models."""
         self.location = ""
         """Address of a redirect; empty for none."""
         self.withheld = 0
-        """Bytes that the header announces and that are never sent."""
+        """Number of bytes that are announced and never sent."""
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -63,7 +63,7 @@ class Server:
 
 @contextmanager
 def serving() -> Iterator[Serve]:
-    """A function that starts servers. All of them stop at the end."""
+    """Yield a function that starts servers; stop all of them at the end."""
     started: list[Server] = []
 
     def start(answer: Answer) -> Server:
@@ -81,11 +81,11 @@ def serving() -> Iterator[Serve]:
 
 
 Behaviour = Callable[[socket.socket], None]
-"""What a hostile server does with a connection, after it has read the request."""
+"""Handles a connection after the request was read."""
 
 
 class RawServer:
-    """A server that sends bytes as `behave` likes. It counts its requests; `stopped` ends endless answers."""
+    """Lets `behave` answer its connections and counts the requests; `stopped` ends endless answers."""
 
     def __init__(self, behave: Behaviour) -> None:
         self._behave = behave

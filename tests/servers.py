@@ -20,7 +20,7 @@ COMMAND = [sys.executable, "-c", "import sys; from tersely.cli import main; sys.
 
 @contextmanager
 def serve_app(app: Any) -> Iterator[str]:
-    """The URL of a server for an ASGI application."""
+    """Serve an ASGI application; yield its URL."""
     with listen(HOST, 0, "--port") as opened:
         server = uvicorn.Server(uvicorn.Config(app, http=TimedProtocol, ws="none", log_config=None))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
@@ -36,7 +36,7 @@ def serve_app(app: Any) -> Iterator[str]:
 
 
 class ServerProcess:
-    """A `tersely` server in a process of its own. `log` is what it has written to standard error so far."""
+    """A `tersely` server in its own process. `log` holds the lines of its standard error so far."""
 
     def __init__(self, *arguments: str, env: dict[str, str] | None = None) -> None:
         self.process = subprocess.Popen(
@@ -56,7 +56,7 @@ class ServerProcess:
         self.log.extend(self.process.stderr)
 
     def stop(self, timeout_s: float = 30) -> int:
-        """Ask the server to stop, and wait until it has; its exit code."""
+        """Ask the server to stop, wait until it has, and return its exit code."""
         self.process.terminate()
         code = self.process.wait(timeout_s)
         self._reader.join(5)
@@ -67,7 +67,7 @@ class ServerProcess:
 
 @contextmanager
 def serve_command(*arguments: str, env: dict[str, str] | None = None) -> Iterator[ServerProcess]:
-    """A running `tersely` server."""
+    """Run a `tersely` server."""
     server = ServerProcess(*arguments, env=env)
     try:
         yield server

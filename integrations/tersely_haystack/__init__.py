@@ -1,11 +1,14 @@
 """tersely in Haystack: `pip install 'tersely[haystack]'`.
 
-TerselyDocumentCompressor     a component for pipelines, behind a retriever
-TerselyCompactor              for an agent's `CompactionHook`: older tool results become shorter
-open_original                 the tool with which the agent's model opens what that has shortened
+TerselyDocumentCompressor     a component for pipelines, after a retriever
+TerselyCompactor              for an agent's `CompactionHook`: shortens older tool results
+open_original                 a tool that lets the agent's model read the originals
 """
 
-from tersely_haystack import _version as _version
+from tersely.adapters import require_package
+
+require_package("haystack-ai", "haystack", (3, 4), (4,))
+
 from tersely_haystack.compactor import TerselyCompactor, open_original
 from tersely_haystack.component import TerselyDocumentCompressor
 

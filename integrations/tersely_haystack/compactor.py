@@ -13,31 +13,32 @@ from haystack.token_counters.types import TokenCounter
 from haystack.tools.tool import Tool
 
 from tersely import Compressor
-from tersely.adapters import NOTE_KEY, ToolLimits, check_keep, check_model_name
+from tersely.adapters import NOTE_KEY, ToolLimits, check_keep
 from tersely.messages import join_query
 from tersely_agents.agent.tools import find_original
 from tersely_agents.memory.shortening import Shortener
+from tersely_haystack.component import check_model_name
 
 SMALLEST_LIMIT = 50
-"""Tokens below which no tool result is shortened."""
+"""No tool result is shortened below this number of tokens."""
 Content = str | Sequence[TextContent | ImageContent | FileContent]
-"""What a tool gives."""
 
 
 class TerselyCompactor:
-    """For `CompactionHook(TerselyCompactor(), context_window=...)`: older tool results are compressed for the
-    user's message before them, only as far as the target needs. Calls, results and all other messages keep
-    their places, and errors, images and files stay.
+    """Compresses older tool results: `CompactionHook(TerselyCompactor(), context_window=...)`.
 
-    A shortened result says so in its first line and names its original, which is kept in the message's meta.
-    Give the agent the tool `open_original` of this package, so that the model can open it.
+    Keeps the sentences that the preceding user message needs, and only as far as the target requires. Calls
+    and other messages keep their places; errors, images and files stay unchanged.
+
+    A shortened result says so in its first line, with the id of its original, which is kept in the message's
+    meta. Give the agent the tool `open_original` of this package, so that the model can read it.
 
     Args:
         model: None for the bundled model, a folder, or a hub name.
         keep: number of newest tool results that stay whole.
         over: most tokens of a result at first; halved down to 50 until the history is small enough. None
-            shortens the results of `tools` only.
-        tools: tokens for the tools with these names; None leaves a tool's results as they are.
+            shortens only the results of `tools`.
+        tools: limits in tokens by tool name; None leaves the results of that tool unchanged.
 
     Raises:
         InvalidInputError: an argument cannot be used.
@@ -58,13 +59,13 @@ class TerselyCompactor:
     def compact(
         self, messages: list[ChatMessage], target_tokens: int, token_counter: TokenCounter
     ) -> list[ChatMessage] | None:
-        """The history with shorter tool results, or None where it would not become smaller.
+        """Return the history with shorter tool results, or None if it would not become smaller.
 
-        It may have more than `target_tokens`: nothing but older tool results is shortened.
+        It may still have more than `target_tokens`, because only older tool results are shortened.
         """
         tokens_before = token_counter.count(messages=messages)
         compacted, tokens = messages, tokens_before
-        for limits in self._steps():
+        for limits in self._list_limits():
             if tokens <= target_tokens:
                 break
             compacted = self._shorten_results(messages, limits)
@@ -74,21 +75,20 @@ class TerselyCompactor:
     async def compact_async(
         self, messages: list[ChatMessage], target_tokens: int, token_counter: TokenCounter
     ) -> list[ChatMessage] | None:
-        """`compact` without blocking the event loop."""
+        """Call `compact` without blocking the event loop."""
         return await asyncio.to_thread(self.compact, messages, target_tokens, token_counter)
 
     def to_dict(self) -> dict[str, Any]:
-        """The arguments of `__init__`, for YAML."""
+        """Return the arguments of `__init__`, for YAML."""
         tools = None if self.limits.tools is None else dict(self.limits.tools)
         return default_to_dict(self, model=self.model, keep=self.keep, over=self.limits.over, tools=tools)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TerselyCompactor:
-        """The compactor of a dictionary that `to_dict` has made."""
+        """Make the compactor that `to_dict` has described."""
         return default_from_dict(cls, data)
 
-    def _steps(self) -> Iterator[ToolLimits]:
-        """The limits to try, in order."""
+    def _list_limits(self) -> Iterator[ToolLimits]:
         yield self.limits
         over = self.limits.over
         while over is not None and over // 2 >= SMALLEST_LIMIT:
@@ -96,16 +96,15 @@ class TerselyCompactor:
             yield replace(self.limits, over=over)
 
     def _shorten_results(self, messages: list[ChatMessage], limits: ToolLimits) -> list[ChatMessage]:
-        """The messages, with older tool results within the limits."""
         places = [place for place, message in enumerate(messages) if message.tool_call_result is not None]
         shortened = list(messages)
         for place in places[: max(0, len(places) - self.keep)]:
             message, result = messages[place], messages[place].tool_call_result
             if result is None or result.error:
                 continue
-            limit = limits.of(result.origin.tool_name)
+            limit = limits.get(result.origin.tool_name)
             if limit is not None:
-                # Only what comes before it counts, so that a result is always shortened to the same text.
+                # Only earlier messages count, so that a result is always shortened to the same text.
                 query = join_query(result.origin.arguments, _find_user_text(messages[:place]))
                 shortened[place] = self._shorten(message, result, limit, query)
         return shortened
@@ -134,12 +133,16 @@ def _read_texts(content: Content) -> list[str]:
 
 
 def _replace_texts(content: Content, texts: Sequence[str]) -> Content:
-    """The content with these texts instead of its own; further texts, and empty ones, are left out."""
+    """Return the content with other texts. Parts whose text is empty or missing are left out."""
     if isinstance(content, str):
         return texts[0]
     following = iter(texts)
     parts = (TextContent(next(following, "")) if isinstance(part, TextContent) else part for part in content)
     return [part for part in parts if not isinstance(part, TextContent) or part.text]
+
+
+def _find_user_text(messages: Sequence[ChatMessage]) -> str:
+    return next((message.text or "" for message in reversed(messages) if message.is_from("user")), "")
 
 
 def _open_original(id: str, messages: Sequence[ChatMessage], part: int = 1) -> str:  # noqa: A002
@@ -162,9 +165,4 @@ open_original = Tool(
     function=_open_original,
     inputs_from_state={"messages": "messages"},
 )
-"""Opens the originals of what a `TerselyCompactor` has shortened, in the history of the same agent."""
-
-
-def _find_user_text(messages: Sequence[ChatMessage]) -> str:
-    """The text of the user's last message; empty where there is none."""
-    return next((message.text or "" for message in reversed(messages) if message.is_from("user")), "")
+"""Opens the originals of results that a `TerselyCompactor` has shortened in the same agent's history."""

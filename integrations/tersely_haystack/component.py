@@ -1,30 +1,33 @@
-"""Retrieved documents -> the sentences of them that the query needs."""
+"""A pipeline component that keeps the sentences of retrieved documents that the query needs."""
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import Any, Unpack
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
 import tersely
-from tersely import CompressionArguments, Compressor, adapters
+from tersely import CompressionArguments, Compressor, InvalidInputError
+from tersely.adapters import add_note, check_title_key, make_note, name_options, to_documents
+from tersely.inputs import check_count, check_list, check_text
+from tersely.options import make_options
+from tersely.runtime.cancellation import run_cancellable
 
 
 @component
 class TerselyDocumentCompressor:
-    """Compresses retrieved documents. `budget` and `rate` hold for all documents together.
+    """Compresses retrieved documents. `budget` and `rate` limit all documents together.
 
-    The documents that come out are new. Each has the id, the score and the meta of its original. Under the
-    key "tersely" the meta has its `relevance` and `spans`, which say where every piece of its content stands
-    in the original. Documents of which nothing is needed are left out; documents without text, such as
-    images, stay, at the end. If the model fails without a limit, the documents come back as they were;
-    under one, exact matches choose. Both are logged.
+    The output documents are copies with the id, the score and the meta of their originals. The meta key
+    "tersely" holds `relevance` and `spans`: where each piece of the content comes from in the original.
+    Documents that the query does not need are left out; documents without text, such as images, stay, at the
+    end. If the model fails, the documents come back unchanged, or under a limit, exact matches choose the
+    sentences. Both are logged.
 
     Args:
         model: None for the bundled model, a folder, or a hub name.
-        title_key: key of the meta that holds a document's title.
+        title_key: meta key of a document's title.
         threads: most threads that one call uses; None for every core that this process may use.
         options: every option of `Compressor.compress`, such as `budget=800`.
 
@@ -33,7 +36,7 @@ class TerselyDocumentCompressor:
     """
 
     # Haystack refuses to load classes into parameters that a signature does not name.
-    @adapters.name_options
+    @name_options
     def __init__(
         self,
         model: str | None = None,
@@ -42,10 +45,10 @@ class TerselyDocumentCompressor:
         threads: int | None = None,
         **options: Unpack[CompressionArguments],
     ) -> None:
-        self.model = adapters.check_model_name(model)
-        self.title_key = adapters.check_text(title_key, "title_key")
-        self.threads = None if threads is None else adapters.check_count(threads, "threads", "threads")
-        self.options = adapters.make_options(options)
+        self.model = check_model_name(model)
+        self.title_key = check_title_key(title_key)
+        self.threads = None if threads is None else check_count(threads, "threads", "threads")
+        self.options = make_options(options)
         self._compressor: Compressor | None = None
 
     def warm_up(self) -> None:
@@ -54,70 +57,55 @@ class TerselyDocumentCompressor:
             self._compressor = Compressor(self.model, threads=self.threads)
 
     def to_dict(self) -> dict[str, Any]:
-        """The arguments of `__init__`, for YAML."""
-        return default_to_dict(
-            self,
-            model=self.model,
-            title_key=self.title_key,
-            threads=self.threads,
-            **self.options.arguments(),
-        )
+        """Return the arguments of `__init__`, for YAML."""
+        own = {"model": self.model, "title_key": self.title_key, "threads": self.threads}
+        return default_to_dict(self, **own, **self.options.arguments())
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TerselyDocumentCompressor:
-        """The component of a dictionary that `to_dict` has made."""
+        """Make the component that `to_dict` has described."""
         return default_from_dict(cls, data)
 
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document], query: str | None = None) -> dict[str, list[Document]]:
-        """The compressed documents. Without a query, what tells most about them, up to a limit.
+        """Compress the documents. Without a query, keep the most informative sentences, which needs a limit.
 
-        Raises InvalidInputError for an empty query, for an id that stands for two texts, and for what is no
-        list of documents.
+        Raises InvalidInputError if the query is empty, if two different texts have the same id, and unless
+        given a list of documents.
         """
         self.warm_up()
         assert self._compressor is not None
-        documents = _read(documents)
+        documents = check_list(documents, Document, "documents", "Pass a list of Haystack's documents.")
         originals = [document for document in documents if document.content is not None]
-        sources = self._to_sources(originals)
+        rows = ((document.id, document.content or "", document.meta) for document in originals)
+        sources = to_documents(rows, self.title_key)
         result = self._compressor.compress(query, sources, **self.options.arguments())
-        return {"documents": _to_haystack(result, originals, documents)}
+        if result.status == "failed_open":
+            return {"documents": documents}
+        kept = [_shorten(originals[document.source], document, result) for document in result.documents]
+        return {"documents": kept + [document for document in documents if document.content is None]}
 
     @component.output_types(documents=list[Document])
     async def run_async(
         self, documents: list[Document], query: str | None = None
     ) -> dict[str, list[Document]]:
-        """`run` without blocking the event loop."""
-        await asyncio.to_thread(self.warm_up)
-        assert self._compressor is not None
-        documents = _read(documents)
-        originals = [document for document in documents if document.content is not None]
-        sources = self._to_sources(originals)
-        result = await self._compressor.acompress(query, sources, **self.options.arguments())
-        return {"documents": _to_haystack(result, originals, documents)}
-
-    def _to_sources(self, documents: list[Document]) -> list[tersely.Document]:
-        adapters.check_ids((document.id, document.content or "") for document in documents)
-        return [adapters.to_document(d.content or "", d.meta, self.title_key) for d in documents]
+        """Call `run` without blocking the event loop."""
+        return await run_cancellable(self.run, documents, query)
 
 
-def _read(documents: object) -> list[Document]:
-    """As a list: a generator can be read only once."""
-    return adapters.check_list(documents, Document, "documents", "Pass a list of Haystack's documents.")
+def check_model_name(value: object) -> str | None:
+    """Return a folder, a hub name, or None for the bundled model. Raises InvalidInputError otherwise."""
+    if value is None:
+        return None
+    name = check_text(value, "model", "Pass text, or None.")
+    if not name.strip():
+        raise InvalidInputError("model is empty. Pass a folder or a hub name, or None for the bundled model.")
+    return name
 
 
-def _to_haystack(
-    result: tersely.Compression, originals: list[Document], documents: list[Document]
-) -> list[Document]:
-    """The compressed `originals`, and those of all `documents` that have no text."""
-    if result.status == "failed_open":
-        return list(documents)
-    kept: list[Document] = []
-    for compressed in result.documents:
-        original = originals[compressed.source]
-        meta = adapters.add_note(original.meta, adapters.make_note(result, compressed))
-        # The embeddings are those of the whole text.
-        kept.append(
-            replace(original, content=compressed.text, meta=meta, embedding=None, sparse_embedding=None)
-        )
-    return kept + [document for document in documents if document.content is None]
+def _shorten(
+    original: Document, compressed: tersely.CompressedDocument, result: tersely.Compression
+) -> Document:
+    meta = add_note(original.meta, make_note(result, compressed))
+    # The embeddings are those of the whole text.
+    return replace(original, content=compressed.text, meta=meta, embedding=None, sparse_embedding=None)

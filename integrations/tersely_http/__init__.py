@@ -1,11 +1,8 @@
-"""An ASGI application on a socket: what the servers of tersely share. Their extras bring uvicorn."""
+"""An ASGI application on a socket: the shared part of tersely's servers. Their extras bring uvicorn."""
 
-from tersely_http.errors import CLOSED, RequestError, answer, describe
-from tersely_http.exposure import check_exposed, read_key
-from tersely_http.layers import Guard, Recorder
-from tersely_http.listening import listen
+from tersely_http.layers import CLOSED, Guard, Recorder, RequestError, answer, describe, wait_until_gone
 from tersely_http.protocol import TimedProtocol
-from tersely_http.run import run, run_command
+from tersely_http.serving import check_exposed, listen, read_key, run, run_command
 
 __all__ = [
     "CLOSED",
@@ -20,4 +17,5 @@ __all__ = [
     "read_key",
     "run",
     "run_command",
+    "wait_until_gone",
 ]

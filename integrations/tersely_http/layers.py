@@ -1,28 +1,68 @@
-"""Layers around an application, as ASGI applications: what they refuse costs next to nothing."""
+"""ASGI layers around an application, and the errors that clients get. A refusal costs next to nothing."""
 
 from __future__ import annotations
 
 import hmac
+import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tersely_http.errors import RequestError, answer
-from tersely_http.logs import log_request
+logger = logging.getLogger("tersely.http")
 
+CLOSED = 499
+"""Status of a request whose client has gone, for the log and the metrics; nobody receives it."""
 _LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
+_ERROR_TYPES = {
+    400: "malformed",
+    401: "unauthorized",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "too_large",
+    422: "invalid_input",
+    429: "busy",
+    CLOSED: "client_gone",
+    502: "bad_gateway",
+    503: "unavailable",
+    504: "timeout",
+}
+
+
+class RequestError(HTTPException):
+    """A request gets no result. The detail names the cause and the remedy."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status, message, headers)
+
+
+def describe(status: int, message: str) -> dict[str, Any]:
+    """Return the body of an answer without a result."""
+    return {"error": {"type": _ERROR_TYPES.get(status, "error"), "message": message}}
+
+
+def answer(status: int, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """Return an answer without a result."""
+    return JSONResponse(describe(status, message), status, headers)
+
+
+async def wait_until_gone(receive: Receive) -> None:
+    """Wait until the client has closed its connection. The body of the request must have been read."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 class Recorder:
-    """Logs every request, and gives it an id. Endpoints add facts to `scope["tersely"]`.
+    """Logs every request and gives it an id. Endpoints add fields to the log by `scope["tersely"]`.
 
     Args:
-        app: what answers.
-        id_header: the header of the answer that has the id.
+        app: the application that answers.
+        id_header: header of the answer that holds the id.
         count: called with an endpoint's path, the status and the seconds of every request.
     """
 
@@ -36,36 +76,34 @@ class Recorder:
             await self._app(scope, receive, send)
             return
         started, status = time.monotonic(), 0
-        facts: dict[str, Any] = {"id": secrets.token_hex(8)}
-        scope["tersely"] = facts
+        fields: dict[str, Any] = {"id": secrets.token_hex(8)}
+        scope["tersely"] = fields
 
         async def send_recorded(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)[self._id_header] = facts["id"]
+                MutableHeaders(scope=message)[self._id_header] = fields["id"]
             await send(message)
 
         try:
             await self._app(scope, receive, send_recorded)
         finally:
             seconds = time.monotonic() - started
-            # That of the endpoint: what a client has put into the path of a request may be a secret.
-            path = facts.pop("path", None) or getattr(scope.get("route"), "path", "other")
+            # The path of the endpoint: clients may put secrets into the path of a request.
+            path = fields.pop("path", None) or getattr(scope.get("route"), "path", "other")
             self._count(path, status or 500, seconds)
-            log_request(
-                {**facts, "method": scope["method"], "path": path, "status": status or 500}
-                | {"seconds": round(seconds, 4)}
-            )
+            fields |= {"method": scope["method"], "path": path, "status": status or 500}
+            logger.info("request", extra={"fields": {**fields, "seconds": round(seconds, 4)}})
 
 
 class Guard:
     """Refuses requests for another host, without the key, or with too large a body.
 
     Args:
-        app: what answers the others.
-        key: what clients must send; None for none.
-        key_header: where they send it; in `authorization` as `Bearer KEY`.
+        app: the application that answers all other requests.
+        key: the key that clients must send; None if they need none.
+        key_header: header that holds the key; `authorization` holds `Bearer KEY`.
         is_open: whether a path needs no key.
         local_only: whether the Host header must name this machine.
         max_bytes: most bytes of a body.
@@ -99,7 +137,7 @@ class Guard:
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
-        if self._local_only and _host_of(headers.get("host", "")) not in _LOCAL:
+        if self._local_only and _read_host(headers.get("host", "")) not in _LOCAL:
             raise RequestError(400, "The Host header must name this machine, such as 127.0.0.1.")
         if self._key is not None and not self._is_open(scope["path"]):
             self._check_key(headers.get(self._key_header, ""), self._key)
@@ -108,21 +146,18 @@ class Guard:
             raise self._too_large()
 
     def _check_key(self, given: str, key: str) -> None:
+        how = f"{self._key_header}: KEY"
         if self._key_header == "authorization":
+            how = "Authorization: Bearer KEY"
             scheme, _, given = given.partition(" ")
             given = given if scheme.lower() == "bearer" else ""
         if not hmac.compare_digest(given.encode(), key.encode()):
-            how = (
-                "Authorization: Bearer KEY"
-                if self._key_header == "authorization"
-                else f"{self._key_header}: KEY"
-            )
             raise RequestError(
                 401, f"The key is missing or wrong. Send it as `{how}`.", {"WWW-Authenticate": "Bearer"}
             )
 
-    def _limit(self, receive: Receive) -> Callable[[], Any]:
-        """`receive` for a body whose length is not announced, or is announced wrongly."""
+    def _limit(self, receive: Receive) -> Receive:
+        """Limit a body whose length is not announced, or announced wrongly."""
         size = 0
 
         async def receive_limited() -> Message:
@@ -139,8 +174,8 @@ class Guard:
         return RequestError(413, f"The body has more than {self._max_bytes} bytes. Send less at once.")
 
 
-def _host_of(header: str) -> str:
-    """The host of a Host header, without port and brackets."""
+def _read_host(header: str) -> str:
+    """Return the host of a Host header, without port and brackets."""
     if header.startswith("["):
         return header[1:].partition("]")[0]
     return header.partition(":")[0].lower()

@@ -15,9 +15,9 @@ STALL_S = 30.0
 
 
 class TimedProtocol(H11Protocol):
-    """Closes a connection whose request has begun, or should begin, and is not there after `REQUEST_S`.
+    """Closes a connection whose request is not complete `REQUEST_S` after it began, or could have begun.
 
-    It also closes one whose client leaves an answer unread for `STALL_S`.
+    It also closes a connection whose client leaves an answer unread for `STALL_S`.
     """
 
     _arrival: asyncio.TimerHandle | None = None
@@ -34,8 +34,11 @@ class TimedProtocol(H11Protocol):
             self._stop_arrival()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer bytes that are no HTTP, unless an answer has begun. The application may already work on the
-        request that they belong to, and is told that nobody waits for its answer."""
+        """Answer bytes that are not HTTP, unless an answer has begun.
+
+        The application may already work on the request that they belong to. It is told that nobody waits for
+        its answer.
+        """
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
@@ -58,7 +61,7 @@ class TimedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _start_arrival(self) -> None:
-        # One time for the whole request: a byte now and then does not prolong it.
+        # One timer for the whole request: a byte now and then does not prolong it.
         if self._arrival is None:
             self._arrival = self.loop.call_later(REQUEST_S, self._end_arrival)
 

@@ -3,21 +3,21 @@
 TerselyCompressor     a document compressor for `ContextualCompressionRetriever` and chains
 TerselyPreparer       a document transformer: prepares passages on their way into an index
 TerselyReranker       a cross-encoder for `CrossEncoderReranker`
-TerselyMiddleware     for `create_agent`: tool results enter the history compressed
-TerselyMemory         the same, and a history that never outgrows its limit
-TerselyContextEdit    for `ContextEditingMiddleware`: older tool results are shown compressed
-open_original         the tool with which the model opens what that has shortened
-TerselySummary        for `SummarizationMiddleware(summarizer=...)`: a summary without a call
+TerselyMiddleware     for `create_agent`: compresses tool results before they enter the history
+TerselyMemory         the same, and the model is never shown more than a limit
+TerselyContextEdit    for `ContextEditingMiddleware`: shows the model older tool results compressed
+open_original         a tool that lets the model read the originals
+TerselySummary        for `SummarizationMiddleware(summarizer=...)`: a summary without a model call
 """
 
-from tersely_langchain import _version as _version
-from tersely_langchain.compressor import TerselyCompressor
+from tersely.adapters import require_package
+
+require_package("langchain", "langchain", (1, 4, 5), (2,))
+
+from tersely_langchain.documents import TerselyCompressor, TerselyPreparer, TerselyReranker
 from tersely_langchain.editing import TerselyContextEdit, TerselySummary
 from tersely_langchain.memory import TerselyMemory, TerselyMemoryState
-from tersely_langchain.middleware import TerselyMiddleware, TerselyState
-from tersely_langchain.originals import open_original
-from tersely_langchain.preparer import TerselyPreparer
-from tersely_langchain.reranker import TerselyReranker
+from tersely_langchain.middleware import TerselyMiddleware, TerselyState, open_original
 
 __all__ = [
     "TerselyCompressor",

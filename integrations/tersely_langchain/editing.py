@@ -1,4 +1,4 @@
-"""What LangChain's own middleware may call to make a history shorter."""
+"""Objects that LangChain's own middleware calls to make a history shorter."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from tersely_langchain.messages import find_query, find_tools, find_user_text, s
 
 
 class TerselyContextEdit:
-    """For `ContextEditingMiddleware(edits=[TerselyContextEdit()])`: above `trigger` tokens, older tool
-    results are shown to the model compressed. The history itself stays as it is.
+    """Shows the model older tool results compressed when the history has more than `trigger` tokens.
 
-    Each says so in its first line, and names the original. Give the agent the tool `open_original` of this
-    package, so that the model can open it. Of lists of content blocks the texts are compressed; other blocks
-    and errors stay.
+    Use it as `ContextEditingMiddleware(edits=[TerselyContextEdit()])`. The history itself stays unchanged. In
+    lists of content blocks the texts are compressed; other blocks and errors stay. Each compressed result
+    says so in its first line, with the id of the original. Give the agent the tool `open_original` of this
+    package, so that the model can read it.
 
     Args:
         trigger: tokens of the history, by the middleware's counter.
         keep: number of newest tool results that stay whole.
-        over: most tokens of each other result, by the compressor's counter; None for those of `tools` only.
-        tools: tokens for the tools with these names; None leaves a tool's results as they are.
+        over: most tokens of every other result, by the compressor's counter; None shortens only the results
+            of `tools`.
+        tools: limits in tokens by tool name; None leaves the results of that tool unchanged.
         compressor: None for the bundled model.
 
     Raises:
@@ -57,15 +58,16 @@ class TerselyContextEdit:
         names = find_tools(messages)
         places = [place for place, message in enumerate(messages) if isinstance(message, ToolMessage)]
         for place in places[: max(0, len(places) - self._keep)]:
-            limit = self._limits.of(names.get(place))
+            limit = self._limits.get(names.get(place))
             if limit is not None:
                 query = find_query(messages, place)
                 messages[place], _ = shorten_result(messages[place], limit, query, self._shortener)
 
 
 class TerselySummary:
-    """For `SummarizationMiddleware(model, summarizer=TerselySummary())`: the sentences of the history that
-    the user's last message needs, word for word, without a call of the model.
+    """Summarizes without a model call: `SummarizationMiddleware(model, summarizer=TerselySummary())`.
+
+    Keeps the sentences of the history that the last user message needs, word for word.
 
     Args:
         budget: most tokens of the summary.
@@ -82,14 +84,13 @@ class TerselySummary:
         self._summarizer = summarizer or Summarizer()
 
     def __call__(self, messages: Sequence[AnyMessage]) -> str:
-        """The summary of a history; empty for one without text."""
+        """Return the summary of a history; empty if the history has no text."""
         query = find_user_text(messages) or "what has been done and found"
         documents = [Document(m.text, _name_author(m)) for m in messages if m.text.strip()]
         return self._summarizer.summarize(query, documents, budget=self._budget).text
 
 
 def _name_author(message: AnyMessage) -> str:
-    """Who a message is from, for the title of a document."""
     if message.type == "tool":
         return f"Result of {message.name or 'a tool'}"
     return {"human": "User", "ai": "Assistant"}.get(message.type, message.type)

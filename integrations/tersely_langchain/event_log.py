@@ -1,4 +1,4 @@
-"""The events of an `AgentMemory`, kept in an agent's state."""
+"""Event store of an `AgentMemory` that is kept in an agent's state."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ logger = logging.getLogger("tersely")
 
 
 class SavedMemory(TypedDict):
-    """What the agent's state holds of a memory."""
+    """A memory as the agent's state holds it."""
 
     read: int
     """Number of messages of the history that the memory has read."""
     digest: str
     """Checksum of these messages; it shows whether the history was edited."""
     events: list[Json]
-    """The memory's events from the last reset on. A message of the history is kept as its id."""
+    """The memory's events since the last reset. A message of the history is kept as its id."""
 
 
 class EventLog:
     """A `tersely_agents.memory.EventStore` for one session: a history, and the events of its first messages.
 
-    There are no events where the history was edited since they were saved.
+    It starts without events if the history was edited since they were saved.
 
     Args:
         messages: the history.
-        saved: what the state holds of the memory; None where there is nothing yet.
+        saved: the memory in the agent's state; None if there is nothing yet.
         lookup: finds a text that was shortened in an earlier step, by its id.
     """
 
@@ -47,35 +47,30 @@ class EventLog:
         self.openai_messages = [to_openai(message) for message in messages]
         self.originals: dict[str, str] = {}
         """Texts that were shortened in this step, by id."""
-        self._lookup = lookup
         self.messages_read = 0
+        self._lookup = lookup
         self._events: list[Json] = []
-        self._by_id = {
-            message.id: converted
-            for message, converted in zip(self.messages, self.openai_messages, strict=True)
-        }
+        ids = [message.id for message in self.messages]
+        self._by_id = dict(zip(ids, self.openai_messages, strict=True))
         if saved is None:
             return
-        ids = {event["id"] for event in saved["events"] if "id" in event}
-        if saved["digest"] == self._digest(saved["read"]) and ids <= self._by_id.keys():
+        needed = {event["id"] for event in saved["events"] if "id" in event}
+        if saved["digest"] == self._digest(saved["read"]) and needed <= self._by_id.keys():
             self.messages_read, self._events = saved["read"], list(saved["events"])
         else:
             logger.info("the history was edited, so its context is built again")
 
     def save(self) -> SavedMemory:
-        """What the state is to hold."""
-        return {
-            "read": self.messages_read,
-            "digest": self._digest(self.messages_read),
-            "events": self._events,
-        }
+        """Return what the agent's state should hold."""
+        digest = self._digest(self.messages_read)
+        return {"read": self.messages_read, "digest": digest, "events": self._events}
 
     def clear(self) -> None:
         """Remove all events, so that the history is read again from its first message."""
         self.messages_read, self._events = 0, []
 
     def events(self, session: str) -> list[Json]:
-        """The events of the only session, in order, with whole messages."""
+        """Return the events of the only session, in order, with whole messages."""
         return [
             {**event, "message": self._by_id[event["id"]]} if "id" in event else event
             for event in self._events
@@ -84,7 +79,7 @@ class EventLog:
     def append(
         self, session: str, number: int, events: Sequence[Json], originals: Sequence[tuple[str, str]] = ()
     ) -> None:
-        """Add events and originals (id, text). A reset removes the messages before it: none is needed."""
+        """Add events and originals (id, text). A reset removes the messages before it."""
         for event in events:
             if event["kind"] == "reset":
                 self._events = [e for e in self._events if e["kind"] in ("first", "pin")]
@@ -92,11 +87,11 @@ class EventLog:
         self.originals.update(originals)
 
     def original(self, session: str, key: str) -> str | None:
-        """The text that was shortened under this id; None for an id that is not known."""
+        """Return the text that was shortened under this id; None for an unknown id."""
         return self.originals.get(key) or self._lookup(key)
 
     def _shorten(self, event: Json) -> Json:
-        """The event with the message's id, if it is the history's next message; else as it is."""
+        """Replace the event's message by its id, if it is the next message of the history."""
         place = self.messages_read
         if place == len(self.messages) or event["message"] != self.openai_messages[place]:
             return event

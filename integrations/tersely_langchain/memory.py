@@ -4,32 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import takewhile
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, NotRequired, Unpack
 
 from langchain.agents.middleware import ModelRequest
 from langchain.agents.middleware.types import ModelCallResult, ModelResponse, PrivateStateAttr
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AnyMessage, convert_to_messages
+from langchain_core.messages import AnyMessage, HumanMessage, convert_to_messages
+from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from tersely import Compressor, InvalidInputError
 from tersely.adapters import check_compressor
+from tersely.messages import get_text, render_messages
+from tersely_agents.chat import ChatError, Message, Options, Reply
 from tersely_agents.memory import AgentMemory
-from tersely_langchain.chat import LangChainChat
 from tersely_langchain.event_log import EventLog, SavedMemory
 from tersely_langchain.messages import to_text_message
-from tersely_langchain.middleware import TerselyMiddleware, TerselyState
-from tersely_langchain.originals import find_kept, keep_originals
+from tersely_langchain.middleware import TerselyMiddleware, TerselyState, find_kept, keep_originals
+
+logger = logging.getLogger("tersely")
 
 NO_TASK = {"role": "user", "content": "[the conversation so far]"}
-"""Stands in front of a history that begins with a message of the assistant."""
+"""First message of the memory if the history begins with a message of the assistant."""
+CALL_CONFIG: RunnableConfig = {"metadata": {"lc_source": "summarization"}}
+"""LangChain marks its own calls that write summaries like this."""
 
 
 class TerselyMemoryState(TerselyState):
-    """The agent's state, with what the memory needs besides the history. Checkpointers keep it, and `invoke`
-    does not return it."""
+    """The agent's state with what the memory needs besides the history.
+
+    Checkpointers keep it, and `invoke` does not return it.
+    """
 
     tersely_memory: NotRequired[Annotated[SavedMemory, PrivateStateAttr]]
 
@@ -37,21 +45,21 @@ class TerselyMemoryState(TerselyState):
 class TerselyMemory(TerselyMiddleware):
     """Shows the model a context of less than `limit` tokens.
 
-    Where the next step would not fit, the model is asked for notes, and the context starts again from the
+    When the next step would not fit, the model is asked for notes, and the context starts again from the
     task, the pins and the notes (see `AgentMemory`). The history itself stays whole. Tool results are
     compressed when they come in, as by `TerselyMiddleware`.
 
-    The agent's state holds all of it, so that a checkpointer brings it back, also when an agent goes back to
-    an earlier checkpoint. A history that was edited is read again. Put middleware that edits histories before
-    this one, so that this happens once.
+    Everything is in the agent's state, so a checkpointer brings it back, also when an agent returns to an
+    earlier checkpoint. An edited history is read again. Put middleware that edits histories before this one,
+    so that this happens only once.
 
     Args:
         limit: most tokens of the history that the model is shown, by the compressor's counter; 512 or more.
             The system prompt and the tools come on top.
         model: writes the notes; None for the most relevant sentences of the history, without a call.
         pins: texts that stay word for word, by name.
-        over: tokens above which a tool result is compressed; None for those of `tools` only.
-        tools: tokens for the tools with these names; None leaves a tool's results as they are.
+        over: tokens above which a tool result is compressed; None compresses only the results of `tools`.
+        tools: limits in tokens by tool name; None leaves the results of that tool unchanged.
         compressor: None for the bundled model.
 
     Raises:
@@ -79,28 +87,26 @@ class TerselyMemory(TerselyMiddleware):
             raise InvalidInputError(f"pins is {type(pins).__name__}. Pass texts, by name.")
         if not all(isinstance(text, str) for pin in (pins or {}).items() for text in pin):
             raise InvalidInputError("A pin or its name is no text. Pass texts, by name.")
-        self._limit = limit
-        self._model = model
-        self._pins = dict(pins or {})
+        self._limit, self._model, self._pins = limit, model, dict(pins or {})
         self._compressor = compressor
-        # Refuses a bad limit, and pins that leave no room, now and not in a run.
+        # Refuse a bad limit, and pins that leave no room, now instead of in a run.
         memory = AgentMemory([{"role": "user", "content": ""}], limit=limit, compressor=compressor)
         for name, text in self._pins.items():
             memory.pin(name, text)
 
     def before_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Reads the new messages, and resets the context where it is full."""
+        """Read the new messages, and reset the context if it is full."""
         return self._update(state, runtime, self._make_chat())
 
     async def abefore_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """`before_model` without blocking the event loop."""
+        """Call `before_model` without blocking the event loop."""
         chat = self._make_chat(asyncio.get_running_loop())
         return await asyncio.to_thread(self._update, state, runtime, chat)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelCallResult[Any]:
-        """Shows the model the memory's context instead of the history."""
+        """Show the model the memory's context instead of the history."""
         return handler(self._replace_messages(request, self._make_chat()))
 
     async def awrap_model_call(
@@ -108,7 +114,7 @@ class TerselyMemory(TerselyMiddleware):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelCallResult[Any]:
-        """`wrap_model_call` without blocking the event loop."""
+        """Call `wrap_model_call` without blocking the event loop."""
         chat = self._make_chat(asyncio.get_running_loop())
         return await handler(await asyncio.to_thread(self._replace_messages, request, chat))
 
@@ -118,8 +124,8 @@ class TerselyMemory(TerselyMiddleware):
     def _update(self, state: Any, runtime: Runtime[Any], chat: LangChainChat | None) -> dict[str, Any]:
         log = _open_log(state["messages"], state, runtime)
         self._read_history(log, chat)
-        thread = _find_thread(runtime)
-        return {"tersely_memory": log.save(), **keep_originals(log.originals, runtime.store, thread)}
+        originals = keep_originals(log.originals, runtime.store, _find_thread(runtime))
+        return {"tersely_memory": log.save(), **originals}
 
     def _replace_messages(self, request: ModelRequest[Any], chat: LangChainChat | None) -> ModelRequest[Any]:
         # The request's messages, not the state's: other middleware may have changed them.
@@ -130,13 +136,13 @@ class TerselyMemory(TerselyMiddleware):
             unchanged.setdefault(json.dumps(converted), []).append(message)
         messages: list[Any] = []
         for converted in reversed(memory.transcript.messages):
-            # LangChain's message, where there is one: it holds more than OpenAI's format has place for.
+            # Prefer LangChain's own message: it holds more than OpenAI's format can.
             same = unchanged.get(json.dumps(converted))
             messages.append(same.pop() if same else convert_to_messages([converted])[0])
         return request.override(messages=messages[::-1])
 
     def _read_history(self, log: EventLog, chat: LangChainChat | None) -> AgentMemory:
-        """The memory, after it has read the messages that are new to it."""
+        """Return the memory, after it has read the messages that are new to it."""
         memory = self._open_memory(log)
         while log.messages_read < len(log.messages):
             message = log.openai_messages[log.messages_read]
@@ -158,9 +164,7 @@ class TerselyMemory(TerselyMiddleware):
         return memory
 
     def _open_memory(self, log: EventLog) -> AgentMemory:
-        memory = self._restore_memory(log)
-        if memory is None:
-            memory = self._start_memory(log)
+        memory = self._restore_memory(log) or self._start_memory(log)
         for name in memory.transcript.pins.keys() | self._pins.keys():
             if memory.transcript.pins.get(name) != self._pins.get(name):
                 memory.pin(name, self._pins.get(name))
@@ -176,11 +180,11 @@ class TerselyMemory(TerselyMiddleware):
             return None
 
     def _start_memory(self, log: EventLog) -> AgentMemory:
-        """A memory whose first prompt is what the history has before the assistant's first message."""
+        """Start a memory with the messages before the assistant's first message as its prompt."""
         count = sum(1 for _ in takewhile(lambda m: m.type in ("system", "human"), log.messages))
-        first = log.openai_messages[:count]
         log.messages_read = count
-        return AgentMemory(first or [NO_TASK], limit=self._limit, compressor=self._compressor, store=log)
+        first = log.openai_messages[:count] or [NO_TASK]
+        return AgentMemory(first, limit=self._limit, compressor=self._compressor, store=log)
 
 
 def _open_log(messages: Sequence[AnyMessage], state: Mapping[str, Any], runtime: Any) -> EventLog:
@@ -192,3 +196,46 @@ def _open_log(messages: Sequence[AnyMessage], state: Mapping[str, Any], runtime:
 
 def _find_thread(runtime: Any) -> str | None:
     return None if runtime.execution_info is None else runtime.execution_info.thread_id
+
+
+class LangChainChat:
+    """A chat model of LangChain as a `tersely_agents.chat.ChatModel`; it writes the notes of a memory.
+
+    The model gets the transcript as text, because providers refuse tool calls of tools that a request does
+    not offer.
+
+    Args:
+        model: LangChain's chat model.
+        loop: the event loop in which `complete` runs the model; None for the calling thread.
+    """
+
+    def __init__(self, model: BaseChatModel, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        self._model, self._loop = model, loop
+        self.name = type(model).__name__
+
+    def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
+        """Return the model's reply. Raises ChatError if the model fails."""
+        if self._loop is not None:
+            return asyncio.run_coroutine_threadsafe(self.acomplete(messages, **options), self._loop).result()
+        try:
+            return Reply(self._model.invoke(_to_prompt(messages), CALL_CONFIG).text)
+        except Exception as error:  # every provider raises errors of its own
+            raise _to_chat_error(error) from error
+
+    async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
+        """Await the model's reply. Raises ChatError if the model fails."""
+        try:
+            return Reply((await self._model.ainvoke(_to_prompt(messages), CALL_CONFIG)).text)
+        except Exception as error:  # every provider raises errors of its own
+            raise _to_chat_error(error) from error
+
+
+def _to_prompt(messages: Sequence[Message]) -> list[AnyMessage]:
+    """Return one message: the transcript as text, and below it the last message, which is the instruction."""
+    *transcript, instruction = messages
+    return [HumanMessage(f"{render_messages(transcript)}\n\n{get_text(instruction)}")]
+
+
+def _to_chat_error(error: Exception) -> ChatError:
+    logger.warning("the model wrote no notes, so sentences of the history take their place: %s", error)
+    return ChatError(str(error))

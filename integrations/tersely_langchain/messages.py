@@ -1,9 +1,13 @@
-"""LangChain's messages in OpenAI's format, and what a tool result was requested for."""
+"""LangChain's messages: convert them to OpenAI's format, and shorten the texts of tool results.
+
+The content of a tool result is text or a list of blocks. Text blocks are those of LangChain, OpenAI and
+Anthropic, and resources of MCP. Other blocks, such as images, hold no text here.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.messages import (
@@ -18,15 +22,28 @@ from langchain_core.messages import (
 from tersely.adapters import NOTE_KEY
 from tersely.messages import join_query
 from tersely_agents.memory.shortening import Shortener
-from tersely_langchain.content import read_texts, replace_texts
 
 Json = dict[str, Any]
+Change = Callable[[str], str]
 
 _ROLES = {"ai": "assistant", "system": "system"}
+_TEXT_PATHS = {
+    "text": ("text",),
+    "text-plain": ("text",),
+    "input_text": ("text",),
+    "output_text": ("text",),
+    "custom_tool_call_output": ("output",),
+    "search_result": ("content",),
+    "tool_result": ("content",),
+    "resource": ("resource", "text"),
+}
+"""Path to the text, or to inner blocks, by the type of a block."""
+_OFFSET_KEYS = ("annotations", "citations")
+"""Keys of a text block that refer to places in its text."""
 
 
 def to_openai(message: BaseMessage) -> Json:
-    """The message in OpenAI's format; a message of text where that format has no place for its content."""
+    """Convert a message to OpenAI's format; to a text message if that format cannot hold its content."""
     try:
         converted = convert_to_openai_messages(message)
     except ValueError:
@@ -36,7 +53,7 @@ def to_openai(message: BaseMessage) -> Json:
 
 
 def to_text_message(message: BaseMessage) -> Json:
-    """The message as text, without calls or call ids, so that it may stand anywhere in a transcript.
+    """Convert a message to text, without calls or call ids, so that it may be anywhere in a transcript.
 
     Content that is not text is replaced by its type in brackets.
     """
@@ -47,14 +64,14 @@ def to_text_message(message: BaseMessage) -> Json:
 
 
 def find_user_text(messages: Sequence[AnyMessage]) -> str:
-    """The text of the user's last message; empty where there is none."""
+    """Return the text of the last user message; empty if there is none."""
     return next((m.text for m in reversed(messages) if isinstance(m, HumanMessage)), "")
 
 
 def find_query(messages: Sequence[AnyMessage], place: int) -> str | None:
-    """What the tool result at `place` was requested for: its call's arguments, and the user's message before.
+    """Return what the tool result at `place` is needed for: its call's arguments, and the last user message.
 
-    Only what comes before it counts, so that the same result is always shortened to the same text.
+    Only earlier messages count, so that the same result is always shortened to the same text.
     """
     result, earlier = messages[place], messages[:place]
     call_id = result.tool_call_id if isinstance(result, ToolMessage) else None
@@ -64,7 +81,7 @@ def find_query(messages: Sequence[AnyMessage], place: int) -> str | None:
 
 
 def find_tools(messages: Sequence[AnyMessage]) -> dict[int, str]:
-    """The name of the tool of each tool result, by its place: its own, or else that of its call."""
+    """Return the tool name of each tool result by its place: its own name, or else that of its call."""
     called: dict[str | None, str] = {}
     names: dict[int, str] = {}
     for place, message in enumerate(messages):
@@ -78,16 +95,16 @@ def find_tools(messages: Sequence[AnyMessage]) -> dict[int, str]:
 def shorten_result(
     message: Any, limit: int, query: str | None, shortener: Shortener
 ) -> tuple[Any, list[tuple[str, str]]]:
-    """A tool result whose texts have at most `limit` tokens together, and their original (id, text).
+    """Shorten the texts of a tool result to `limit` tokens together; return it and its original (id, text).
 
-    Errors are needed whole. They stay as they are, and so does everything that is no tool result.
+    Errors, which are needed whole, and messages that are not tool results stay unchanged.
     """
     if not isinstance(message, ToolMessage) or message.status == "error":
         return message, []
     texts = read_texts(message.content)
     if not texts:
         return message, []
-    # The note, and not the text, says whether it was shortened before: a tool may write what it likes.
+    # The note, not the text, says whether it was shortened before: a tool may write what it likes.
     note = message.additional_kwargs.get(NOTE_KEY)
     shortened, originals = shortener.shorten_texts(texts, limit, query, note and note["id"])
     if shortened == texts:
@@ -96,3 +113,59 @@ def shorten_result(
     if originals:
         update["additional_kwargs"] = {**message.additional_kwargs, NOTE_KEY: {"id": originals[0][0]}}
     return message.model_copy(update=update), originals
+
+
+def read_texts(content: Any) -> list[str]:
+    """Return all texts of the content, in order."""
+    texts: list[str] = []
+
+    def collect(text: str) -> str:
+        texts.append(text)
+        return text
+
+    _change(content, collect)
+    return texts
+
+
+def replace_texts(content: Any, texts: Sequence[str]) -> Any:
+    """Return a copy of the content with other texts, in the order of `read_texts`.
+
+    Text blocks that become empty are left out, because providers refuse them.
+    """
+    following = iter(texts)
+    return _change(content, lambda _: next(following))
+
+
+def _change(content: Any, change: Change) -> Any:
+    if isinstance(content, str):
+        return change(content)
+    if not isinstance(content, list):
+        return content
+    changed = [_change_block(block, change) for block in content]
+    return [block for block in changed if block is not None]
+
+
+def _change_block(block: Any, change: Change) -> Any:
+    """Return the changed block; None if its text has become empty."""
+    if isinstance(block, str):
+        return change(block) or None
+    if not isinstance(block, dict):
+        return block
+    path = _TEXT_PATHS.get(str(block.get("type")), ())
+    if block.get("type") == "document" and isinstance(block.get("source"), dict):
+        path = ("source", "data" if block["source"].get("type") == "text" else "content")
+    return _change_at(block, path, change)
+
+
+def _change_at(holder: Json, path: Sequence[str], change: Change) -> Json | None:
+    value = holder.get(path[0]) if path else None
+    if len(path) > 1 and isinstance(value, dict):
+        changed = _change_at(value, path[1:], change)
+    elif len(path) == 1 and isinstance(value, str | list):
+        changed = _change(value, change)
+    else:
+        return holder
+    if changed == value:
+        return holder
+    kept = {k: v for k, v in holder.items() if not (isinstance(value, str) and k in _OFFSET_KEYS)}
+    return {**kept, path[0]: changed} if changed else None

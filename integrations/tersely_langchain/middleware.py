@@ -1,23 +1,97 @@
-"""Tool results enter an agent's history compressed. The model can open the originals."""
+"""Middleware that compresses tool results before they enter an agent's history, and keeps the originals.
+
+The originals are in the agent's store, under the thread, or else in the agent's state.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import PrivateStateAttr, ToolCallRequest
+from langchain.tools import ToolRuntime
 from langchain_core.messages import AnyMessage, ToolMessage
+from langchain_core.tools import StructuredTool
+from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
 from tersely import Compressor
 from tersely.adapters import ToolLimits, check_compressor
 from tersely.messages import join_query
-from tersely_agents.memory.shortening import Shortener
-from tersely_langchain.messages import find_user_text, shorten_result
-from tersely_langchain.originals import STATE_KEY, TOOL_NAME, find_thread, keep_originals, open_original
+from tersely_agents.agent.tools import find_original
+from tersely_agents.memory.shortening import Shortener, join_texts
+from tersely_agents.memory.store import original_id
+from tersely_langchain.messages import find_user_text, read_texts, shorten_result
+
+TOOL_NAME = "open_original"
+STATE_KEY = "tersely_originals"
+"""Key of the agent's state that holds originals by id."""
+
+
+def keep_originals(
+    originals: Mapping[str, str], store: BaseStore | None, thread: str | None
+) -> dict[str, dict[str, str]]:
+    """Keep originals (text by id) in the store, under the thread; return the update of the agent's state.
+
+    Without a store or a thread, the update holds the originals.
+    """
+    if store is None or thread is None:
+        return {STATE_KEY: dict(originals)} if originals else {}
+    for key, text in originals.items():
+        store.put(_namespace(thread), key, {"text": text}, index=False)
+    return {}
+
+
+def find_kept(key: str, state: Mapping[str, Any], store: BaseStore | None, thread: str | None) -> str | None:
+    """Return the original that `keep_originals` has kept under this id, or None."""
+    if key in (kept := state.get(STATE_KEY) or {}):
+        return kept[key]
+    item = None if store is None or thread is None else store.get(_namespace(thread), key)
+    return None if item is None else item.value["text"]
+
+
+def _namespace(thread: str) -> tuple[str, ...]:
+    # Thread ids may hold characters that a store does not allow.
+    return ("tersely", "originals", hashlib.sha256(thread.encode("utf-8", "surrogatepass")).hexdigest()[:32])
+
+
+def _find_thread(config: Mapping[str, Any]) -> str | None:
+    thread = config.get("configurable", {}).get("thread_id")
+    return None if thread is None else str(thread)
+
+
+def _open_original(id: str, runtime: ToolRuntime, part: int = 1) -> str:  # noqa: A002  # the model's word
+    """Shows a text that was shortened, part by part.
+
+    Args:
+        id: the id of the original, as the shortened text names it.
+        part: which part; 1 by default.
+    """
+    state = runtime.state if isinstance(runtime.state, dict) else {}
+
+    def find(key: str) -> str | None:
+        found = find_kept(key, state, runtime.store, _find_thread(runtime.config))
+        if found is not None:
+            return found
+        # A result that is whole in the history, and that the model was shown shortened.
+        results = [m for m in state.get("messages") or () if isinstance(m, ToolMessage)]
+        texts = (join_texts(read_texts(message.content)) for message in results)
+        return next((text for text in texts if original_id(text) == key), None)
+
+    return find_original(find, id, part)
+
+
+class _OpenOriginal(StructuredTool):
+    def __reduce__(self) -> str:
+        return TOOL_NAME  # there is only one; its schema is made at run time and cannot be pickled
+
+
+open_original = _OpenOriginal.from_function(_open_original, name=TOOL_NAME, parse_docstring=True)
+"""Opens the originals of this agent's thread, for agents that use `TerselyContextEdit`."""
 
 
 def _merge(old: dict[str, str] | None, new: dict[str, str] | None) -> dict[str, str]:
@@ -25,27 +99,30 @@ def _merge(old: dict[str, str] | None, new: dict[str, str] | None) -> dict[str, 
 
 
 class TerselyState(AgentState[Any]):
-    """The agent's state, with the originals of what was compressed, by id, unless a store holds them.
-    Checkpointers keep them, and `invoke` does not return them."""
+    """The agent's state with the originals of compressed results by id, unless a store holds them.
+
+    Checkpointers keep them, and `invoke` does not return them.
+    """
 
     tersely_originals: NotRequired[Annotated[dict[str, str], PrivateStateAttr, _merge]]
 
 
 class TerselyMiddleware(AgentMiddleware[TerselyState, Any, Any]):
-    """Compresses every tool result of more than `over` tokens before it enters the history, for the call's
-    arguments and the user's last message. What was sent once never changes, so prompt caches stay warm. The
-    model gets a tool, `open_original`, for what was left out.
+    """Compresses every tool result of more than `over` tokens before it enters the history.
 
-    Of results that are lists of content blocks the texts are compressed, also where a tool returns them in a
-    `Command`. Images and other blocks stay, and so do errors. If the model of the compressor fails, sentences
-    are chosen by exact matches, and the result says so.
+    Keeps what the call's arguments and the last user message need. A message that was sent once never
+    changes, so prompt caches stay warm. The model gets a tool, `open_original`, to read what was left out.
 
-    The agent's store holds the originals under the id of the thread, or the agent's state where there is no
-    store or no thread.
+    In lists of content blocks the texts are compressed, also if a tool returns them in a `Command`. Images,
+    other blocks and errors stay. If the compressor's model fails, exact matches choose the sentences, and the
+    result says so.
+
+    The agent's store holds the originals under the id of the thread; without a store or a thread, the agent's
+    state does.
 
     Args:
         over: tokens, by the compressor's counter; None compresses only the results of `tools`.
-        tools: tokens for the tools with these names; None leaves a tool's results as they are.
+        tools: limits in tokens by tool name; None leaves the results of that tool unchanged.
         compressor: None for the bundled model.
 
     Raises:
@@ -70,7 +147,7 @@ class TerselyMiddleware(AgentMiddleware[TerselyState, Any, Any]):
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
-        """The call's result, compressed where it is long."""
+        """Return the result of the call, compressed if it is long."""
         return self._shorten(request, handler(request))
 
     async def awrap_tool_call(
@@ -78,12 +155,12 @@ class TerselyMiddleware(AgentMiddleware[TerselyState, Any, Any]):
         request: ToolCallRequest,
         handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
     ) -> ToolMessage | Command[Any]:
-        """`wrap_tool_call` without blocking the event loop."""
+        """Call `wrap_tool_call` without blocking the event loop."""
         return await asyncio.to_thread(self._shorten, request, await handler(request))
 
     def _shorten(self, request: ToolCallRequest, result: Any) -> Any:
         name = request.tool_call["name"]
-        limit = self._limits.of(name)
+        limit = self._limits.get(name)
         if limit is None or name == TOOL_NAME:
             return result
         if isinstance(result, list):  # a tool may return several messages and commands
@@ -95,49 +172,34 @@ class TerselyMiddleware(AgentMiddleware[TerselyState, Any, Any]):
         originals: dict[str, str] = {}
 
         def shorten(message: Any) -> Any:
-            shortened, own = shorten_result(message, limit, query, self._shortener)
-            originals.update(own)
+            shortened, new = shorten_result(message, limit, query, self._shortener)
+            originals.update(new)
             return shortened
 
         changed = _change_messages(result, shorten)
-        store, thread = request.runtime.store, find_thread(request.runtime.config)
-        return _add_update(changed, keep_originals(originals, store, thread))
+        thread = _find_thread(request.runtime.config)
+        return _add_update(changed, keep_originals(originals, request.runtime.store, thread))
 
 
 def _change_messages(result: ToolMessage | Command[Any], change: Callable[[Any], Any]) -> Any:
-    """The message, or the command with messages, with each message changed."""
+    """Return the message, or the command with its messages, changed."""
     if not isinstance(result, Command):
         return change(result)
-    update: Any = result.update
-
-    def change_value(key: Any, value: Any) -> Any:
-        if key != "messages":
-            return value
-        return [change(message) for message in value] if isinstance(value, list | tuple) else change(value)
-
-    if isinstance(update, dict):
-        return replace(result, update={key: change_value(key, value) for key, value in update.items()})
-    if _is_pairs(update):
-        return replace(result, update=[(key, change_value(key, value)) for key, value in update])
-    return result
+    if not isinstance(result.update, dict) or "messages" not in result.update:
+        return result
+    messages: Any = result.update["messages"]
+    is_list = isinstance(messages, list | tuple)
+    changed = [change(message) for message in messages] if is_list else change(messages)
+    return replace(result, update={**result.update, "messages": changed})
 
 
 def _add_update(result: ToolMessage | Command[Any], update: dict[str, Any]) -> ToolMessage | Command[Any]:
     if not update:
         return result
-    if not isinstance(result, Command):
-        return Command(update={"messages": [result], **update})
-    before: Any = result.update
-    if isinstance(before, dict):
-        originals = _merge(before.get(STATE_KEY), update[STATE_KEY])
-        return replace(result, update={**before, STATE_KEY: originals})
-    return replace(result, update=[*before, *update.items()])
-
-
-def _is_pairs(update: Any) -> bool:
-    return isinstance(update, list | tuple) and all(
-        isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in update
-    )
+    before: Any = result.update if isinstance(result, Command) else {"messages": [result]}
+    originals = _merge(before.get(STATE_KEY), update[STATE_KEY])
+    added = {**before, STATE_KEY: originals}
+    return replace(result, update=added) if isinstance(result, Command) else Command(update=added)
 
 
 def _read_messages(state: Any) -> Sequence[AnyMessage]:

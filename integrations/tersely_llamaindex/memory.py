@@ -1,4 +1,4 @@
-"""The parts of an earlier conversation that the next message needs."""
+"""A memory block that brings back the parts of an earlier conversation that the next message needs."""
 
 from __future__ import annotations
 
@@ -17,25 +17,24 @@ from tersely.runtime.locks import Lock
 from tersely_agents.experience import ExperienceBank, format_experiences
 from tersely_agents.memory import SMALLEST_LIMIT, AgentMemory, MemoryStore
 from tersely_agents.memory.shortening import Shortener
-from tersely_llamaindex.messages import find_user_text, to_openai
 
 TASK_SHARE = 0.4
-"""Most of the limit that the first message takes, which stays through every reset."""
+"""Largest share of the limit for the first message, which stays through every reset."""
 DEFAULT_SESSION = "default"
-"""Session of messages that come without one."""
+"""Session of messages that name none."""
 SEPARATOR = "\n\n"
 TITLES = {"user": "User", "assistant": "Assistant"}
 
 
 class TerselyMemoryBlock(BaseMemoryBlock[str]):
-    """For `Memory.from_defaults(memory_blocks=[TerselyMemoryBlock()])`: brings back earlier messages.
+    """Brings back earlier messages: `Memory.from_defaults(memory_blocks=[TerselyMemoryBlock()])`.
 
-    Of the messages that have left the chat history it gives the sentences that the newest message needs, in
-    at most `budget` tokens. Lessons of an experience bank, if there is one, take at most half of them.
+    Shows at most `budget` tokens of the messages that have left the chat history: the sentences that the
+    newest message needs. Lessons of an experience bank, if there is one, take at most half of the budget.
 
-    An `AgentMemory` of `limit` tokens holds the messages of each session. What no longer fits is reduced to
-    the sentences that the session's first message needs. With a `store` the messages outlive the process,
-    under the memory's `session_id`. Tokens are counted by the compressor.
+    An `AgentMemory` of `limit` tokens holds the messages of each session; messages that no longer fit are
+    reduced to the sentences that the session's first message needs. With a `store` the messages outlive the
+    process, under the memory's `session_id`. Tokens are counted by the compressor.
     """
 
     name: str = "earlier_conversation"
@@ -52,7 +51,7 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
     _memories: dict[str, AgentMemory] = PrivateAttr(default_factory=dict)
     _lock: Lock = PrivateAttr(default_factory=Lock)
     _last_request: tuple[str, str] = PrivateAttr(default=("", ""))
-    """Session and query of the last content, to make it again, shorter."""
+    """Session and query of the last content, to make a shorter one."""
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         await asyncio.to_thread(self._add, messages)
@@ -63,11 +62,11 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
         session_id: str = DEFAULT_SESSION,
         **block_kwargs: Any,
     ) -> str:
-        self._last_request = session, query = session_id, find_user_text(messages or ())
+        self._last_request = session, query = session_id, _find_user_text(messages or ())
         return await asyncio.to_thread(self._recall, session, query, self.budget)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """The content in so many tokens less, made anew for its query; None where nothing would be left."""
+        """Make the content again for its query, with fewer tokens; None if nothing would be left."""
         budget = self.compressor.count_tokens(content) - tokens_to_truncate
         if budget <= 0:
             return None
@@ -78,7 +77,7 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
         with self._lock:
             for message in messages:
                 session = message.additional_kwargs.get("session_id", DEFAULT_SESSION)
-                converted = to_openai(message)
+                converted = _to_openai(message)
                 memory = self._find_memory(session)
                 if memory is None:
                     task = converted["content"] if converted["role"] == "user" else ""
@@ -91,7 +90,7 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
                 memory.prepare(None)  # takes in the step, so that it is found
 
     def _recall(self, session: str, query: str, budget: int) -> str:
-        """What the query needs of a session and of the lessons, in at most `budget` tokens."""
+        """Return what the query needs of a session and of the lessons, in at most `budget` tokens."""
         with self._lock:
             memory = self._find_memory(session)
             messages = [] if memory is None else memory.transcript.conversation
@@ -107,7 +106,7 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
         return SEPARATOR.join(part for part in (earlier, lessons) if part)
 
     def _recall_lessons(self, query: str, budget: int) -> str:
-        """The best lessons that fit into `budget` tokens, each whole."""
+        """Return the best lessons that fit into `budget` tokens, each whole."""
         lessons = [] if self.experience is None else self.experience.recall(query)
         while lessons and self.compressor.count_tokens(format_experiences(lessons)) > budget:
             lessons.pop()
@@ -119,7 +118,7 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
         return self._memories.get(session)
 
     def _open_memory(self, session: str, first: Sequence[Mapping[str, Any]] | None) -> AgentMemory:
-        """The memory of a session: a new one with the messages `first`, or with None the one in the store."""
+        """Open a session: a new one with the messages `first`, or for None the one in the store."""
         memory = AgentMemory(
             first, limit=self.limit, compressor=self.compressor, store=self.store, session=session
         )
@@ -129,3 +128,26 @@ class TerselyMemoryBlock(BaseMemoryBlock[str]):
     def _shorten_task(self, task: str) -> str:
         shortener = Shortener(self.compressor, self.compressor.count_tokens)
         return shortener.fit(task, int(TASK_SHARE * self.limit), task)
+
+
+def _to_openai(message: ChatMessage) -> dict[str, Any]:
+    """Convert a message to OpenAI's format. Calls and their results become text, which needs no partners."""
+    text = message.content or ""
+    if message.role.value == "tool":
+        return {"role": "assistant", "content": f"Result of a tool: {text}"}
+    calls: list[str] = []
+    for block in message.blocks:
+        # By the name of its type: only newer versions of LlamaIndex have a class for it.
+        if getattr(block, "block_type", "") == "tool_call":
+            call: Any = block
+            calls.append(f"{call.tool_name} {call.tool_kwargs}")
+    calls = calls or [str(call) for call in message.additional_kwargs.get("tool_calls") or ()]
+    lines = [text, *(f"Call of a tool: {call}" for call in calls)]
+    role = "user" if message.role.value == "user" else "assistant"
+    return {"role": role, "content": "\n".join(lines).strip()}
+
+
+def _find_user_text(messages: Sequence[ChatMessage]) -> str:
+    """Return the last text of the user; empty if there is none."""
+    texts = (m.content for m in reversed(messages) if m.role.value == "user" and m.content)
+    return next(texts, "")

@@ -3,7 +3,10 @@
 tersely mcp --folder notes --experience lessons.db
 """
 
-from tersely_mcp import _version as _version
+from tersely.adapters import require_package
+
+require_package("mcp", "mcp", (2, 3), (3,))
+
 from tersely_mcp.server import build_server
 
 __all__ = ["build_server"]

@@ -1,4 +1,4 @@
-"""The files that a client may name: those in the folders that were allowed at the start, and no others."""
+"""Read the files in allowed folders, and no others. No link is followed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_FILES = 1000
 MAX_BYTES = 4_000_000
 """Most bytes of all files of one call, or characters of its documents."""
 MAX_DEPTH = 50
-"""Most folders inside of each other that a pattern looks into."""
+"""Most levels of nested folders that a pattern looks into."""
 NAMES_SHOWN = 10
 """Most files that a message lists."""
 
@@ -37,16 +37,16 @@ class File:
 
     @property
     def title(self) -> str:
-        """Its path in the folder."""
+        """Path in the folder."""
         return "/".join(self.parts)
 
     @property
     def name(self) -> str:
-        """Its path with the name of the folder in front."""
+        """Path with the name of the folder in front."""
         return f"{self.folder.name}/{self.title}"
 
     def read(self, most: int) -> bytes:
-        """Its first `most` bytes. Raises OSError."""
+        """Return the first `most` bytes. Raises OSError."""
         with (
             self.folder.open(self.parts[:-1]) as folder,
             open(folder.open_file(self.parts[-1]), "rb") as file,
@@ -54,7 +54,7 @@ class File:
             return file.read(most)
 
     def read_document(self, most: int = MAX_BYTES) -> tuple[Document, int]:
-        """The first `most` bytes as a document, and their number. Raises InvalidInputError."""
+        """Return the first `most` bytes as a document, and their number. Raises InvalidInputError."""
         try:
             content = self.read(most)  # the file may have grown since it was found
         except OSError as error:
@@ -64,29 +64,29 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class FilesRead:
-    """What a call has read."""
+    """Files that a call has read."""
 
     documents: list[Document]
     skipped: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """(path, why) of what patterns have matched and could not be read."""
+    """(path, reason) of files that match a pattern and could not be read."""
 
 
 class Folder:
-    """An allowed folder. It stays open, so that nothing can be put in its place."""
+    """An allowed folder. It stays open, so that nothing else can take its place."""
 
     def __init__(self, given: str | Path) -> None:
         self.path = Path(given).resolve()
         self.name = self.path.name
-        """Its path's last part; more of it where another folder has the same."""
+        """Last part of its path; more of it if another folder has the same."""
         self.outer = self
-        """The outermost allowed folder that holds this one; itself where none does."""
+        """Outermost allowed folder that holds this one; else itself."""
         self._given = Path(os.path.abspath(given))
         self._named = tuple(part for part in Path(os.path.normpath(given)).parts if part not in ("..", "/"))
         self._handle = Handle.open(self.path)
         weakref.finalize(self, self._handle.close)
 
     def open(self, parts: Parts) -> Handle:
-        """The folder in this one that the parts lead to. Raises LinkError and OSError."""
+        """Open the folder in this one that the parts lead to. Raises LinkError and OSError."""
         handle = self._handle
         for part in parts or (".",):
             try:
@@ -98,27 +98,32 @@ class Folder:
         return handle
 
     def file(self, parts: Parts) -> File:
-        """A file below this folder; the same one for every allowed folder that holds it."""
+        """Return a file below this folder: the same one for every allowed folder that holds it."""
         return File(self.outer, (*self.path.relative_to(self.outer.path).parts, *parts))
 
     def parts(self, name: str, *, has_name: bool) -> list[Parts]:
-        """What a path may mean here: if `has_name`, with the folder's name in front or absolute, else below
-        the folder. Raises LinkError for a path that leads out."""
+        """Return the paths below this folder that a name may mean, as parts.
+
+        If `has_name`, the name is absolute or begins with that of the folder. Raises LinkError if it leads
+        out of the folder.
+        """
         path = Path(name)
         if path.is_absolute():
             roots = [root for root in (self.path, self._given) if path.is_relative_to(root)]
             if not roots or ".." in path.parts:
                 raise LinkError
             return [path.relative_to(roots[0]).parts] if has_name else []
-        own = _without_dots(path.parts)
+        parts = _remove_dots(path.parts)
         if not has_name:
-            return [own]
+            return [parts]
         names = dict.fromkeys((self._named, Path(self.name).parts, (self.path.name,)))
-        return [own[len(prefix) :] for prefix in names if prefix and prefix == own[: len(prefix)]]
+        return [parts[len(prefix) :] for prefix in names if prefix and prefix == parts[: len(prefix)]]
 
     def find(self, parts: Parts, skipped: list[tuple[str, str]]) -> Iterator[File]:
-        """The files that match a pattern, sorted; folders that cannot be read go to `skipped`. Raises
-        LinkError where the pattern names a link."""
+        """Yield the files that match a pattern, sorted; add folders that cannot be read to `skipped`.
+
+        Raises LinkError if the pattern names a link.
+        """
         return self._match((), parts, skipped)
 
     def _match(self, at: Parts, pattern: Parts, skipped: list[tuple[str, str]]) -> Iterator[File]:
@@ -150,7 +155,7 @@ class Folder:
             yield from self._match_real((*at, folder), below, skipped)
 
     def _match_real(self, at: Parts, pattern: Parts, skipped: list[tuple[str, str]]) -> Iterator[File]:
-        """`_match` that passes over links: a pattern has come upon them, and nobody has named them."""
+        """Call `_match`, but skip links: the pattern has found them, and nobody has named them."""
         try:
             yield from self._match(at, pattern, skipped)
         except LinkError:
@@ -158,7 +163,7 @@ class Folder:
 
 
 class Folders:
-    """The folders whose files may be read. One may lie in another; its files are then files of that one.
+    """Folders whose files may be read. Files of a folder in another one belong to the outer folder.
 
     Raises:
         InvalidInputError: a folder does not exist.
@@ -184,12 +189,14 @@ class Folders:
 
     @property
     def names(self) -> list[str]:
-        """The names of the folders that lie in no other one."""
+        """Names of the folders that are not in another one."""
         return [folder.name for folder in self._outermost]
 
     def list(self, most: int = MAX_FILES) -> list[File]:
-        """The first `most` files, each once, without those whose path in the allowed folder has a part that
-        begins with a dot."""
+        """Return the first `most` files, each once, without hidden ones.
+
+        A file is hidden if a part of its path in the allowed folder begins with a dot.
+        """
         files: dict[File, None] = {}
         for folder in self._folders:
             above = len(folder.path.relative_to(folder.outer.path).parts)
@@ -201,15 +208,15 @@ class Folders:
         return list(files)
 
     def read(self, names: Sequence[str]) -> FilesRead:
-        """The text files with these names, each once. A document's title is its path in its folder.
+        """Read the text files with these names, each once. A document's title is its path in its folder.
 
-        A name is a path, or a pattern such as "docs/**/*.md", with the folder's name in front or in a folder.
-        The former goes before the latter, so that the name of a listed file always leads to it. No link is
-        followed. What a pattern matches and cannot be read is skipped, and so are links.
+        A name is a path or a pattern such as "docs/**/*.md", with the folder's name in front or without it.
+        The former is tried first, so that the name of a listed file always leads to it. Links, and files that
+        match a pattern and cannot be read, are skipped.
 
         Raises:
-            InvalidInputError: a path leads out of the folders, or through a link; no file has a name; a file
-                that is named cannot be read; the files are too many or too large; none can be read.
+            InvalidInputError: a path leads out of the folders, or through a link; no file has a name; a named
+                file cannot be read; the files are too many or too large; none can be read.
         """
         if not self._folders:
             raise InvalidInputError("No folder is allowed. Start with --folder, or pass documents.")
@@ -241,7 +248,7 @@ class Folders:
         return read
 
     def _find_files(self, name: str, skipped: list[tuple[str, str]]) -> tuple[list[File], bool]:
-        """The files that a path or a pattern stands for, and whether it is a path."""
+        """Return the files that a path or a pattern means, and whether it is a path."""
         leads_out = False
         for has_name, folder in product((True, False), self._folders):
             try:
@@ -266,13 +273,12 @@ class Folders:
         )
 
     def _hint(self) -> str:
-        """Some of the files that there are."""
         names = [file.name for file in self.list(NAMES_SHOWN)]
         return f"There are: {', '.join(names)}." if names else "They have no files."
 
 
-def _without_dots(parts: Parts) -> Parts:
-    """The parts of a relative path, without `..`. Raises LinkError where it leads out."""
+def _remove_dots(parts: Parts) -> Parts:
+    """Resolve `..` in a relative path. Raises LinkError if the path leads out."""
     kept: list[str] = []
     for part in parts:
         if part != "..":
@@ -285,7 +291,7 @@ def _without_dots(parts: Parts) -> Parts:
 
 
 def _is_file(file: File) -> bool:
-    """Whether there is such a file. Raises LinkError for a link."""
+    """Whether the file exists. Raises LinkError for a link."""
     if not file.parts:
         return False
     try:
@@ -293,14 +299,14 @@ def _is_file(file: File) -> bool:
     except LinkError:
         raise
     except PermissionError:
-        return True  # reading it will say so
+        return True  # reading it will report that
     except (OSError, ValueError):
         return False
     return True
 
 
 def _can_match(parts: Parts) -> bool:
-    """Whether it is a pattern. More than one ** would multiply the work."""
+    """Whether the parts are a pattern with at most one **, because more would multiply the work."""
     deep = [part for part in parts if "**" in part]
     return any(map(_is_pattern, parts)) and deep in ([], ["**"])
 
@@ -310,10 +316,10 @@ def _is_pattern(part: str) -> bool:
 
 
 def _name_apart(folders: Sequence[Folder]) -> None:
-    """Give folders whose paths end alike names with more of their paths."""
+    """Give folders whose paths end alike longer names."""
     for folder in folders:
         others = [other.path.parts for other in folders if other is not folder]
-        own, count = folder.path.parts, 1
-        while any(parts[-count:] == own[-count:] for parts in others):
+        parts, count = folder.path.parts, 1
+        while any(other[-count:] == parts[-count:] for other in others):
             count += 1
-        folder.name = Path(*own[-count:]).as_posix()
+        folder.name = Path(*parts[-count:]).as_posix()

@@ -1,7 +1,7 @@
-"""Folders that are opened step by step, each relative to the one before, so that no link is ever followed.
+"""Open folders step by step, each relative to the one before, so that no link is ever followed.
 
-Between a check of a path and its opening, a part of the path can be swapped for a link. Here nothing is
-checked first: what was opened is what is read.
+Between a check of a path and its opening, a part of the path could be swapped for a link. So nothing is
+checked first: the opened file is the one that is read.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 
 HAS_HANDLES = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
-"""Whether the system opens files relative to a folder. Windows does not; there a path is checked, opened, and
-checked again."""
+"""Whether the system opens files relative to a folder. On Windows, which does not, a path is checked, opened
+and checked again."""
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # Opening a pipe must not wait for a writer.
 _FILE = os.O_RDONLY | _NO_LINK | getattr(os, "O_NONBLOCK", 0)
@@ -31,17 +31,17 @@ class Handle:
     """An open folder, to be used in a `with` statement."""
 
     path: Path
-    """Where it was when it was opened; used only on systems without handles."""
+    """Its path when it was opened; used only on systems without handles."""
     number: int | None
-    """Of the operating system; None where it has none."""
+    """Number of the operating system; None on systems without handles."""
 
     @classmethod
     def open(cls, path: Path) -> Handle:
-        """A folder by its path, in which links are followed."""
+        """Open a folder by its path, in which links are followed."""
         return cls(path, os.open(path, _FOLDER & ~getattr(os, "O_NOFOLLOW", 0)) if HAS_HANDLES else None)
 
     def open_folder(self, name: str) -> Handle:
-        """A folder in this one. Raises LinkError for a link, and OSError."""
+        """Open a folder in this one. Raises LinkError for a link, and OSError."""
         path = self.path / name
         if self.number is not None:
             return Handle(path, self._open(name, _FOLDER))
@@ -51,7 +51,7 @@ class Handle:
         return Handle(path, None)
 
     def open_file(self, name: str) -> int:
-        """The number of a regular file in this folder. Raises LinkError for a link, and OSError."""
+        """Open a regular file in this folder; return its number. Raises LinkError for a link, and OSError."""
         if self.number is not None:
             file = self._open(name, _FILE)
         else:
@@ -68,7 +68,7 @@ class Handle:
         return file
 
     def list(self) -> tuple[list[str], list[str]]:
-        """The names of the files and of the folders in this one, sorted; links and others are left out."""
+        """Return the sorted names of files, and of folders, in this one, without links and other entries."""
         files: list[str] = []
         folders: list[str] = []
         with os.scandir(self.path if self.number is None else self.number) as entries:
@@ -95,7 +95,7 @@ class Handle:
         try:
             return os.open(name, flags, dir_fd=self.number)
         except OSError as error:
-            # Systems have different errors for links, and this one is only about the words of a message.
+            # Systems raise different errors for links; this only decides on the message.
             if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR) and self._is_link(name):
                 raise LinkError(error.errno, "is a link", name) from error
             raise

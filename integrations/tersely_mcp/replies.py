@@ -1,14 +1,24 @@
-"""What the tools reply. A client gets each reply as structured content, and as JSON text."""
+"""Replies of the tools, and the documents that clients may expand later.
+
+A client gets each reply as structured content, and as JSON text.
+"""
 
 from __future__ import annotations
 
 import json
+import secrets
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from mcp_types import CallToolResult, TextContent
 
 from tersely import Compression, Document
+
+MAX_CHARACTERS = 64_000_000
+"""Most characters of all originals together. The one used longest ago goes first."""
+CHARACTERS_PER_DOCUMENT = 500
+"""Cost of a document besides its text, so that empty ones do not pile up."""
 
 
 @dataclass
@@ -21,7 +31,7 @@ class DroppedDocument:
 
 @dataclass
 class KeptDocument:
-    """A document of which something was kept."""
+    """A document with at least one kept piece."""
 
     id: str
     """For `expand`."""
@@ -29,7 +39,7 @@ class KeptDocument:
     """Its path, or its place among the documents, counted from 1."""
     characters: int
     kept: list[tuple[int, int]]
-    """Start and end of each piece that was kept; everything else was dropped."""
+    """Start and end of each kept piece; everything else was dropped."""
 
 
 @dataclass
@@ -44,15 +54,15 @@ class CompressReply:
     text: str
     documents: list[KeptDocument]
     dropped: list[DroppedDocument]
-    """Documents of which nothing was kept."""
+    """Documents that were dropped as a whole."""
     skipped: list[SkippedFile]
-    """Files that a pattern has matched and that could not be read."""
+    """Files that match a pattern and could not be read."""
     tokens_before: int
     tokens_after: int
     status: str
     reason: str | None
     best_fits: bool | None
-    """False if the unit that scored highest did not fit the limit: a larger budget may answer better."""
+    """False if the unit with the highest score did not fit the limit: a larger budget may answer better."""
 
 
 @dataclass
@@ -61,7 +71,7 @@ class ExpandReply:
     start: int
     end: int
     characters: int
-    """Of the whole document."""
+    """Length of the whole document."""
     text: str
 
 
@@ -84,7 +94,7 @@ def compress_reply(
     skipped: Sequence[tuple[str, str]],
     keep: Callable[[Document], str],
 ) -> CallToolResult:
-    """The reply of `compress` for what was made of `documents`. `keep` gives each an id."""
+    """Return the reply of `compress` for the compressed `documents`. `keep` gives each an id."""
     pieces: dict[int, list[tuple[int, int]]] = {}
     for citation in sorted(result.citations().entries, key=lambda entry: (entry.doc, entry.start)):
         pieces.setdefault(citation.doc, []).append((citation.start, citation.end))
@@ -105,3 +115,43 @@ def compress_reply(
     # The package would indent the JSON, and models pay for every blank.
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=content)
+
+
+class Originals:
+    """Compressed documents under ids that nobody can guess. Only its owner can use an id."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._documents: dict[str, tuple[str, Document]] = {}
+        """Owner and document by id. The one used last is at the end."""
+        self._ids: dict[tuple[str, str | None, str], str] = {}
+        """Ids by owner, title and text."""
+        self._characters = 0
+
+    def keep(self, document: Document, owner: str) -> str:
+        """Keep a document, and return its id: the same again for the same owner, title and text."""
+        key = owner, document.title, document.text
+        with self._lock:
+            if key in self._ids:
+                self._move_to_end(self._ids[key])
+                return self._ids[key]
+            new_id = self._ids[key] = secrets.token_hex(8)
+            self._documents[new_id] = owner, document
+            self._characters += len(document.text) + CHARACTERS_PER_DOCUMENT
+            while self._characters > MAX_CHARACTERS and len(self._documents) > 1:
+                former, oldest = self._documents.pop(next(iter(self._documents)))
+                del self._ids[former, oldest.title, oldest.text]
+                self._characters -= len(oldest.text) + CHARACTERS_PER_DOCUMENT
+            return new_id
+
+    def get(self, document_id: str, owner: str) -> Document | None:
+        """Return the owner's document; None for an unknown or forgotten id."""
+        with self._lock:
+            kept, document = self._documents.get(document_id, ("", None))
+            if document is None or kept != owner:
+                return None
+            self._move_to_end(document_id)
+            return document
+
+    def _move_to_end(self, document_id: str) -> None:
+        self._documents[document_id] = self._documents.pop(document_id)

@@ -1,36 +1,48 @@
-"""The server and its tools: translation between the protocol and tersely."""
+"""The MCP server: its tools, and its resources, which are the files in the allowed folders."""
 
 from __future__ import annotations
 
+import asyncio
+import mimetypes
 import secrets
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Unpack
+from urllib.parse import quote
 
 from mcp.server import MCPServer
+from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, ToolAnnotations
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp_types import CallToolResult, Resource, ToolAnnotations
 from pydantic import Field
 
 import tersely
-from tersely import CompressionArguments, Compressor, Document, InvalidInputError, TerselyError, adapters
+from tersely import CompressionArguments, Compressor, Document, InvalidInputError, TerselyError
+from tersely.adapters import check_compressor, name_options
+from tersely.inputs import check_members
 from tersely_agents.experience import Experience, ExperienceBank, Origin, format_experiences
 from tersely_http import listen, run
-from tersely_mcp.folders import MAX_BYTES, MAX_FILES, FilesRead, Folders
-from tersely_mcp.originals import Originals
-from tersely_mcp.replies import CompressReply, ExpandReply, RecallReply, RememberReply, compress_reply
-from tersely_mcp.resources import FolderServer
+from tersely_mcp.folders import MAX_BYTES, MAX_FILES, File, FilesRead, Folders
+from tersely_mcp.replies import (
+    CompressReply,
+    ExpandReply,
+    Originals,
+    RecallReply,
+    RememberReply,
+    compress_reply,
+)
 
 HOST = "127.0.0.1"
 DEFAULT_BUDGET = 1000
-"""Most tokens that `compress` keeps where the client sets no limit."""
+"""Most tokens that `compress` keeps if the client sets no limit."""
 EXPAND_CHARACTERS = 20_000
 """Most characters that `expand` shows at once."""
 MAX_CHARACTERS = 4000
 """Most characters of a question, or of a text of a lesson."""
+SCHEME = "tersely://files/"
 INSTRUCTIONS = """Compresses documents to the sentences that a question needs, word for word.
 compress: pass long documents, or paths of files, with the question; read its text instead of the documents.
 {folders}expand: shows any part of a document that compress has read.{lessons}
@@ -51,7 +63,7 @@ def build_server(
     experience: ExperienceBank | None = None,
     compressor: Compressor | None = None,
 ) -> MCPServer[Any]:
-    """The server, ready to `run`.
+    """Build the server, ready to `run`.
 
     Args:
         folders: `compress` may read the files in them; none by default.
@@ -61,11 +73,11 @@ def build_server(
     Raises:
         InvalidInputError: a folder does not exist, or another argument cannot be used.
     """
-    compressor = adapters.check_compressor(compressor)
+    compressor = check_compressor(compressor)
     if experience is not None:
-        adapters.check_members(experience, ("add", "recall"), "experience", "Pass an ExperienceBank.")
+        check_members(experience, ("add", "recall"), "experience", "Pass an ExperienceBank.")
     allowed = Folders(folders)
-    server: MCPServer[Any] = FolderServer(
+    server: MCPServer[Any] = _FolderServer(
         allowed,
         "tersely",
         version=tersely.__version__,
@@ -90,8 +102,10 @@ def serve(
     experience: str | Path | None = None,
     port: int | None = None,
 ) -> None:
-    """Serve until the client leaves: over standard input and output, or over streamable HTTP on `port` of
-    127.0.0.1. Raises InvalidInputError for a folder or a port that cannot be used."""
+    """Serve until the client leaves: over standard input and output, or over streamable HTTP on `port`.
+
+    HTTP listens on 127.0.0.1 only. Raises InvalidInputError if a folder or the port cannot be used.
+    """
     with ExitStack() as stack:
         opened = None if port is None else stack.enter_context(listen(HOST, port, "--http"))
         bank = None if experience is None else stack.enter_context(closing(ExperienceBank(experience)))
@@ -102,6 +116,41 @@ def serve(
             # To standard error, as nothing but the protocol may use standard output.
             print(f"tersely mcp: http://{HOST}:{port}/mcp", file=sys.stderr, flush=True)
             run(server.streamable_http_app(host=HOST), opened)
+
+
+class _FolderServer(MCPServer[Any]):
+    """A server whose resources are the files in folders, as they are at each request."""
+
+    def __init__(self, folders: Folders, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._folders = folders
+
+    async def list_resources(self) -> list[Resource]:
+        """List the first 1000 files, without hidden ones. A resource's name is a path for `compress`."""
+        files = await asyncio.to_thread(self._folders.list)
+        return [
+            Resource(uri=_uri(file), name=file.name, mime_type=_mime_type(file), title=file.title)
+            for file in files
+        ]
+
+    async def read_resource(self, uri: Any, context: Any = None) -> Iterable[ReadResourceContents]:
+        """Return the text of a listed file."""
+        file = next((f for f in await asyncio.to_thread(self._folders.list) if _uri(f) == str(uri)), None)
+        if file is None:
+            raise ResourceNotFoundError(f"There is no resource {str(uri)!r}. List the resources.")
+        try:
+            document, _ = await asyncio.to_thread(file.read_document)
+        except InvalidInputError as error:
+            raise ResourceError(str(error)) from error
+        return [ReadResourceContents(content=document.text, mime_type=_mime_type(file))]
+
+
+def _uri(file: File) -> str:
+    return SCHEME + quote(file.name)
+
+
+def _mime_type(file: File) -> str:
+    return mimetypes.guess_type(file.title)[0] or "text/plain"
 
 
 def _compression_tools(folders: Folders, compressor: Compressor) -> Tools:
@@ -120,7 +169,7 @@ def _compression_tools(folders: Folders, compressor: Compressor) -> Tools:
         **options: Unpack[CompressionArguments],
     ) -> Annotated[CallToolResult, CompressReply]:
         """Reduces documents to the sentences that answer the query, word for word: 1000 tokens by default.
-        Without a query, to those that tell most about them."""
+        Without a query, keeps the most informative sentences."""
         with _translated_errors():
             files = folders.read(paths) if paths else FilesRead([])
             read = _to_documents(documents or []) + files.documents
@@ -153,7 +202,7 @@ def _compression_tools(folders: Folders, compressor: Compressor) -> Tools:
             )
         return ExpandReply(document.title or id, start, stop, length, document.text[start:stop])
 
-    return [(adapters.name_options(compress, _describe), READS), (expand, READS)]
+    return [(name_options(compress, _describe), READS), (expand, READS)]
 
 
 def _experience_tools(bank: ExperienceBank) -> Tools:
@@ -164,7 +213,7 @@ def _experience_tools(bank: ExperienceBank) -> Tools:
         problem: Annotated[ShortText, Field(description="the task that you work on")] = "",
         k: Annotated[int, Field(description="most lessons", ge=1, le=50)] = 5,
     ) -> RecallReply:
-        """Finds what earlier runs have learned that may help now."""
+        """Finds lessons of earlier runs that may help now."""
         with _translated_errors():
             lessons = bank.recall(query, problem or None, k=k)
         text = format_experiences(lessons) or "Nothing is known."
@@ -186,16 +235,16 @@ def _experience_tools(bank: ExperienceBank) -> Tools:
 
 
 def _find_owner(context: Context[Any, Any]) -> str:
-    """To whom ids of originals belong: the client's session, where its protocol has sessions.
+    """Return the owner of ids: the client's session, if its protocol has sessions.
 
-    A client over standard input and output is the only one. Over HTTP, requests of the protocol of 2026-07-28
-    name no client, so there an id belongs to whoever has it.
+    There is only one client over standard input and output. Over HTTP, requests of the protocol of 2026-07-28
+    name no client, so an id belongs to anyone who has it.
     """
     return (context.headers or {}).get("mcp-session-id", "")
 
 
 def _describe(option_type: Any, explanation: str) -> Any:
-    """The annotation of an option's parameter; the tool's JSON schema is made of it."""
+    """Return the annotation of an option's parameter, from which the tool's JSON schema is made."""
     return Annotated[option_type, Field(description=explanation)]
 
 
@@ -209,7 +258,7 @@ def _to_documents(texts: Sequence[str]) -> list[Document]:
 
 @contextmanager
 def _translated_errors() -> Iterator[None]:
-    """Errors of tersely as errors of a tool, so that the client reads cause and remedy."""
+    """Turn errors of tersely into errors of a tool, so that the client reads cause and remedy."""
     try:
         yield
     except TerselyError as error:

@@ -3,9 +3,11 @@
 tersely proxy --upstream https://api.openai.com
 """
 
-from tersely_proxy import _version as _version
-from tersely_proxy.app import build_app
-from tersely_proxy.serve import serve
-from tersely_proxy.settings import ProxySettings
+from tersely.adapters import require_package
+
+require_package("httpx2", "server", (2, 10), (3,))
+
+from tersely_proxy.app import build_app, serve
+from tersely_proxy.forwarding import ProxySettings
 
 __all__ = ["ProxySettings", "build_app", "serve"]

@@ -14,22 +14,20 @@ import tersely
 from tersely import Compressor
 from tersely.adapters import check_compressor
 from tersely.inputs import check_kind
-from tersely_http import Guard, Recorder, answer
+from tersely_http import Guard, Recorder, answer, run_command
 from tersely_http.metrics import CONTENT_TYPE, Metrics
-from tersely_proxy.forwarding import Forwarder
-from tersely_proxy.receipts import Receipts
-from tersely_proxy.rewriting import Rewriter
-from tersely_proxy.settings import ProxySettings
+from tersely_proxy.forwarding import Forwarder, ProxySettings
+from tersely_proxy.rewriting import Receipts, Rewriter
 
 HEALTH, METRICS, RECEIPTS = "/tersely/health", "/tersely/metrics", "/tersely/receipts/"
-"""The proxy's own paths. All others are those of the server behind it."""
+"""Paths that the proxy itself answers. All others are those of the upstream server."""
 
 
 def build_app(compressor: Compressor, settings: ProxySettings) -> Starlette:
-    """The proxy for a compressor, with where it forwards to.
+    """Build the proxy for a compressor.
 
-    Raises OfflineError where TERSELY_OFFLINE forbids that, and InvalidInputError for an unusable address and
-    for another argument that cannot be used.
+    Raises OfflineError if TERSELY_OFFLINE forbids the upstream server, and InvalidInputError for an address
+    or another argument that cannot be used.
     """
     compressor = check_compressor(compressor)
     settings = check_kind(settings, ProxySettings, "settings")
@@ -44,12 +42,12 @@ def build_app(compressor: Compressor, settings: ProxySettings) -> Starlette:
     async def show_metrics(_: Request) -> Response:
         return Response(metrics.render(), media_type=CONTENT_TYPE)
 
-    async def receipt(request: Request) -> Response:
+    async def show_receipt(request: Request) -> Response:
         request.scope["tersely"]["path"] = RECEIPTS
-        found = receipts.get(request.path_params["id"])
-        return (
-            answer(404, "There is no such receipt, or no longer.") if found is None else JSONResponse(found)
-        )
+        receipt = receipts.get(request.path_params["id"])
+        if receipt is None:
+            return answer(404, "There is no such receipt, or no longer.")
+        return JSONResponse(receipt)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -59,7 +57,7 @@ def build_app(compressor: Compressor, settings: ProxySettings) -> Starlette:
     routes = [
         Route(HEALTH, health),
         Route(METRICS, show_metrics),
-        Route(f"{RECEIPTS}{{id}}", receipt),
+        Route(f"{RECEIPTS}{{id}}", show_receipt),
         Mount("/", app=forwarder),
     ]
     app = Starlette(routes=routes, lifespan=lifespan)
@@ -73,3 +71,9 @@ def build_app(compressor: Compressor, settings: ProxySettings) -> Starlette:
     )
     app.add_middleware(Recorder, id_header="x-tersely-request-id", count=metrics.count_request)
     return app
+
+
+def serve(compressor: Compressor, *, host: str, port: int, settings: ProxySettings) -> None:
+    """Serve until the process is told to stop. Raises InvalidInputError for an unusable address."""
+    # The date is that of the upstream server.
+    run_command("proxy", lambda: build_app(compressor, settings), host, port, settings.key, date_header=False)

@@ -1,7 +1,7 @@
-"""The texts of a request that may be shortened, for each of the interfaces that the proxy knows.
+"""Find the texts of a request that may be shortened, for each chat interface that the proxy knows.
 
-What a text is needed for is read from what comes before it alone. So the same text in the same conversation
-is always shortened to the same bytes, and the provider's cache of the prompt still fits.
+The query of a text depends only on what comes before it. So the same text in the same conversation is always
+shortened to the same bytes, and the provider's prompt cache still fits.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from tersely.messages import join_query
 from tersely_proxy.json_strings import Place
 
 CONTEXT = "context"
-"""Name of blocks of context, where tools have theirs."""
+"""Tool name of blocks of context."""
 _TAGS = ("document_content", "document", CONTEXT)
-"""Elements in a user's text whose content is context. Only the first of these that occurs counts."""
+"""Elements of a user's text that hold context. Only the first of these that occurs counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +28,25 @@ class Block:
     place: Place
     text: str
     start: int
-    """Where the text begins in the string."""
+    """Offset of the text in the string."""
     tool: str
     query: str | None
-    """What the text is needed for; None where nobody says so."""
+    """Question that the text should answer; None if the request has none."""
 
 
 def read_chat(body: Any) -> Iterator[Block]:
-    """OpenAI's chat completions."""
-    asked = ""
+    """Read OpenAI's chat completions."""
+    question = ""
     calls: dict[Any, tuple[str, str]] = {}
     for number, message in enumerate(_list(body, "messages")):
         role, place = message.get("role"), ("messages", number, "content")
         texts = list(_texts(message.get("content"), place, "text"))
         if role == "user":
-            asked = _question(texts) or asked
-            yield from _contexts(texts, asked)
+            question = _question(texts) or question
+            yield from _contexts(texts, question)
         elif role == "tool":
             tool, arguments = calls.get(message.get("tool_call_id"), ("", ""))
-            yield from _results(texts, tool, join_query(arguments, asked))
+            yield from _results(texts, tool, join_query(arguments, question))
         for call in _list(message, "tool_calls"):
             function = call.get("function")
             if isinstance(function, dict):
@@ -54,8 +54,8 @@ def read_chat(body: Any) -> Iterator[Block]:
 
 
 def read_responses(body: Any) -> Iterator[Block]:
-    """OpenAI's responses."""
-    asked = ""
+    """Read OpenAI's responses."""
+    question = ""
     calls: dict[Any, tuple[str, str]] = {}
     if isinstance(body.get("input"), str):
         texts = [(("input",), body["input"])]
@@ -65,28 +65,28 @@ def read_responses(body: Any) -> Iterator[Block]:
         kind = item.get("type", "message")
         if kind == "message" and item.get("role") == "user":
             texts = list(_texts(item.get("content"), ("input", number, "content"), "input_text"))
-            asked = _question(texts) or asked
-            yield from _contexts(texts, asked)
+            question = _question(texts) or question
+            yield from _contexts(texts, question)
         elif kind in ("function_call", "custom_tool_call"):
             arguments = item.get("arguments", item.get("input"))
             calls[item.get("call_id")] = str(item.get("name")), str(arguments)
         elif kind in ("function_call_output", "custom_tool_call_output"):
             tool, arguments = calls.get(item.get("call_id"), ("", ""))
-            texts = list(_texts(item.get("output"), ("input", number, "output"), "input_text"))
-            yield from _results(texts, tool, join_query(arguments, asked))
+            texts = _texts(item.get("output"), ("input", number, "output"), "input_text")
+            yield from _results(texts, tool, join_query(arguments, question))
 
 
 def read_messages(body: Any) -> Iterator[Block]:
-    """Anthropic's messages."""
-    asked = ""
+    """Read Anthropic's messages."""
+    question = ""
     calls: dict[Any, tuple[str, str]] = {}
     for number, message in enumerate(_list(body, "messages")):
         place = ("messages", number, "content")
         texts = list(_texts(message.get("content"), place, "text"))
-        before = asked
+        before = question
         if message.get("role") == "user":
-            asked = _question(texts) or asked
-            yield from _contexts(texts, asked)
+            question = _question(texts) or question
+            yield from _contexts(texts, question)
         for position, block in enumerate(_list(message, "content")):
             kind, here = block.get("type"), (*place, position)
             if kind == "tool_use":
@@ -94,10 +94,10 @@ def read_messages(body: Any) -> Iterator[Block]:
                 calls[block.get("id")] = str(block.get("name")), arguments
             elif kind == "tool_result" and not block.get("is_error"):
                 tool, arguments = calls.get(block.get("tool_use_id"), ("", ""))
-                own = _texts(block.get("content"), (*here, "content"), "text")
-                yield from _results(list(own), tool, join_query(arguments, before or asked))
+                results = _texts(block.get("content"), (*here, "content"), "text")
+                yield from _results(results, tool, join_query(arguments, before or question))
             elif kind in ("document", "search_result"):
-                yield from _results(list(_source_texts(block, here)), CONTEXT, asked or None)
+                yield from _results(_source_texts(block, here), CONTEXT, question or None)
 
 
 READERS: dict[str, Callable[[Any], Iterator[Block]]] = {
@@ -105,13 +105,13 @@ READERS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "/responses": read_responses,
     "/messages": read_messages,
 }
-"""By the end of a request's path."""
+"""Readers by the end of a request's path."""
 
-Texts = Sequence[tuple[Place, str]]
+Texts = Iterator[tuple[Place, str]]
 
 
-def _source_texts(block: dict[str, Any], place: Place) -> Iterator[tuple[Place, str]]:
-    """The texts of a document or a search result. Citations count characters, so texts that get some stay."""
+def _source_texts(block: dict[str, Any], place: Place) -> Texts:
+    """Yield the texts of a document or a search result, unless citations will count their characters."""
     citations = block.get("citations")
     if isinstance(citations, dict) and citations.get("enabled"):
         return
@@ -121,8 +121,8 @@ def _source_texts(block: dict[str, Any], place: Place) -> Iterator[tuple[Place, 
     yield from _texts(block.get("content"), (*place, "content"), "text")
 
 
-def _texts(content: Any, place: Place, part_type: str) -> Iterator[tuple[Place, str]]:
-    """The texts of a content: a string, or a list of parts."""
+def _texts(content: Any, place: Place, part_type: str) -> Texts:
+    """Yield the texts of a content, which is a string or a list of parts."""
     if isinstance(content, str):
         yield place, content
     for number, part in enumerate(content if isinstance(content, list) else ()):
@@ -130,19 +130,19 @@ def _texts(content: Any, place: Place, part_type: str) -> Iterator[tuple[Place, 
             yield (*place, number, "text"), part["text"]
 
 
-def _results(texts: Texts, tool: str, query: str | None) -> Iterator[Block]:
+def _results(texts: Texts | list[tuple[Place, str]], tool: str, query: str | None) -> Iterator[Block]:
     return (Block(place, text, 0, tool, query) for place, text in texts)
 
 
-def _contexts(texts: Texts, query: str) -> Iterator[Block]:
-    """The context in a message of the user's, who may yet ask about it where they have asked nothing."""
+def _contexts(texts: Sequence[tuple[Place, str]], query: str) -> Iterator[Block]:
+    """Yield the context in a user's message. A user without a question may ask about any of it later."""
     for place, text in texts if query else ():
         for inner, _ in _find_contexts(text):
             yield Block(place, text[inner], inner.start, CONTEXT, query)
 
 
-def _question(texts: Texts) -> str:
-    """What a user asks: the texts without their blocks of context."""
+def _question(texts: Sequence[tuple[Place, str]]) -> str:
+    """Return a user's texts without their blocks of context."""
     parts: list[str] = []
     for _, text in texts:
         end = 0
@@ -154,7 +154,7 @@ def _question(texts: Texts) -> str:
 
 
 def _find_contexts(text: str) -> list[tuple[slice, slice]]:
-    """The blocks of context in a text, in order: what is in the element, and the element with its tags."""
+    """Return the blocks of context in order: the content of each element, and the element with its tags."""
     for tag in _TAGS:
         found: list[tuple[slice, slice]] = []
         opening, closing = re.compile(rf"<{tag}(?:\s[^<>]*)?>\n?"), f"</{tag}>"
@@ -172,6 +172,6 @@ def _find_contexts(text: str) -> list[tuple[slice, slice]]:
 
 
 def _list(value: Any, key: str) -> list[dict[str, Any]]:
-    """The objects in the list under `key`; others are replaced by empty ones, so that numbers stay places."""
+    """Return the objects in the list under `key`, with empty ones for other values, so that indices hold."""
     items = value.get(key) if isinstance(value, dict) else None
     return [item if isinstance(item, dict) else {} for item in items] if isinstance(items, list) else []

@@ -1,4 +1,4 @@
-"""Change some strings of a JSON text and leave every other byte as it is."""
+"""Replace strings of a JSON text and leave every other byte unchanged."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _TOKEN = re.compile(r'"(?:[^"\\]+|\\.)*"|[{}\[\],:]', re.DOTALL)
 
 
 def replace_strings(text: str, new: Mapping[Place, str]) -> str:
-    """The JSON text with other strings at the places that `new` names. All of them must be strings now."""
+    """Return the JSON text with other strings at the places in `new`, which must hold strings now."""
     parts: list[str] = []
     copied = 0
     place: list[str | int] = []
-    """Where the scan is: in every open object or list, the key or index of the current value."""
+    """Key or index of the current value, in every open object or list."""
     is_object: list[bool] = []
     expects_key = False
     for match in _TOKEN.finditer(text):

@@ -1,9 +1,10 @@
-"""Shorten the texts of a request. Whatever goes wrong, the request stays as it is."""
+"""Shorten the texts of a request, and keep receipts of what was left out."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,9 @@ from tersely_proxy.formats import Block
 from tersely_proxy.json_strings import Place, replace_strings
 
 MAX_CHARACTERS = 32_000_000
-"""Most characters of the texts that are remembered, before and after. The one used longest ago goes first."""
+"""Most characters of the remembered texts, before and after. The one used longest ago goes first."""
+MAX_RECEIPTS = 1000
+"""The oldest goes first."""
 
 
 class CompressionFailedError(TerselyError):
@@ -28,7 +31,7 @@ class CompressionFailedError(TerselyError):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What became of a text. One that stays as it is has the same text twice."""
+    """A text and its replacement. A text that stays unchanged is its own replacement."""
 
     original: str
     text: str
@@ -39,6 +42,10 @@ class Decision:
     def is_shorter(self) -> bool:
         return self.text is not self.original
 
+    @property
+    def characters(self) -> int:
+        return len(self.original) + (len(self.text) if self.is_shorter else 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -47,7 +54,7 @@ class Change:
     place: Place
     tool: str
     key: bytes
-    """Leads to the decision, for as long as it is remembered."""
+    """Key of the decision, for as long as it is remembered."""
     tokens_before: int
     tokens_after: int
 
@@ -58,15 +65,15 @@ class Rewritten:
 
     body: bytes
     changes: tuple[Change, ...] = ()
-    """Texts above their limits that were left as they are, because shortening them does not pay."""
 
     @property
     def tokens_before(self) -> int:
-        """Of the texts that were shortened."""
+        """Tokens that the shortened texts had."""
         return sum(change.tokens_before for change in self.changes)
 
     @property
     def tokens_after(self) -> int:
+        """Tokens that the shortened texts have now."""
         return sum(change.tokens_after for change in self.changes)
 
 
@@ -74,7 +81,7 @@ Reader = Callable[[Any], Iterator[Block]]
 
 
 class Rewriter:
-    """Shortens texts, and decides once for each: the same text, for the same need, is the same ever after.
+    """Shortens texts, and decides once for each: the same text and query always give the same text.
 
     Safe to share between threads.
     """
@@ -87,43 +94,44 @@ class Rewriter:
         self._characters = 0
 
     def rewrite(self, body: bytes, read: Reader) -> Rewritten:
-        """The body with shorter texts. Raises ValueError where it is no JSON, and what the model raises."""
+        """Return the body with shorter texts. Raises ValueError unless it is JSON, and the model's errors."""
         return self._apply(body, read, self._shorten)
 
     def leave(self, body: bytes, read: Reader) -> Rewritten:
-        """The body with the texts that are known to be shorter. All others will stay as they are from now on.
+        """Return the body with only those texts shortened that are known; all others stay whole from now on.
 
         For a request whose texts could not be shortened in time: later turns must not change what was sent.
         """
         return self._apply(body, read, lambda block, limit: Decision(block.text, block.text, 0, 0))
 
+    def recall(self, key: bytes) -> Decision | None:
+        """Return the decision of a `Change`; None if it is forgotten."""
+        with self._lock:
+            return self._decisions.get(key)
+
     def _apply(self, body: bytes, read: Reader, decide: Callable[[Block, int], Decision]) -> Rewritten:
         parsed = parse_json(body)
         changes: list[Change] = []
         new: dict[Place, str] = {}
-        moved: dict[Place, int] = {}
+        shifts: dict[Place, int] = {}
+        """By how many characters the text after the last change in a string has moved."""
         for block in read(parsed):
-            limit = self._limits.of(block.tool)
+            limit = self._limits.get(block.tool)
             # No counter gives a text more tokens than bytes, so short texts need not be counted.
             if limit is None or len(block.text) * 4 <= limit:
                 continue
-            key = _key(block, limit)
+            key = _make_key(block, limit)
             decision = self._decide(key, lambda block=block, limit=limit: decide(block, limit))
-            change = Change(block.place, block.tool, key, decision.tokens_before, decision.tokens_after)
             if decision.is_shorter:
                 whole = new.get(block.place) or _find(parsed, block.place)
-                start = block.start + moved.get(block.place, 0)
+                start = block.start + shifts.get(block.place, 0)
                 new[block.place] = whole[:start] + decision.text + whole[start + len(block.text) :]
-                moved[block.place] = start - block.start + len(decision.text) - len(block.text)
-                changes.append(change)
+                shifts[block.place] = start - block.start + len(decision.text) - len(block.text)
+                tokens = decision.tokens_before, decision.tokens_after
+                changes.append(Change(block.place, block.tool, key, *tokens))
         if changes:
             body = replace_strings(body.decode(), new).encode()
         return Rewritten(body, tuple(changes))
-
-    def recall(self, key: bytes) -> Decision | None:
-        """What became of the text of a `Change`; None where that is forgotten."""
-        with self._lock:
-            return self._decisions.get(key)
 
     def _decide(self, key: bytes, decide: Callable[[], Decision]) -> Decision:
         with self._lock:
@@ -138,9 +146,9 @@ class Rewriter:
             # Another request may have decided meanwhile, and its decision may have been sent.
             decision = self._decisions.setdefault(key, made)
             if decision is made:
-                self._characters += _size(made)
+                self._characters += made.characters
                 while self._characters > MAX_CHARACTERS:
-                    self._characters -= _size(self._decisions.popitem(last=False)[1])
+                    self._characters -= self._decisions.popitem(last=False)[1].characters
             return decision
 
     def _shorten(self, block: Block, limit: int) -> Decision:
@@ -153,7 +161,7 @@ class Rewriter:
 
 
 class _Strict:
-    """A compressor that raises where the model fails: exact matches alone shorten no request."""
+    """A compressor that raises if the model fails: the proxy shortens nothing by exact matches alone."""
 
     def __init__(self, compressor: Compressor, metrics: Metrics) -> None:
         self._compressor, self._metrics = compressor, metrics
@@ -166,7 +174,39 @@ class _Strict:
         return result
 
 
-def _key(block: Block, limit: int) -> bytes:
+class Receipts:
+    """Receipts of changed requests, under ids that nobody can guess. The rewriter remembers the texts."""
+
+    def __init__(self, rewriter: Rewriter) -> None:
+        self._rewriter = rewriter
+        self._kept: OrderedDict[str, tuple[Change, ...]] = OrderedDict()
+
+    def keep(self, rewritten: Rewritten) -> str:
+        """Keep a receipt, and return its id."""
+        new_id = secrets.token_hex(16)
+        self._kept[new_id] = rewritten.changes
+        while len(self._kept) > MAX_RECEIPTS:
+            self._kept.popitem(last=False)
+        return new_id
+
+    def get(self, receipt_id: str) -> dict[str, Any] | None:
+        """Return the receipt as JSON values; None if there is none with this id, or no longer."""
+        changes = self._kept.get(receipt_id)
+        return None if changes is None else {"changes": [self._describe(change) for change in changes]}
+
+    def _describe(self, change: Change) -> dict[str, Any]:
+        decision = self._rewriter.recall(change.key)
+        return {
+            "place": ".".join(map(str, change.place)),
+            "tool": change.tool,
+            "tokens_before": change.tokens_before,
+            "tokens_after": change.tokens_after,
+            "original": None if decision is None else decision.original,
+            "text": None if decision is None else decision.text,
+        }
+
+
+def _make_key(block: Block, limit: int) -> bytes:
     need = json.dumps([limit, block.query, block.text]).encode()
     return hashlib.sha256(need, usedforsecurity=False).digest()
 
@@ -175,7 +215,3 @@ def _find(value: Any, place: Place) -> str:
     for key in place:
         value = value[key]
     return value
-
-
-def _size(decision: Decision) -> int:
-    return len(decision.original) + (len(decision.text) if decision.is_shorter else 0)

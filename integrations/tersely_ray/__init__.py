@@ -1,10 +1,13 @@
 """tersely in Ray: `pip install 'tersely[ray]'`.
 
-compress_dataset    a transform of Ray Data, on a pool of actors: for corpora of any size
+compress_dataset    a transform of Ray Data for corpora of any size, on a pool of actors
 make_application    the server of `tersely serve` as an application of Ray Serve
 """
 
-from tersely_ray import _version as _version
+from tersely.adapters import require_package
+
+require_package("ray", "ray", (2, 60), (3,))
+
 from tersely_ray.data import compress_dataset
 from tersely_ray.serving import make_application
 

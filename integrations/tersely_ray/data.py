@@ -1,4 +1,4 @@
-"""Rows with a query and documents -> the same rows with what the query needs."""
+"""Compress the documents of a dataset's rows for the query of each row."""
 
 from __future__ import annotations
 
@@ -29,23 +29,22 @@ def compress_dataset(
     threads: int = 1,
     **options: Unpack[CompressionArguments],
 ) -> ray.data.Dataset:
-    """The rows with one column more, made by a pool of actors, each with a compressor of its own.
+    """Add a column with compressions, made by a pool of actors, each with its own compressor.
 
     The column holds "text", "tokens_before", "tokens_after", "status", "reason" ("" for none), and "receipt":
-    the receipt without texts, in JSON. No row is left out: one that cannot be compressed has the status
-    "refused", and the reason. Where an actor or its machine dies, Ray does its unfinished rows again on
-    others, with the same results. A job that died goes on where it was with Ray's own
-    `DataContext.checkpoint_config`.
+    the receipt without texts, in JSON. No row is left out: a row that cannot be compressed has the status
+    "refused", and the reason. If an actor or its machine dies, Ray does its unfinished rows again on others,
+    with the same results. With Ray's `DataContext.checkpoint_config`, a job that died continues where it was.
 
     Args:
-        dataset: has a column of questions, and one of lists of texts or of {"text", "title", "id"}.
+        dataset: has a column of questions, and a column of lists of texts or of {"text", "title", "id"}.
         query: name of the column of questions.
         documents: name of the column of documents.
         into: name of the new column.
-        compressor: arguments of `Compressor`, such as {"token_counter": "tokenizer.json"}. Paths must lead
+        compressor: arguments of `Compressor`, such as {"token_counter": "tokenizer.json"}. A path must lead
             to the same file on every machine.
         actors: fewest and most actors.
-        threads: of each actor; it reserves as many cores.
+        threads: threads of each actor, which reserves as many cores.
         options: every option of `Compressor.compress`, for all rows.
 
     Raises:
@@ -59,13 +58,13 @@ def compress_dataset(
         check_members(compressor, ("keys",), "compressor", "Pass arguments of Compressor, by name.")
     if into in (query, documents):
         raise InvalidInputError(f"into is {into!r}, which is a column of the input. Pass another name.")
-    made = {
+    arguments = {
         "compressor": {**(compressor or {}), "threads": check_count(threads, "threads", "threads")},
         "options": make_options(options).arguments(),
         "columns": (query, documents, into),
     }
     pool = ray.data.ActorPoolStrategy(min_size=fewest, max_size=most)
-    return dataset.map(_CompressRow, fn_constructor_kwargs=made, compute=pool, num_cpus=threads)
+    return dataset.map(_CompressRow, fn_constructor_kwargs=arguments, compute=pool, num_cpus=threads)
 
 
 def _check_actors(actors: object) -> tuple[int, int]:
@@ -79,7 +78,7 @@ def _check_actors(actors: object) -> tuple[int, int]:
 
 
 class _CompressRow:
-    """An actor's work: one row after the other."""
+    """Compresses one row after the other in an actor."""
 
     def __init__(
         self, compressor: dict[str, Any], options: CompressionArguments, columns: tuple[str, str, str]

@@ -16,13 +16,13 @@ from tersely_server import ServerSettings, build_app
 def make_application(
     settings: ServerSettings | None = None, *, compressor: dict[str, Any] | None = None, **deployment: Any
 ) -> serve.Application:
-    """An application for `ray.serve.run`: every replica is a server with a compressor of its own.
+    """Return an application for `ray.serve.run`. Every replica is a server with its own compressor.
 
     Args:
-        settings: as for `tersely serve`. Its limits are those of a replica, and so are its numbers under
-            /metrics. One of its requests is worked on for each thread, unless `slots` says otherwise. A
-            cluster that others reach needs its `key`.
-        compressor: arguments of `Compressor`; its `threads` are reserved as cores, one if it has none.
+        settings: as for `tersely serve`, for each replica; /metrics too counts the requests of one replica.
+            Without `slots`, as many requests are worked on at once as there are threads. A cluster that
+            others can reach needs a `key`.
+        compressor: arguments of `Compressor`; its `threads`, by default 1, are reserved as cores.
         deployment: options of a Ray Serve deployment, such as `num_replicas=4` or `autoscaling_config`.
 
     Raises:
@@ -33,15 +33,15 @@ def make_application(
     arguments = {"threads": 1, **(compressor or {})}
     threads = check_count(arguments["threads"], "threads", "threads")
     given = check_kind(ServerSettings() if settings is None else settings, ServerSettings, "settings")
-    own = replace(given, slots=given.slots or threads)
+    slots = given.slots or threads
 
     def build() -> FastAPI:
-        return build_app(Compressor(**arguments), own)
+        return build_app(Compressor(**arguments), replace(given, slots=slots))
 
-    # More than the server admits, so that it is the server that says when to come again.
+    # More than the server admits, so that the server itself refuses requests and says when to come again.
     options = {
         "name": "tersely",
-        "max_ongoing_requests": 2 * ((own.slots or 1) + own.queue),
+        "max_ongoing_requests": 2 * (slots + given.queue),
         "ray_actor_options": {"num_cpus": threads},
         **deployment,
     }

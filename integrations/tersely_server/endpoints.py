@@ -1,25 +1,27 @@
-"""The endpoints: from a request to a call of the SDK, and from its result to an answer."""
+"""The endpoints: from the JSON of a request to a call of the SDK, and from its result to an answer."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Depends, Request
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 
 import tersely
 from tersely import Compression, CompressionOptions, Compressor, InvalidInputError
 from tersely.options import OPTION_FIELDS
-from tersely_agents.summaries import Summarizer
+from tersely.runtime.limits import parse_json
+from tersely_agents.summaries import Summarizer, Summary
 from tersely_http import RequestError, describe
 from tersely_http.metrics import CONTENT_TYPE, Metrics
 from tersely_server import schemas
-from tersely_server.body import JsonAnswer, LimitedRoute, dump
 from tersely_server.gate import Gate
 from tersely_server.settings import ServerSettings
 
@@ -28,7 +30,7 @@ _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""Of the playground: it loads nothing from outside, and sends texts nowhere else."""
+"""Content policy of the playground: it loads nothing from outside, and sends texts nowhere else."""
 
 _FAILURES: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.ErrorReply, "description": text}
@@ -48,7 +50,7 @@ _LINES = {
 
 
 class Endpoints:
-    """What the paths of the server do."""
+    """Handlers of the server's paths."""
 
     def __init__(
         self, compressor: Compressor, settings: ServerSettings, gate: Gate, metrics: Metrics
@@ -57,18 +59,18 @@ class Endpoints:
         self._summarizer = Summarizer(compressor=compressor)
 
     def router(self) -> APIRouter:
-        """The paths, and what each of them takes and gives."""
+        """Return the paths with their requests and replies."""
         open_paths = APIRouter()
         open_paths.add_api_route("/health", self.health, response_model=schemas.Health)
         open_paths.add_api_route("/", self.playground, include_in_schema=False)
         # The key itself is checked before the body is read; this tells clients and the page /docs about it.
         bearer = [Depends(HTTPBearer(auto_error=False))] if self._settings.key is not None else []
-        router = APIRouter(dependencies=bearer, route_class=LimitedRoute)
+        router = APIRouter(dependencies=bearer, route_class=_LimitedRoute)
         router.add_api_route("/metrics", self.metrics, response_class=Response, include_in_schema=False)
         for path, endpoint, reply in (
             ("/v1/compress", self.compress, schemas.CompressReply),
             ("/v1/messages/compress", self.compress_messages, schemas.MessagesReply),
-            ("/v1/summarize", self.summarize, schemas.SummarizeReply),
+            ("/v1/summarize", self.summarize, Summary),
             ("/rerank", self.rerank, list[schemas.Ranked]),
         ):
             router.add_api_route(path, endpoint, methods=["POST"], response_model=reply, responses=_FAILURES)
@@ -83,7 +85,7 @@ class Endpoints:
         return open_paths
 
     async def health(self) -> schemas.Health:
-        """Whether the server is there, and what it runs."""
+        """Say that the server is there, and what it runs."""
         return schemas.Health(status="ok", version=tersely.__version__, model=self._compressor.model)
 
     async def playground(self) -> Response:
@@ -100,7 +102,7 @@ class Endpoints:
                 request, self._compressor.compress, body.query, documents, **_options(body)
             )
         self._record(request, result)
-        return JsonAnswer(result.to_dict())
+        return _JsonAnswer(result.to_dict())
 
     async def compress_batch(self, request: Request, body: schemas.BatchRequest) -> Response:
         """Keep what each query needs. Every result comes as a line of its own, as soon as it is there."""
@@ -140,15 +142,9 @@ class Endpoints:
                 timeout=body.timeout,
             )
         self._record(request, result.receipt)
-        return JsonAnswer(
-            {
-                "messages": result.messages,
-                "results": result.results,
-                "tokens_before": result.tokens_before,
-                "tokens_after": result.tokens_after,
-                "receipt": result.receipt.to_dict(),
-            }
-        )
+        names = ("messages", "results", "tokens_before", "tokens_after")
+        values = {name: getattr(result, name) for name in names}
+        return _JsonAnswer({**values, "receipt": result.receipt.to_dict()})
 
     async def rerank(self, request: Request, body: schemas.RerankRequest) -> Response:
         """Rank texts by how likely they help to answer the query, and keep what it needs of each.
@@ -171,7 +167,7 @@ class Endpoints:
             }
             for index, relevance in enumerate(result.relevance)
         ]
-        return JsonAnswer(sorted(ranked, key=lambda row: -row["score"]))
+        return _JsonAnswer(sorted(ranked, key=lambda row: -row["score"]))
 
     async def summarize(self, request: Request, body: schemas.SummarizeRequest) -> Response:
         """Summarize in the documents' own sentences, each with its source."""
@@ -185,12 +181,12 @@ class Endpoints:
                 question=body.question,
                 budget=body.budget,
             )
-        return JsonAnswer(summary.to_dict())
+        return _JsonAnswer(summary.to_dict())
 
     async def _stream(
         self, jobs: Sequence[Callable[[], Coroutine[Any, Any, dict[str, Any]]]]
     ) -> AsyncIterator[bytes]:
-        """Nothing, once the request is admitted; then the results of the jobs as JSON lines.
+        """Yield an empty text once the request is admitted, then the results of the jobs as JSON lines.
 
         No more jobs run at once than there are slots, so that other requests get their turn.
         """
@@ -204,7 +200,7 @@ class Endpoints:
                         running.add(asyncio.ensure_future(waiting.pop()()))
                     done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                     for task in done:
-                        yield dump(task.result()) + b"\n"
+                        yield _dump(task.result()) + b"\n"
             finally:
                 for task in running:
                     task.cancel()
@@ -212,19 +208,13 @@ class Endpoints:
     def _read_documents(
         self, request: Request, questions: Sequence[schemas.WithDocuments]
     ) -> list[list[str | dict[str, Any]]]:
-        """The documents of every question, as the SDK takes them."""
-        self._check_count(sum(len(question.documents) for question in questions))
-        facts = request.scope["tersely"]
-        facts["documents"] = sum(len(question.documents) for question in questions)
+        """Return the documents of every question, as the SDK takes them."""
+        count = sum(len(question.documents) for question in questions)
+        self._check_count(count)
+        request.scope["tersely"]["documents"] = count
         if self._settings.log_text:
-            facts["queries"] = [question.query for question in questions]
-        return [
-            [
-                document if isinstance(document, str) else document.model_dump()
-                for document in question.documents
-            ]
-            for question in questions
-        ]
+            request.scope["tersely"]["queries"] = [question.query for question in questions]
+        return [[d if isinstance(d, str) else d.model_dump() for d in q.documents] for q in questions]
 
     def _check_count(self, count: int) -> None:
         most = self._settings.max_documents
@@ -233,10 +223,10 @@ class Endpoints:
 
     def _record(self, request: Request, result: Compression) -> None:
         self._metrics.count_compression(result)
-        facts = request.scope["tersely"]
-        facts["tokens_before"] = facts.get("tokens_before", 0) + result.tokens_before
-        facts["tokens_after"] = facts.get("tokens_after", 0) + result.tokens_after
-        facts["result"] = result.status
+        fields = request.scope["tersely"]
+        fields["tokens_before"] = fields.get("tokens_before", 0) + result.tokens_before
+        fields["tokens_after"] = fields.get("tokens_after", 0) + result.tokens_after
+        fields["result"] = result.status
 
 
 def _options(body: Any) -> dict[str, Any]:
@@ -246,3 +236,38 @@ def _options(body: Any) -> dict[str, Any]:
 def _to_log_odds(probability: float) -> float:
     bounded = min(max(probability, 1e-12), 1 - 1e-12)
     return math.log(bounded / (1 - bounded))
+
+
+class _LimitedRoute(APIRoute):
+    """Reads the JSON of its requests with the limits of the SDK."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handle_limited(request: Request) -> Response:
+            return await handle(_LimitedRequest(request.scope, request.receive))
+
+        return handle_limited
+
+
+class _LimitedRequest(Request):
+    async def json(self) -> Any:
+        try:
+            return parse_json(await self.body())
+        except ValueError as error:
+            raise RequestError(400, f"The body cannot be read as JSON ({error}).") from error
+
+
+class _JsonAnswer(JSONResponse):
+    """JSON of values that may have come from a client."""
+
+    def render(self, content: Any) -> bytes:
+        return _dump(content)
+
+
+def _dump(value: Any) -> bytes:
+    """Return one line of JSON. A lone surrogate becomes an escape, as it came."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()

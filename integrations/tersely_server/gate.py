@@ -1,4 +1,4 @@
-"""Admission: so many requests are worked on, so many wait, and the next one is told when to come again."""
+"""Admission: a number of requests are worked on, a number wait, and others are told when to come again."""
 
 from __future__ import annotations
 
@@ -13,41 +13,40 @@ from typing import ParamSpec, TypeVar
 from starlette.requests import Request
 
 from tersely.runtime.cancellation import run_cancellable
-from tersely_http import CLOSED, RequestError
+from tersely_http import CLOSED, RequestError, wait_until_gone
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-_MEMORY = 0.1
-"""Weight of the newest request in the average of the times."""
+_NEWEST_WEIGHT = 0.1
+"""Weight of the newest request in the average time."""
 
 
 class Gate:
     """Runs work on `slots` threads for at most `slots + queue` requests at once.
 
-    Work whose client has gone, or whose time is up, is told to stop; the model stops soon after.
+    Work is told to stop when its client has gone or its time is up; the model stops soon after.
     """
 
     def __init__(self, slots: int, queue: int, timeout_s: float) -> None:
         self.slots, self._queue, self._timeout_s = slots, queue, timeout_s
         self.admitted = 0
         """Requests that are worked on or wait."""
-        self._seconds = 0.5
-        """Average time of the last pieces of work."""
+        self._average_s = 0.5
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        """The threads, for as long as the server runs."""
-        # The loop's own threads: so a piece of work that was told to stop, and has not yet, keeps its slot.
+        """Start the threads, and keep them for as long as the server runs."""
+        # The loop's own threads: work that was told to stop, and has not yet, keeps its slot.
         with ThreadPoolExecutor(self.slots, "tersely-request") as pool:
             asyncio.get_running_loop().set_default_executor(pool)
             yield
 
     @contextmanager
     def admit(self) -> Iterator[None]:
-        """A place for one request. Raises RequestError with 429 if there is none."""
+        """Take a place for one request. Raises RequestError with 429 if there is none."""
         if self.admitted >= self.slots + self._queue:
-            seconds = max(1, math.ceil(self._seconds * self.admitted / self.slots))
+            seconds = max(1, math.ceil(self._average_s * self.admitted / self.slots))
             message = f"The server is busy. Send the request again in {seconds} s."
             raise RequestError(429, message, {"Retry-After": str(seconds)})
         self.admitted += 1
@@ -63,12 +62,12 @@ class Gate:
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
     ) -> Result:
-        """The result of `work` for an admitted request.
+        """Return the result of `work` for an admitted request whose body has been read.
 
         Raises RequestError with 503 if the time is up, and with `CLOSED` if the client has gone.
         """
         task = asyncio.ensure_future(run_cancellable(self._time, work, *args, **kwargs))
-        gone = asyncio.ensure_future(_wait_until_gone(request))
+        gone = asyncio.ensure_future(wait_until_gone(request.receive))
         try:
             await asyncio.wait({task, gone}, timeout=self._timeout_s, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
@@ -88,10 +87,4 @@ class Gate:
         try:
             return work(*args, **kwargs)
         finally:
-            self._seconds += _MEMORY * (time.monotonic() - started - self._seconds)
-
-
-async def _wait_until_gone(request: Request) -> None:
-    """Return when the client has closed its connection. The body of the request has been read."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+            self._average_s += _NEWEST_WEIGHT * (time.monotonic() - started - self._average_s)

@@ -1,4 +1,4 @@
-"""Requests and replies. The options of a compression, their types and their help come from the SDK."""
+"""Requests and replies. Compression options, their types and their help come from the SDK."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from tersely import Citation, CompressedDocument, CompressionOptions, Span
 from tersely.options import OPTION_FIELDS
 from tersely.types import Mark
-from tersely_agents.summaries import Summary
 
 OPTIONS: dict[str, Any] = {
     option.name: (
@@ -18,6 +17,7 @@ OPTIONS: dict[str, Any] = {
     )
     for option in OPTION_FIELDS
 }
+_QUERY = "the question that the context should answer"
 
 
 class _Request(BaseModel):
@@ -39,20 +39,14 @@ class DocumentBody(BaseModel):
     metadata: dict[str, Any] = {}
 
 
-Documents = list[str | DocumentBody]
-
-
-_QUERY = "the question that the context should answer"
-
-
 class WithDocuments(_Request):
     query: str | None
-    documents: Documents = Field(description="texts, or objects with the key `text`")
+    documents: list[str | DocumentBody] = Field(description="texts, or objects with the key `text`")
 
 
 class MaybeQuestion(WithDocuments):
     query: str | None = Field(
-        None, description=f"{_QUERY}; null: keep what tells most about it, up to a limit", min_length=1
+        None, description=f"{_QUERY}; null keeps the most informative sentences, up to a limit", min_length=1
     )
 
 
@@ -71,7 +65,7 @@ class BatchRequest(_Options):
 class MessagesRequest(_Request):
     messages: list[dict[str, Any]] = Field(description="a chat in OpenAI's format")
     query: str | None = Field(
-        None, description="what the results are needed for; else the last message of the user"
+        None, description="what the results are needed for; null: the last message of the user"
     )
     budget: int | None = Field(None, description="most tokens of all messages")
     rate: float | None = Field(None, description="most tokens of all messages, as a share of before")
@@ -79,7 +73,7 @@ class MessagesRequest(_Request):
 
 
 class RerankRequest(_Request):
-    """As text-embeddings-inference takes it."""
+    """A request of text-embeddings-inference."""
 
     query: str = Field(min_length=1)
     texts: list[str] = Field(min_length=1)
@@ -128,11 +122,8 @@ class MessagesReply(BaseModel):
 class Ranked(BaseModel):
     index: int
     score: float
-    pruned_text: str = Field(description="the sentences that the query needs; empty where it needs none")
+    pruned_text: str = Field(description="the sentences that the query needs; may be empty")
     text: str | None = None
-
-
-SummarizeReply = Summary
 
 
 class ErrorBody(BaseModel):
@@ -142,18 +133,6 @@ class ErrorBody(BaseModel):
 
 class ErrorReply(BaseModel):
     error: ErrorBody
-
-
-class BatchError(ErrorReply):
-    index: int
-    id: str | int | None = None
-
-
-class BatchLine(CompressReply):
-    """A line of the answer, in the order in which results are ready."""
-
-    index: int = Field(description="place among the requests")
-    id: str | int | None = None
 
 
 class Health(BaseModel):

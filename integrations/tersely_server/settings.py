@@ -1,4 +1,4 @@
-"""What a server allows its clients."""
+"""Limits of a server, and the key of its clients."""
 
 from __future__ import annotations
 
@@ -17,33 +17,29 @@ class ServerSettings:
     """
 
     key: str | None = field(default=None, repr=False)
-    """What clients send as `Authorization: Bearer KEY`; None for a server that everybody may use."""
+    """Key that clients send as `Authorization: Bearer KEY`; None if everybody may use the server."""
     local_only: bool = True
     """Whether requests must name this machine as their host. Else a web page could reach the server through a
-    name of its own."""
+    host name that it controls."""
     slots: int | None = None
     """Most requests that are worked on at once; None for one on each usable core."""
     queue: int = 32
     """Most requests that wait for a slot. Further ones are refused with 429."""
     timeout_s: float = 60.0
-    """Most seconds from the arrival of a request to its result; of a batch, of each of its requests."""
+    """Most seconds from the arrival of a request to its result; in a batch, for each of its requests."""
     max_bytes: int = 8 * 2**20
     """Most bytes of a request's body."""
     max_documents: int = 1000
-    """Most documents of a request; of a batch, of all its requests together."""
+    """Most documents of a request; in a batch, of all its requests together."""
     log_text: bool = False
     """Whether the log has queries. It never has documents."""
 
     def __post_init__(self) -> None:
-        for name, unit in (
-            ("slots", "requests"),
-            ("queue", "requests"),
-            ("max_bytes", "bytes"),
-            ("max_documents", "documents"),
-        ):
-            value = getattr(self, name)
-            if value is not None or name != "slots":
-                check_count(value, name, unit)
+        if self.slots is not None:
+            check_count(self.slots, "slots", "requests")
+        check_count(self.queue, "queue", "requests")
+        check_count(self.max_bytes, "max_bytes", "bytes")
+        check_count(self.max_documents, "max_documents", "documents")
         check_time_limit(self.timeout_s)
         check_flag(self.local_only, "local_only")
         check_flag(self.log_text, "log_text")

@@ -1,7 +1,4 @@
-"""What adapters of other frameworks share: checks, options, documents, notes and receipts.
-
-Nothing else in the SDK imports this module.
-"""
+"""Helpers that several framework adapters share: versions, options, documents, notes and tool limits."""
 
 from __future__ import annotations
 
@@ -10,13 +7,13 @@ import inspect
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, TypeVar, cast, get_type_hints
 
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, MissingDependencyError
-from tersely.inputs import check_count, type_name
+from tersely.inputs import check_count, check_text, type_name
 from tersely.options import OPTION_FIELDS, CompressionOptions, make_options
 from tersely.prepared import PreparedDocument
 from tersely.types import CompressedDocument, Compression, Document
@@ -24,16 +21,12 @@ from tersely.types import CompressedDocument, Compression, Document
 logger = logging.getLogger("tersely")
 
 NOTE_KEY = "tersely"
-"""Key of the note in a framework's metadata."""
-
+"""Metadata key of the note about a compressed document."""
 PREPARED_KEY = "tersely_prepared"
-"""Key of what was prepared, in a framework's metadata: bytes as base64, because metadata is often JSON."""
+"""Metadata key of a prepared document: bytes as base64, because metadata is often JSON."""
 
-EVENT_NAME = "tersely.compression"
-"""Name of the event with the receipt of a compression."""
-
-_OPTION_NAMES = frozenset(option.name for option in OPTION_FIELDS)
-
+Row = tuple[str | None, str, Mapping[str, Any]]
+"""Id, text and metadata of a framework's document."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -55,66 +48,42 @@ def require_package(package: str, extra: str, lowest: tuple[int, ...], below: tu
 
 
 def gather_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """`arguments` with one `CompressionOptions` under "options", in place of its options.
+    """Collect the compression options among `arguments` into one `CompressionOptions`, under "options".
 
-    Options may stand on their own (`budget=12`), and under "options" as a `CompressionOptions` or a mapping.
-    One that stands on its own replaces the same one under "options". Other arguments stay.
-
-    Raises InvalidInputError for an option that does not exist or cannot be used.
+    "options" may already hold `CompressionOptions` or a mapping; options given by name override it. Other
+    arguments are returned unchanged. Raises InvalidInputError for an unknown or unusable option.
     """
-    options = {name: value for name, value in arguments.items() if name in _OPTION_NAMES}
-    gathered = {name: value for name, value in arguments.items() if name not in _OPTION_NAMES}
-    given = gathered.get("options")
+    names = {option.name for option in OPTION_FIELDS}
+    given = arguments.get("options")
     if isinstance(given, CompressionOptions):
-        return {**gathered, "options": replace(given, **options)}
-    if given is not None and not isinstance(given, Mapping):
+        given = given.arguments()
+    elif given is not None and not isinstance(given, Mapping):
         raise InvalidInputError(f"options is {type_name(given)}. Pass CompressionOptions or a mapping.")
-    options = {**cast("Mapping[str, Any]", given or {}), **options}
-    return {**gathered, "options": make_options(options)}
+    by_name = {name: value for name, value in arguments.items() if name in names}
+    options = make_options({**cast("Mapping[str, Any]", given or {}), **by_name})
+    return {**{name: arguments[name] for name in arguments if name not in names}, "options": options}
 
 
-def _type_only(option_type: Any, explanation: str) -> Any:
-    return option_type
+def name_options(
+    function: Function, annotate: Callable[[Any, str], Any] = lambda option_type, _: option_type
+) -> Function:
+    """Give a function that takes `**options` a signature with one keyword parameter per option.
 
-
-def name_options(function: Function, annotate: Callable[[Any, str], Any] = _type_only) -> Function:
-    """`function`, with a signature that has a keyword parameter for every option instead of `**options`.
-
-    Args:
-        function: takes `**options`, and passes them on.
-        annotate: makes the annotation of an option's parameter, from its type and its help.
+    `annotate` makes the annotation of a parameter from the option's type and help.
     """
     signature = inspect.signature(function, eval_str=True)
     types = get_type_hints(CompressionOptions)
     parameters = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-    parameters += [
-        inspect.Parameter(
-            option.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=option.default,
-            annotation=annotate(types[option.name], option.metadata["help"]),
-        )
-        for option in OPTION_FIELDS
-    ]
+    for option in OPTION_FIELDS:
+        annotation = annotate(types[option.name], option.metadata["help"])
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(option.name, kind, default=option.default, annotation=annotation))
     function.__signature__ = signature.replace(parameters=parameters)  # pyright: ignore[reportFunctionMemberAccess]
     return function
 
 
-def check_ids(documents: Iterable[tuple[str | None, str]]) -> None:
-    """Check that no id stands for two texts, among pairs of (id, text).
-
-    The same document may come twice, and documents may have no id. Raises InvalidInputError.
-    """
-    texts: dict[str, str] = {}
-    for key, text in documents:
-        if key is not None and texts.setdefault(key, text) != text:
-            raise InvalidInputError(
-                f"Two documents have the id {key!r} and different texts. Give each its own."
-            )
-
-
 def check_compressor(compressor: object) -> Compressor:
-    """The compressor; one with the bundled model for None. Raises InvalidInputError for anything else."""
+    """Return the compressor; for None, one with the bundled model. Raises InvalidInputError otherwise."""
     if compressor is None:
         return Compressor()
     if not isinstance(compressor, Compressor):
@@ -122,64 +91,58 @@ def check_compressor(compressor: object) -> Compressor:
     return compressor
 
 
-def check_text(value: object, name: str) -> str | None:
-    """A text, or None. Raises InvalidInputError for anything else."""
-    if value is not None and not isinstance(value, str):
-        raise InvalidInputError(f"{name} is {type_name(value)}. Pass text, or None.")
-    return value
-
-
-def check_model_name(value: object) -> str | None:
-    """The folder or the hub name of a model; None for the bundled one. Raises InvalidInputError."""
-    if isinstance(value, str) and not value.strip():
-        raise InvalidInputError("model is empty. Pass a folder or a hub name, or None for the bundled model.")
-    return check_text(value, "model")
+def check_title_key(value: object) -> str | None:
+    """Return the metadata key of titles, or None. Raises InvalidInputError for anything but text or None."""
+    return None if value is None else check_text(value, "title_key", "Pass text, or None.")
 
 
 def check_keep(keep: int) -> int:
-    """A number of newest results that stay whole, 0 or more. Raises InvalidInputError."""
+    """Return how many of the newest results stay whole. Raises InvalidInputError unless it is 0 or more."""
     return 0 if type(keep) is int and keep == 0 else check_count(keep, "keep", "results")
 
 
-def to_document(text: str, metadata: Mapping[str, Any], title_key: str | None) -> Document:
-    """A framework's document. Its title is the value under `title_key` of its metadata, if that is a text.
+def to_documents(rows: Iterable[Row], title_key: str | None) -> list[Document]:
+    """Convert a framework's documents. A title is the text under `title_key` of the metadata.
 
-    What was prepared of it is used. A warning is logged where that cannot be: an index outlives its versions.
+    A prepared document in the metadata is used; if it cannot be read, a warning is logged. Raises
+    InvalidInputError if two different texts have the same id.
     """
-    title = metadata.get(title_key) if title_key else None
-    document = Document(text, title if isinstance(title, str) else None)
-    prepared = metadata.get(PREPARED_KEY)
-    if prepared is None:
-        return document
-    try:
-        return PreparedDocument.from_bytes(base64.b64decode(prepared), document)
-    except (TypeError, ValueError) as error:  # no base64, or no bytes of this document
-        logger.warning("a document is read as if it were not prepared: %s", error)
-        return document
+    texts: dict[str, str] = {}
+    documents: list[Document] = []
+    for key, text, values in rows:
+        if key is not None and texts.setdefault(key, text) != text:
+            raise InvalidInputError(
+                f"Two documents have the id {key!r} and different texts. Give each its own."
+            )
+        title = values.get(title_key) if title_key else None
+        document = Document(text, title if isinstance(title, str) else None)
+        if (prepared := values.get(PREPARED_KEY)) is not None:
+            try:
+                document = PreparedDocument.from_bytes(base64.b64decode(prepared), document)
+            except (TypeError, ValueError) as error:  # not base64, or the bytes of another document
+                logger.warning("a document is read as if it were not prepared: %s", error)
+        documents.append(document)
+    return documents
 
 
 def prepare_documents(
-    compressor: Compressor, documents: Iterable[tuple[str, Mapping[str, Any]]], title_key: str | None
+    compressor: Compressor, rows: Iterable[tuple[str, Mapping[str, Any]]], title_key: str | None
 ) -> list[str]:
-    """What is prepared of each document, for its metadata under `PREPARED_KEY`.
-
-    `documents` are pairs of (text, metadata); `title_key` is as in `to_document`.
-    """
-    prepared = compressor.prepare(
-        to_document(text, {**metadata, PREPARED_KEY: None}, title_key) for text, metadata in documents
-    )
+    """Prepare (text, metadata) pairs; return what belongs into the metadata of each, under `PREPARED_KEY`."""
+    bare = ((None, text, {**values, PREPARED_KEY: None}) for text, values in rows)
+    prepared = compressor.prepare(to_documents(bare, title_key))
     return [base64.b64encode(document.to_bytes()).decode("ascii") for document in prepared]
 
 
-def add_note(metadata: Mapping[str, Any], note: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata of a compressed document: with a note, and without what was prepared of the whole one."""
-    return {**{key: value for key, value in metadata.items() if key != PREPARED_KEY}, NOTE_KEY: note}
+def add_note(values: Mapping[str, Any], note: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata with the note of a compressed document and without the prepared whole document."""
+    return {**{key: value for key, value in values.items() if key != PREPARED_KEY}, NOTE_KEY: note}
 
 
 def make_note(result: Compression, document: CompressedDocument) -> dict[str, Any]:
-    """What the metadata says about a compressed document: its relevance, and where its pieces come from.
+    """Return the relevance of a compressed document and the "spans" that its pieces come from.
 
-    `document.text[at:at + end - start] == original[start:end]` for each of "spans".
+    For each span, `document.text[at:at + end - start] == original[start:end]`.
     """
     pieces = result.citations().of(document.source).entries
     spans = [{"start": piece.start, "end": piece.end, "at": piece.text_start} for piece in pieces]
@@ -187,10 +150,9 @@ def make_note(result: Compression, document: CompressedDocument) -> dict[str, An
 
 
 def make_receipt(result: Compression) -> dict[str, Any]:
-    """The receipt as JSON values: statuses, numbers and places, and none of the documents' words.
+    """Return `Compression.to_dict()` without texts, and without the words of a model that failed.
 
-    It has what `Compression.to_dict()` has, except texts, and except what a model that failed says of it,
-    which may quote them.
+    The error of a failed model may quote the documents.
     """
     left_out = {"text", "documents", "citations", "marks", "warnings"}
     if result.status in ("degraded", "failed_open"):
@@ -200,31 +162,32 @@ def make_receipt(result: Compression) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
-    """Most tokens of the results of each tool.
+    """Token limits for the results of tools.
 
     Args:
-        over: of tools that are not named; None leaves their results as they are.
-        tools: of the tool with this name; None leaves its results as they are.
+        over: limit for tools that `tools` does not name; None leaves their results unchanged.
+        tools: limits by tool name; None leaves the results of that tool unchanged.
 
-    Raises InvalidInputError for a limit that is no whole number above 0.
+    Raises InvalidInputError unless limits are whole numbers above 0.
     """
 
     over: int | None
-    tools: Mapping[str, int | None] | None = field(default=None)
+    tools: Mapping[str, int | None] | None = None
 
     def __post_init__(self) -> None:
-        if self.tools is not None and not isinstance(cast("object", self.tools), Mapping):
+        tools = cast("object", {} if self.tools is None else self.tools)
+        if not isinstance(tools, Mapping):
             raise InvalidInputError(
-                f"tools is {type_name(self.tools)}. Pass a limit for each name, such as "
+                f"tools is {type_name(tools)}. Pass a limit for each name, such as "
                 '{"search": 500, "read_file": None}.'
             )
-        if not all(isinstance(cast("object", name), str) for name in self.tools or ()):
+        named = cast("Mapping[object, object]", tools)
+        if not all(isinstance(name, str) for name in named):
             raise InvalidInputError("tools has a name that is no text. Pass limits by the names of tools.")
-        named = {f"tools[{name!r}]": limit for name, limit in (self.tools or {}).items()}
-        for name, limit in {"over": self.over, **named}.items():
+        for name, limit in {"over": self.over, **{f"tools[{n!r}]": v for n, v in named.items()}}.items():
             if limit is not None:
                 check_count(limit, name, "tokens")
 
-    def of(self, tool: str | None) -> int | None:
-        """The limit of a tool; None where its results stay as they are."""
+    def get(self, tool: str | None) -> int | None:
+        """Return the limit of a tool; None if its results stay unchanged."""
         return (self.tools or {}).get(tool or "", self.over)

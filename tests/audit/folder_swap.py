@@ -1,10 +1,9 @@
-"""Does a file from outside leak while folders are swapped for links?
+"""Count the files from outside that leak while folders are swapped for links.
 
     python -m tests.audit.folder_swap --swaps 200000
 
-One process puts a link to an outside folder, or to an outside file, in the place of an allowed one, and back,
-again and again. Meanwhile this process reads through `Folders`, by paths and by patterns. A leak is a text of
-the outside in what was read. Every text and every title is checked; refusals are counted.
+One process replaces an allowed folder or file by a link to an outside one, and puts it back, again and again.
+Meanwhile this process reads through `Folders`, by paths and by patterns. A leak is a text from outside.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ NAMES = ["town/a.md", "town/deep/a.md", "a.md", "notes/town/a.md", "**/*.md", "t
 
 
 def make_tree(base: Path) -> Path:
-    """An allowed folder, and next to it one of the same shape with secrets. Gives the allowed one."""
+    """Make an allowed folder, and next to it one of the same shape with secrets; return the allowed one."""
     for root, text in (("notes", INSIDE), ("secret", OUTSIDE)):
         for folder in ("", "town", "town/deep"):
             (base / root / folder).mkdir(parents=True, exist_ok=True)
@@ -35,7 +34,7 @@ def make_tree(base: Path) -> Path:
 
 
 def swap(notes: Path, swaps: int, first: Event, done: Event) -> None:
-    """Put links in the places of a folder, of a folder in it, and of a file, and the originals back."""
+    """Replace a folder, a folder in it, and a file by links, and put the originals back."""
     targets = [(notes / part, notes.parent / "secret" / part) for part in ("town", "town/deep", "a.md")]
     for number in range(swaps):
         place, outside = targets[number % len(targets)]
@@ -49,7 +48,7 @@ def swap(notes: Path, swaps: int, first: Event, done: Event) -> None:
 
 
 def count_leaks(swaps: int) -> tuple[int, int, int]:
-    """(reads, refusals, leaks) while there are that many swaps."""
+    """Return (reads, refusals, leaks) during that many swaps."""
     reads = refusals = leaks = 0
     with tempfile.TemporaryDirectory() as base:
         notes = make_tree(Path(base))

@@ -1,4 +1,4 @@
-"""Hostile answers of a server. Each is a function from a server to what it does with a connection."""
+"""Hostile answers of a server: functions that play an answer on a connection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Play = Callable[[RawServer, socket.socket], None]
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 TICK_S = 0.1
-"""Between the bytes of a slow answer, shorter than any time limit of a single read."""
+"""Pause between the bytes of a slow answer, shorter than any time limit of a single read."""
 BLOCK = b" " * 65536
 
 

@@ -1,9 +1,9 @@
 """Put the server in front of hostile clients: `python -m tests.audit.http_requests --count 1000`.
 
-A third of the requests are made by schemathesis from the server's own interface, valid and broken ones. The
-others come over raw sockets: malformed, oversized, slow, cut off. The server may answer none of them with
-5xx, except 503, may not stop, and may not put text of one request into the answer to another. Then 2,000
-plain requests may not let its memory grow.
+Schemathesis makes a third of the requests from the server's OpenAPI schema, valid and broken ones. The others
+come over raw sockets: malformed, oversized, slow, cut off. The server must not answer any of them with 5xx,
+except 503, must not stop, and must not put text of one request into the answer to another. Then 2,000 plain
+requests must not make its memory grow.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from tests.servers import ServerProcess, serve_command
 
 MARKER = re.compile(r"marker\d{6}x")
 MAX_GROWTH_MB = 8.0
-"""Over the last half of the plain requests, when everything is warm."""
+"""Growth over the second half of the plain requests, when everything is warm."""
 PATHS = ("/v1/compress", "/v1/compress/batch", "/v1/messages/compress", "/rerank", "/v1/summarize", "/health")
 
 
 def marked(number: int) -> bytes:
-    """A valid body with a word that is in no other request."""
+    """Return a valid body with a word that is in no other request."""
     name = f"marker{number:06d}x"
     document = f"The word is {name}. Other words are here. Nobody reads the rest."
     return json.dumps({"query": f"What is {name}?", "documents": [document]}).encode()
@@ -42,7 +42,7 @@ def head(path: str, *lines: str) -> bytes:
 
 
 def raw_request(number: int) -> bytes:
-    """Bytes for a connection; the answer may be anything but a failure."""
+    """Return bytes for a connection, to which the server may answer anything but a failure."""
     dice = random.Random(number)
     body = marked(number)
     json_type = "Content-Type: application/json"
@@ -78,19 +78,19 @@ def read_answer(connection: socket.socket) -> bytes:
     with contextlib.suppress(OSError):
         while part := connection.recv(65536):
             answer += part
-            if b"\r\n\r\n" in answer and answer_is_whole(answer):
+            if b"\r\n\r\n" in answer and is_complete(answer):
                 break
     return answer
 
 
-def answer_is_whole(answer: bytes) -> bool:
+def is_complete(answer: bytes) -> bool:
     start, _, body = answer.partition(b"\r\n\r\n")
     length = re.search(rb"(?i)content-length: *(\d+)", start)
     return len(body) >= int(length[1]) if length else body.endswith(b"0\r\n\r\n")
 
 
 def send_raw(server: ServerProcess, number: int) -> tuple[int, list[str]]:
-    """Send a request, in the way that its number asks for; the status (0 for none) and what is wrong."""
+    """Send a request in a random way; return the status (0 for none) and the problems."""
     dice = random.Random(-number)
     way = dice.choice(("whole", "whole", "slowly", "cut off", "reset"))
     request = raw_request(number)
@@ -119,7 +119,7 @@ def send_raw(server: ServerProcess, number: int) -> tuple[int, list[str]]:
 
 
 def check_answer(answer: bytes, number: int) -> tuple[int, list[str]]:
-    """The status of an answer, and what is wrong with it."""
+    """Return the status of an answer, and its problems."""
     match = re.match(rb"HTTP/1\.1 (\d{3})", answer)
     status = int(match[1]) if match else 0
     problems: list[str] = []
@@ -134,7 +134,7 @@ def check_answer(answer: bytes, number: int) -> tuple[int, list[str]]:
 
 
 def send_generated(server: ServerProcess, count: int) -> list[tuple[int, list[str]]]:
-    """What schemathesis makes of the interface: half as it asks, half broken."""
+    """Send requests that schemathesis makes of the schema, half of them broken."""
     import hypothesis
     import schemathesis
     from schemathesis import GenerationMode
@@ -168,7 +168,7 @@ def send_generated(server: ServerProcess, count: int) -> list[tuple[int, list[st
 
 
 def send_plain(server: ServerProcess, count: int) -> float:
-    """Send valid requests; by how many MB the process's memory grew over the second half of them."""
+    """Send valid requests; return the MB by which the memory grew over the second half of them."""
     process = psutil.Process(server.process.pid)
     middle = 0
     with httpx2.Client(base_url=server.url, timeout=60) as client:
@@ -182,14 +182,14 @@ def send_plain(server: ServerProcess, count: int) -> float:
 
 
 def audit(count: int, plain: int) -> list[str]:
-    """The problems that the server has with so many requests; prints a summary."""
+    """Return the problems that the server has with this many requests, and print a summary."""
     problems: list[str] = []
     with serve_command("serve", "--max-bytes", "100000", "--timeout", "20") as server:
         generated = send_generated(server, count // 3)
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             raw = list(pool.map(lambda n: send_raw(server, n), range(count - len(generated))))
-        for _, own in [*generated, *raw]:
-            problems += own
+        for _, found in [*generated, *raw]:
+            problems += found
         growth = send_plain(server, plain)
         if growth > MAX_GROWTH_MB:
             problems.append(f"memory grew by {growth:.1f} MB over {plain // 2} requests")

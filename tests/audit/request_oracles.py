@@ -1,7 +1,7 @@
-"""What a compression has to be, by oracles that use nothing of the SDK but its types.
+"""Oracles for the guarantees of a compression. They use only the types of the SDK.
 
-Each takes the result as JSON values (`Compression.to_dict`), so that a field which only the object has cannot
-help. A broken guarantee is an AssertionError.
+Each takes the result as JSON values (`Compression.to_dict`), so that no field of the object can help.
+A broken guarantee is an AssertionError.
 """
 
 from __future__ import annotations
@@ -29,12 +29,11 @@ MARK = re.compile(
 KEPT = {"score", "truncated", "unchanged", "bypassed", "failed_open"}
 DROPPED = {"threshold", "budget", "truncated", "max_docs", "level", "duplicate", "unread", "echo", "markup"}
 LARGEST_WHOLE = 1200
-"""Characters of structure above which it is opened, though it may fit."""
-"""Characters of JSON that is kept or dropped as one, where it fits."""
+"""Longer structure, in characters, may be opened though it fits."""
 
 
 def check(result: Json, request: Request, count: Count | None) -> None:
-    """Every guarantee that a result can be checked for. `count` is None where the SDK's estimate counts."""
+    """Check every guarantee that a result shows. `count` is None if the SDK's estimate counts the tokens."""
     text, docs = result["text"], request.documents
     json.dumps(result, ensure_ascii=True)
     check_words(result, docs)
@@ -53,7 +52,7 @@ def check(result: Json, request: Request, count: Count | None) -> None:
 
 
 def check_words(result: Json, docs: Sequence[Document]) -> None:
-    """Every character of the text is a character of its source, of a title, white space, or of a mark."""
+    """Check that every character of the text is from its source, a title or a mark, or is white space."""
     text: str = result["text"]
     owner = np.zeros(len(text), np.bool_)
     for entry in result["citations"]:
@@ -64,10 +63,10 @@ def check_words(result: Json, docs: Sequence[Document]) -> None:
         part[:] = True
     for mark in result["marks"]:
         shown = text[mark["text_start"] : mark["text_end"]]
-        assert MARK.fullmatch(shown), f"a mark is no mark: {shown!r}"
+        assert MARK.fullmatch(shown), f"a mark is not one: {shown!r}"
         part = owner[mark["text_start"] : mark["text_end"]]
         assert not part.any(), "a mark is in a citation"
-        assert mark["start"] < mark["end"], "a mark stands for nothing"
+        assert mark["start"] < mark["end"], "a mark replaces nothing"
         part[:] = True
     rest = "".join("".join(text[i] for i in np.flatnonzero(~owner)).split())
     titles = "".join("".join((docs[d["source"]].title or "").split()) for d in result["documents"])
@@ -75,7 +74,7 @@ def check_words(result: Json, docs: Sequence[Document]) -> None:
 
 
 def check_receipt(result: Json, docs: Sequence[Document]) -> None:
-    """Every character that is no white space is in exactly one span; every kept one is in the text."""
+    """Check that every visible character is in exactly one span, and every kept one in the text."""
     for number, doc in enumerate(docs):
         kept = _cover(result["kept"], number, len(doc.text))
         dropped = _cover(result["dropped"], number, len(doc.text))
@@ -90,7 +89,7 @@ def check_receipt(result: Json, docs: Sequence[Document]) -> None:
 
 
 def check_order(result: Json, request: Request) -> None:
-    """Pieces of a document stand in its order, documents in theirs, and not more of them than asked for."""
+    """Check the order of pieces and documents, and that there are at most `max_docs`."""
     sources = [d["source"] for d in result["documents"]]
     assert len(set(sources)) == len(sources)
     entries = result["citations"]
@@ -115,7 +114,7 @@ def check_order(result: Json, request: Request) -> None:
 
 
 def check_limits(result: Json, request: Request, count: Count | None) -> None:
-    """Never over the limit, never longer than the input, and counted truly."""
+    """Check the limit, that the text is not longer than the input, and the token counts."""
     whole = render_all(request.documents)
     assert len(result["text"]) <= len(whole)
     before, after = result["tokens_before"], result["tokens_after"]
@@ -123,27 +122,31 @@ def check_limits(result: Json, request: Request, count: Count | None) -> None:
         assert before == _count(count, whole), "tokens_before is not that of all documents"
         assert after == _count(count, result["text"])
     assert after <= before
-    if result["status"] != "failed_open":
+    if result["status"] not in ("failed_open", "bypassed"):
         assert after <= _limit(request, before)
-    if result["status"] in ("failed_open", "unchanged") and request.options.get("order") != "rerank":
+    is_whole = result["status"] in ("failed_open", "unchanged", "bypassed")
+    if is_whole and request.options.get("order") != "rerank":
         assert result["text"] == whole, "the text is not all of the documents"
 
 
 def check_status(result: Json, request: Request) -> None:
-    """The status says what became of the request."""
+    """Check that the status fits the request."""
     status, limited = result["status"], bool({"budget", "rate"} & request.options.keys())
     assert status in ("compressed", "unchanged", "bypassed", "failed_open", "degraded")
     assert (result["reason"] is None) == (status == "compressed")
     assert status != "failed_open" or not limited
     assert status != "degraded" or limited
-    assert (status == "bypassed") == (not any(d.text.strip() for d in request.documents))
+    if any(d.text.strip() for d in request.documents):
+        assert status != "bypassed" or result["tokens_before"] < request.options.get("min_tokens", 0)
+    else:
+        assert status == "bypassed"
     if status in ("unchanged", "bypassed", "failed_open"):
         assert not result["dropped"]
     assert result["recall_met"] is None
 
 
 def check_best(result: Json, request: Request, count: Count) -> None:
-    """`best_fits` is false only if the unit that scored highest, alone with its title, exceeds the limit."""
+    """Check that `best_fits` is false only if the unit with the highest score exceeds the limit by itself."""
     if result["status"] not in ("compressed", "degraded") or "level" in request.options:
         return
     reasons = {"budget", "truncated"}
@@ -162,22 +165,21 @@ def check_best(result: Json, request: Request, count: Count) -> None:
 
 
 def check_sentences(kept: Bools, known: Known) -> None:
-    """A sentence is kept from its first to its last character, or not at all."""
+    """Check that every sentence is kept or dropped as a whole."""
     for start, end in known.sentences:
         assert kept[start:end].all() or not kept[start:end].any(), "a sentence was cut"
 
 
 def check_blocks(result: Json, request: Request, number: int, kept: Bools, count: Count | None) -> None:
-    """A block is cut only if it alone exceeds the limit or the level."""
+    """Check that a block is cut only if it alone exceeds the limit or the level."""
     doc, known = request.documents[number], request.known[number]
     for start, end in known.blocks:
-        own = kept[start:end][_visible(doc.text[start:end])]
-        if own.all() or not own.any():
+        part = kept[start:end][_visible(doc.text[start:end])]
+        if part.all() or not part.any():
             continue
         reasons = {s["reason"] for s in result["kept"] if s["doc"] == number and start <= s["start"] < end}
         assert reasons == {"truncated"}, "a block was cut without a word"
-        # 500: the bound of level 1, which "auto" may choose.
-        most = 500 if "level" in request.options else LARGEST_WHOLE
+        most = 500 if "level" in request.options else LARGEST_WHOLE  # 500: the bound of level 1
         if count is None or end - start > most:
             continue
         title = f"{doc.title}\n" if doc.title and not doc.title.isspace() else ""
@@ -187,7 +189,7 @@ def check_blocks(result: Json, request: Request, number: int, kept: Bools, count
 
 
 def check_records(result: Json, number: int, known: Known) -> None:
-    """Where a record was cut stands a mark, so no text between two marks holds halves of two records."""
+    """Check that a cut record is marked, so that no text between two marks holds halves of two records."""
     entries = [e for e in result["citations"] if e["doc"] == number]
     marks = [m for m in result["marks"] if m["doc"] == number]
     for left, right in pairwise(entries):
@@ -203,11 +205,11 @@ def check_records(result: Json, number: int, known: Known) -> None:
         if _is_inside(first["start"], known.records):
             assert any(m["text_end"] <= first["text_start"] for m in marks), "no mark before half a record"
         if _is_inside(last["end"], known.records):
-            assert any(m["text_start"] >= last["text_end"] for m in marks), "no mark behind half a record"
+            assert any(m["text_start"] >= last["text_end"] for m in marks), "no mark after half a record"
 
 
 def render_all(docs: Sequence[Document]) -> str:
-    """All documents as the README says: a title on its line, a blank line between two documents."""
+    """Return all documents as the README says: with titles on their lines, and blank lines in between."""
     parts: list[str] = []
     for doc in docs:
         if not doc.text.strip():
@@ -229,12 +231,12 @@ def _limit(request: Request, before: int) -> int:
 
 
 def _count(count: Count, text: str) -> int:
-    """A counter is never given a lone surrogate, but a question mark in its place; no text is no token."""
+    """Count tokens as the SDK does: none in no text, and a question mark for a lone surrogate."""
     return count(re.sub("[\ud800-\udfff]", "?", text)) if text else 0
 
 
 def _cover(spans: Sequence[Json], number: int, length: int) -> Bools:
-    """Whether one of the spans holds each character of document `number`. No two may overlap."""
+    """Return which characters of document `number` are in a span. No two spans may overlap."""
     cover = np.zeros(length, np.bool_)
     for span in spans:
         if span["doc"] == number:

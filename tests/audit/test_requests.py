@@ -1,4 +1,4 @@
-"""A small part of `python -m tests.audit.requests`, and proof that its oracles can fail."""
+"""A small part of `python -m tests.audit.requests`, and a proof that its oracles can fail."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tersely import Compressor, Document
-from tests.audit.request_inputs import BAD_CALLS, Known, Request
+from tests.audit.request_inputs import Known, Request
 from tests.audit.request_oracles import check
 from tests.audit.requests import COUNTERS, MODEL_EVERY, count_words, pathological, run_all, run_random
 from tests.sdk.fakes import FakeScorer
@@ -27,15 +27,10 @@ def test_requests_to_the_model_break_no_guarantee() -> None:
 
 
 def test_pathological_requests_break_no_guarantee() -> None:
-    named = [pair for pair in pathological() if not pair[0].startswith("refuse")]
+    named = pathological()
     assert len(named) >= 255
     for _, run in named[7::60]:
         run()
-
-
-def test_calls_that_cannot_be_meant_are_refused() -> None:
-    refusals = [run for name, run in pathological() if name.startswith("refuse")]
-    assert [run() for run in refusals] == ["refused"] * len(BAD_CALLS)
 
 
 def result_of(**options: Any) -> tuple[dict[str, Any], Request]:
@@ -67,5 +62,5 @@ def test_the_oracles_notice_half_a_sentence_and_an_unmarked_record() -> None:
     with pytest.raises(AssertionError, match="a sentence was cut"):
         check(result, Request(request.query, request.documents, [Known([(0, 36)])], request.options), None)
     records = Known(records=[(0, 36)])
-    with pytest.raises(AssertionError, match="no mark behind half a record"):
+    with pytest.raises(AssertionError, match="no mark after half a record"):
         check(result, Request(request.query, request.documents, [records], request.options), None)

@@ -1,12 +1,12 @@
-"""Compress tool results of every kind and mixtures of them, and check each result by reading it.
+"""Compress tool results of every kind, and mixtures of them, and read each result to check it.
 
     python -m tests.audit.tool_results --count 20000
     python -m tests.audit.tool_results --count 1 --first 4711     # one case again
-    python -m tests.audit.tool_results --without-query             # what is kept where nothing is asked
+    python -m tests.audit.tool_results --without-query             # compress without a question
 
-Ctrl-C ends it with what was found so far.
+Ctrl-C prints the results so far.
 
-The scores come from no model: a fake one scores by shared words and noise, so that what is kept varies.
+A fake model scores by shared words and noise, so that the kept units vary.
 """
 
 from __future__ import annotations
@@ -32,10 +32,7 @@ RATES = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 0.8]
 
 
 def run_case(number: int, *, asks: bool, **more: Any) -> tuple[str, str]:
-    """Build, compress and check one case, with or without a question, with `more` options.
-
-    Returns its kind and what became of it.
-    """
+    """Build, compress and check one case, with or without a question; return its kind and status."""
     r = random.Random(number)
     kind = KINDS[number % len(KINDS)]
     source = tool_results.KINDS[kind](r) if kind in tool_results.KINDS else tool_results.mixture(r)
@@ -53,7 +50,7 @@ def run_case(number: int, *, asks: bool, **more: Any) -> tuple[str, str]:
 
 
 def main() -> int:
-    """Run the cases that the command line names; the exit code."""
+    """Run the cases of the command line; return the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -70,7 +67,7 @@ def main() -> int:
             kind = KINDS[number % len(KINDS)]
             try:
                 statuses[run_case(number, asks=not arguments.without_query)] += 1
-            except Exception as error:  # noqa: BLE001  # whatever it is, the case's number belongs to it
+            except Exception as error:  # noqa: BLE001 - whatever it is, print the number of the case
                 failures[kind] += 1
                 print(f"case {number} ({kind}) failed: {str(error)[:200]}", file=sys.stderr)
                 if not arguments.keep_going:

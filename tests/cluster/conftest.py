@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-# Before Ray is imported. No token is needed on one machine. A busy one answers health checks late, and its
-# workers get nothing at Ray's own niceness of 15.
+# Set before Ray is imported. One machine needs no token. A busy one answers health checks late, and its
+# workers get no time at Ray's own niceness of 15.
 os.environ |= {
     "RAY_AUTH_MODE": "disabled",
     "RAY_health_check_timeout_ms": "60000",
@@ -17,17 +17,15 @@ os.environ |= {
     "RAY_worker_niceness": "0",
     "RAY_worker_register_timeout_seconds": "600",
 }
-ray = pytest.importorskip("ray", reason="run scripts/ray")
-
 
 STORE = 150 * 2**20
-"""Bytes of a node's object store."""
+"""Bytes of the object store of a node."""
 ATTEMPTS = 5
 """A busy machine may start a node more slowly than Ray waits for it."""
 
 
 class LocalCluster:
-    """Nodes on this machine, with processes of their own."""
+    """Nodes on this machine, each with its own processes."""
 
     def __init__(self) -> None:
         from ray.cluster_utils import Cluster  # pyright: ignore[reportMissingImports]
@@ -37,7 +35,7 @@ class LocalCluster:
         self.address = self._cluster.address
 
     def add_node(self) -> Any:
-        """A node with two cores; the first is the head."""
+        """Start a node with two cores; the first is the head."""
         for attempt in range(ATTEMPTS):
             try:
                 return self._cluster.add_node(num_cpus=2, object_store_memory=STORE, include_dashboard=False)
@@ -52,13 +50,15 @@ class LocalCluster:
 
     def stop(self) -> None:
         """End all nodes."""
+        import ray  # pyright: ignore[reportMissingImports]
+
         ray.shutdown()
         self._cluster.shutdown()
 
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[LocalCluster]:
-    """A cluster, at first with a head alone."""
+    """A cluster, at first with only a head."""
     made = LocalCluster()
     os.environ["RAY_ADDRESS"] = made.address
     yield made

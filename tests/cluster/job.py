@@ -1,7 +1,7 @@
 """A job that compresses JSON lines on a cluster: `python -m tests.cluster.job FOLDER SECONDS`.
 
-Reads FOLDER/rows, writes FOLDER/out, and leaves in FOLDER/calls a file for every row that was compressed. A
-row takes SECONDS. An actor that meets a row with the word "kill" ends itself, the first time.
+Reads FOLDER/rows, writes FOLDER/out, and leaves a file in FOLDER/calls for every compressed row. A row takes
+SECONDS. The first actor that reads a row with the word "kill" ends itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROWS_OF_A_FILE = 2
 
 
 class NotingScorer(FakeScorer):
-    """Notes its calls, takes its time, and ends its process when it is told to."""
+    """Notes its calls, waits for a while, and ends its process when it is told to."""
 
     def __init__(self, folder: Path, seconds: float) -> None:
         self._folder, self._seconds = folder, seconds

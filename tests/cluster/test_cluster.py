@@ -1,4 +1,4 @@
-"""Ray Data and Ray Serve on a cluster of several processes, some of which are killed."""
+"""Ray Data and Ray Serve on a cluster of several processes. Some of them are killed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROWS = FILES * ROWS_OF_A_FILE
 
 
 def write_rows(folder: Path, kill: int | None) -> None:
-    """Files of rows; the row `kill` ends the actor that meets it first, and the last one cannot be used."""
+    """Write files of rows. The row `kill` ends the first actor that reads it; the last row cannot be used."""
     for name in ("rows", "calls"):
         (folder / name).mkdir()
     for file in range(FILES):
@@ -74,7 +74,7 @@ def count_calls(folder: Path) -> Counter[int]:
 
 
 def check_results(folder: Path) -> None:
-    """Every row is there once, with what a compressor gives for it alone."""
+    """Check that every row is there once, with the compression of its documents."""
     rows = read_results(folder)
     assert [row["id"] for row in rows] == list(range(ROWS)), "no row is lost, none is doubled"
     compressor = Compressor(FakeScorer())
@@ -101,7 +101,7 @@ def test_rows_survive_a_killed_actor_and_a_killed_worker(cluster: Any, tmp_path:
     check_results(tmp_path)
 
 
-def test_a_job_that_was_killed_goes_on_where_it_was(cluster: Any, tmp_path: Path) -> None:
+def test_a_killed_job_continues_where_it_was(cluster: Any, tmp_path: Path) -> None:
     write_rows(tmp_path, kill=None)
     cluster.add_node()  # the actors take the cores of one, and rows are written by the others
     job = start_job(tmp_path, 4.0)  # so that some are written while others wait
@@ -170,13 +170,13 @@ def test_the_server_runs_on_the_cluster(cluster: Any) -> None:
     ],
     ids=repr,
 )
-def test_wrong_arguments_are_refused_before_any_actor_starts(arguments: dict[str, Any]) -> None:
+def test_bad_arguments_are_refused_before_an_actor_starts(arguments: dict[str, Any]) -> None:
     rows: Any = None
     with pytest.raises(InvalidInputError):
         compress_dataset(rows, **arguments)
 
 
-def test_wrong_settings_of_the_server_are_refused() -> None:
+def test_bad_settings_of_the_server_are_refused() -> None:
     for arguments in ({"settings": {}}, {"compressor": "tersely-mini"}, {"compressor": {"threads": 0}}):
         with pytest.raises(InvalidInputError):
             make_application(**arguments)

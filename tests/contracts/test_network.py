@@ -22,8 +22,7 @@ CALLS = {"create_connection", "open_connection", "urlopen", "getaddrinfo", "snap
 """Functions that open connections, whatever they are imported from."""
 
 USERS = {
-    "integrations/tersely_http/listening.py",  # listens; connects to nothing
-    "integrations/tersely_http/run.py",  # passes the socket on
+    "integrations/tersely_http/serving.py",  # listens; connects to nothing
     "integrations/tersely_proxy/forwarding.py",  # forwards to the server that the caller names
     "sdk/tersely_agents/chat/openai.py",  # OpenAIChat; hands the package to chat/connection.py
     "sdk/tersely/rerank/endpoint.py",  # RerankEndpoint

@@ -50,12 +50,13 @@ GUARANTEES: dict[int, tuple[str, ...]] = {
         "tests/sdk/test_experience_extraction.py::test_nested_tags_cannot_end_the_block",
     ),
     10: (
-        "tests/integrations/test_haystack.py::test_every_character_leads_back_to_its_source",
+        "tests/integrations/test_documents.py::test_every_character_leads_back_to_its_source",
         "tests/integrations/test_objects.py",
         "tests/integrations/test_langchain_memory.py::test_the_model_never_sees_more_than_the_limit",
         "tests/integrations/test_langchain_originals.py",
         "tests/integrations/test_mcp_folders.py",
         "tests/integrations/test_mcp_transports.py",
+        "tests/integrations/test_http.py::test_half_open_requests_end",
     ),
 }
 """Files, or single tests as `file::test`."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tersely import Compressor
-from tests.integrations.town import HARBOUR, MUSEUM
+from tests.integrations.samples import HARBOUR, MUSEUM
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ Talk = Callable[[Client], Awaitable[Any]]
 
 
 def connect(talk: Talk, compressor: Compressor | None = None, **options: Any) -> Any:
-    """What `talk` returns for a client of a new server."""
+    """Return what `talk` returns for a client of a new server."""
     server = build_server(compressor=compressor or Compressor(FakeScorer()), **options)
 
     async def run() -> Any:
@@ -27,12 +27,12 @@ def connect(talk: Talk, compressor: Compressor | None = None, **options: Any) ->
 
 
 def call(tool: str, arguments: dict[str, Any], compressor: Compressor | None = None, **options: Any) -> Any:
-    """The reply of one call to a new server."""
+    """Return the reply of one call to a new server."""
     return connect(lambda client: client.call_tool(tool, arguments), compressor, **options)
 
 
 def read_error(tool: str, arguments: dict[str, Any], **options: Any) -> str:
-    """The message of a call that fails."""
+    """Return the message of a call that fails."""
     result = call(tool, arguments, **options)
     assert result.is_error
     return result.content[0].text

@@ -1,4 +1,4 @@
-"""Chat models of LangChain that reply what a test writes down."""
+"""Chat models of LangChain that give the replies of a test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage
 
 
 class Scripted(GenericFakeChatModel):
-    """Gives its messages as replies, one by one."""
+    """Replies with its messages, one by one."""
 
     def bind_tools(self, tools: Any, **_: Any) -> Scripted:
         return self
@@ -34,7 +34,7 @@ def recording(*replies: AIMessage) -> Recording:
 
 
 def call_tools(*names: str, number: int = 0, **arguments: Any) -> AIMessage:
-    """Parallel calls with the same arguments. Their ids are numbered from `number` on."""
+    """Return parallel calls with the same arguments and with ids numbered from `number`."""
     calls = [
         {"name": name, "args": arguments, "id": f"{name}{i}", "type": "tool_call"}
         for i, name in enumerate(names, number)

@@ -1,115 +1,156 @@
-"""What servers, the proxy and adapters cannot use, they refuse with a clear error when they are made."""
+"""The servers, the proxy and the adapters refuse bad arguments with a clear error when they are made."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-pytest.importorskip("fastapi")
-pytest.importorskip("langchain")
-pytest.importorskip("llama_index.core")
-pytest.importorskip("haystack")
-pytest.importorskip("mcp")
-from langchain_core.documents import Document
-from llama_index.core import QueryBundle
-
-import tersely_mcp
-import tersely_proxy
-import tersely_server
 from tersely import Compressor, InvalidInputError
 from tersely.rerank import Relevance
 from tersely_agents.summaries import Summarizer
-from tersely_haystack import TerselyDocumentCompressor
-from tersely_langchain import TerselyCompressor, TerselyReranker, TerselySummary
-from tersely_llamaindex import TerselyPostprocessor
-from tersely_proxy import ProxySettings
-from tersely_server import ServerSettings
 from tests.sdk.fakes import FakeScorer
 
 COMPRESSOR = Compressor(FakeScorer())
 UPSTREAM = "http://127.0.0.1:9"
+FRAMEWORKS = {
+    "tersely_haystack": "haystack",
+    "tersely_langchain": "langchain",
+    "tersely_llamaindex": "llama_index.core",
+    "tersely_mcp": "mcp",
+    "tersely_proxy": "prometheus_client",
+    "tersely_server": "fastapi",
+}
 
 NO_FLAG: list[Any] = [None, 0, 1, "false", "true", [], object()]
 NO_KEY: list[Any] = ["", "  ", "a\nb", "ä", 5, True, b"key"]
 NO_COUNT: list[Any] = [0, -1, 1.5, float("nan"), "5", True, []]
 NO_COMPRESSOR: list[Any] = [5, "tersely-mini", [], object(), Compressor, FakeScorer()]
 NO_SETTINGS: list[Any] = [0, 5, "", "x", [], {}, {"key": "k"}, object()]
-NO_DOCUMENTS: list[Any] = [None, 5, "text", b"text", ["text"], [None], {"text": "x"}]
-NO_QUERY: list[Any] = [5, "", " ", b"x", ["x"]]
+NO_SECONDS: list[Any] = [None, 0, -1, "5", float("inf")]
+NO_MODEL: list[Any] = [5, "", " ", b"x", []]
+NO_TOOLS: list[Any] = [5, "search", ["search"], {"search": 0}, {"search": True}, {3: 50}]
 
 
-def compress(documents: Any = (), query: Any = "bridge") -> None:
-    TerselyCompressor(compressor=COMPRESSOR).compress_documents(documents, query)
+def settings(**options: Any) -> Callable[[Any, Any], object]:
+    """Return a call that makes the settings of a server or a proxy with one more option."""
+    (name,) = options
+    values = {"tersely_server": {}, "tersely_proxy": {"upstream": UPSTREAM}}
+
+    def call(module: Any, value: Any) -> object:
+        kind = getattr(module, "ServerSettings", None) or module.ProxySettings
+        return kind(**{**values[module.__name__], name: value})
+
+    return call
 
 
-def postprocess(nodes: Any = (), query: Any = "bridge") -> None:
-    bundle = None if query is None else QueryBundle(query)
-    TerselyPostprocessor(compressor=COMPRESSOR)._postprocess_nodes(nodes, bundle)
+def make(kind: str, name: str, **given: Any) -> Callable[[Any, Any], object]:
+    """Return a call that makes an object with a value for one argument."""
+    return lambda module, value: getattr(module, kind)(**{**given, name: value})
 
 
-def run(documents: Any = (), query: Any = "bridge", **options: Any) -> None:
-    TerselyDocumentCompressor(**options).run(documents, query)
-
-
-CALLS: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
-    "server: key": (lambda v: ServerSettings(key=v), NO_KEY),
-    "server: local_only": (lambda v: ServerSettings(local_only=v), NO_FLAG),
-    "server: log_text": (lambda v: ServerSettings(log_text=v), NO_FLAG),
-    "server: slots": (lambda v: ServerSettings(slots=v), NO_COUNT),
-    "server: queue": (lambda v: ServerSettings(queue=v), [None, *NO_COUNT]),
-    "server: timeout_s": (lambda v: ServerSettings(timeout_s=v), [None, 0, -1, "5", float("inf")]),
-    "server: max_bytes": (lambda v: ServerSettings(max_bytes=v), [None, *NO_COUNT]),
-    "server: max_documents": (lambda v: ServerSettings(max_documents=v), [None, *NO_COUNT]),
-    "server: compressor": (tersely_server.build_app, NO_COMPRESSOR),
-    "server: settings": (lambda v: tersely_server.build_app(COMPRESSOR, v), NO_SETTINGS),
-    "proxy: upstream": (
-        lambda v: tersely_proxy.build_app(COMPRESSOR, ProxySettings(upstream=v)),
+CASES: dict[tuple[str, str], tuple[Callable[[Any, Any], object], list[Any]]] = {
+    **{
+        (package, name): (settings(**{name: None}), values)
+        for package in ("tersely_server", "tersely_proxy")
+        for name, values in {
+            "key": NO_KEY,
+            "local_only": NO_FLAG,
+            "slots": NO_COUNT,
+            "queue": [None, *NO_COUNT],
+            "timeout_s": NO_SECONDS,
+            "max_bytes": [None, *NO_COUNT],
+        }.items()
+    },
+    ("tersely_server", "log_text"): (settings(log_text=None), NO_FLAG),
+    ("tersely_server", "max_documents"): (settings(max_documents=None), [None, *NO_COUNT]),
+    ("tersely_server", "compressor"): (lambda m, v: m.build_app(v), NO_COMPRESSOR),
+    ("tersely_server", "settings"): (lambda m, v: m.build_app(COMPRESSOR, v), NO_SETTINGS),
+    ("tersely_proxy", "limits"): (settings(limits=None), [None, 5, {"a": 5}, []]),
+    ("tersely_proxy", "upstream"): (
+        lambda m, v: m.build_app(COMPRESSOR, m.ProxySettings(upstream=v)),
         [None, 5, "", "x", "ftp://127.0.0.1", b"http://127.0.0.1", []],
     ),
-    "proxy: limits": (lambda v: ProxySettings(upstream=UPSTREAM, limits=v), [None, 5, {"a": 5}, []]),
-    "proxy: key": (lambda v: ProxySettings(upstream=UPSTREAM, key=v), NO_KEY),
-    "proxy: local_only": (lambda v: ProxySettings(upstream=UPSTREAM, local_only=v), NO_FLAG),
-    "proxy: queue": (lambda v: ProxySettings(upstream=UPSTREAM, queue=v), [None, *NO_COUNT]),
-    "proxy: max_bytes": (lambda v: ProxySettings(upstream=UPSTREAM, max_bytes=v), [None, *NO_COUNT]),
-    "proxy: compressor": (
-        lambda v: tersely_proxy.build_app(v, ProxySettings(upstream=UPSTREAM)),
+    ("tersely_proxy", "compressor"): (
+        lambda m, v: m.build_app(v, m.ProxySettings(upstream=UPSTREAM)),
         NO_COMPRESSOR,
     ),
-    "proxy: settings": (lambda v: tersely_proxy.build_app(COMPRESSOR, v), [None, *NO_SETTINGS]),
-    "mcp: folders": (
-        lambda v: tersely_mcp.build_server(folders=v, compressor=COMPRESSOR),
+    ("tersely_proxy", "settings"): (lambda m, v: m.build_app(COMPRESSOR, v), [None, *NO_SETTINGS]),
+    ("tersely_mcp", "folders"): (
+        make("build_server", "folders", compressor=COMPRESSOR),
         [None, 5, ".", "", b".", [5], [None], {".": 5}, ["missing"], [""], ["a\0b"]],
     ),
-    "mcp: experience": (
-        lambda v: tersely_mcp.build_server(experience=v, compressor=COMPRESSOR),
+    ("tersely_mcp", "experience"): (
+        make("build_server", "experience", compressor=COMPRESSOR),
         [5, "lessons.db", [], object()],
     ),
-    "mcp: compressor": (lambda v: tersely_mcp.build_server(compressor=v), NO_COMPRESSOR),
-    "langchain: reranker": (TerselyReranker, [5, "minilm", Relevance, object()]),
-    "langchain: summarizer": (lambda v: TerselySummary(summarizer=v), [5, "gpt", Summarizer, object()]),
-    "langchain: documents": (lambda v: compress(documents=v), NO_DOCUMENTS),
-    "langchain: query": (lambda v: compress([Document("One.")], query=v), NO_QUERY),
-    "langchain: pairs": (TerselyReranker().score, [None, 5, "x", ["xy"], [("q", 5)], [(5, "t")], [("q",)]]),
-    "llamaindex: nodes": (lambda v: postprocess(nodes=v), NO_DOCUMENTS),
-    "haystack: documents": (lambda v: run(documents=v), NO_DOCUMENTS),
-    "haystack: query": (lambda v: run(query=v), NO_QUERY),
-    "haystack: an option": (lambda v: TerselyDocumentCompressor(**{v: 5}), ["budgt", "top_k"]),
-    "haystack: model": (TerselyDocumentCompressor, [5, "", " ", b"x", []]),
+    ("tersely_mcp", "compressor"): (make("build_server", "compressor"), NO_COMPRESSOR),
+    ("tersely_haystack", "model"): (make("TerselyDocumentCompressor", "model"), NO_MODEL),
+    ("tersely_haystack", "threads"): (make("TerselyDocumentCompressor", "threads"), NO_COUNT),
+    ("tersely_haystack", "model of the compactor"): (make("TerselyCompactor", "model"), NO_MODEL),
+    ("tersely_haystack", "keep"): (make("TerselyCompactor", "keep"), [-1, 1.5, "1", True, None]),
+    ("tersely_haystack", "over"): (make("TerselyCompactor", "over"), NO_COUNT),
+    ("tersely_haystack", "tools"): (make("TerselyCompactor", "tools"), NO_TOOLS),
+    ("tersely_langchain", "reranker"): (
+        make("TerselyReranker", "reranker"),
+        [5, "minilm", Relevance, object()],
+    ),
+    ("tersely_langchain", "pairs"): (
+        lambda m, v: m.TerselyReranker().score(v),
+        [None, 5, "x", ["xy"], [("q", 5)], [(5, "t")], [("q",)]],
+    ),
+    ("tersely_langchain", "summarizer"): (
+        make("TerselySummary", "summarizer"),
+        [5, "gpt", Summarizer, object()],
+    ),
+    ("tersely_langchain", "budget"): (make("TerselySummary", "budget"), NO_COUNT),
+    ("tersely_langchain", "title_key"): (make("TerselyPreparer", "title_key"), [3, b"title", []]),
+    ("tersely_langchain", "keep"): (make("TerselyContextEdit", "keep"), [-1, 1.5, "1", True, None]),
+    ("tersely_langchain", "trigger"): (make("TerselyContextEdit", "trigger"), NO_COUNT),
+    **{
+        ("tersely_langchain", f"{name} of {kind}"): (make(kind, name, **given), values)
+        for kind, given in {
+            "TerselyMiddleware": {},
+            "TerselyContextEdit": {},
+            "TerselyMemory": {"limit": 600},
+        }.items()
+        for name, values in {"over": NO_COUNT, "tools": NO_TOOLS, "compressor": NO_COMPRESSOR}.items()
+    },
+    ("tersely_langchain", "limit"): (make("TerselyMemory", "limit"), [100, *NO_COUNT]),
+    ("tersely_langchain", "model"): (make("TerselyMemory", "model", limit=600), [5, "gpt", object()]),
+    ("tersely_langchain", "pins"): (
+        make("TerselyMemory", "pins", limit=600),
+        [5, ["plan"], {"plan": 3}, {3: "plan"}, {"plan": "word " * 600}],
+    ),
+    **{
+        ("tersely_llamaindex", name): (make("TerselyMemoryBlock", name), values)
+        for name, values in {
+            "budget": NO_COUNT,
+            "limit": [100, *NO_COUNT],
+            "compressor": [None, *NO_COMPRESSOR],
+            "store": [5, "chat.db"],
+            "experience": [5, "lessons.db"],
+        }.items()
+    },
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_what_cannot_be_used_is_refused_with_a_clear_error(name: str) -> None:
-    call, values = CALLS[name]
+@pytest.mark.parametrize(("package", "name"), CASES)
+def test_a_bad_argument_is_refused_when_the_object_is_made(package: str, name: str) -> None:
+    pytest.importorskip(FRAMEWORKS[package])
+    module = importlib.import_module(package)
+    call, values = CASES[package, name]
     for value in values:
-        with pytest.raises(InvalidInputError) as refusal:
-            call(value)
+        with pytest.raises(InvalidInputError if package != "tersely_llamaindex" else ValueError) as refusal:
+            call(module, value)
         assert 20 < len(str(refusal.value)) < 400, value
 
 
 def test_a_key_is_never_shown_when_it_is_refused() -> None:
+    pytest.importorskip("fastapi")
+    server = importlib.import_module("tersely_server")
     with pytest.raises(InvalidInputError) as refusal:
-        ServerSettings(key="my secret\nkey")
+        server.ServerSettings(key="my secret\nkey")
     assert "secret" not in str(refusal.value)

@@ -16,15 +16,15 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tersely import Compressor, InvalidInputError
+from tersely import Compressor
 from tersely_agents.memory.store import original_id
 from tersely_agents.summaries import Summarizer
 from tersely_langchain import TerselyContextEdit, TerselyMiddleware, TerselySummary, open_original
-from tests.integrations.coast import ANSWER, QUESTION, make_page
+from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_page
 from tests.integrations.scripted_langchain import Scripted, call_tools, recording, scripted
 
 THREAD = {"configurable": {"thread_id": "t"}}
-PAGES = {"tower": make_page("tower", ANSWER), "pier": make_page("pier", "The spare boat is Bertil's.")}
+PAGES = {"tower": make_page("tower", KEY_ANSWER), "pier": make_page("pier", "The spare boat is Bertil's.")}
 
 
 @tool
@@ -55,12 +55,10 @@ def read_results(state: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", ["sync", "async", "stream"])
-def test_parallel_results_are_compressed_before_they_enter_the_history(
-    bundled: Compressor, mode: str
-) -> None:
+def test_parallel_results_enter_the_history_compressed(bundled: Compressor, mode: str) -> None:
     model = scripted(call_tools("tower", "pier"), AIMessage(content="Ada."))
     agent = make_agent(model, bundled, checkpointer=InMemorySaver())
-    inputs = {"messages": [HumanMessage(QUESTION)]}
+    inputs = {"messages": [HumanMessage(KEY_QUESTION)]}
     if mode == "sync":
         state = agent.invoke(inputs, THREAD)
     elif mode == "async":
@@ -68,7 +66,7 @@ def test_parallel_results_are_compressed_before_they_enter_the_history(
     else:
         *_, state = agent.stream(inputs, THREAD, stream_mode="values")
     tower_page, pier_page = read_results(state)
-    assert ANSWER in tower_page
+    assert KEY_ANSWER in tower_page
     assert "Bertil" in pier_page
     assert bundled.count_tokens(tower_page) <= 60
     assert [m.tool_call_id for m in state["messages"] if isinstance(m, ToolMessage)] == ["tower0", "pier1"]
@@ -76,10 +74,10 @@ def test_parallel_results_are_compressed_before_they_enter_the_history(
     assert state["messages"][-1].content == "Ada."
 
 
-def test_an_original_can_be_opened_also_after_a_restart(bundled: Compressor) -> None:
+def test_an_original_can_be_opened_after_a_restart(bundled: Compressor) -> None:
     saver = InMemorySaver()
     first = make_agent(scripted(call_tools("tower"), AIMessage(content="Hm.")), bundled, checkpointer=saver)
-    state = first.invoke({"messages": [HumanMessage(QUESTION)]}, THREAD)
+    state = first.invoke({"messages": [HumanMessage(KEY_QUESTION)]}, THREAD)
     key = re.search(r"id of the original: (\w+)", read_results(state)[0])[1]
     model = scripted(
         call_tools("open_original", id=key), call_tools("open_original", id="x"), AIMessage(content="Ada.")
@@ -91,13 +89,13 @@ def test_an_original_can_be_opened_also_after_a_restart(bundled: Compressor) -> 
     assert "there is no original" in unknown
 
 
-def test_short_results_stay_as_they_are(bundled: Compressor) -> None:
+def test_short_results_stay_unchanged(bundled: Compressor) -> None:
     agent = create_agent(
         scripted(call_tools("short"), AIMessage(content="Done.")),
         [tool("short", description="Says little.")(lambda: "Ada.")],
         middleware=[TerselyMiddleware(over=60, compressor=bundled)],
     )
-    state = agent.invoke({"messages": [HumanMessage(QUESTION)]})
+    state = agent.invoke({"messages": [HumanMessage(KEY_QUESTION)]})
     assert read_results(state) == ["Ada."]
     assert not state.get("tersely_originals")
 
@@ -105,34 +103,20 @@ def test_short_results_stay_as_they_are(bundled: Compressor) -> None:
 def test_errors_of_tools_pass_through(bundled: Compressor) -> None:
     agent = make_agent(scripted(call_tools("fails"), AIMessage(content="Done.")), bundled)
     with pytest.raises(ValueError, match="no page"):
-        agent.invoke({"messages": [HumanMessage(QUESTION)]})
+        agent.invoke({"messages": [HumanMessage(KEY_QUESTION)]})
 
 
-def test_what_was_sent_once_stays_at_the_start_of_the_next_prompt(bundled: Compressor) -> None:
+def test_each_prompt_begins_with_the_one_before(bundled: Compressor) -> None:
     model = recording(
         call_tools("tower"), call_tools("pier", number=1), call_tools("tower", number=2), AIMessage("Ada.")
     )
-    make_agent(model, bundled).invoke({"messages": [HumanMessage(QUESTION)]})
+    make_agent(model, bundled).invoke({"messages": [HumanMessage(KEY_QUESTION)]})
     assert len(model.seen) == 4
     for before, after in pairwise(model.seen):
         assert after[: len(before)] == before
 
 
-def test_older_results_are_shown_compressed_and_stay_whole_in_the_history(bundled: Compressor) -> None:
-    edit = TerselyContextEdit(trigger=100, keep=1, over=60, compressor=bundled)
-    model = recording(call_tools("tower"), call_tools("pier"), AIMessage(content="Ada."))
-    agent = create_agent(model, [tower, pier], middleware=[ContextEditingMiddleware(edits=[edit])])
-    state = agent.invoke({"messages": [HumanMessage(QUESTION)]})
-    assert read_results(state) == list(PAGES.values())
-    *_, last = model.seen
-    older, newest = (m.content for m in last if isinstance(m, ToolMessage))
-    assert older.startswith("[shortened from ")
-    assert ANSWER in older
-    assert bundled.count_tokens(older) <= 60
-    assert newest == PAGES["pier"]
-
-
-def test_the_original_of_a_result_that_is_shown_shortened_can_be_opened(bundled: Compressor) -> None:
+def test_older_results_are_compressed_only_for_the_model(bundled: Compressor) -> None:
     key = original_id(PAGES["tower"])
     edit = TerselyContextEdit(trigger=100, keep=1, over=60, compressor=bundled)
     model = recording(
@@ -140,9 +124,14 @@ def test_the_original_of_a_result_that_is_shown_shortened_can_be_opened(bundled:
     )
     tools = [tower, pier, open_original]
     agent = create_agent(model, tools, middleware=[ContextEditingMiddleware(edits=[edit])])
-    state = agent.invoke({"messages": [HumanMessage(QUESTION)]})
-    assert key in str(model.seen[-2])
-    assert read_results(state)[-1] == f"[part 1 of 1]\n{PAGES['tower']}"
+    state = agent.invoke({"messages": [HumanMessage(KEY_QUESTION)]})
+    assert read_results(state) == [*PAGES.values(), f"[part 1 of 1]\n{PAGES['tower']}"]
+    older, newest = (m.content for m in model.seen[2] if isinstance(m, ToolMessage))
+    assert older.startswith("[shortened from ")
+    assert key in older
+    assert KEY_ANSWER in older
+    assert bundled.count_tokens(older) <= 60
+    assert newest == PAGES["pier"]
 
 
 def test_a_summary_needs_no_model(bundled: Compressor) -> None:
@@ -152,13 +141,8 @@ def test_a_summary_needs_no_model(bundled: Compressor) -> None:
         scripted(), trigger=("messages", 4), keep=("messages", 2), summarizer=summary
     )
     state = create_agent(model, [tower, pier], middleware=[middleware]).invoke(
-        {"messages": [HumanMessage(QUESTION)]}
+        {"messages": [HumanMessage(KEY_QUESTION)]}
     )
-    assert ANSWER in str(state["messages"][0].content)
+    assert KEY_ANSWER in str(state["messages"][0].content)
     assert read_results(state) == [PAGES["pier"]]
     assert summary([AIMessage(content="")]) == ""
-
-
-def test_bad_settings_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="1 or more"):
-        TerselyMiddleware(over=0)

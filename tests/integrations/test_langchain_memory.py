@@ -1,11 +1,10 @@
-"""The memory in real agents: what the model is shown, and what a checkpointer brings back."""
+"""The memory in real agents: what the model sees, and what a checkpointer brings back."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import random
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from langchain_core.messages import AIMessage, ChatMessage, HumanMessage, Remove
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tersely import Compressor, InvalidInputError
+from tersely import Compressor
 from tersely.messages import measure_tokens
 from tersely_langchain import TerselyMemory
 from tersely_langchain.messages import to_openai
@@ -42,7 +41,7 @@ def make_compressor() -> Compressor:
 
 
 def look_at_pages(count: int) -> list[AIMessage]:
-    """The model's messages that look at pages 0, 1, ..., one at a time."""
+    """Return messages of the model that look at pages 0, 1, ..., one at a time."""
     return [call_tools("look", number=page, page=page) for page in range(count)]
 
 
@@ -54,7 +53,7 @@ def make_agent(chat_model: Scripted, saver: Any = None, **options: Any) -> Any:
 
 
 def contexts_of(model: Recording) -> list[list[Any]]:
-    """What the model was shown in each call, without the system prompt."""
+    """Return what the model saw in each call, without the system prompt."""
     return [messages[1:] for messages in model.seen]
 
 
@@ -91,15 +90,6 @@ def test_the_model_never_sees_more_than_the_limit(mode: str) -> None:
     assert all(m == history[m.id] for m in unchanged), "LangChain's own messages, with all that they hold"
 
 
-def test_the_prompt_grows_at_its_end_between_resets() -> None:
-    model = recording(*look_at_pages(12), AIMessage("Drawer 77."))
-    make_agent(model).invoke({"messages": [HumanMessage(TASK)]}, MANY_TURNS)
-    contexts = [[(m.type, m.text, m.id) for m in context] for context in contexts_of(model)]
-    grows = [new[: len(old)] == old for old, new in pairwise(contexts)]
-    assert 1 <= grows.count(False) <= 6, "resets"
-    assert grows.count(True) >= 5
-
-
 def test_a_checkpoint_brings_the_context_back() -> None:
     saver = InMemorySaver()
     first = recording(*look_at_pages(8), AIMessage("Hm."))
@@ -118,7 +108,7 @@ def test_a_checkpoint_brings_the_context_back() -> None:
     assert [e["kind"] for e in events].count("reset") <= 1
 
 
-def test_going_back_to_a_checkpoint_brings_its_context_back() -> None:
+def test_an_earlier_checkpoint_brings_its_context_back() -> None:
     saver = InMemorySaver()
     model = recording(*look_at_pages(9), AIMessage("Hm."))
     agent = make_agent(model, saver)
@@ -143,17 +133,7 @@ def test_an_edited_history_is_read_again(caplog: pytest.LogCaptureFixture) -> No
     assert "Page 0" not in str(context)
 
 
-def test_a_model_may_write_the_notes() -> None:
-    writer = recording(*(AIMessage(f"Drawers so far: {i}.") for i in range(9)))
-    model = recording(*look_at_pages(8), AIMessage("Drawer 49."))
-    make_agent(model, model=writer).invoke({"messages": [HumanMessage(TASK)]}, MANY_TURNS)
-    assert writer.seen, "there was a reset"
-    assert f"Drawers so far: {len(writer.seen) - 1}." in str(contexts_of(model)[-1])
-
-
-def test_a_model_that_fails_to_write_notes_is_replaced_with_a_warning(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_model_that_writes_no_notes_is_replaced(caplog: pytest.LogCaptureFixture) -> None:
     model = recording(*look_at_pages(8), AIMessage("Drawer 49."))
     agent = make_agent(model, model=scripted())  # it has no reply, and raises
     state = asyncio.run(agent.ainvoke({"messages": [HumanMessage(TASK)]}, MANY_TURNS))
@@ -161,7 +141,7 @@ def test_a_model_that_fails_to_write_notes_is_replaced_with_a_warning(
     assert "sentences of the history take their place" in caplog.text
 
 
-def test_models_that_are_only_asynchronous_write_notes() -> None:
+def test_asynchronous_models_write_notes() -> None:
     class AsyncOnly(Recording):
         def _generate(self, *args: Any, **options: Any) -> Any:
             raise NotImplementedError
@@ -177,18 +157,12 @@ def test_models_that_are_only_asynchronous_write_notes() -> None:
     assert all(types == ["human"] for types in prompts), "as text, without calls"
 
 
-def test_calls_of_a_run_that_was_stopped_get_a_result() -> None:
+def test_calls_of_a_stopped_run_get_a_result() -> None:
     model = recording(AIMessage("Ah."))
     messages = [HumanMessage(TASK), call_tools("look", page=1), HumanMessage("Never mind.")]
     make_agent(model).invoke({"messages": messages})
     assert [m.type for m in contexts_of(model)[0]] == ["human", "ai", "tool", "human"]
     assert "interrupted" in contexts_of(model)[0][2].content
-
-
-def test_long_results_are_compressed_and_can_be_opened() -> None:
-    agent = make_agent(recording(*look_at_pages(2), AIMessage("Hm.")), InMemorySaver(), over=40)
-    agent.invoke({"messages": [HumanMessage(TASK)]}, THREAD)
-    assert look.invoke({"page": 1}) in agent.get_state(THREAD).values["tersely_originals"].values()
 
 
 def test_an_edited_message_is_shown_as_edited() -> None:
@@ -218,7 +192,7 @@ def test_edits_of_other_middleware_hold(first: bool) -> None:
     assert "[gone]" in str(model.seen[-1])
 
 
-def test_messages_without_a_form_in_openais_format_do_not_end_the_thread() -> None:
+def test_messages_without_an_openai_form_become_text() -> None:
     messages = [
         HumanMessage(TASK),
         HumanMessage(
@@ -269,7 +243,7 @@ def test_equal_messages_keep_their_ids() -> None:
     assert [m.id for m in contexts_of(model)[0]][1:] == ["a", "b", "c", "d"]
 
 
-def test_changed_pins_hold_from_the_next_reset_on() -> None:
+def test_changed_pins_hold_after_the_next_reset() -> None:
     saver = InMemorySaver()
     first = recording(AIMessage("Yes."))
     make_agent(first, saver, pins={"rule": "Stone only.", "old": "Forget me."}).invoke(
@@ -289,14 +263,3 @@ def test_a_history_may_begin_with_the_assistant() -> None:
     model = recording(AIMessage("Ah."))
     make_agent(model).invoke({"messages": [AIMessage("Hello."), HumanMessage(TASK)]})
     assert [m.content for m in contexts_of(model)[0]][1:] == ["Hello.", TASK]
-
-
-def test_bad_settings_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="512"):
-        TerselyMemory(limit=100, compressor=make_compressor())
-
-
-def test_a_task_that_is_too_long_is_shortened() -> None:
-    model = recording(AIMessage("x"))
-    make_agent(model).invoke({"messages": [HumanMessage("word " * 900)]})
-    assert "id of the original" in contexts_of(model)[0][0].text

@@ -1,4 +1,4 @@
-"""A result that several parts have shortened: its ids lead to what the tool gave."""
+"""Ids of a result that several adapters have shortened lead to the tool's own text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from langgraph.store.memory import InMemoryStore
 
 from tersely import Compressor
 from tersely_langchain import TerselyContextEdit, TerselyMemory, TerselyMiddleware
-from tests.integrations.coast import QUESTION, make_page
+from tests.integrations.samples import KEY_QUESTION, make_page
 from tests.integrations.scripted_langchain import Recording, call_tools, recording
 from tests.sdk.fakes import FakeScorer
 
@@ -33,17 +33,17 @@ def make_tool(name: str, page: str) -> StructuredTool:
 
 
 def run_agent(middleware: list[Any], pages: dict[str, str], store: Any = None) -> tuple[Recording, Any, str]:
-    """An agent that reads all pages three times; its model, itself, and all that its model was shown."""
+    """Run an agent that reads all pages three times; return its model, itself, and all that its model saw."""
     replies = [call_tools(*pages, number=10 * turn) for turn in range(3)]
     model = recording(*replies, AIMessage("Done."))
     tools = [make_tool(name, page) for name, page in pages.items()]
     agent = create_agent(model, tools, middleware=middleware, checkpointer=InMemorySaver(), store=store)
-    agent.invoke({"messages": [HumanMessage(QUESTION)]}, THREAD)
+    agent.invoke({"messages": [HumanMessage(KEY_QUESTION)]}, THREAD)
     return model, agent, "\n".join(str(m.content) for context in model.seen for m in context)
 
 
 def open_ids(agent: Any, model: Recording, keys: set[str]) -> dict[str, str]:
-    """What `open_original` gives for each id: its first part without the line above it."""
+    """Return the first part that `open_original` gives for each id, without the line above it."""
     opened: dict[str, str] = {}
     for key in keys:
         model.messages = iter([call_tools("open_original", id=key), AIMessage("Done.")])
@@ -66,7 +66,7 @@ def make_middleware(kind: str) -> list[Any]:
 
 @pytest.mark.parametrize("store", [None, InMemoryStore()], ids=["state", "store"])
 @pytest.mark.parametrize("kind", ["memory", "both", "edit"])
-def test_ids_of_results_that_were_shortened_twice_lead_to_what_the_tool_gave(kind: str, store: Any) -> None:
+def test_ids_of_twice_shortened_results_lead_to_the_original(kind: str, store: Any) -> None:
     model, agent, shown = run_agent(make_middleware(kind), PAGES, store)
     sizes = {int(size) for size in KEY.findall(shown)}
     assert sizes, "something was shortened"
@@ -80,7 +80,7 @@ def test_ids_of_results_that_were_shortened_twice_lead_to_what_the_tool_gave(kin
 
 @pytest.mark.parametrize("kind", ["memory", "both", "edit"])
 def test_a_tool_cannot_lead_an_id_to_another_text(kind: str) -> None:
-    """What a tool gives may look like a shortened text."""
+    # The result of a tool may look like a shortened text.
     first = make_page("tower", "Ada holds the spare key.")
     middleware = make_middleware(kind)
     _, agent, _ = run_agent(middleware, {"tower": first})

@@ -1,4 +1,4 @@
-"""Tool results of every shape in LangChain's agents: what the model is shown, and what can be opened."""
+"""Tool results of every shape in LangChain's agents: what the model sees, and what it can open."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 
 pytest.importorskip("langchain")
 from langchain.agents import create_agent
-from langchain.agents.middleware import ContextEditingMiddleware
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import InjectedToolCallId, StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -16,16 +15,21 @@ from langgraph.prebuilt.tool_node import msg_content_output
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
-from tersely import Compressor, InvalidInputError
+from tersely import Compressor
 from tersely_agents.memory.store import original_id
 from tersely_langchain import TerselyContextEdit, TerselyMemory, TerselyMiddleware
-from tersely_langchain.content import read_texts
-from tests.integrations.broken import make_failing_compressor, whole_sentences
-from tests.integrations.coast import ANSWER, QUESTION, make_page
-from tests.integrations.scripted_langchain import Scripted, call_tools, recording, scripted
+from tersely_langchain.messages import read_texts
+from tests.integrations.samples import (
+    KEY_ANSWER,
+    KEY_QUESTION,
+    has_whole_sentences,
+    make_failing_compressor,
+    make_page,
+)
+from tests.integrations.scripted_langchain import Scripted, call_tools, scripted
 
 THREAD: dict[str, Any] = {"configurable": {"thread_id": "ada@example.org"}}
-TOWER = make_page("tower", ANSWER)
+TOWER = make_page("tower", KEY_ANSWER)
 PIER = make_page("pier", "The spare boat is Bertil's.")
 IMAGE = {"type": "image", "base64": "aGk=", "mime_type": "image/png"}
 CONTENTS: dict[str, list[Any]] = {
@@ -45,11 +49,11 @@ CONTENTS: dict[str, list[Any]] = {
     ],
     "resources": [{"type": "resource", "resource": {"uri": "file:///tower.md", "text": TOWER}}, IMAGE],
 }
-"""Contents of tool results, by what is special about them. Each holds the answer."""
+"""Contents of tool results by their kind. Each holds the answer."""
 
 
 def make_tool(name: str, content: Any) -> StructuredTool:
-    """A tool that gives a message with `content`; in a command, where LangChain would write it as JSON."""
+    """Return a tool that gives a message with `content`; in a command if LangChain would write it as JSON."""
 
     def read(tool_call_id: Annotated[str, InjectedToolCallId]) -> ToolMessage | Command[Any]:
         message = ToolMessage(content, tool_call_id=tool_call_id)
@@ -65,10 +69,10 @@ def make_agent(model: Scripted, own_tools: list[Any], compressor: Compressor, **
 
 
 def run_tool(content: Any, compressor: Compressor, **options: Any) -> ToolMessage:
-    """What enters the history for a tool that returns `content`."""
+    """Return what enters the history for a tool that returns `content`."""
     model = scripted(call_tools("page"), AIMessage("Ada."))
     agent = make_agent(model, [make_tool("page", content)], compressor, **options)
-    return read_results(agent.invoke({"messages": [HumanMessage(QUESTION)]}))[0]
+    return read_results(agent.invoke({"messages": [HumanMessage(KEY_QUESTION)]}))[0]
 
 
 def read_results(state: dict[str, Any]) -> list[ToolMessage]:
@@ -76,10 +80,10 @@ def read_results(state: dict[str, Any]) -> list[ToolMessage]:
 
 
 @pytest.mark.parametrize("kind", CONTENTS)
-def test_texts_of_content_blocks_are_compressed_and_other_blocks_stay(bundled: Compressor, kind: str) -> None:
+def test_texts_of_blocks_are_compressed_and_others_stay(bundled: Compressor, kind: str) -> None:
     content = CONTENTS[kind]
     shown = str(run_tool(content, bundled).content)
-    assert ANSWER in shown
+    assert KEY_ANSWER in shown
     assert shown.count("[shortened from ") == 1
     assert len(shown) < len(str(content)) / 3
     for block in content:
@@ -87,39 +91,19 @@ def test_texts_of_content_blocks_are_compressed_and_other_blocks_stay(bundled: C
             assert block in run_tool(content, bundled).content
 
 
-@pytest.mark.parametrize("kind", CONTENTS)
-def test_older_content_blocks_are_shown_compressed(bundled: Compressor, kind: str) -> None:
-    edit = TerselyContextEdit(trigger=100, keep=0, over=90, compressor=bundled)
-    model = recording(call_tools("page"), AIMessage("Ada."))
-    agent = create_agent(
-        model, [make_tool("page", CONTENTS[kind])], middleware=[ContextEditingMiddleware(edits=[edit])]
-    )
-    state = agent.invoke({"messages": [HumanMessage(QUESTION)]})
-    assert read_results(state)[0].content == CONTENTS[kind], "the history stays whole"
-    (shown,) = (m for m in model.seen[-1] if isinstance(m, ToolMessage))
-    assert ANSWER in str(shown.content)
-    assert str(shown.content).count("[shortened from ") == 1
-
-
 def test_places_in_a_text_go_with_it(bundled: Compressor) -> None:
     block = {"type": "text", "text": TOWER, "annotations": [{"start_index": 900, "end_index": 910}]}
     (shown,) = run_tool([block], bundled).content
     assert "annotations" not in shown
-
-
-def test_a_result_without_text_stays_as_it_is(bundled: Compressor) -> None:
     assert run_tool([IMAGE], bundled).content == [IMAGE]
 
 
-def read_by_command(tool_call_id: str, pairs: bool = False) -> Command[Any]:
-    messages = [ToolMessage(TOWER, tool_call_id=tool_call_id)]
-    return Command(update=[("messages", messages)] if pairs else {"messages": messages})
+def read_by_command(tool_call_id: str) -> Command[Any]:
+    return Command(update={"messages": [ToolMessage(TOWER, tool_call_id=tool_call_id)]})
 
 
-@pytest.mark.parametrize("pairs", [False, True])
-def test_results_in_commands_are_compressed(bundled: Compressor, pairs: bool) -> None:
+def test_results_in_commands_are_compressed(bundled: Compressor) -> None:
     middleware = TerselyMiddleware(over=90, compressor=bundled)
-    saver = InMemorySaver()
 
     @tool
     def page(tool_call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
@@ -129,32 +113,25 @@ def test_results_in_commands_are_compressed(bundled: Compressor, pairs: bool) ->
     model = scripted(
         call_tools("page"), call_tools("open_original", id=original_id(TOWER)), AIMessage("Ada.")
     )
-    agent = create_agent(model, [page], middleware=[middleware], checkpointer=saver)
-    state = agent.invoke({"messages": [HumanMessage(QUESTION)]}, THREAD)
-    shown, opened = read_results(state)
-    assert ANSWER in shown.content
+    agent = create_agent(model, [page], middleware=[middleware], checkpointer=InMemorySaver())
+    shown, opened = read_results(agent.invoke({"messages": [HumanMessage(KEY_QUESTION)]}, THREAD))
+    assert KEY_ANSWER in shown.content
     assert len(shown.content) < 600
     assert opened.content == f"[part 1 of 1]\n{TOWER}"
-    # Tool nodes refuse pairs of a tool, but other middleware may give them.
-    request: Any = FakeRequest()
-    result: Any = middleware.wrap_tool_call(request, lambda _: read_by_command("page0", pairs))
-    update = dict(result.update)
-    assert len(update["messages"][0].content) < 600
-    assert list(update["tersely_originals"].values()) == [TOWER]
 
 
 class FakeRequest:
     """A call of a tool outside of a graph."""
 
     tool_call = {"name": "page", "args": {}, "id": "page0"}  # noqa: RUF012
-    state = {"messages": [HumanMessage(QUESTION)]}  # noqa: RUF012
+    state = {"messages": [HumanMessage(KEY_QUESTION)]}  # noqa: RUF012
 
     class runtime:  # noqa: N801
         store = None
         config: dict[str, Any] = {}  # noqa: RUF012
 
 
-def test_a_command_to_another_graph_stays_as_it_is(bundled: Compressor) -> None:
+def test_a_command_to_another_graph_stays_unchanged(bundled: Compressor) -> None:
     middleware = TerselyMiddleware(over=90, compressor=bundled)
     command = Command(graph=Command.PARENT, update={"messages": [ToolMessage(TOWER, tool_call_id="page0")]})
     request: Any = FakeRequest()
@@ -175,7 +152,7 @@ def test_errors_stay_whole(bundled: Compressor, content: Any) -> None:
     error = ToolMessage(content, tool_call_id="page0", status="error")
     request: Any = FakeRequest()
     assert TerselyMiddleware(over=90, compressor=bundled).wrap_tool_call(request, lambda _: error) is error
-    messages: list[Any] = [HumanMessage(QUESTION), call_tools("page"), error]
+    messages: list[Any] = [HumanMessage(KEY_QUESTION), call_tools("page"), error]
     edit = TerselyContextEdit(trigger=1, keep=0, over=90, compressor=bundled)
     edit.apply(messages, count_tokens=lambda _: 1000)
     assert messages[-1] is error
@@ -185,7 +162,7 @@ def run_tools(compressor: Compressor, **options: Any) -> list[bool]:
     """Whether the results of the tools "tower" and "pier" stay whole."""
     tools = [make_tool("tower", TOWER), make_tool("pier", PIER)]
     model = scripted(call_tools("tower", "pier"), AIMessage("Ada."))
-    state = make_agent(model, tools, compressor, **options).invoke({"messages": [HumanMessage(QUESTION)]})
+    state = make_agent(model, tools, compressor, **options).invoke({"messages": [HumanMessage(KEY_QUESTION)]})
     return [m.content in (TOWER, PIER) for m in read_results(state)]
 
 
@@ -197,47 +174,21 @@ def test_each_tool_may_have_its_own_limit(bundled: Compressor) -> None:
     assert bundled.count_tokens(str(result.content)) <= 60
 
 
-def test_each_tool_may_have_its_own_limit_in_an_edit(bundled: Compressor) -> None:
-    messages: list[Any] = [HumanMessage(QUESTION), call_tools("tower", "pier")]
-    messages += [ToolMessage(TOWER, tool_call_id="tower0"), ToolMessage(PIER, tool_call_id="pier1")]
-    edit = TerselyContextEdit(trigger=1, keep=0, over=90, tools={"pier": None}, compressor=bundled)
-    edit.apply(messages, count_tokens=lambda _: 1000)
-    assert [m.content in (TOWER, PIER) for m in messages[2:]] == [False, True]
-
-
-@pytest.mark.parametrize("make", [TerselyMiddleware, TerselyContextEdit, TerselyMemory])
-def test_bad_limits_of_tools_are_refused(make: Any) -> None:
-    limit = {"limit": 600} if make is TerselyMemory else {}
-    with pytest.raises(InvalidInputError, match=r"tools\['search'\] is 0"):
-        make(tools={"search": 0}, **limit)
-    with pytest.raises(InvalidInputError, match=r'Pass a limit for each name, such as \{"search": 500'):
-        make(tools=["search"], **limit)
-
-
 def test_a_failing_model_cuts_no_sentence() -> None:
     compressor = make_failing_compressor()
     for content in (TOWER, [{"type": "text", "text": PIER}, {"type": "text", "text": TOWER}]):
         shown = run_tool(content, compressor).content
         texts = [shown] if isinstance(shown, str) else [block["text"] for block in shown]
         assert "failed" in texts[0].splitlines()[0]
-        assert whole_sentences("\n".join(texts), TOWER, PIER)
-    messages: list[Any] = [
-        HumanMessage(QUESTION),
-        call_tools("page"),
-        ToolMessage(TOWER, tool_call_id="page0"),
-    ]
-    edit = TerselyContextEdit(trigger=1, keep=0, over=200, compressor=compressor)
-    edit.apply(messages, count_tokens=lambda _: 1000)
-    assert "failed" in messages[-1].content.splitlines()[0]
-    assert whole_sentences(messages[-1].content, TOWER)
+        assert has_whole_sentences("\n".join(texts), TOWER, PIER)
 
 
 @pytest.mark.parametrize("saver", [None, InMemorySaver()])
-def test_the_caller_gets_no_state_of_ours(bundled: Compressor, saver: Any) -> None:
+def test_the_caller_does_not_get_our_state(bundled: Compressor, saver: Any) -> None:
     model = scripted(call_tools("page"), AIMessage("Ada."))
     memory = TerselyMemory(limit=600, over=90, compressor=bundled)
     agent = create_agent(model, [make_tool("page", TOWER)], middleware=[memory], checkpointer=saver)
-    state = agent.invoke({"messages": [HumanMessage(QUESTION)]}, THREAD)
+    state = agent.invoke({"messages": [HumanMessage(KEY_QUESTION)]}, THREAD)
     assert list(state) == ["messages"]
 
 
@@ -259,7 +210,7 @@ def test_a_store_holds_the_originals_of_a_thread(bundled: Compressor, memory: bo
         checkpointer=InMemorySaver(),
         store=store,
     )
-    state = agent.invoke({"messages": [HumanMessage(QUESTION)]}, THREAD)
+    state = agent.invoke({"messages": [HumanMessage(KEY_QUESTION)]}, THREAD)
     assert read_results(state)[-1].content == f"[part 1 of 1]\n{TOWER}"
     assert not agent.get_state(THREAD).values.get("tersely_originals")
     assert [item.value["text"] for item in store.search(("tersely", "originals"))] == [TOWER]

@@ -1,4 +1,4 @@
-"""The memory block inside LlamaIndex's own memory."""
+"""The memory block in LlamaIndex's own memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import copy
 import pickle
 import re
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ def user(text: str) -> ChatMessage:
 
 
 def make_conversation(entries: int) -> list[ChatMessage]:
-    """Two exchanges, the second of which has the fact, and as many of little use as `entries`."""
+    """Return two exchanges, the second with the fact, and `entries` useless ones."""
     messages = [
         user("I look after the lighthouse of Port Maren. Help me with it."),
         ChatMessage(role="assistant", content="Gladly."),
@@ -66,7 +65,7 @@ def make_memory(block: TerselyMemoryBlock, engine: AsyncEngine) -> Memory:
     )
 
 
-def test_messages_that_left_the_history_come_back_where_they_are_needed(bundled: Compressor) -> None:
+def test_messages_that_left_the_history_come_back(bundled: Compressor) -> None:
     block = TerselyMemoryBlock(compressor=bundled, budget=40)
     engine = create_async_engine("sqlite+aiosqlite:///:memory:")
     memory = make_memory(block, engine)
@@ -142,7 +141,7 @@ def test_sessions_are_kept_apart_and_outlive_the_process(tmp_path: Path) -> None
         assert asyncio.run(second.aget(query)) == ""
 
 
-def test_a_session_goes_on_after_its_process_was_killed_before_a_reset(tmp_path: Path) -> None:
+def test_a_session_goes_on_after_its_process_was_killed(tmp_path: Path) -> None:
     with closing(MemoryStore(tmp_path / "chat.db")) as store:
         killed = AgentMemory([{"role": "user", "content": "Help."}], limit=512, store=store, session="ada")
         while not killed.transcript.is_full:
@@ -168,21 +167,7 @@ def test_lessons_leave_room_for_the_conversation() -> None:
     assert block.compressor.count_tokens(content) <= 150
 
 
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda block: pickle.loads(pickle.dumps(block))])
-def test_a_copy_of_a_block_has_its_messages_and_goes_its_own_way(
-    duplicate: Callable[[TerselyMemoryBlock], TerselyMemoryBlock],
-) -> None:
-    block = make_block(budget=200)
-    asyncio.run(block.aput(make_conversation(3)))
-    other = duplicate(block)
-    query = [user("spare key lighthouse stove")]
-    assert asyncio.run(other.aget(query)) == asyncio.run(block.aget(query))
-    asyncio.run(other.aput([user("The spare key was moved to the cellar.")]))
-    assert "cellar" in asyncio.run(other.aget(query))
-    assert "cellar" not in asyncio.run(block.aget(query))
-
-
-def test_a_copy_of_a_block_opens_the_same_files(tmp_path: Path) -> None:
+def test_a_copy_of_a_block_opens_the_same_files_and_is_independent(tmp_path: Path) -> None:
     with (
         closing(MemoryStore(tmp_path / "chat.db")) as store,
         closing(ExperienceBank(tmp_path / "bank")) as bank,
@@ -191,9 +176,13 @@ def test_a_copy_of_a_block_opens_the_same_files(tmp_path: Path) -> None:
         asyncio.run(block.aput(make_conversation(3)))
         other = pickle.loads(pickle.dumps(block))
         bank.add(Experience("Ask", "When a key is missing.", "He has two.", "Find a key.", success=True))
-        content = asyncio.run(other.aget([user("spare key lighthouse stove missing")]))
+        query = [user("spare key lighthouse stove missing")]
+        content = asyncio.run(other.aget(query))
         assert FACT in content
         assert "He has two." in content
+        asyncio.run(other.aput([user("The spare key was moved to the cellar.")]))
+        assert "cellar" in asyncio.run(other.aget(query))
+        assert "cellar" not in asyncio.run(block.aget(query))
         other.store.close()
         other.experience.close()
 
@@ -215,7 +204,7 @@ def test_a_truncated_block_keeps_what_matters_most() -> None:
     assert asyncio.run(block.atruncate(content, tokens)) is None
 
 
-def test_the_original_of_a_message_longer_than_the_limit_is_kept() -> None:
+def test_the_original_of_a_long_message_is_kept() -> None:
     text = " ".join(f"The rope {i} is wet." for i in range(200)) + f" {FACT}"
     block = make_block(limit=512, budget=100)
     asyncio.run(block.aput([user(text)]))
@@ -235,9 +224,3 @@ def test_a_failing_model_gives_what_matches_within_the_budget(caplog: pytest.Log
     asyncio.run(block.aput(make_conversation(0)))
     assert FACT in asyncio.run(block.aget([user("Where is the key?")]))
     assert "no memory" in caplog.text
-
-
-@pytest.mark.parametrize(("options", "least"), [({"limit": 100}, 512), ({"budget": 0}, 1)])
-def test_bad_settings_are_refused(options: dict[str, int], least: int) -> None:
-    with pytest.raises(ValueError, match=f"greater than or equal to {least}"):
-        make_block(**options)

@@ -16,10 +16,9 @@ from mcp import Client
 from tersely import Compressor
 from tersely.options import OPTION_FIELDS
 from tersely_agents.experience import ExperienceBank
-from tersely_mcp import folders, originals, server
+from tersely_mcp import folders, replies, server
 from tests.integrations.mcp_client import call, connect, read_error
-from tests.integrations.options import EXAMPLES, OPTION_NAMES, RecordingCompressor, all_arguments
-from tests.integrations.town import QUESTION
+from tests.integrations.samples import EXAMPLES, OPTION_NAMES, QUESTION, RecordingCompressor, all_options
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
 
@@ -48,14 +47,11 @@ def test_every_option_reaches_the_compressor(name: str) -> None:
     arguments = {"query": QUESTION, "documents": ["One.", "Two."], name: EXAMPLES[name]}
     assert not call("compress", arguments, compressor).is_error
     default = {} if name in ("budget", "rate") else {"budget": server.DEFAULT_BUDGET}
-    assert compressor.received == [all_arguments(**default, **{name: EXAMPLES[name]})]
+    assert compressor.received == [all_options(**default, **{name: EXAMPLES[name]})]
 
 
-def test_the_default_budget_is_described() -> None:
+def test_without_a_limit_the_default_budget_applies() -> None:
     assert f"{server.DEFAULT_BUDGET} tokens by default" in connect(read_compress_tool).description
-
-
-def test_without_a_limit_the_default_budget_holds() -> None:
     pages = [f"The museum of town {n} is free on day {n} of the month." for n in range(200)]
     reply = call("compress", {"query": QUESTION, "documents": pages}).structured_content
     assert reply["tokens_before"] > 2 * server.DEFAULT_BUDGET
@@ -85,7 +81,7 @@ def test_bad_input_is_explained(allowed: Path, arguments: dict[str, Any], words:
     assert words in read_error("compress", arguments, folders=[allowed])
 
 
-def test_a_document_without_a_query_is_reduced_to_an_overview() -> None:
+def test_without_a_query_an_overview_is_kept() -> None:
     note = "The harbour was dug in 1871. " + "It is there. " * 20
     compressor = Compressor(BrokenScorer(RuntimeError("the model was asked")))
     result = call("compress", {"documents": [note], "budget": 12}, compressor)
@@ -115,7 +111,7 @@ def test_a_lesson_that_is_too_long_is_refused() -> None:
 
 
 def test_an_id_that_is_no_longer_known_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(originals, "MAX_CHARACTERS", 600)
+    monkeypatch.setattr(replies, "MAX_CHARACTERS", 600)
 
     async def expand_old_id(client: Client) -> Any:
         first = await client.call_tool("compress", {"query": "q", "documents": ["The first text of all."]})
@@ -157,7 +153,7 @@ def test_a_failing_model_gives_what_matches_within_the_limit(caplog: pytest.LogC
     assert "no memory" in caplog.text
 
 
-def test_a_limit_that_is_too_tight_for_the_best_unit_is_told() -> None:
+def test_a_reply_says_that_the_best_unit_did_not_fit() -> None:
     days = "The museum is free on Thursdays and on the first Sunday of every month."
     text = f"{days} It is old. It is red. It is wide."
     arguments = {"query": "On which days is the museum free?", "documents": [text]}
@@ -182,7 +178,7 @@ def test_every_range_leads_back_to_its_source() -> None:
         return " ".join(sentences)
 
     async def check_replies(client: Client) -> None:
-        for _ in range(1000):
+        for _ in range(300):
             texts = [random_text() for _ in range(rng.randint(1, 6))]
             arguments = {"query": QUESTION, "documents": texts, "budget": rng.randint(5, 40)}
             reply = (await client.call_tool("compress", arguments)).structured_content

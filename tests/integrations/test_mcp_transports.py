@@ -8,7 +8,6 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -21,14 +20,10 @@ import pytest
 pytest.importorskip("mcp")
 from mcp import Client, StdioServerParameters
 
-from tersely import InvalidInputError
 from tersely_agents.experience import ExperienceBank
-from tersely_http import listen, protocol, run
-from tersely_mcp import build_server
-from tests.integrations.town import ANSWER, HARBOUR, MUSEUM, QUESTION
+from tests.integrations.samples import ANSWER, HARBOUR, MUSEUM, QUESTION
 
 COMMAND = [sys.executable, "-c", "import sys; from tersely.cli import main; sys.exit(main())", "mcp"]
-HOST = "127.0.0.1"
 LESSON = {
     "title": "Prefer the archive",
     "description": "When a question asks for a year.",
@@ -39,7 +34,7 @@ LESSON = {
 
 
 async def check_all_tools(client: Client) -> None:
-    """What every transport has to carry."""
+    """Call every tool as a client would."""
     names = [tool.name for tool in (await client.list_tools()).tools]
     assert names == ["compress", "expand", "recall", "remember"]
     await _check_texts(client)
@@ -133,49 +128,7 @@ def test_requests_of_other_sites_are_refused(address: str) -> None:
     assert refused.value.code == 403
 
 
-def test_a_port_that_is_taken_is_an_error_about_the_port(address: str, allowed: Path) -> None:
-    port = address.split(":")[-1].split("/")[0]
-    command = [*COMMAND, "--folder", str(allowed), "--http", port]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode
-    assert f"Port {port} is taken. Stop the program that has it" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_a_number_that_is_no_port_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="Port 70000 cannot be opened"):
-        listen(HOST, 70000, "--http")
-
-
-HEAD = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-
-
-@pytest.mark.parametrize("sent", [b"", HEAD, HEAD + b"Content-Length: 100\r\n\r\n{"])
-@pytest.mark.parametrize("drips", [False, True])
-def test_half_open_requests_end(monkeypatch: pytest.MonkeyPatch, sent: bytes, drips: bool) -> None:
-    monkeypatch.setattr(protocol, "REQUEST_S", 0.5)
-    with listen(HOST, 0, "--http") as opened:
-        port = opened.getsockname()[1]
-        app = build_server().streamable_http_app(host=HOST)
-        threading.Thread(target=run, args=(app, opened), daemon=True).start()
-        started = time.monotonic()
-        with socket.create_connection((HOST, port), timeout=10) as client:
-            client.sendall(sent)
-            client.settimeout(0.1)
-            while time.monotonic() < started + 5:
-                try:
-                    if drips and sent:
-                        client.sendall(b"a")
-                    if not client.recv(1000):
-                        break
-                except TimeoutError:
-                    continue
-                except ConnectionError:
-                    break
-        assert 0.4 < time.monotonic() - started < 3
-
-
-def test_ids_of_originals_belong_to_the_session_that_got_them(address: str) -> None:
+def test_ids_of_originals_belong_to_their_session(address: str) -> None:
     async def run() -> None:
         arguments = {"query": QUESTION, "documents": [MUSEUM]}
         async with Client(address, mode="legacy") as first, Client(address, mode="legacy") as second:

@@ -1,4 +1,4 @@
-"""The playground in a real browser, without a window."""
+"""The playground in a real browser without a window."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytest.importorskip("selenium")
 import httpx2
 from selenium.webdriver.common.keys import Keys
 
-from benchmarks.surfaces.playground import MOVE, find, open_browser, show_example, show_sentences, wait
+from benchmarks.surfaces.playground import find, open_browser, show_example, wait
 from tersely import Compressor
 from tersely_server import build_app
 from tersely_server.endpoints import PLAYGROUND
@@ -81,12 +81,6 @@ def test_the_slider_changes_what_is_kept(browser: Any, url: str) -> None:
     slider.send_keys(Keys.HOME)
     wait(lambda: len(find(browser, ".unit.kept")) < before)
     wait(lambda: "tokens" in find(browser, "#summary")[0].text)
-
-
-@needs_browser
-def test_the_slider_is_fast_with_many_sentences(browser: Any, url: str) -> None:
-    show_sentences(browser, url, 200)
-    assert browser.execute_script(MOVE) < 1000 / 30, "milliseconds of work for a frame"
 
 
 @needs_browser

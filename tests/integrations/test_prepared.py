@@ -1,40 +1,26 @@
-"""Documents that were prepared when they went into an index, in LangChain and LlamaIndex."""
+"""Documents that were prepared before they were stored, in LangChain and LlamaIndex."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-pytest.importorskip("langchain_core")
-pytest.importorskip("llama_index.core")
-from langchain_core.documents import Document
-from llama_index.core import VectorStoreIndex
-from llama_index.core.embeddings import MockEmbedding
-from llama_index.core.ingestion import IngestionPipeline
-from llama_index.core.llms import MockLLM
-from llama_index.core.node_parser import SentenceSplitter
-from llama_index.core.schema import Document as LlamaDocument
-from llama_index.core.schema import MetadataMode, NodeWithScore
-
 from tersely import Compression, Compressor, PreparedDocument
 from tersely.adapters import PREPARED_KEY
-from tersely_langchain import TerselyCompressor
-from tersely_langchain import TerselyPreparer as LangChainPreparer
-from tersely_llamaindex import TerselyPostprocessor, TerselyPreparer
-from tests.integrations.town import ANSWER, HARBOUR, MUSEUM, QUESTION
+from tests.integrations.frameworks import LangChain, LlamaIndex, Passage
+from tests.integrations.samples import ANSWER, HARBOUR, MUSEUM, QUESTION
 
 PASSAGES = [
-    Document(page_content=HARBOUR, metadata={"title": "Harbour", "page": 3}, id="h"),
-    Document(page_content=MUSEUM, metadata={"title": "Museum", "page": 7}, id="m"),
+    Passage("h", HARBOUR, {"title": "Harbour", "page": 3}),
+    Passage("m", MUSEUM, {"title": "Museum", "page": 7}),
 ]
 
 
 class Watching(Compressor):
-    """A compressor that remembers which of its documents were prepared."""
+    """Remembers which of its documents were prepared."""
 
     def compress(self, query: str | None, docs: Any, **options: Any) -> Compression:
         self.prepared = [isinstance(document, PreparedDocument) for document in docs]
@@ -46,56 +32,54 @@ def watching() -> Watching:
     return Watching()
 
 
-def prepare(compressor: Compressor) -> list[Document]:
-    return LangChainPreparer(compressor).transform_documents(PASSAGES)
+def prepare(framework: LangChain | LlamaIndex, compressor: Compressor) -> list[Any]:
+    documents = [framework.wrap(passage) for passage in PASSAGES]
+    if isinstance(framework, LangChain):
+        preparer = pytest.importorskip("tersely_langchain").TerselyPreparer(compressor)
+        return preparer.transform_documents(documents)
+    preparer = pytest.importorskip("tersely_llamaindex").TerselyPreparer(compressor=compressor)
+    nodes = preparer([document.node for document in documents])
+    return [framework.schema.NodeWithScore(node=node) for node in nodes]
 
 
-def make_nodes(compressor: Compressor) -> Sequence[Any]:
-    documents = [LlamaDocument(text=d.page_content, metadata=d.metadata, id_=d.id or "") for d in PASSAGES]
-    pipeline = IngestionPipeline(transformations=[SentenceSplitter(), TerselyPreparer(compressor=compressor)])
-    return pipeline.run(documents=documents)
-
-
-def test_langchain_documents_that_were_prepared_give_what_others_give(watching: Watching) -> None:
-    stored = [Document(**json.loads(json.dumps(dict(d)))) for d in prepare(watching)]
-    compressor = TerselyCompressor(compressor=watching, budget=12)
-    (kept,) = compressor.compress_documents(stored, QUESTION)
+@pytest.mark.parametrize("kind", [LangChain, LlamaIndex])
+def test_prepared_documents_give_the_same(kind: type[LangChain | LlamaIndex], watching: Watching) -> None:
+    framework = kind()
+    adapter = framework.make(watching, budget=12)
+    stored = prepare(framework, watching)
+    (kept,) = framework.run(adapter, stored, QUESTION)
     assert watching.prepared == [True, True]
-    assert kept.page_content == ANSWER
-    assert compressor.compress_documents(PASSAGES, QUESTION) == [kept], "what was prepared does not go on"
-    assert PREPARED_KEY not in PASSAGES[0].metadata, "the originals stay as they are"
+    assert framework.read(kept).text == ANSWER
+    assert json.loads(json.dumps(framework.read(stored[0]).metadata)) == framework.read(stored[0]).metadata
+    (same,) = framework.run(adapter, [framework.wrap(passage) for passage in PASSAGES], QUESTION)
+    assert watching.prepared == [False, False]
+    assert framework.read(kept).metadata == framework.read(same).metadata, "prepared data is left out"
 
 
-def test_nodes_that_were_prepared_give_what_others_give(watching: Watching) -> None:
-    nodes = [NodeWithScore(node=node, score=0.5) for node in make_nodes(watching)]
-    (kept,) = TerselyPostprocessor(compressor=watching, budget=12).postprocess_nodes(
-        nodes, query_str=QUESTION
-    )
-    assert watching.prepared == [True, True]
-    assert kept.node.get_content(MetadataMode.NONE) == ANSWER
-    assert PREPARED_KEY not in kept.node.metadata
+def test_prepared_data_is_hidden_from_models_and_embeddings(watching: Watching) -> None:
+    framework = LlamaIndex()
+    for stored in prepare(framework, watching):
+        assert PREPARED_KEY in stored.node.metadata
+        for mode in (framework.schema.MetadataMode.LLM, framework.schema.MetadataMode.EMBED):
+            assert PREPARED_KEY not in stored.node.get_content(mode)
 
 
-def test_what_was_prepared_is_hidden_from_models_and_embeddings(watching: Watching) -> None:
-    nodes = make_nodes(watching)
-    for node in nodes:
-        assert PREPARED_KEY in node.metadata
-        for mode in (MetadataMode.LLM, MetadataMode.EMBED):
-            assert PREPARED_KEY not in node.get_content(mode)
-    index = VectorStoreIndex(nodes, embed_model=MockEmbedding(embed_dim=4))
-    answer = index.as_query_engine(
-        llm=MockLLM(), node_postprocessors=[TerselyPostprocessor(compressor=watching, budget=60)]
-    ).query(QUESTION)
-    assert ANSWER in str(answer)
-    assert PREPARED_KEY not in str(answer)
+def test_a_preparer_works_in_an_ingestion_pipeline(watching: Watching) -> None:
+    framework = LlamaIndex()
+    ingestion = pytest.importorskip("llama_index.core.ingestion")
+    splitter = pytest.importorskip("llama_index.core.node_parser").SentenceSplitter()
+    preparer = pytest.importorskip("tersely_llamaindex").TerselyPreparer(compressor=watching)
+    documents = [framework.schema.Document(text=passage.text) for passage in PASSAGES]
+    nodes = ingestion.IngestionPipeline(transformations=[splitter, preparer]).run(documents=documents)
+    assert all(PREPARED_KEY in node.metadata for node in nodes)
 
 
 @pytest.mark.parametrize("change", ["text", "title", "bytes", "type"])
-def test_what_does_not_fit_its_document_is_not_used_and_logged(
+def test_data_of_another_document_is_not_used(
     change: str, watching: Watching, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stored = prepare(watching)
-    changed = stored[1].model_copy(deep=True)
+    framework = LangChain()
+    first, changed = prepare(framework, watching)
     if change == "text":
         changed.page_content += " It is red."
     elif change == "title":
@@ -105,9 +89,7 @@ def test_what_does_not_fit_its_document_is_not_used_and_logged(
     else:
         changed.metadata[PREPARED_KEY] = 7
     with caplog.at_level(logging.WARNING, "tersely"):
-        (kept,) = TerselyCompressor(compressor=watching, budget=12).compress_documents(
-            [stored[0], changed], QUESTION
-        )
+        (kept,) = framework.run(framework.make(watching, budget=12), [first, changed], QUESTION)
     assert watching.prepared == [True, False]
     assert ANSWER in kept.page_content
     assert "as if it were not prepared" in caplog.text

@@ -1,4 +1,4 @@
-"""Which texts of a request are shortened, and that nothing else changes."""
+"""The proxy finds the texts to shorten and changes nothing else."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("httpx2")
+pytest.importorskip("prometheus_client")
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,8 +18,8 @@ from tersely.adapters import ToolLimits
 from tersely_proxy.formats import Block, read_chat, read_messages, read_responses
 from tersely_proxy.json_strings import replace_strings
 from tersely_proxy.rewriting import CompressionFailedError, Rewriter
-from tests.integrations.coast import ANSWER, QUESTION, make_page
-from tests.sdk.fakes import BrokenScorer, FakeScorer
+from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_failing_compressor, make_page
+from tests.sdk.fakes import FakeScorer
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(),
@@ -54,7 +54,7 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "read", "arguments"
 CHAT = {
     "messages": [
         {"role": "system", "content": "<context>not of the user</context>"},
-        {"role": "user", "content": [{"type": "text", "text": QUESTION}, {"type": "image_url"}]},
+        {"role": "user", "content": [{"type": "text", "text": KEY_QUESTION}, {"type": "image_url"}]},
         {"role": "assistant", "content": None, "tool_calls": [CALL]},
         {"role": "tool", "tool_call_id": "c1", "content": "A result."},
         {"role": "user", "content": "<context>\nA page.\n</context>\nAnd now?"},
@@ -62,7 +62,7 @@ CHAT = {
 }
 RESPONSES = {
     "input": [
-        {"role": "user", "content": [{"type": "input_text", "text": QUESTION}]},
+        {"role": "user", "content": [{"type": "input_text", "text": KEY_QUESTION}]},
         {"type": "function_call", "call_id": "c1", "name": "read", "arguments": '{"page": 1}'},
         {"type": "reasoning", "encrypted_content": "x"},
         {"type": "function_call_output", "call_id": "c1", "output": "A result."},
@@ -71,7 +71,7 @@ RESPONSES = {
 }
 MESSAGES = {
     "messages": [
-        {"role": "user", "content": QUESTION},
+        {"role": "user", "content": KEY_QUESTION},
         {
             "role": "assistant",
             "content": [{"type": "tool_use", "id": "c1", "name": "read", "input": {"page": 1}}],
@@ -90,11 +90,9 @@ MESSAGES = {
         (read_messages, MESSAGES, [("messages", 2, "content", 0, "content"), ("messages", 3, "content")]),
     ],
 )
-def test_results_and_contexts_are_found_with_what_they_are_needed_for(
-    read: Any, body: Any, places: Any
-) -> None:
+def test_results_and_contexts_are_found_with_their_query(read: Any, body: Any, places: Any) -> None:
     result, context = read(body)
-    assert result == Block(places[0], "A result.", 0, "read", f'{{"page": 1}} {QUESTION}')
+    assert result == Block(places[0], "A result.", 0, "read", f'{{"page": 1}} {KEY_QUESTION}')
     assert context == Block(places[1], "A page.", len("<context>\n"), "context", "And now?")
 
 
@@ -105,12 +103,12 @@ def test_documents_without_citations_are_context() -> None:
         {"type": "document", "source": source, "citations": {"enabled": True}},
         {"type": "search_result", "content": [{"type": "text", "text": "A hit."}]},
         {"type": "tool_result", "tool_use_id": "c1", "content": "It failed.", "is_error": True},
-        {"type": "text", "text": QUESTION},
+        {"type": "text", "text": KEY_QUESTION},
     ]
     blocks = list(read_messages({"messages": [{"role": "user", "content": content}]}))
     assert [(block.text, block.tool, block.query) for block in blocks] == [
-        ("A page.", "context", QUESTION),
-        ("A hit.", "context", QUESTION),
+        ("A page.", "context", KEY_QUESTION),
+        ("A hit.", "context", KEY_QUESTION),
     ]
 
 
@@ -132,12 +130,12 @@ def test_bodies_of_other_shapes_have_nothing_to_shorten(body: Any) -> None:
 
 
 def agent_turn(turns: int) -> bytes:
-    """The request of an agent after so many tool results, each with a page that answers the question."""
-    messages: list[dict[str, Any]] = [{"role": "user", "content": QUESTION}]
+    """Return an agent's request after `turns` tool results, each a page that answers the question."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": KEY_QUESTION}]
     for number in range(turns):
         call = {**CALL, "id": f"c{number}"}
         messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
-        page = make_page(f"room {number}", ANSWER)
+        page = make_page(f"room {number}", KEY_ANSWER)
         messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": page})
     return json.dumps({"model": "m", "messages": messages, "temperature": 1.0}, indent=2).encode()
 
@@ -157,17 +155,17 @@ def test_later_turns_begin_with_the_same_bytes() -> None:
     assert [own.rewrite(agent_turn(turn), read_chat).body for turn, own in enumerate(forgetful, 1)] == [
         rewritten.body for rewritten in sent
     ], "also if the proxy was started again in between"
-    assert ANSWER in sent[-1].body.decode()
+    assert KEY_ANSWER in sent[-1].body.decode()
     assert sent[-1].tokens_after < sent[-1].tokens_before / 4
 
 
 def cached_share(bodies: Sequence[bytes]) -> float:
-    """The share of all messages, in bytes, that a cache of prefixes holds from the request before."""
+    """Return the share of message bytes that a prefix cache holds from the request before."""
     prompts = [b"".join(json.dumps(m).encode() for m in json.loads(body)["messages"]) for body in bodies]
     return sum(common_prefix(*pair) for pair in pairwise(prompts)) / sum(map(len, prompts))
 
 
-def test_a_run_of_50_turns_keeps_the_share_that_caches_hold() -> None:
+def test_a_run_of_50_turns_keeps_the_cached_share() -> None:
     whole = [agent_turn(turn) for turn in range(1, 51)]
     rewriter = Rewriter(Compressor(FakeScorer()), ToolLimits(80))
     assert cached_share([rewriter.rewrite(body, read_chat).body for body in whole]) >= cached_share(whole)
@@ -194,13 +192,13 @@ def test_what_was_sent_whole_stays_whole() -> None:
     assert [change.place for change in later.changes] == [("messages", 6, "content")]
 
 
-def test_a_text_that_the_model_fails_on_is_not_shortened_by_other_means() -> None:
-    rewriter = Rewriter(Compressor(BrokenScorer(RuntimeError("out of order"))), ToolLimits(80))
-    with pytest.raises(CompressionFailedError, match="out of order"):
+def test_a_failing_model_shortens_nothing() -> None:
+    rewriter = Rewriter(make_failing_compressor(), ToolLimits(80))
+    with pytest.raises(CompressionFailedError, match="no memory"):
         rewriter.rewrite(agent_turn(1), read_chat)
 
 
-def test_a_result_that_nobody_asked_for_keeps_what_tells_most() -> None:
+def test_a_result_without_a_question_becomes_an_overview() -> None:
     page = "The crane of Maren lifts 40 tonnes. " + "There is something somewhere. " * 60
     call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     messages = [
@@ -208,7 +206,7 @@ def test_a_result_that_nobody_asked_for_keeps_what_tells_most() -> None:
         {"role": "tool", "tool_call_id": "c", "content": page},
         {"role": "user", "content": f"<context>{page}</context>"},
     ]
-    rewriter = Rewriter(Compressor(BrokenScorer(RuntimeError("out of order"))), ToolLimits(60))
+    rewriter = Rewriter(make_failing_compressor(), ToolLimits(60))
     rewritten = rewriter.rewrite(json.dumps({"messages": messages}).encode(), read_chat)
     shown = json.loads(rewritten.body)["messages"]
     assert "The crane of Maren lifts 40 tonnes." in shown[1]["content"]

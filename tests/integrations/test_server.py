@@ -1,4 +1,4 @@
-"""The endpoints of the server: what the SDK gives comes back, and nothing else is done."""
+"""The endpoints of the server return what the SDK returns."""
 
 from __future__ import annotations
 
@@ -19,12 +19,19 @@ from tersely.score import DocumentScores, ScoredInput
 from tersely_agents.summaries import Summarizer
 from tersely_server import ServerSettings, build_app
 from tersely_server.schemas import CompressReply
-from tests.integrations.options import EXAMPLES, RecordingCompressor, all_arguments
-from tests.integrations.town import ANSWER, HARBOUR, MUSEUM, QUESTION
-from tests.sdk.fakes import BrokenScorer, FakeScorer
+from tests.integrations.samples import (
+    ANSWER,
+    EXAMPLES,
+    HARBOUR,
+    MUSEUM,
+    QUESTION,
+    RecordingCompressor,
+    all_options,
+    make_failing_compressor,
+)
+from tests.sdk.fakes import FakeScorer
 from tests.servers import serve_app
 
-BOTH = [MUSEUM, HARBOUR]
 BODY = {"query": QUESTION, "documents": [HARBOUR, {"text": MUSEUM, "title": "Museum", "page": 3}]}
 
 
@@ -36,14 +43,14 @@ def client(bundled: Compressor) -> Iterator[httpx2.Client]:
 
 
 def without_timings(reply: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in reply.items() if key != "timings"}
+    return {key: value for key, value in json.loads(json.dumps(reply)).items() if key != "timings"}
 
 
 def test_a_compression_is_that_of_the_sdk(client: httpx2.Client, bundled: Compressor) -> None:
     reply = client.post("/v1/compress", json={**BODY, "budget": 12})
     expected = bundled.compress(QUESTION, BODY["documents"], budget=12).to_dict()
     assert reply.status_code == 200
-    assert without_timings(reply.json()) == without_timings(json.loads(json.dumps(expected)))
+    assert without_timings(reply.json()) == without_timings(expected)
     assert reply.json()["documents"][0]["metadata"] == {"page": 3}
     assert set(reply.json()) == set(CompressReply.model_fields), "the documented fields"
 
@@ -53,7 +60,7 @@ def test_every_option_reaches_the_compressor(name: str) -> None:
     compressor = RecordingCompressor()
     with serve_app(build_app(compressor)) as url:
         assert httpx2.post(f"{url}/v1/compress", json={**BODY, name: EXAMPLES[name]}).status_code == 200
-    assert compressor.received == [all_arguments(**{name: EXAMPLES[name]})]
+    assert compressor.received == [all_options(**{name: EXAMPLES[name]})]
 
 
 def test_a_batch_gives_each_result_with_its_place(client: httpx2.Client, bundled: Compressor) -> None:
@@ -68,14 +75,13 @@ def test_a_batch_gives_each_result_with_its_place(client: httpx2.Client, bundled
 
 
 @pytest.mark.parametrize("query", [{}, {"query": None}])
-def test_without_a_query_what_tells_most_comes_back(
+def test_without_a_query_a_limit_is_needed(
     client: httpx2.Client, bundled: Compressor, query: dict[str, None]
 ) -> None:
     body = {"documents": BODY["documents"], **query}
     expected = bundled.compress(None, BODY["documents"], budget=12).to_dict()
     reply = client.post("/v1/compress", json={**body, "budget": 12})
-    assert without_timings(reply.json()) == without_timings(json.loads(json.dumps(expected)))
-    assert reply.json()["model"] == "coverage"
+    assert without_timings(reply.json()) == without_timings(expected)
     line = client.post("/v1/compress/batch", json={"requests": [body], "budget": 12}).json()
     assert line["text"] == expected["text"]
     refused = client.post("/v1/compress", json=body)
@@ -90,12 +96,9 @@ class WaitingScorer(FakeScorer):
 
     def __init__(self) -> None:
         self.go_on = threading.Event()
-        self.started = threading.Semaphore(0)
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        if "Wait" in documents[0].text:
-            self.started.release()
-            assert self.go_on.wait(20)
+        assert "Wait" not in documents[0].text or self.go_on.wait(20)
         return super().score(query, documents)
 
 
@@ -122,8 +125,7 @@ def test_messages_are_compressed_as_by_the_sdk(client: httpx2.Client, bundled: C
     ]
     reply = client.post("/v1/messages/compress", json={"messages": messages, "rate": 0.7}).json()
     expected = bundled.compress_messages(messages, rate=0.7)
-    assert reply["messages"] == expected.messages
-    assert reply["messages"] != messages
+    assert reply["messages"] == expected.messages != messages
     assert reply["tokens_after"] == expected.tokens_after
     assert reply["results"] == [2]
     assert reply["receipt"]["status"] == "compressed"
@@ -133,12 +135,10 @@ def test_texts_are_ranked_and_pruned(client: httpx2.Client, bundled: Compressor)
     long = f"{MUSEUM} Bananas are yellow. My uncle sells shoes."
     body = {"query": QUESTION, "texts": [HARBOUR, long], "return_text": True, "truncate": True}
     first, second = client.post("/rerank", json=body).json()
-    assert (first["index"], first["text"]) == (1, long)
+    assert (first["index"], first["text"], second["index"]) == (1, long, 0)
     assert ANSWER in first["pruned_text"]
     pruned = {d.source: d.text for d in bundled.compress(QUESTION, [HARBOUR, long]).documents}
-    assert first["pruned_text"] == pruned[1]
-    assert second["index"] == 0
-    assert len(second["pruned_text"]) < len(HARBOUR)
+    assert [first["pruned_text"], second["pruned_text"]] == [pruned[1], pruned.get(0, "")]
     assert 0 <= second["score"] < first["score"] <= 1
     raw = client.post("/rerank", json={**body, "raw_scores": True, "return_text": False}).json()
     assert [row["index"] for row in raw] == [1, 0]
@@ -147,23 +147,23 @@ def test_texts_are_ranked_and_pruned(client: httpx2.Client, bundled: Compressor)
 
 
 def test_the_sdk_can_use_the_server_as_a_reranker(client: httpx2.Client, bundled: Compressor) -> None:
-    endpoint = RerankEndpoint(f"{client.base_url}/rerank".replace("//rerank", "/rerank"), style="tei")
+    endpoint = RerankEndpoint(f"{str(client.base_url).rstrip('/')}/rerank", style="tei")
     ranked = endpoint.rank(QUESTION, [Document(HARBOUR), Document(MUSEUM)])
     assert ranked == list(bundled.compress(QUESTION, [HARBOUR, MUSEUM]).relevance)
 
 
 def test_no_ranking_is_made_up_if_the_model_fails() -> None:
-    app = build_app(Compressor(BrokenScorer(RuntimeError("out of order"))))
-    with serve_app(app) as url:
+    with serve_app(build_app(make_failing_compressor())) as url:
         reply = httpx2.post(f"{url}/rerank", json={"query": QUESTION, "texts": [MUSEUM]})
     assert reply.status_code == 503
-    assert "out of order" in reply.json()["error"]["message"]
+    assert "no memory" in reply.json()["error"]["message"]
 
 
 def test_a_summary_is_that_of_the_sdk(client: httpx2.Client, bundled: Compressor) -> None:
-    reply = client.post("/v1/summarize", json={"query": QUESTION, "documents": BOTH, "budget": 9})
-    expected = Summarizer(compressor=bundled).summarize(QUESTION, BOTH, budget=9).to_dict()
-    assert without_timings(reply.json()) == without_timings(json.loads(json.dumps(expected)))
+    documents = [MUSEUM, HARBOUR]
+    reply = client.post("/v1/summarize", json={"query": QUESTION, "documents": documents, "budget": 9})
+    expected = Summarizer(compressor=bundled).summarize(QUESTION, documents, budget=9).to_dict()
+    assert without_timings(reply.json()) == without_timings(expected)
     assert reply.json()["text"] == ANSWER
 
 
@@ -172,11 +172,8 @@ def test_health_and_metrics_say_what_was_done(bundled: Compressor) -> None:
         assert httpx2.get(f"{url}/health").json()["model"] == bundled.model
         reply = httpx2.post(f"{url}/v1/compress", json={**BODY, "budget": 12}).json()
         httpx2.get(f"{url}/such/a/page")
-        numbers = dict(
-            line.rsplit(" ", 1)
-            for line in httpx2.get(f"{url}/metrics").text.splitlines()
-            if not line.startswith("#")
-        )
+        lines = httpx2.get(f"{url}/metrics").text.splitlines()
+    numbers = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
     assert float(numbers["tersely_tokens_in_total"]) == reply["tokens_before"]
     assert float(numbers["tersely_tokens_out_total"]) == reply["tokens_after"]
     assert float(numbers['tersely_compressions_total{status="compressed"}']) == 1
@@ -186,13 +183,11 @@ def test_health_and_metrics_say_what_was_done(bundled: Compressor) -> None:
     assert float(numbers["tersely_admitted_requests"]) == 0
 
 
-def test_the_page_of_the_interface_needs_nothing_from_outside(client: httpx2.Client) -> None:
+def test_the_page_of_the_interface_loads_nothing_from_outside(client: httpx2.Client) -> None:
     paths = client.get("/openapi.json").json()["paths"]
-    assert {"/v1/compress", "/v1/compress/batch", "/v1/messages/compress", "/rerank", "/v1/summarize"} < set(
-        paths
-    )
-    page = client.get("/docs").text
-    sources = re.findall(r'(?:src|href)="([^"]+)"', page)
+    documented = {"/v1/compress", "/v1/compress/batch", "/v1/messages/compress", "/rerank", "/v1/summarize"}
+    assert documented < set(paths)
+    sources = re.findall(r'(?:src|href)="([^"]+)"', client.get("/docs").text)
     assert len(sources) >= 3
-    assert all(client.get(source).status_code == 200 for source in sources if source.startswith("/"))
     assert [source for source in sources if not source.startswith("/")] == []
+    assert all(client.get(source).status_code == 200 for source in sources)

@@ -1,7 +1,8 @@
-"""A framework in a version that an adapter does not work with is named, with the remedy."""
+"""The adapters check the version of their framework, and use only public names of the SDK."""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 import sys
@@ -15,7 +16,7 @@ from tersely import MissingDependencyError
 from tersely.adapters import require_package
 
 ROOT = Path(__file__).resolve().parents[2]
-# For every adapter, its framework's package and its own extra.
+# For every adapter, the package of its framework and its extra.
 EXTRAS = {
     "tersely_haystack": ("haystack-ai", "haystack"),
     "tersely_langchain": ("langchain", "langchain"),
@@ -69,3 +70,16 @@ def test_every_adapter_checks_its_framework_first(monkeypatch: pytest.MonkeyPatc
         f"{name} 0.0.1 is installed, and tersely needs {low} or newer, below {high}: "
         f"pip install 'tersely[{extra}]'"
     ), "the range of the extra"
+
+
+def test_adapters_import_no_private_names() -> None:
+    imported: list[str] = []
+    for file in (ROOT / "integrations").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                imported += [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                imported += [f"{node.module}.{alias.name}" for alias in node.names]
+    of_the_sdk = [name for name in imported if name.split(".")[0] in ("tersely", "tersely_agents")]
+    assert "tersely.adapters.ToolLimits" in of_the_sdk
+    assert [name for name in of_the_sdk if re.search(r"\._", name)] == []

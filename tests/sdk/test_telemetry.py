@@ -1,4 +1,4 @@
-"""What OpenTelemetry gets to see: numbers and names, and nothing where nobody listens."""
+"""OpenTelemetry gets numbers and names, and nothing is collected or sent without an SDK."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CHAT = [
 
 
 class Telescope:
-    """What the SDK has collected."""
+    """Spans and metrics that the SDK has collected."""
 
     def __init__(self) -> None:
         self.spans, self.reader = InMemorySpanExporter(), InMemoryMetricReader()
@@ -54,7 +54,7 @@ class Telescope:
         return data.to_json()
 
     def read_metrics(self) -> dict[tuple[str, str], float]:
-        """Sums so far, by name and attribute; of a histogram its count."""
+        """Return sums so far, or counts of histograms, by name and attribute."""
         data = json.loads(self.read())
         points = [
             (metric["name"], point)
@@ -74,7 +74,7 @@ class Telescope:
 
 @pytest.fixture(scope="module")
 def telescope() -> Telescope:
-    """The one that this process can have: providers are set once."""
+    """The only one in this process: providers are set once."""
     return Telescope()
 
 
@@ -106,7 +106,7 @@ def test_metrics_add_up_over_compressions_and_statuses(
     telescope: Telescope, spans: InMemorySpanExporter
 ) -> None:
     compressor = Compressor(FakeScorer())
-    compressor.compress(QUERY, DOCS)  # so that every instrument is there
+    compressor.compress(QUERY, DOCS)  # so that every instrument exists
     count_lookup(hit=True)
     before = telescope.read_metrics()
     first, second = compressor.compress(QUERY, DOCS, rate=0.4), compressor.compress(QUERY, DOCS, budget=9999)
@@ -133,11 +133,11 @@ def test_metrics_add_up_over_compressions_and_statuses(
     }
 
 
-def test_compressions_of_a_batch_belong_to_the_span_around_it(spans: InMemorySpanExporter) -> None:
+def test_compressions_of_a_batch_belong_to_the_outer_span(spans: InMemorySpanExporter) -> None:
     with trace.get_tracer("app").start_as_current_span("answer") as around:
         Compressor(FakeScorer(), threads=2).compress_batch([(QUERY, DOCS)] * 3)
-    own = [span for span in spans.get_finished_spans() if span.name == "tersely.compress"]
-    parents = [span.parent and span.parent.span_id for span in own]
+    ours = [span for span in spans.get_finished_spans() if span.name == "tersely.compress"]
+    parents = [span.parent and span.parent.span_id for span in ours]
     assert parents == [around.get_span_context().span_id] * 3
 
 
@@ -155,14 +155,14 @@ def shorten_a_result() -> None:
     ],
     ids=["messages", "summaries", "adapters"],
 )
-def test_compressions_inside_of_other_calls_are_spans(
+def test_compressions_inside_other_calls_are_spans(
     spans: InMemorySpanExporter, use: Callable[[], object]
 ) -> None:
     with trace.get_tracer("app").start_as_current_span("answer") as around:
         use()
-    own = [span for span in spans.get_finished_spans() if span.name == "tersely.compress"]
-    assert own
-    assert all(span.parent and span.parent.span_id == around.get_span_context().span_id for span in own)
+    ours = [span for span in spans.get_finished_spans() if span.name == "tersely.compress"]
+    assert ours
+    assert all(span.parent and span.parent.span_id == around.get_span_context().span_id for span in ours)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ print(result.text, "opentelemetry.sdk" in sys.modules)
 
 @pytest.mark.parametrize("missing", [False, True], ids=["without an SDK", "without the interface"])
 def test_without_an_sdk_nothing_is_collected_or_sent(missing: bool) -> None:
-    # An address that would be tried, if anything were sent.
+    # An address that would be contacted if anything were sent.
     variables = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
     done = subprocess.run(
         [sys.executable, "-c", LISTENS_TO_NOBODY, "missing" if missing else ""],

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("httpx2")
+pytest.importorskip("prometheus_client")
 
 from tersely import Compressor
 from tersely.adapters import ToolLimits
 from tersely_proxy import ProxySettings, build_app
-from tests.integrations.coast import ANSWER, QUESTION, make_page
+from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_page
 from tests.servers import serve_app
 
 MODEL, REPLY_TOKENS = "smollm2", 4
-PAGE = make_page("room", ANSWER)
+PAGE = make_page("room", KEY_ANSWER)
 PARAMETERS = {"type": "object", "properties": {"page": {"type": "integer"}}, "required": ["page"]}
 TOOL: Any = {"type": "function", "function": {"name": "read", "parameters": PARAMETERS}}
 
@@ -54,7 +54,7 @@ def turn(number: int) -> list[Any]:
 
 
 def test_openai_chat_keeps_the_cache_of_the_prompt_between_turns(chat: Any, llama_server: str) -> None:
-    messages: list[Any] = [{"role": "user", "content": QUESTION}, *turn(1)]
+    messages: list[Any] = [{"role": "user", "content": KEY_QUESTION}, *turn(1)]
     arguments: Any = {"model": MODEL, "max_tokens": REPLY_TOKENS, "temperature": 0, "tools": [TOOL]}
     first = chat.chat.completions.with_raw_response.create(messages=messages, **arguments)
     assert first.headers["x-tersely-status"] == "compressed"
@@ -68,7 +68,7 @@ def test_openai_chat_keeps_the_cache_of_the_prompt_between_turns(chat: Any, llam
 
 
 def test_openai_chat_streams(chat: Any) -> None:
-    messages: list[Any] = [{"role": "user", "content": QUESTION}, *turn(1)]
+    messages: list[Any] = [{"role": "user", "content": KEY_QUESTION}, *turn(1)]
     stream = chat.chat.completions.create(
         model=MODEL, messages=messages, max_tokens=REPLY_TOKENS, temperature=0, stream=True
     )
@@ -79,7 +79,7 @@ def test_openai_chat_streams(chat: Any) -> None:
 
 def test_openai_responses(chat: Any) -> None:
     items: list[Any] = [
-        {"role": "user", "content": QUESTION},
+        {"role": "user", "content": KEY_QUESTION},
         {"type": "function_call", "call_id": "c1", "name": "read", "arguments": '{"page": 1}'},
         {"type": "function_call_output", "call_id": "c1", "output": PAGE},
     ]
@@ -98,7 +98,7 @@ def test_anthropic_messages_stream(proxy: str, closing: ExitStack) -> None:
     use = {"type": "tool_use", "id": "t1", "name": "read", "input": {"page": 1}}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": PAGE}
     messages: list[Any] = [
-        {"role": "user", "content": QUESTION},
+        {"role": "user", "content": KEY_QUESTION},
         {"role": "assistant", "content": [use]},
         {"role": "user", "content": [result]},
     ]

@@ -1,5 +1,0 @@
-"""Imported first, so that a version that does not work is reported before anything else fails."""
-
-from tersely.adapters import require_package
-
-require_package("langchain", "langchain", (1, 4, 5), (2,))
