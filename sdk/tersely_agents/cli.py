@@ -2,99 +2,74 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tersely.cli.reports import Report
+from tersely.cli import NO_ANSWER, OK
+from tersely.cli.show import Report, to_json
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
 from tersely.runtime.artifacts import ALL_BUNDLED
-from tersely_agents.agent import Agent, EpisodeState, FolderIndex, load_agent, search_tools, trace
-from tersely_agents.chat import ChatModel, LocalChat, OpenAIChat
+from tersely_agents.agent import Agent, FolderIndex, load_agent, search_tools, trace
+from tersely_agents.chat import LocalChat, OpenAIChat
 from tersely_agents.experience import ExperienceBank
 from tersely_agents.experience.salvage import check_bank, save_experiences
 from tersely_agents.memory.salvage import check_store, save_sessions
 
-NO_ANSWER = 5
-"""Exit code."""
 REPLY_TOKENS = 4096
 """Most tokens of a turn, thoughts included: small models may otherwise never end."""
 
 LOCAL_CONTEXT = 8192
 """Tokens of a prompt and its reply, with --local: as many as SmolLM2 was trained on."""
 
-_NO_SERVER = "--chat-model names a model on a server. Leave it out with --local."
 
-
-def answer(args: argparse.Namespace) -> int:
-    """Answer the question; the exit code."""
-    index = FolderIndex(args.docs)
-    options: dict[str, Any] = {
-        "experience": ExperienceBank(args.experience) if args.experience else None,
-        "max_turns": args.max_turns,
-        "compressor": Compressor(args.model, threads=args.threads),
-        "trace_file": args.trace,
-    }
-    if _is_trained(args):
-        agent = load_agent(index, args.local, threads=args.threads, **options)
+def answer(options: dict[str, Any]) -> int:
+    """Answer a question, given the options of `tersely agent`, and return the exit code."""
+    state = _load_agent(options).run(options["query"])
+    if options["json"]:
+        fields = ("question", "answer", "explanation", "confidence", "outcome", "reason")
+        facts: dict[str, Any] = {name: getattr(state, name) for name in fields}
+        print(to_json({**facts, "turns": [asdict(turn) for turn in state.trace]}))
     else:
-        agent = Agent(_load_chat(args), search_tools(index), strategy=args.strategy, **options)
-    state = agent.run(args.query)
-    print(json.dumps(_to_json(state), ensure_ascii=False) if args.json else state.answer)
-    if not args.json:
+        print(state.answer)
         for line in filter(None, (state.explanation, state.reason)):
             print(line, file=sys.stderr)
-    return 0 if state.outcome == "answered" else NO_ANSWER
+    return OK if state.outcome == "answered" else NO_ANSWER
 
 
-def _is_trained(args: argparse.Namespace) -> bool:
-    """Whether --local names an agent that was trained here, and no GGUF file."""
-    if not args.local or (args.local not in ALL_BUNDLED and not Path(args.local).is_dir()):
-        return False
-    if args.strategy != "summary":
-        raise InvalidInputError(f"{args.local} writes the turns of one strategy. Leave --strategy out.")
-    if args.chat_model is not None:
-        raise InvalidInputError(_NO_SERVER)
-    return True
-
-
-def _load_chat(args: argparse.Namespace) -> ChatModel:
-    if args.local is None:
-        return OpenAIChat(args.chat_model, base_url=args.base_url, max_tokens=REPLY_TOKENS)
-    if args.chat_model is not None:
-        raise InvalidInputError(_NO_SERVER)
-    return LocalChat(
-        args.local or None, context=LOCAL_CONTEXT, threads=args.threads, max_tokens=LOCAL_CONTEXT // 4
-    )
-
-
-def show(args: argparse.Namespace) -> int:
-    """Print the turns in a trace file; the exit code."""
-    file = Path(args.file)
-    if not file.is_file():
-        raise InvalidInputError(f"there is no file {args.file!r}")
-    print(trace.format_table(trace.read_turns(file)))
-    return 0
-
-
-def _to_json(state: EpisodeState) -> dict[str, object]:
-    return {
-        "question": state.question,
-        "answer": state.answer,
-        "explanation": state.explanation,
-        "confidence": state.confidence,
-        "outcome": state.outcome,
-        "reason": state.reason,
-        "turns": [asdict(turn) for turn in state.trace],
+def _load_agent(options: dict[str, Any]) -> Agent:
+    local, server_model, strategy = options["local"], options["chat_model"], options["strategy"]
+    if local is not None and server_model is not None:
+        raise InvalidInputError("--chat-model names a model on a server. Leave it out with --local.")
+    index = FolderIndex(options["docs"])
+    threads = options["threads"]
+    shared: dict[str, Any] = {
+        "experience": ExperienceBank(options["experience"]) if options["experience"] else None,
+        "max_turns": options["max_turns"],
+        "compressor": Compressor(options["model"], threads=threads),
+        "trace_file": options["trace"],
     }
+    if local and (local in ALL_BUNDLED or Path(local).is_dir()):  # an agent that was trained here
+        if strategy != "summary":
+            raise InvalidInputError(f"{local} writes the turns of one strategy. Leave --strategy out.")
+        return load_agent(index, local, threads=threads, **shared)
+    if local is None:
+        chat = OpenAIChat(server_model, base_url=options["base_url"], max_tokens=REPLY_TOKENS)
+    else:
+        chat = LocalChat(local or None, context=LOCAL_CONTEXT, threads=threads, max_tokens=LOCAL_CONTEXT // 4)
+    return Agent(chat, search_tools(index), strategy=strategy, **shared)
+
+
+def show(file: str) -> int:
+    """Print the turns in a trace file and return the exit code."""
+    print(trace.format_table(trace.read_turns(Path(file))))
+    return OK
 
 
 def doctor_session(path: str, save: str | None) -> Report:
-    """What can be read of each session in a store. With `save`, it is written to that file, a new store.
+    """Report what can be read of each session in a store. With `save`, write it to that file, a new store.
 
     Raises:
         StoreError: nothing can be read, or the new file cannot be written.
@@ -112,21 +87,15 @@ def doctor_session(path: str, save: str | None) -> Report:
         }
     facts: dict[str, Any] = {"file": path, "sessions": rows}
     if save is not None:
-        facts["saved"] = {
-            "file": save,
-            **{name: f"{n} events" for name, n in save_sessions(sessions, save).items()},
-        }
-    damaged = [name for name, check in sessions.items() if not check.is_whole]
-    problem = None
-    if damaged:
-        remedy = f"What is left is in {save}." if save else "Save what is left with --save NEW."
-        problem = f"{path} is damaged in the sessions {', '.join(map(repr, damaged))}. {remedy}"
-    facts["result"] = problem or "all is well"
-    return Report("", facts, problem)
+        counts = save_sessions(sessions, save)
+        facts["saved"] = {"file": save, **{name: f"{count} events" for name, count in counts.items()}}
+    damaged = [repr(name) for name, check in sessions.items() if not check.is_whole]
+    problem = f"{path} is damaged in the sessions {', '.join(damaged)}." if damaged else None
+    return _report(facts, problem, save)
 
 
 def doctor_bank(path: str, save: str | None) -> Report:
-    """What can be read of an experience bank. With `save`, it is written to that file as JSON lines.
+    """Report what can be read of an experience bank. With `save`, write it to that file as JSON lines.
 
     Raises:
         ExperienceError: nothing can be read.
@@ -142,9 +111,10 @@ def doctor_bank(path: str, save: str | None) -> Report:
     }
     if save is not None:
         facts["saved"] = {"file": save, "experiences": save_experiences(check, save)}
-    problem = None
-    if not check.is_whole:
-        remedy = f"What is left is in {save}." if save else "Save what is left with --save NEW."
-        problem = f"{path} has lost {lost} experiences. {remedy}"
-    facts["result"] = problem or "all is well"
-    return Report("", facts, problem)
+    return _report(facts, None if check.is_whole else f"{path} has lost {lost} experiences.", save)
+
+
+def _report(facts: dict[str, Any], damage: str | None, save: str | None) -> Report:
+    remedy = f"What is left is in {save}." if save else "Save what is left with --save NEW."
+    problem = damage and f"{damage} {remedy}"
+    return Report({**facts, "result": problem or "all is well"}, problem)

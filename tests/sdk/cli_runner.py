@@ -34,24 +34,25 @@ class CommandResult:
     stdout: str
     stderr: str
 
+    def read_json(self) -> Any:
+        """Return the one line of JSON that the command has printed."""
+        assert self.stdout.count("\n") == 1
+        return json.loads(self.stdout)
+
 
 def run_tersely(*arguments: str | Path, stdin: str = "") -> CommandResult:
     """Call the command in this process. None of its streams is a terminal."""
-    source, out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(3))
-    source.buffer.write(stdin.encode())
-    source.buffer.seek(0)
+    source = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdin", source)
         patch.setattr(sys, "stdout", out)
         patch.setattr(sys, "stderr", err)
-        try:
-            exit_code = main([str(argument) for argument in arguments])
-        except SystemExit as end:  # argparse, for --help and bad usage
-            exit_code = end.code if isinstance(end.code, int) else 1
-    return CommandResult(exit_code, _written(out), _written(err))
+        exit_code = main([str(argument) for argument in arguments])
+    return CommandResult(exit_code, _read_written(out), _read_written(err))
 
 
-def _written(stream: io.TextIOWrapper) -> str:
+def _read_written(stream: io.TextIOWrapper) -> str:
     stream.flush()
     assert isinstance(stream.buffer, io.BytesIO)
     return stream.buffer.getvalue().decode()
@@ -60,7 +61,7 @@ def _written(stream: io.TextIOWrapper) -> str:
 def check_failure(result: CommandResult, exit_code: int, message: str = "") -> None:
     """The command printed nothing but one line of complaint."""
     assert (result.exit_code, result.stdout) == (exit_code, "")
-    assert result.stderr.startswith("tersely")
+    assert result.stderr.startswith("tersely: ")
     assert result.stderr.count("\n") == 1
     assert message in result.stderr
 

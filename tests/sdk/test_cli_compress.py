@@ -1,16 +1,23 @@
-"""`tersely compress` for one question and for a batch. Runs the bundled model."""
+"""`tersely compress` for one question and `tersely demo`: options and output. Runs the bundled model."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tersely import Compressor
+from tersely import CompressionOptions, Compressor, Document
+from tersely.cli.app import app
+from tersely.cli.read import DEMO_QUERY
+from tersely.cli.show import show_documents, show_receipt
+from tersely.options import OPTION_FIELDS
 from tersely.runtime.artifacts import load_artifact
 from tests.sdk.cli_runner import (
     ANSWER,
@@ -20,7 +27,6 @@ from tests.sdk.cli_runner import (
     CommandResult,
     check_failure,
     run_tersely,
-    write_json_lines,
 )
 
 
@@ -32,11 +38,13 @@ def note(tmp_path: Path) -> Path:
 
 
 def test_the_command_prints_what_the_library_returns(note: Path) -> None:
-    result = run_tersely("compress", "-q", QUERY, "--rate", "0.5", note)
-    expected = Compressor().compress(QUERY, [NOTE], rate=0.5)
-    assert result == CommandResult(0, expected.text + "\n", "")
-    assert ANSWER in result.stdout
-    assert len(result.stdout) < len(NOTE)
+    expected = Compressor().compress(QUERY, [NOTE], rate=0.5).text + "\n"
+    assert ANSWER in expected
+    assert len(expected) < len(NOTE)
+    assert run_tersely("compress", "-q", QUERY, "--rate", "0.5", note) == CommandResult(0, expected, "")
+    for arguments in ([], ["-"]):
+        result = run_tersely("compress", *arguments, "--query", QUERY, "--rate", "50%", stdin=NOTE)
+        assert result == CommandResult(0, expected, "")
 
 
 def test_without_a_question_the_command_needs_a_limit(note: Path) -> None:
@@ -45,141 +53,143 @@ def test_without_a_question_the_command_needs_a_limit(note: Path) -> None:
     check_failure(run_tersely("compress", note), 2, "Pass budget, rate or level")
 
 
-def test_standard_input_and_dash_are_the_same() -> None:
-    implicit = run_tersely("compress", "-q", QUERY, stdin=NOTE)
-    assert implicit == run_tersely("compress", "-q", QUERY, "-", stdin=NOTE)
-
-
-def test_a_limit_that_is_too_tight_for_the_best_unit_gives_a_warning(note: Path) -> None:
-    tight = run_tersely("compress", "-q", QUERY, "--budget", "9", note)
+def test_a_limit_too_tight_for_the_best_unit_gives_a_warning(note: Path) -> None:
+    tight = run_tersely("compress", "-q", QUERY, "--budget", "9", "--json", note)
     warning = "tersely: the unit that scored highest exceeds the limit by itself; raise the limit\n"
     assert (tight.exit_code, tight.stderr) == (0, warning)
-    assert ANSWER not in tight.stdout
-    assert (
-        json.loads(run_tersely("compress", "-q", QUERY, "--budget", "9", "--json", note).stdout)["best_fits"]
-        is False
-    )
+    assert tight.read_json()["best_fits"] is False
     enough = run_tersely("compress", "-q", QUERY, "--budget", "12", note)
-    assert (enough.stdout, enough.stderr) == (f"{ANSWER}\n", "")
+    assert enough == CommandResult(0, f"{ANSWER}\n", "")
 
 
-def test_a_level_bounds_every_document(note: Path) -> None:
-    result = run_tersely("compress", "-q", QUERY, "--level", "1", "--json", note)
-    assert result.exit_code == 0
-    assert all(len(document["text"]) <= 500 for document in json.loads(result.stdout)["documents"])
-    assert run_tersely("compress", "-q", QUERY, "--level", "auto", note).exit_code == 0
-
-
-def test_a_level_out_of_range_is_refused(note: Path) -> None:
-    result = run_tersely("compress", "-q", QUERY, "--level", "6", note)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "level is 6. Pass 'auto' or a level of detail from 1 to 5." in result.stderr
-
-
-def test_json_is_one_line_with_the_receipt(note: Path) -> None:
-    result = run_tersely("compress", "-q", QUERY, "--budget", "20", "--json", note)
-    assert result.exit_code == 0
-    assert result.stdout.count("\n") == 1
-    receipt = json.loads(result.stdout)
+def test_the_receipt_is_printed_as_json_or_with_marks(note: Path) -> None:
+    command = ("compress", "-q", QUERY, "--budget", "20", note)
+    receipt = run_tersely(*command, "--json").read_json()
     assert receipt["tokens_after"] <= 20 < receipt["tokens_before"]
-    assert receipt["status"] == "compressed"
-    kept = [NOTE[span["start"] : span["end"]] for span in receipt["kept"]]
-    dropped = [NOTE[span["start"] : span["end"]] for span in receipt["dropped"]]
+    kept, dropped = (
+        [NOTE[span["start"] : span["end"]] for span in receipt[name]] for name in ("kept", "dropped")
+    )
     assert ANSWER in kept
-    assert sorted(kept + dropped, key=NOTE.index) == [
-        "The shed was painted in May.",
-        ANSWER,
-        "Rain is expected on Sunday.",
-        "The neighbours are away until the end of the month.",
-        "Their cat is fed twice a day.",
-    ]
-
-
-def test_show_without_a_terminal_marks_every_sentence(note: Path) -> None:
-    result = run_tersely("compress", "-q", QUERY, "--rate", "0.3", "--show", note)
-    lines = result.stdout.splitlines()
-    assert [line.split(" ", 2)[2] for line in lines if line.startswith("+ ")] == [ANSWER]
-    assert sum(line.startswith("- ") for line in lines) == 4
+    lines = run_tersely(*command, "--show").stdout.splitlines()
+    assert [line[7:] for line in lines if line.startswith("+ ")] == kept
+    assert [line[7:] for line in lines if line.startswith("- ")] == dropped
     assert lines[0].startswith(str(note))
     assert lines[-1].startswith("compressed: ")
-
-
-def test_show_in_colour_dims_what_was_dropped(note: Path) -> None:
-    result = run_tersely("compress", "-q", QUERY, "--rate", "0.3", "--show", "--color", "always", note)
-    assert f"\x1b[1m{ANSWER}\x1b[0m" in result.stdout
-    assert "\x1b[2mRain is expected on Sunday.\x1b[0m" in result.stdout
-
-
-def test_documents_keep_their_titles(tmp_path: Path) -> None:
-    rows = [{"text": NOTE, "title": "House notes"}, {"text": "The bus leaves at nine.", "title": "Bus"}]
-    path = write_json_lines(tmp_path / "docs.jsonl", rows)
-    result = run_tersely("compress", "-q", QUERY, "--rate", "0.4", path)
-    assert result.exit_code == 0
-    assert result.stdout.startswith("House notes\n")
-    assert ANSWER in result.stdout
-
-
-def test_line_ends_come_out_as_they_went_in() -> None:
-    text = NOTE.replace("\n", "\r\n")
-    process = subprocess.run(
-        [*COMMAND, "compress", "-q", QUERY, "--rate", "1"],
-        input=text.encode(),
-        capture_output=True,
-        check=True,
-    )
-    assert process.stdout.rstrip(b"\n") == text.encode().rstrip()
 
 
 def test_a_tokenizer_file_counts(note: Path) -> None:
     tokenizer = load_artifact().tokenizer_path
     result = run_tersely("compress", "-q", QUERY, "--budget", "25", "--json", "--tokenizer", tokenizer, note)
     expected = Compressor(token_counter=tokenizer).compress(QUERY, [NOTE], budget=25)
-    assert json.loads(result.stdout)["tokens_before"] == expected.tokens_before
+    assert result.read_json()["tokens_before"] == expected.tokens_before
 
 
-def test_a_batch_answers_every_line_in_order(tmp_path: Path) -> None:
-    rows = [
-        {"query": QUERY, "documents": [NOTE], "id": "first"},
-        {"query": "Who is away?", "documents": [{"text": NOTE, "title": "House notes"}]},
-    ]
-    path = write_json_lines(tmp_path / "batch.jsonl", rows)
-    result = run_tersely("compress", "--batch", path, "--rate", "0.4")
+def test_the_demo_finds_both_answers_and_nothing_else() -> None:
+    result = run_tersely("demo")
     assert (result.exit_code, result.stderr) == (0, "")
-    first, second = map(json.loads, result.stdout.splitlines())
-    single = json.loads(run_tersely("compress", "-q", QUERY, "--rate", "0.4", "--json", stdin=NOTE).stdout)
-    assert {**first, "timings": 0} == {"line": 1, "id": "first", "query": QUERY, **single, "timings": 0}
-    assert second["query"] == "Who is away?"
-    assert "id" not in second
-    assert "The neighbours are away" in second["text"]
-    from_stdin = run_tersely("compress", "--batch", "-", "--rate", "0.4", stdin=path.read_text())
-    assert from_stdin.stdout.count("\n") == 2
+    assert result.stdout.startswith(f"Question: {DEMO_QUERY}\n\n")
+    assert "The 20:40 is the last departure of the day" in result.stdout
+    assert "only folded bicycles in a bag are accepted on it" in result.stdout
+    assert "herring" not in result.stdout
+    assert "of 12 documents" in result.stdout.splitlines()[-1]
+    receipt = run_tersely("demo", "-q", "Who keeps the goat?", "--budget", "60", "--json").read_json()
+    assert receipt["tokens_after"] <= 60
+    assert "goat" in receipt["text"]
 
 
-def test_a_batch_on_a_pipe_answers_before_the_input_ends() -> None:
-    line = json.dumps({"query": QUERY, "documents": [NOTE]}) + "\n"
-    with subprocess.Popen(
-        [*COMMAND, "compress", "--batch", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        for _ in range(2):
-            process.stdin.write(line)
-            process.stdin.flush()
-            assert json.loads(process.stdout.readline())["query"] == QUERY
-        process.stdin.close()
-        assert process.wait(timeout=60) == 0
+@pytest.mark.parametrize("color", [True, False])
+def test_a_document_cannot_command_the_terminal(color: bool) -> None:
+    documents = [Document("The key\x1b[2J hangs.\x07\r\x1cIt is\x9bred\re.\x7f", title="\x1b]0;forged\x07")]
+    result = Compressor().compress("Where is the key?", documents)
+    for view in (show_documents, show_receipt):
+        printed = re.sub("\x1b\\[(0|1|2|36)m", "", view(result, documents, color))
+        assert not [char for char in printed if (ord(char) < 32 and char != "\n") or 0x7F <= ord(char) < 0xA0]
+        assert "The key\u241b[2J hangs." in printed
 
 
-@pytest.mark.parametrize("question", ["Où est la clé de l'été ?", "鍵はどこですか"])
-def test_a_question_has_the_same_scores_in_every_locale(question: str, tmp_path: Path) -> None:
+def test_colour_keeps_the_whole_text() -> None:
+    documents = [Document(NOTE), Document("The bus leaves at nine.")]
+    text = show_documents(Compressor().compress(QUERY, documents, rate=0.3), documents, color=True)
+    assert f"\x1b[1m{ANSWER}\x1b[0m \x1b[2mRain is expected on Sunday.\x1b[0m\n\n\x1b[2m" in text
+    plain = re.sub("\x1b\\[[0-9]+m", "", text)
+    assert (
+        plain
+        == f"document 1  (1 of 5 kept)\n{NOTE.strip()}\n\ndocument 2  (0 of 1 kept)\n{documents[1].text}"
+    )
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("choice", "terminal", "variables", "color"),
+    [
+        ("auto", True, {}, True),
+        ("auto", False, {}, False),
+        ("auto", True, {"NO_COLOR": "1"}, False),
+        ("auto", True, {"NO_COLOR": ""}, True),
+        ("auto", True, {"TERM": "dumb"}, False),
+        ("always", False, {"NO_COLOR": "1"}, True),
+        ("never", True, {}, False),
+    ],
+)
+def test_colour_depends_on_choice_terminal_and_environment(
+    monkeypatch: pytest.MonkeyPatch, choice: str, terminal: bool, variables: dict[str, str], color: bool
+) -> None:
+    monkeypatch.setattr(sys, "stdout", Terminal() if terminal else io.StringIO())
+    for name, value in {"NO_COLOR": "", "TERM": "xterm", **variables}.items():
+        monkeypatch.setenv(name, value)
+    assert app.commands["demo"].make_context("demo", ["--color", choice]).params["color"] is color
+
+
+@pytest.mark.parametrize("command", ["compress", "demo"])
+def test_the_help_explains_every_option_of_a_compression(command: str) -> None:
+    words = " ".join(run_tersely(command, "--help").stdout.split())
+    for field in OPTION_FIELDS:
+        flag = f"--{field.name.replace('_', '-')} {field.metadata['placeholder']}"
+        assert f"{flag} {field.metadata['help']}" in words
+
+
+@pytest.mark.parametrize(
+    ("flags", "options"),
+    [
+        ([], {}),
+        (["--budget", "9"], {"budget": 9}),
+        (["--rate", "0.5"], {"rate": 0.5}),
+        (["--rate", "29%"], {"rate": 0.29}),
+        (["--recall", "90%"], {"recall": 0.9}),
+        (["--level", "3"], {"level": 3}),
+        (["--max-docs=2"], {"max_docs": 2}),
+        (["--order", "rerank"], {"order": "rerank"}),
+        (["--timeout", "1.5"], {"timeout": 1.5}),
+    ],
+    ids=str,
+)
+def test_the_options_of_a_compression_are_read(flags: list[str], options: dict[str, Any]) -> None:
+    values = app.commands["demo"].make_context("demo", flags).params
+    given = {field.name: values[field.name] for field in OPTION_FIELDS}
+    assert CompressionOptions(**given) == CompressionOptions(**options)
+
+
+def test_line_ends_come_out_as_they_went_in() -> None:
+    text = NOTE.replace("\n", "\r\n").encode()
+    command = [*COMMAND, "compress", "-q", QUERY, "--rate", "1"]
+    process = subprocess.run(command, input=text, capture_output=True, check=True)
+    assert process.stdout.rstrip(b"\n") == text.rstrip()
+
+
+def test_a_question_has_the_same_scores_in_every_locale(tmp_path: Path) -> None:
     note = tmp_path / "note.txt"
     note.write_text(
         "La clé est sous le pot. L'été est chaud. 鍵は鉢の下です。Le chat dort.", encoding="utf-8"
     )
     plain = {k: v for k, v in os.environ.items() if not k.startswith(("LC_", "LANG", "PYTHONUTF8"))}
+    command = [*COMMAND, "compress", "--query", "Où est la clé (鍵) de l'été ?".encode(), "--json", note]
     outputs = [
         subprocess.run(
-            [*COMMAND, "compress", "--query", question.encode(), "--json", note],
+            command,
             env={**plain, **locale, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             capture_output=True,
             check=True,

@@ -1,64 +1,103 @@
-"""`tersely demo`, `inspect` and `doctor`, and the help of every command. Runs the bundled model."""
+"""`tersely calibrate`, `inspect` and `doctor`, and the help of every command. Runs the bundled model."""
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tersely.cli.arguments import DEMO_QUERY
-from tersely.cli.documents import demo_documents
+from tersely import Compressor
+from tersely.cli.app import app
+from tersely.cli.show import tabulate
 from tersely.runtime.artifacts import load_artifact
-from tests.sdk.cli_runner import copy_damaged_model, run_tersely
+from tests.sdk.calibration_cases import DOCS, QUERY
+from tests.sdk.cli_runner import check_failure, copy_damaged_model, run_tersely, write_json_lines
+
+CASE = {"query": QUERY, "documents": [{"text": d.text, "title": d.title} for d in DOCS], "answers": ["1861"]}
 
 
-def test_the_demo_finds_both_answers_and_nothing_else() -> None:
-    result = run_tersely("demo")
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert DEMO_QUERY in result.stdout
-    assert "The 20:40 is the last departure of the day" in result.stdout
-    assert "only folded bicycles in a bag are accepted on it" in result.stdout
-    assert "herring" not in result.stdout
-    summary = result.stdout.splitlines()[-1]
-    assert summary.startswith("compressed: ")
-    assert "of 12 documents" in summary
+def calibrate(folder: Path, cases: list[dict[str, Any]]) -> dict[str, Any]:
+    """Calibrate a model in the new `folder` and return the report."""
+    data = write_json_lines(folder.with_suffix(".jsonl"), cases)
+    result = run_tersely("calibrate", "--data", data, "--out", folder, "--json")
+    assert result.exit_code == 0
+    return result.read_json()
 
 
-def test_the_demo_takes_a_question_and_a_budget() -> None:
-    result = run_tersely("demo", "-q", "Who keeps the goat?", "--budget", "60", "--json")
-    receipt = json.loads(result.stdout)
-    assert receipt["tokens_after"] <= 60
-    assert "goat" in receipt["text"]
+def find_threshold(report: dict[str, Any]) -> float:
+    return float(report["recall"]["0.8"].split()[1].removesuffix(","))
 
 
-def test_one_demo_document_holds_the_answer() -> None:
-    """Most of them answer nothing, so that the demo shows a selection and not a copy."""
-    assert sum("20:40" in document.text for document in demo_documents()) == 1
+def test_a_calibrated_model_keeps_the_answer(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    report = calibrate(model, [*[CASE] * 12, {**CASE, "answers": ["1999"]}])
+    assert (report["questions"], report["without an answer sentence"]) == (12, 1)
+    assert list(report["recall"]) == ["0.8", "0.9"]  # 12 questions promise no more than 12/13
+    compressor = Compressor(model)
+    assert compressor.model != Compressor().model
+    assert "1861" in compressor.compress(QUERY, DOCS, recall=0.9).text
+    assert load_artifact(model).manifest["base_model"] == load_artifact().manifest["base_model"]
+
+    text = tmp_path / "doc.txt"
+    text.write_text("\n\n".join(document.text for document in DOCS), encoding="utf-8")
+    limited = run_tersely("compress", "-q", QUERY, text, "--model", model, "--recall", "0.9", "--budget", "2")
+    assert limited.exit_code == 0
+    assert "the limit leaves out" in limited.stderr
 
 
-def test_inspect_lists_verified_files() -> None:
+def test_a_case_counts_its_best_answer_sentence(tmp_path: Path) -> None:
+    best = calibrate(tmp_path / "best", [{**CASE, "answers": ["white"]}] * 4)
+    both = calibrate(tmp_path / "both", [{**CASE, "answers": ["1861", "white"]}] * 4)
+    assert find_threshold(both) > find_threshold(best)
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ({"documents": ["a"], "answers": ["a"]}, "line 1: there is no 'query'"),
+        ({"query": QUERY, "documents": ["a"]}, "line 1: 'answers' has to be"),
+        ({"query": QUERY, "documents": ["a"], "answers": [1]}, "line 1: 'answers' has to be"),
+        ({"query": QUERY, "documents": ["a"], "answers": ["b"]}, "no document sentence holds"),
+        ({"query": QUERY}, "line 1: expected"),
+    ],
+)
+def test_a_case_without_a_usable_answer_is_refused(
+    case: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    path = write_json_lines(tmp_path / "bad.jsonl", [case])
+    check_failure(run_tersely("calibrate", "--data", path, "--out", tmp_path / "model"), 2, message)
+    assert not (tmp_path / "model").exists()
+
+
+def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
+    cases = write_json_lines(tmp_path / "cases.jsonl", [CASE])
+    check_failure(run_tersely("calibrate", "--data", cases, "--out", tmp_path), 2, "exists already")
+    assert list(tmp_path.iterdir()) == [cases]
+
+
+def test_inspect_shows_the_card_and_lists_verified_files() -> None:
     artifact = load_artifact()
     result = run_tersely("inspect")
     assert result.exit_code == 0
-    assert artifact.name in result.stdout
+    assert result.stdout.startswith("# ")
     for name, entry in artifact.manifest["files"].items():
         row = rf"^files\.{re.escape(name)}\."
         assert re.search(rf"{row}sha256 +{entry['sha256']}$", result.stdout, re.MULTILINE)
         assert re.search(rf"{row}size +{entry['size']:,}$", result.stdout, re.MULTILINE)
-    facts = json.loads(run_tersely("inspect", artifact.path, "--json").stdout)
-    assert facts["files"] == artifact.manifest["files"]
+    facts = run_tersely("inspect", artifact.path, "--json").read_json()
+    assert facts["name"] == artifact.name
     assert facts["size"] == sum(entry["size"] for entry in artifact.manifest["files"].values())
 
 
 def test_doctor_finds_nothing_wrong() -> None:
-    result = run_tersely("doctor")
+    result = run_tersely("doctor", "--json", "--threads", "1")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert "all is well" in result.stdout
-    facts = json.loads(run_tersely("doctor", "--json", "--threads", "1").stdout)
+    facts = result.read_json()
+    assert facts["result"] == "all is well"
     assert facts["packages"]["onnxruntime"][0].isdigit()
     assert facts["threads"].startswith("1 used")
     assert set(facts["compression"]) == {"documents", "first", "next"}
@@ -71,20 +110,24 @@ def test_doctor_reports_a_damaged_model_and_goes_on(tmp_path: Path) -> None:
     assert "checksum" in result.stderr
 
 
-@pytest.mark.parametrize("command", [[], ["compress"], ["demo"], ["inspect"], ["doctor"]], ids=" ".join)
-def test_the_help_explains_the_exit_codes(command: list[str]) -> None:
-    result = run_tersely(*command, "--help")
-    assert result.exit_code == 0
-    assert "exit codes:" in result.stdout
-    assert all(f"\n  {code} " in result.stdout for code in (0, 1, 2, 3, 4, 130, 141))
+@pytest.mark.parametrize("command", ["", *app.commands])
+def test_the_help_explains_the_exit_codes(command: str) -> None:
+    for flag in ("--help", "-h"):
+        result = run_tersely(*command.split(), flag)
+        assert result.exit_code == 0
+        assert all(f"\n    {code} " in result.stdout for code in (0, 1, 2, 3, 4, 5, 130, 141))
+
+
+def test_a_table_has_two_columns_and_dotted_names() -> None:
+    facts = {"a": 1234, "long": {"b": [1, "c"], "d": [{"e": 0.5}]}}
+    rows = ["a           1,234", "long.b      1, c", "long.d.1.e  0.5"]
+    assert tabulate(facts, color=False).split("\n") == rows
 
 
 def test_the_help_does_not_load_the_runtime() -> None:
     code = (
-        "import sys; from tersely.cli import main\n"
-        "try: main(['--help'])\n"
-        "except SystemExit: pass\n"
-        "assert not {'onnxruntime', 'tokenizers'} & set(sys.modules), 'loaded too much'"
+        "import sys; from tersely.cli import main; main(['--help'])\n"
+        "assert not {'numpy', 'onnxruntime', 'tokenizers', 'tersely_agents'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 

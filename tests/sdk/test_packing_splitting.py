@@ -8,13 +8,13 @@ from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
+from tersely.split.splitting import SplitDocuments, cut_to_levels, cut_to_limit, split_documents
+from tests.sdk.packing_cases import make_level
 
 from tersely import Document
 from tersely.options import CompressionOptions
 from tersely.split.cutting import SMALLEST_PIECE
-from tersely.split.splitting import SplitDocuments, cut_to_levels, cut_to_limit, split_documents
 from tests.sdk.counters import count_words
-from tests.sdk.packing_cases import make_level
 
 ROWS = "".join(f"line {n} of the code\n" for n in range(20))
 CODE = f"```\n{ROWS}```"

@@ -2,6 +2,6 @@
 
 import sys
 
-from tersely.cli.commands import main
+from tersely.cli import main
 
 sys.exit(main())

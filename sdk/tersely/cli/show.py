@@ -1,0 +1,175 @@
+"""Results, receipts, warnings and reports as the command prints them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import click
+
+from tersely.cli import MODEL_FAILED, OK, print_error
+from tersely.types import Compression, Document, Span
+
+Item = TypeVar("Item")
+
+# Control characters of a document must not reach the terminal: they could move the cursor or forge text.
+_VISIBLE = {
+    **{code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"},
+    **dict.fromkeys(range(0x7F, 0xA0), 0xFFFD),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Facts to print, and what is wrong: a report with a problem ends in a non-zero exit code."""
+
+    facts: dict[str, Any]
+    """JSON values, sizes in bytes; nested objects become dotted names in print."""
+    problem: str | None = None
+    heading: str = ""
+
+
+def to_json(value: object) -> str:
+    """Return one line. Lone surrogates stay, and the stream writes them as JSON escapes."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def show_documents(result: Compression, documents: Sequence[Document], color: bool) -> str:
+    """Return every document in full.
+
+    With colour, kept text is bright and dropped text dim. Without, each sentence starts a line of its own
+    with `+` or `-` and its score, so that `grep '^+'` finds what was kept.
+    """
+    kept = set(result.kept)
+    groups = _group(sorted([*result.kept, *result.dropped], key=lambda span: span.start))
+    blocks: list[str] = []
+    for index, document in enumerate(documents):
+        spans = groups[index]
+        head = f"{label(document, index)}  ({len(kept.intersection(spans))} of {len(spans)} kept)"
+        body = _highlight if color else _sign
+        blocks.append(f"{_paint_title(head, color)}\n{body(document.text, spans, kept)}")
+    return "\n\n".join(blocks)
+
+
+def show_receipt(result: Compression, documents: Sequence[Document], color: bool) -> str:
+    """Return the kept sentences under their documents' names, each with its score and place in the source."""
+    blocks: list[str] = []
+    for index, spans in _group(result.kept).items():
+        document = documents[index]
+        rows = [_paint_title(label(document, index), color)]
+        for span in spans:
+            text = _paint(document.text[span.start : span.end], color, bold=True)
+            text = text.replace("\n", "\n" + " " * 20)
+            rows.append(f"  {span.score:4.2f}  {span.start:>5}-{span.end:<5} {text}")
+        blocks.append("\n".join(rows))
+    return "\n\n".join(blocks)
+
+
+def summarize(result: Compression, documents: Sequence[Document]) -> str:
+    """Return a line with what went in, what came out and how long it took."""
+    sentences = len(result.kept) + len(result.dropped)
+    used = len({span.doc for span in result.kept})
+    share = f" ({result.rate:.0%})" if result.tokens_before else ""
+    return (
+        f"{result.status}: {result.tokens_before:,} -> {result.tokens_after:,} tokens{share}, "
+        f"{len(result.kept)} of {sentences} sentences from {used} of {len(documents)} documents, "
+        f"{result.timings['total'] * 1000:,.0f} ms"
+    )
+
+
+def tabulate(facts: Mapping[str, Any], color: bool) -> str:
+    """Return names and values in two columns."""
+    pairs = list(_flatten(facts))
+    width = max((len(name) for name, _ in pairs), default=0)
+    return "\n".join(
+        f"{_paint_title(name.ljust(width), color)}  {_make_visible(value)}" for name, value in pairs
+    )
+
+
+def show_progress(items: Iterable[Item]) -> AbstractContextManager[Iterable[Item]]:
+    """Return the items with a progress bar on standard error, if that is a terminal."""
+    return click.progressbar(items, hidden=not sys.stderr.isatty(), file=sys.stderr)
+
+
+def print_warnings(result: Compression, where: str = "") -> int:
+    """Print on standard error what a caller should know about a result, and return the exit code."""
+    for warning in result.warnings:
+        print_error(f"{where}{warning}", OK)
+    if result.status == "failed_open":
+        return print_error(f"{where}not compressed, passed through unchanged: {result.reason}", MODEL_FAILED)
+    if result.status == "degraded":
+        return print_error(f"{where}degraded: {result.reason}", MODEL_FAILED)
+    if result.recall_met is False:
+        print_error(f"{where}the limit leaves out sentences that the recall needs", OK)
+    if result.best_fits is False:
+        print_error(f"{where}the unit that scored highest exceeds the limit by itself; raise the limit", OK)
+    return OK
+
+
+def label(document: Document, index: int) -> str:
+    """Return the title, else the id, else the number of a document, on one line."""
+    return " ".join((document.title or document.id or f"document {index + 1}").split())
+
+
+def _highlight(text: str, spans: Sequence[Span], kept: set[Span]) -> str:
+    parts: list[str] = []
+    position = 0
+    for span in spans:
+        parts.append(_make_visible(text[position : span.start]))
+        style = {"bold": True} if span in kept else {"dim": True}
+        parts.append(_paint(text[span.start : span.end], True, **style))
+        position = span.end
+    return "".join([*parts, _make_visible(text[position:])]).strip("\n")
+
+
+def _sign(text: str, spans: Sequence[Span], kept: set[Span]) -> str:
+    rows: list[str] = []
+    for span in spans:
+        first, *rest = _make_visible(text[span.start : span.end]).split("\n")
+        sign = "+" if span in kept else "-"
+        rows += [f"{sign} {span.score:.2f} {first}", *(f"{sign}      {line}" for line in rest)]
+    return "\n".join(rows)
+
+
+def _flatten(value: object, name: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for key, item in cast("Mapping[str, object]", value).items():
+            yield from _flatten(item, f"{name}.{key}" if name else key)
+    elif isinstance(value, list):
+        items = cast("list[object]", value)
+        if any(isinstance(item, Mapping) for item in items):
+            yield from _flatten({str(number): item for number, item in enumerate(items, 1)}, name)
+        else:
+            yield name, ", ".join(map(str, items))
+    elif isinstance(value, float):
+        yield name, f"{value:g}"
+    else:
+        yield name, f"{value:,}" if type(value) is int else str(value)
+
+
+def _group(spans: Iterable[Span]) -> defaultdict[int, list[Span]]:
+    groups: defaultdict[int, list[Span]] = defaultdict(list)
+    for span in spans:
+        groups[span.doc].append(span)
+    return groups
+
+
+def _paint_title(text: str, color: bool) -> str:
+    return _paint(text, color, fg="cyan")
+
+
+def _paint(text: str, color: bool, **style: Any) -> str:
+    # Line by line: pagers and terminals forget a colour at the end of a line.
+    visible = _make_visible(text)
+    if not color:
+        return visible
+    return "\n".join(click.style(line, **style) if line else "" for line in visible.split("\n"))
+
+
+def _make_visible(text: str) -> str:
+    return text.replace("\r\n", "\n").translate(_VISIBLE)
