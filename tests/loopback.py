@@ -25,6 +25,8 @@ class Server:
         self.requests: list[tuple[dict[str, Any], str | None]] = []
         self.listed: Any = {"object": "list", "data": [{"id": "small", "object": "model"}]}
         """Answer to GET requests: OpenAI's list of models."""
+        self.paths: list[str] = []
+        """Paths of all POST requests, with their queries."""
         self.location = ""
         """Address of a redirect; empty for none."""
         self.withheld = 0
@@ -35,6 +37,7 @@ class Server:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 server.requests.append((body, self.headers.get("Authorization")))
+                server.paths.append(self.path)
                 code, value = answer(body)
                 payload = value if isinstance(value, bytes) else json.dumps(value).encode()
                 self.send_response(code)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, Unpack
 
 from tersely import Compressor
 from tersely.messages import Json, measure_tokens
 from tersely_agents.chat import ChatModel, Message, Reply
-from tersely_agents.chat.metering import MeteredChat
+from tersely_agents.chat.protocol import Options
 from tersely_agents.memory import AgentMemory
 
 Count = Callable[[str], int]
@@ -111,13 +110,25 @@ class Tersely:
             self._memory.prepare(self._model)
 
 
-class CountedModel(MeteredChat):
+class CountedModel:
     """A chat model whose tokens the benchmark counts itself, in the same way everywhere."""
 
-    @property
-    def tokens(self) -> tuple[int, int]:
-        return self.tokens_in, self.tokens_out
+    def __init__(self, model: ChatModel, count: Count) -> None:
+        self._model, self._count = model, count
+        self.name = model.name
+        self.tokens = (0, 0)
+        """Of all requests and of all replies."""
 
-    def add(self, messages: Sequence[Message], reply: Reply) -> Reply:
-        """Count a call without the usage that the server reports."""
-        return super().add(messages, replace(reply, usage=None))
+    def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
+        """Return the model's next message."""
+        return self._add(messages, self._model.complete(messages, **options))
+
+    async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
+        """Do the same as `complete`, without blocking the event loop."""
+        return self._add(messages, await self._model.acomplete(messages, **options))
+
+    def _add(self, messages: Sequence[Message], reply: Reply) -> Reply:
+        tokens_in, tokens_out = self.tokens
+        written = sum(map(self._count, [reply.text, *(call.arguments for call in reply.tool_calls)]))
+        self.tokens = tokens_in + measure_tokens(messages, self._count), tokens_out + written
+        return reply

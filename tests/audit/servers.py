@@ -6,18 +6,17 @@ Every call must end, with a `TerselyError` or with a complete reply, and must no
 from __future__ import annotations
 
 import argparse
-import asyncio
 import contextlib
 import resource
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from tersely import Document, TerselyError
-from tersely.rerank import RerankEndpoint
-from tersely_agents.chat import OpenAIChat, Reply
+from tersely import TerselyError
+from tersely_agents.chat import OpenAIChat
 from tests.audit.hostile_answers import HostileAnswer, list_answers
 from tests.loopback import RawServer
+from tests.sdk.http_clients import Open, open_async_chat, open_chat, open_reranker
 
 TIMEOUT_S = 0.5
 SLACK_S = 20.0
@@ -25,41 +24,17 @@ SLACK_S = 20.0
 MAX_GROWTH = 300 * 2**20
 """Bytes by which the peak memory may grow, over all answers together."""
 
-ASK = [{"role": "user", "content": "Which day?"}]
 PASSWORD = "hunter2-secret"
-
-
-def call_chat(url: str) -> Reply:
-    return OpenAIChat("small", base_url=url, api_key=PASSWORD, timeout_s=TIMEOUT_S, retries=1).complete(ASK)
-
-
-def call_chat_in_a_loop(url: str) -> Reply:
-    model = OpenAIChat("small", base_url=url, api_key=PASSWORD, timeout_s=TIMEOUT_S, retries=1)
-
-    async def call() -> Reply:
-        try:
-            return await model.acomplete(ASK)
-        finally:
-            await model.aclose()
-
-    return asyncio.run(call())
-
-
-def call_models(url: str) -> Reply:
-    return Reply(OpenAIChat(base_url=url, api_key=PASSWORD, timeout_s=TIMEOUT_S, retries=1).name)
-
-
-def call_reranker(url: str) -> list[float]:
-    endpoint = RerankEndpoint(url, api_key=PASSWORD, timeout_s=TIMEOUT_S, retries=1)
-    return endpoint.rank("Which day?", [Document("Thursday."), Document("Friday.")])
-
-
-CLIENTS: dict[str, Callable[[str], object]] = {
-    "complete": call_chat,
-    "acomplete": call_chat_in_a_loop,
-    "models": call_models,
-    "rank": call_reranker,
+CLIENTS: dict[str, Open] = {
+    "complete": open_chat,
+    "acomplete": open_async_chat,
+    "models": lambda url, **options: lambda: OpenAIChat(base_url=url, **options).name,
+    "rank": open_reranker,
 }
+
+
+def call(client: Open, url: str) -> object:
+    return client(url, api_key=PASSWORD, timeout_s=TIMEOUT_S, retries=1)()
 
 
 def measure_peak() -> int:
@@ -67,17 +42,17 @@ def measure_peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def check_answer(answer: HostileAnswer, call: Callable[[str], object]) -> list[str]:
+def check_answer(answer: HostileAnswer, client: Open) -> list[str]:
     """Return the problems of a call to a server with this answer."""
     server = RawServer(lambda connection: answer.play(server, connection))
     problems: list[str] = []
     started = time.monotonic()
     try:
-        result = call(server.url.replace("http://", f"http://user:{PASSWORD}@"))
+        result = call(client, server.url.replace("http://", f"http://user:{PASSWORD}@"))
         if not answer.is_harmless:
             problems.append(f"it was accepted: {str(result)[:80]}")
-        if isinstance(result, Reply):
-            result.text.encode()
+        if isinstance(result, str):
+            result.encode()
     except TerselyError as error:
         if PASSWORD in str(error):
             problems.append("the message shows the password")
@@ -93,16 +68,16 @@ def check_answer(answer: HostileAnswer, call: Callable[[str], object]) -> list[s
     return problems
 
 
-def run_audit(answers: Sequence[HostileAnswer], clients: dict[str, Callable[[str], object]]) -> list[str]:
+def run_audit(answers: Sequence[HostileAnswer], clients: dict[str, Open]) -> list[str]:
     """Return the problems of all clients with all answers."""
-    for call in clients.values():
+    for client in clients.values():
         with contextlib.suppress(TerselyError):
-            call("http://127.0.0.1:9")  # imports what the first call imports
+            call(client, "http://127.0.0.1:9")  # imports what the first call imports
     before = measure_peak()
     problems: list[str] = []
     for answer in answers:
-        for name, call in clients.items():
-            problems += [f"{name}, {answer.name}: {p}" for p in check_answer(answer, call)]
+        for name, client in clients.items():
+            problems += [f"{name}, {answer.name}: {p}" for p in check_answer(answer, client)]
             growth = measure_peak() - before
             if growth > MAX_GROWTH:
                 problems.append(f"{name}, {answer.name}: peak memory grew by {growth / 2**20:.0f} MiB")

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.shared.readers import open_reader
 from tersely import Document, OfflineError
 from tersely.rerank import RerankEndpoint
 from tersely.runtime.artifacts import load_artifact
+from tersely_agents.chat import OpenAIChat
 
 ROOT = Path(__file__).parents[2]
 NETWORK = {
@@ -24,11 +26,9 @@ CALLS = {"create_connection", "open_connection", "urlopen", "getaddrinfo", "snap
 USERS = {
     "integrations/tersely_http/serving.py",  # listens; connects to nothing
     "integrations/tersely_proxy/forwarding.py",  # forwards to the server that the caller names
-    "sdk/tersely_agents/chat/openai.py",  # OpenAIChat; hands the package to chat/connection.py
-    "sdk/tersely/rerank/endpoint.py",  # RerankEndpoint
+    "sdk/tersely/runtime/http.py",  # every other request
     "sdk/tersely/runtime/hub.py",  # load_artifact, for hub names
-    "sdk/tersely/runtime/limits.py",  # closes connections, opens none
-    "sdk/tersely/runtime/offline.py",  # decides
+    "sdk/tersely_agents/chat/openai.py",  # names the type of a client
 }
 """Files of the package and of the benchmarks' shared part that import something of the network."""
 
@@ -77,41 +77,16 @@ def test_the_scan_finds_each_way_to_import() -> None:
     assert not list(list_network_uses("import urllib.parse\nfrom tersely_agents.chat import openai"))
 
 
-def open_chat() -> None:
-    pytest.importorskip("openai")
-    from tersely_agents.chat import OpenAIChat
-
-    OpenAIChat("small", base_url="https://api.example.org/v1")
-
-
-def open_default_chat() -> None:
-    pytest.importorskip("openai")
-    from tersely_agents.chat import OpenAIChat
-
-    OpenAIChat("small")
+CLIENTS: dict[str, Callable[[], object]] = {
+    "chat": lambda: OpenAIChat("small", base_url="https://api.example.org/v1"),
+    "default chat": lambda: OpenAIChat("small"),
+    "reader": lambda: open_reader("openai:https://api.example.org/v1#small"),
+    "reranker": lambda: RerankEndpoint("https://api.example.org/rerank").rank("q", [Document("d")]),
+    "hub": lambda: load_artifact("someone/some-model"),
+}
 
 
-def open_reader() -> None:
-    pytest.importorskip("openai")
-    from benchmarks.shared.readers import open_reader
-
-    open_reader("openai:https://api.example.org/v1#small")
-
-
-def open_reranker() -> None:
-    RerankEndpoint("https://api.example.org/rerank").rank("q", [Document("d")])
-
-
-CLIENTS: list[Callable[[], object]] = [
-    open_chat,
-    open_default_chat,
-    open_reader,
-    open_reranker,
-    lambda: load_artifact("someone/some-model"),
-]
-
-
-@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.__name__)
+@pytest.mark.parametrize("client", CLIENTS.values(), ids=CLIENTS)
 def test_every_client_is_refused_offline(
     client: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:

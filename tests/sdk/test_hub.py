@@ -33,7 +33,7 @@ except ArtifactError as error:
 
 
 class Hub:
-    """A hub with one model: the bundled one."""
+    """A hub with the bundled model."""
 
     def __init__(self) -> None:
         self.files = {
@@ -42,7 +42,7 @@ class Hub:
             if path.is_file()
         }
         self.announced: dict[str, int] = {}
-        """Sizes that the list gives in place of the true ones."""
+        """Sizes that the list gives instead of the true ones."""
         self.pause_s = 0.0
         """Between two parts of a file."""
         hub = self
@@ -86,7 +86,7 @@ class Hub:
         return {"id": NAME, "modelId": NAME, "sha": "0" * 40, "siblings": siblings, "tags": []}
 
     def load(self, home: Path, seconds: float = 600, size: float = 1e9) -> str:
-        """What a process that loads the model prints."""
+        """Return what a process prints that loads the model."""
         process = subprocess.run(
             [sys.executable, "-c", LOAD, NAME, str(seconds), str(size)],
             env={
@@ -101,24 +101,25 @@ class Hub:
         )
         return process.stdout.strip()
 
+    def stop(self) -> None:
+        self.http.shutdown()
+        self.http.server_close()
+
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
     hub = Hub()
     yield hub
-    hub.http.shutdown()
-    hub.http.server_close()
+    hub.stop()
 
 
-def test_a_model_is_downloaded_once_and_then_read_from_the_cache(hub: Hub, tmp_path: Path) -> None:
+def test_a_model_is_downloaded_once(hub: Hub, tmp_path: Path) -> None:
     assert hub.load(tmp_path) == f"loaded {load_artifact().fingerprint}"
-    hub.files = {}
-    hub.http.shutdown()
-    hub.http.server_close()
+    hub.stop()
     assert hub.load(tmp_path) == f"loaded {load_artifact().fingerprint}"
 
 
-def test_a_model_that_is_too_large_is_not_downloaded(hub: Hub, tmp_path: Path) -> None:
+def test_an_oversized_model_is_not_downloaded(hub: Hub, tmp_path: Path) -> None:
     hub.announced = {"onnx/model.onnx": 10**10}
     message = hub.load(tmp_path)
     assert f"The download of {NAME!r} was stopped: its files have" in message
@@ -126,22 +127,18 @@ def test_a_model_that_is_too_large_is_not_downloaded(hub: Hub, tmp_path: Path) -
     assert not list(tmp_path.rglob("*.onnx"))
 
 
-def test_a_hub_that_sends_more_than_it_says_is_stopped(hub: Hub, tmp_path: Path) -> None:
+def test_a_hub_that_sends_too_much_is_stopped(hub: Hub, tmp_path: Path) -> None:
     hub.announced = dict.fromkeys(hub.files, 1)
     assert "sends more than the 1000000 bytes" in hub.load(tmp_path, size=1e6)
 
 
 def test_a_trickling_hub_is_stopped_in_time(hub: Hub, tmp_path: Path) -> None:
     hub.pause_s = 0.5  # the model would take three minutes
-    start = time.monotonic()
     assert "it takes more than 2 s" in hub.load(tmp_path, seconds=2)
-    assert time.monotonic() - start < 60
 
 
-def test_a_name_that_the_hub_does_not_have_is_one_clear_error(tmp_path: Path) -> None:
-    hub = Hub()
-    hub.http.shutdown()
-    hub.http.server_close()
+def test_an_unreachable_hub_is_one_clear_error(hub: Hub, tmp_path: Path) -> None:
+    hub.stop()
     message = hub.load(tmp_path)
     assert "has no model of that name or cannot be reached" in message
     assert "\n" not in message

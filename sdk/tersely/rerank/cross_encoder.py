@@ -66,9 +66,9 @@ class CrossEncoder:
             )
 
     def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
-        """The probability in [0, 1] that each document is relevant: the sigmoid of its logit.
+        """Return the probability in [0, 1] that each document is relevant: the sigmoid of its logit.
 
-        Raises InvalidInputError for a query that is no text, and for anything but documents.
+        Raises InvalidInputError unless the query is text and the documents are documents.
         """
         documents = check_ranked(query, documents)
         pairs = [
@@ -112,7 +112,7 @@ class CrossEncoder:
 
 
 def _read_pad_id(folder: Path) -> int:
-    """Id of the padding token in the model's config.json, or 0 if it is not given there."""
+    """Return the id of the padding token in the model's config.json, or 0 if it is not given there."""
     path = folder / "config.json"
     config = cast("dict[str, Any]", json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
     return int(config.get("pad_token_id") or 0)

@@ -1,72 +1,20 @@
-"""A reranker behind HTTP: Text Embeddings Inference, vLLM, llama.cpp, Jina, Cohere and compatible servers."""
+"""A reranker on a server: Text Embeddings Inference, vLLM, llama.cpp, Jina, Cohere and compatible servers."""
 
 from __future__ import annotations
 
-import http.client
-import json
 import math
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.inputs import check_time_limit, type_name
 from tersely.rerank.protocol import check_ranked, format_passage
-from tersely.runtime.limits import (
-    MAX_ANSWER_BYTES,
-    Deadline,
-    OversizeError,
-    check_key,
-    check_retries,
-    check_size,
-    clean,
-    parse_json,
-)
-from tersely.runtime.offline import build_opener, check_address
+from tersely.runtime.http import Endpoint
+from tersely.runtime.limits import clean, parse_json
 from tersely.types import Document
 
-_BUSY = frozenset({408, 429, 500, 502, 503, 504})
-"""HTTP codes after which another attempt may succeed."""
-_PAUSE_S = 0.2
 _TEI_BATCH = 32
 """Texts per request that Text Embeddings Inference accepts by default."""
-
-
-class _Connection(http.client.HTTPConnection):
-    """A connection that a deadline watches."""
-
-    deadline: Deadline
-
-    def connect(self) -> None:
-        super().connect()
-        self.deadline.watch(self.sock)
-
-
-class _SecureConnection(http.client.HTTPSConnection, _Connection):
-    """The same with TLS: `HTTPSConnection.connect` calls the one above, and then wraps its socket."""
-
-
-class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
-    """Opens connections that `deadline` watches."""
-
-    def __init__(self, deadline: Deadline) -> None:
-        super().__init__()
-        self._deadline = deadline
-
-    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(self._watched(_Connection), req)
-
-    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(self._watched(_SecureConnection), req)
-
-    def _watched(self, kind: type[_Connection]) -> Any:
-        def connect(host: str, **options: Any) -> _Connection:
-            connection = kind(host, **options)
-            connection.deadline = self._deadline
-            return connection
-
-        return connect
 
 
 class RerankEndpoint:
@@ -88,6 +36,7 @@ class RerankEndpoint:
     Raises:
         InvalidInputError: `url` is not an HTTP address, or another argument cannot be used.
         OfflineError: the server is not on this machine and TERSELY_OFFLINE forbids the network.
+        MissingDependencyError: httpx2 is not installed.
     """
 
     def __init__(
@@ -100,22 +49,25 @@ class RerankEndpoint:
         timeout_s: float = 10.0,
         retries: int = 2,
     ) -> None:
-        self._address = check_address(url)
         if style not in ("openai", "tei"):
             raise InvalidInputError(f"style is {style!r}. Pass 'openai' or 'tei'.")
         if not isinstance(cast("object", model), str | None):
             raise InvalidInputError(f"model is {type_name(model)}. Pass a name, or None.")
-        if api_key:
-            check_key(api_key)
-        self._authorization = f"Bearer {api_key}" if api_key else self._address.authorization
-        self._url, self._style, self._model = url, style, model
-        self._timeout_s, self._retries = check_time_limit(timeout_s), check_retries(retries)
+        self._endpoint = Endpoint(
+            url,
+            api_key or None,
+            check_time_limit(timeout_s),
+            retries,
+            kind="the reranker at",
+            faster="pass fewer documents",
+        )
+        self._style, self._model = style, model
 
     def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
-        """The server's scores, unchanged.
+        """Return the server's scores, unchanged.
 
-        Raises TerselyError if the server is down or its answer is malformed, and InvalidInputError for a
-        query that is no text, and for anything but documents.
+        Raises TerselyError if the server is down or its answer is malformed, and InvalidInputError unless the
+        query is text and the documents are documents.
         """
         documents = check_ranked(query, documents)
         texts = [format_passage(document) for document in documents]
@@ -131,67 +83,30 @@ class RerankEndpoint:
             body["documents"] = texts
         if self._model is not None:
             body["model"] = self._model
-        return _read_scores(self._post(body), len(texts), self._address.shown)
-
-    def _post(self, body: dict[str, Any]) -> object:
-        address = check_address(self._url)
-        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-        if self._authorization:
-            headers["Authorization"] = self._authorization
-        cause = ""
-        with Deadline(self._timeout_s) as deadline:
-            opener = build_opener(address, _Handler(deadline))
-            for attempt in range(self._retries + 1):
-                if attempt and not deadline.pause(_PAUSE_S * 2 ** (attempt - 1)):
-                    break
-                request = urllib.request.Request(address.url, json.dumps(body).encode(), headers)
-                try:
-                    return _read_answer(opener, request, deadline)
-                except urllib.error.HTTPError as error:
-                    error.close()
-                    cause = f"HTTP {error.code} {clean(error.reason)}"
-                    if error.code not in _BUSY:
-                        break
-                except OversizeError as error:
-                    cause = clean(error)
-                    break
-                except (OSError, http.client.HTTPException, ValueError) as error:
-                    # No connection, or an answer that is not JSON.
-                    cause = f"{type(error).__name__}: {clean(error)}"
-                if deadline.has_passed:
-                    cause = f"timed out after {self._timeout_s} s"
-                    break
-        raise TerselyError(f"the reranker at {address.shown} gave no answer ({cause}). Check the server.")
-
-
-def _read_answer(
-    opener: urllib.request.OpenerDirector, request: urllib.request.Request, deadline: Deadline
-) -> object:
-    with opener.open(request, timeout=deadline.remaining) as answer:
-        if answer.headers.get("Content-Encoding", "").strip().lower() not in ("", "identity"):
-            raise OversizeError("the answer is compressed, so its size is not known")
-        data = answer.read(MAX_ANSWER_BYTES + 1)
-        check_size(len(data))
-        if deadline.has_passed or answer.length:
-            raise http.client.IncompleteRead(b"", answer.length)
-    return parse_json(data)
-
-
-def _read_scores(answer: object, count: int, url: str) -> list[float]:
-    """Scores in the order of the documents, from a list of {index, score} or an object that contains one."""
-    if isinstance(answer, dict):
-        values = cast("dict[str, object]", answer)
-        answer = values.get("results", values.get("data"))
-    scores: list[tuple[int, float]] = []
-    for item in cast("list[Any]", answer) if isinstance(answer, list) else []:
+        data = self._endpoint.send(body=body)
         try:
-            score = float(item.get("relevance_score", item.get("score")))
-            if not math.isfinite(score):
-                break
-            scores.append((int(item["index"]), score))
-        except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-            break
-    scores.sort()
-    if [index for index, _ in scores] != list(range(count)):
-        raise TerselyError(f"the reranker at {url} did not score each of {count} documents once.")
-    return [score for _, score in scores]
+            return _read_scores(parse_json(data), len(texts))
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+            raise TerselyError(
+                f"{self._endpoint.name} did not score each of {len(texts)} documents once "
+                f"({type(error).__name__}: {clean(error)}). Check the server."
+            ) from error
+
+
+def _read_scores(answer: Any, count: int) -> list[float]:
+    """Return scores in the order of the documents, from a list of {index, score} or an object that has one.
+
+    Raises ValueError, or another error of reading, unless each document has one finite score.
+    """
+    if isinstance(answer, dict):
+        values = cast("dict[str, Any]", answer)
+        answer = values.get("results", values.get("data"))
+    scores = {
+        int(item["index"]): float(item.get("relevance_score", item.get("score")))
+        for item in cast("list[Any]", answer)
+    }
+    if len(answer) != count or sorted(scores) != list(range(count)):
+        raise ValueError(f"it scored {len(answer)}")
+    if not all(map(math.isfinite, scores.values())):
+        raise ValueError("a score is not a finite number")
+    return [scores[index] for index in range(count)]

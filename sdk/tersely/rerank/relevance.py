@@ -28,13 +28,13 @@ class Relevance:
         self._selector = Selector.load(load_artifact(model), threads)
 
     def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
-        """Probability in [0, 1] that each document helps to answer the query; 0 for one without text.
+        """Return the probability in [0, 1] that each document helps to answer; 0 for one without text.
 
-        Raises InvalidInputError for a query that is no text, and for anything but documents.
+        Raises InvalidInputError unless the query is text and the documents are documents.
         """
         documents = check_ranked(query, documents)
         units = [split_units(d.text) for d in documents]
-        with_text = [i for i, own in enumerate(units) if own]
+        with_text = [i for i, spans in enumerate(units) if spans]
         inputs = [ScoredInput(documents[i].title, documents[i].text, units[i]) for i in with_text]
         relevance = [0.0] * len(documents)
         if inputs:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import time
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from tersely.errors import ArtifactError, MissingDependencyError
+from tersely.errors import ArtifactError, MissingDependencyError, OfflineError
 from tersely.runtime.limits import clean
-from tersely.runtime.offline import check_hub
+from tersely.runtime.offline import network_forbidden
 
 FILES = ("*.json", "*.md", "*.npz", "onnx/*")
 MAX_BYTES = 4 * 2**30
@@ -26,7 +27,7 @@ class _LimitError(Exception):
 
 
 def download_model(name: str) -> Path:
-    """The folder of the hub model "owner/name", downloaded unless it is in the hub's cache.
+    """Return the folder of the hub model "owner/name", downloaded unless it is in the hub's cache.
 
     Raises:
         OfflineError: `TERSELY_OFFLINE=1`.
@@ -34,14 +35,17 @@ def download_model(name: str) -> Path:
         ArtifactError: there is no such model; the hub cannot be reached and its cache lacks the model; or the
             model goes beyond a limit.
     """
-    check_hub(name)
+    if network_forbidden():
+        raise OfflineError(
+            f"{name!r} is not a folder here and TERSELY_OFFLINE forbids downloading it from the hub. "
+            "Unset TERSELY_OFFLINE, or download it elsewhere and name its folder."
+        )
     try:
-        import huggingface_hub
+        hub: Any = importlib.import_module("huggingface_hub")
     except ImportError as error:
         raise MissingDependencyError(
             f"Loading {name!r} from the hub needs huggingface_hub: pip install huggingface_hub"
         ) from error
-    hub: Any = huggingface_hub
     try:
         return _download(hub, name)
     except _LimitError as error:
@@ -50,9 +54,8 @@ def download_model(name: str) -> Path:
             "with the hub's own tools, and name its folder."
         ) from error
     except Exception as error:  # no network, no access, no such repository: many unrelated classes
-        cached = _find_cached(hub, name)
-        if cached is not None:
-            return cached
+        with contextlib.suppress(Exception):  # the cause of the failed download says more
+            return Path(hub.snapshot_download(name, allow_patterns=list(FILES), local_files_only=True))
         raise ArtifactError(
             f"There is no folder {name!r}, and the hub has no model of that name or cannot be reached "
             f"({type(error).__name__}: {clean(error)[:200]}). "
@@ -60,32 +63,20 @@ def download_model(name: str) -> Path:
         ) from error
 
 
-def _find_cached(hub: Any, name: str) -> Path | None:
-    """The folder of an earlier download; None if there is none."""
-    try:
-        return Path(hub.snapshot_download(name, allow_patterns=list(FILES), local_files_only=True))
-    except Exception:  # noqa: BLE001 - why the download failed says more
-        return None
-
-
 def _download(hub: Any, name: str) -> Path:
-    guard = _make_guard(importlib.import_module("huggingface_hub.utils").tqdm)
     info = hub.HfApi().model_info(name, files_metadata=True, timeout=_ANSWER_SECONDS)
     files = {f.rfilename: f.size or 0 for f in info.siblings if any(fnmatch(f.rfilename, p) for p in FILES)}
     if sum(files.values()) > MAX_BYTES:
         raise _LimitError(f"its files have {sum(files.values())} bytes, and {MAX_BYTES} are allowed")
     if "config.json" not in files:
         raise _LimitError("it has no config.json, so it is not a model of tersely")
-    folder = Path()
-    for file in sorted(files):
-        path = Path(hub.hf_hub_download(name, file, tqdm_class=guard))
-        if file == "config.json":
-            folder = path.parent
-    return folder
+    guard = _make_guard(importlib.import_module("huggingface_hub.utils").tqdm)
+    paths = {file: Path(hub.hf_hub_download(name, file, tqdm_class=guard)) for file in sorted(files)}
+    return paths["config.json"].parent
 
 
 def _make_guard(bar: Any) -> Any:
-    """A class of progress bars, made from `bar`, that show nothing and stop the download at a limit."""
+    """Make a class of progress bars from `bar` that show nothing and stop the download at a limit."""
     end = time.monotonic() + MAX_SECONDS
     received = 0
 

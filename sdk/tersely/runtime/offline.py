@@ -1,4 +1,4 @@
-"""What tersely may reach over the network. Every client in the package asks here, before every request."""
+"""Decide which addresses may be reached. Every client in the package asks here, before every request."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import ipaddress
 import os
 import re
 import urllib.parse
-import urllib.request
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,21 +22,17 @@ class Address:
     """An HTTP address, taken apart once, so that two libraries cannot read it in two ways."""
 
     url: str
-    """What a client connects to, without user and password."""
+    """The address to connect to, without user and password."""
     shown: str
     """For messages: without user, password and query, which may hold a key."""
     host: str
-    is_local: bool
-    """Whether the host is this machine: "localhost" or a loopback address."""
     authorization: str | None
-    """The header that user and password of the address stand for."""
+    """The header for the user and password of the address; None if it has none."""
 
-
-class RefuseRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would send texts and keys to a host that the caller did not name."""
-
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
+    @property
+    def is_local(self) -> bool:
+        """Whether the host is this machine."""
+        return is_loopback(self.host)
 
 
 def network_forbidden() -> bool:
@@ -45,33 +40,14 @@ def network_forbidden() -> bool:
     return os.environ.get("TERSELY_OFFLINE", "").strip().lower() not in ("", "0", "false", "no")
 
 
-def check_address(url: str) -> Address:
-    """The parts of an HTTP address that may be reached now.
+def check_address(url: object) -> Address:
+    """Take an HTTP address apart that may be reached now.
 
     Raises:
-        InvalidInputError: `url` is not an HTTP address, or could be read in two ways.
+        InvalidInputError: `url` is not an HTTP address, or could be read in two ways. The message has no
+            password.
         OfflineError: the server is not on this machine and TERSELY_OFFLINE forbids the network.
     """
-    address = parse_address(url)
-    if network_forbidden() and not address.is_local:
-        raise OfflineError(
-            f"TERSELY_OFFLINE is set, and {address.host} is not this machine. Unset it, or use a local "
-            "server."
-        )
-    return address
-
-
-def check_hub(name: str) -> None:
-    """Raises OfflineError if TERSELY_OFFLINE forbids a download from the hub."""
-    if network_forbidden():
-        raise OfflineError(
-            f"{name!r} is not a folder here and TERSELY_OFFLINE forbids downloading it from the hub. "
-            "Unset TERSELY_OFFLINE, or download it elsewhere and name its folder."
-        )
-
-
-def parse_address(url: object) -> Address:
-    """The parts of an HTTP address. Raises InvalidInputError, without passwords in its message."""
     refusal = InvalidInputError(
         f"{hide_credentials(url)!r} is not an HTTP address. Pass an address that starts with http:// or "
         "https://, such as http://127.0.0.1:8000/v1."
@@ -89,19 +65,45 @@ def parse_address(url: object) -> Address:
     is_ipv6 = ":" in host
     if is_ipv6 and _read_ip(host) is None:
         raise refusal
+    _check_host(host)
     netloc = (f"[{host}]" if is_ipv6 else host) + (f":{port}" if port is not None else "")
     plain = urllib.parse.urlunsplit((parts.scheme, netloc, parts.path, parts.query, ""))
-    shown = urllib.parse.urlunsplit((parts.scheme, netloc, parts.path, "", ""))
-    return Address(plain, shown, host, is_loopback(host), _read_authorization(parts))
+    return Address(plain, plain.partition("?")[0], host, _read_authorization(parts))
 
 
 def is_loopback(host: str) -> bool:
     """Whether the host is this machine: "localhost" or a loopback address.
 
-    What a resolver would have to read, such as "localhost.example" or "2130706433", is not.
+    A name that needs a resolver, such as "localhost.example" or "2130706433", is not.
     """
     ip = _read_ip(host)
     return host == "localhost" or (ip is not None and ip.is_loopback)
+
+
+def hide_credentials(url: object) -> object:
+    """Return an address, however malformed, without anything that may be a user, a password or a key."""
+    if not isinstance(url, str):
+        return url if url is None else type(url).__name__
+    return re.sub(r"^([A-Za-z][\w+.-]*:/*)?.*@", r"\1", url, flags=re.DOTALL).partition("?")[0]
+
+
+def client_settings(address: Address) -> dict[str, Any]:
+    """Return arguments for an asynchronous client of httpx2: it checks every request, follows no redirects,
+    and uses no proxy between this machine and itself."""
+    hooks = {"request": [_check_request]}
+    return {"follow_redirects": False, "trust_env": not address.is_local, "event_hooks": hooks}
+
+
+async def _check_request(request: Any) -> None:
+    """Check the host that httpx2 has read from the address."""
+    _check_host(request.url.host)
+
+
+def _check_host(host: str) -> None:
+    if network_forbidden() and not is_loopback(host):
+        raise OfflineError(
+            f"TERSELY_OFFLINE is set, and {host} is not this machine. Unset it, or use a local server."
+        )
 
 
 def _read_ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -109,24 +111,6 @@ def _read_ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return ipaddress.ip_address(host)
     except ValueError:
         return None
-
-
-def hide_credentials(url: object) -> object:
-    """An address, however malformed, without anything that may be a user, a password or a key."""
-    if not isinstance(url, str):
-        return url if url is None else type(url).__name__
-    return re.sub(r"^([A-Za-z][\w+.-]*:/*)?.*@", r"\1", url, flags=re.DOTALL).partition("?")[0]
-
-
-def client_settings(address: Address) -> dict[str, Any]:
-    """Arguments for a client of httpx: no redirects, and no proxy between this machine and itself."""
-    return {"follow_redirects": False, "trust_env": not (address.is_local or network_forbidden())}
-
-
-def build_opener(address: Address, *handlers: urllib.request.BaseHandler) -> urllib.request.OpenerDirector:
-    """An opener of urllib with the same restrictions as `client_settings`."""
-    direct = [urllib.request.ProxyHandler({})] if address.is_local or network_forbidden() else []
-    return urllib.request.build_opener(RefuseRedirects, *direct, *handlers)
 
 
 def _read_authorization(parts: urllib.parse.SplitResult) -> str | None:

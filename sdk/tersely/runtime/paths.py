@@ -8,9 +8,9 @@ from tersely.errors import InvalidInputError
 
 
 def check_path(path: object, name: str) -> Path:
-    """The path. Raises InvalidInputError for what is neither text nor a `Path`, and for an empty one.
+    """Return the path. Raises InvalidInputError unless it is text or a `Path`, and not empty.
 
-    `name` stands in the message.
+    `name` is for the message, such as "The folder".
     """
     if not isinstance(path, str | Path):
         raise InvalidInputError(f"{name} is a {type(path).__name__}. Pass a path as text or as a Path.")

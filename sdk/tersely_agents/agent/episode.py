@@ -12,8 +12,7 @@ from typing import Any, Literal, get_args
 from tersely.compressor import Compressor
 from tersely_agents.agent.tools import Result, Tool
 from tersely_agents.agent.trace import TurnTrace
-from tersely_agents.chat import ChatError, Message, Options, Reply
-from tersely_agents.chat.metering import count_call
+from tersely_agents.chat.protocol import ChatError, Message, Options, Reply, count_call
 from tersely_agents.memory import AgentMemory, Transcript
 
 Outcome = Literal["answered", "malformed", "turns", "overlong", "environment", "server"]

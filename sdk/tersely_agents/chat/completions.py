@@ -9,12 +9,12 @@ from tersely.runtime.limits import drop_surrogates
 from tersely_agents.chat.protocol import Reply, Token, ToolCall, Usage
 
 MALFORMED_ERRORS = (ValueError, AttributeError, TypeError, KeyError, IndexError, RecursionError)
-"""What reading may raise if an answer is not a chat completion."""
+"""Errors of reading an answer that is not a chat completion."""
 _MAX_COUNT = 2**53
 
 
 def parse_reply(answer: Any) -> Reply:
-    """The reply in a chat completion. Raises one of `MALFORMED_ERRORS` for anything else."""
+    """Return the reply in a chat completion. Raises one of `MALFORMED_ERRORS` for anything else."""
     choice = answer["choices"][0]
     message = choice["message"]
     if not isinstance(message, dict):
@@ -39,7 +39,7 @@ def _read_name(value: Any) -> str:
 
 
 def _read_text(value: Any) -> str:
-    """A text that some servers send as a list of parts or, if it is JSON, as an object."""
+    """Read a text that some servers send as a list of parts or, if it is JSON, as an object."""
     if isinstance(value, list):
         parts = cast("list[dict[str, Any]]", value)
         text = "".join(str(part.get("text", "")) for part in parts)
@@ -58,13 +58,13 @@ def _read_usage(usage: Any) -> Usage | None:
 
 
 def _read_count(count: Any) -> int:
-    """A number of tokens; 0 for anything else, such as one that a database could not hold."""
+    """Return a number of tokens; 0 for anything else, such as one that a database could not hold."""
     is_count = isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= _MAX_COUNT
     return count if is_count else 0
 
 
 def _read_tokens(logprobs: Any) -> tuple[Token, ...]:
-    """The tokens of a reply with their log-probabilities; none where the server sends none."""
+    """Return the tokens of a reply with their log-probabilities; none if the server sends none."""
     if not isinstance(logprobs, dict):
         return ()
     rows: Any = cast("dict[str, Any]", logprobs).get("content") or ()

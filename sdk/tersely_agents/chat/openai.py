@@ -1,21 +1,25 @@
-"""Chat models behind a server with OpenAI's chat completions: vLLM, llama.cpp, Ollama, hosted ones."""
+"""Chat models on a server with OpenAI's chat completions: vLLM, llama.cpp, Ollama, hosted ones."""
 
 from __future__ import annotations
 
-import importlib
+import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
+from weakref import WeakKeyDictionary
 
-from tersely.errors import InvalidInputError, MissingDependencyError
+from tersely.errors import InvalidInputError
 from tersely.inputs import check_list, check_time_limit
-from tersely.runtime.limits import check_key, check_retries, clean, drop_surrogates
-from tersely.runtime.offline import parse_address
+from tersely.runtime.http import Endpoint
+from tersely.runtime.limits import clean, drop_surrogates, parse_json
 from tersely_agents.chat.completions import MALFORMED_ERRORS, parse_reply
-from tersely_agents.chat.connection import Connection
 from tersely_agents.chat.protocol import ChatError, Message, Options, Reply, Sampling, check_sampling
 
+if TYPE_CHECKING:
+    import httpx2
+
 _OPENAI = "https://api.openai.com/v1"
+_COMPLETIONS = "/chat/completions"
 
 
 class OpenAIChat:
@@ -33,7 +37,7 @@ class OpenAIChat:
         sampling: max_tokens, temperature and the rest of `Sampling`, for calls that do not give their own.
 
     Raises:
-        MissingDependencyError: the openai package is not installed.
+        MissingDependencyError: httpx2 is not installed.
         OfflineError: the server is not on this machine and TERSELY_OFFLINE forbids the network.
         InvalidInputError: `base_url` is not an HTTP address, or another argument cannot be used.
         ChatError: `model` is None and the server lists no model.
@@ -49,88 +53,83 @@ class OpenAIChat:
         retries: int = 2,
         **sampling: Unpack[Sampling],
     ) -> None:
-        try:
-            openai: Any = importlib.import_module("openai")
-        except ImportError as error:
-            raise MissingDependencyError(
-                "OpenAIChat needs the openai package: pip install 'tersely[openai]'"
-            ) from error
-        key = api_key or os.environ.get("OPENAI_API_KEY") or "none"
-        check_key(key)
-        self._connection = Connection(
-            openai, _choose_url(base_url), key, check_time_limit(timeout_s), check_retries(retries)
+        self._endpoint = Endpoint(
+            _choose_url(base_url),
+            api_key or os.environ.get("OPENAI_API_KEY") or None,
+            check_time_limit(timeout_s),
+            retries,
+            kind="",
+            faster="lower max_tokens",
+            error=ChatError,
         )
         # OpenAI's newer models accept only the new name, other servers often only the old one.
-        is_openai = self._connection.address.host == parse_address(_OPENAI).host
+        is_openai = self._endpoint.address.host == "api.openai.com"
         self._limit = "max_completion_tokens" if is_openai else "max_tokens"
         self._sampling = check_sampling(sampling)
+        # A connection belongs to the event loop that opened it.
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient] = WeakKeyDictionary()
         self.name = self._find_first_model() if model is None else model
 
     def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
-        """The model's next message. Raises ChatError if there is none in time."""
-        request = self._build_request(messages, options)
-        return self._read(
-            self._connection.send(lambda c: c.chat.completions.with_streaming_response.create(**request))
-        )
+        """Return the model's next message. Raises ChatError if there is none in time."""
+        return self._read(self._endpoint.send(_COMPLETIONS, self._build_request(messages, options)))
 
     async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
-        """`complete` without blocking the event loop. Raises ChatError if there is no message in time."""
+        """`complete` without blocking the event loop. Connections stay open until `aclose`."""
         request = self._build_request(messages, options)
-        return self._read(
-            await self._connection.asend(
-                lambda c: c.chat.completions.with_streaming_response.create(**request)
-            )
-        )
+        loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is None:
+            client = self._clients[loop] = self._endpoint.open()
+        return self._read(await self._endpoint.asend(client, _COMPLETIONS, request))
 
     async def aclose(self) -> None:
         """Close the connections of `acomplete` in the running event loop. Later calls open new ones."""
-        await self._connection.aclose()
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.aclose()
 
     def _find_first_model(self) -> str:
-        answer = self._connection.send(lambda client: client.models.with_streaming_response.list())
         try:
-            name = answer["data"][0]["id"]
+            name = parse_json(self._endpoint.send("/models"))["data"][0]["id"]
         except MALFORMED_ERRORS:
             name = None
         if not isinstance(name, str):
-            raise ChatError(f"{self._connection.address.shown} lists no model. Pass the name of one.")
+            raise ChatError(f"{self._endpoint.name} lists no model. Pass the name of one.")
         return drop_surrogates(name)
 
     def _build_request(self, messages: Sequence[Message], options: Options) -> dict[str, Any]:
-        own = {key: value for key, value in options.items() if value is not None}
-        merged: dict[str, Any] = {k: v for k, v in {**self._sampling, **own}.items() if v is not None}
-        if "max_tokens" in merged:
-            merged[self._limit] = merged.pop("max_tokens")
-        extra: dict[str, Any] = {}  # what the protocol does not have, and vLLM and llama.cpp do
-        if "top_k" in merged:
-            extra["top_k"] = merged.pop("top_k")
-        if merged.pop("continue_last", False):
-            extra |= {"add_generation_prompt": False, "continue_final_message": True}
-        if extra:
-            merged["extra_body"] = extra
-        if not merged.get("tools"):
-            merged = {key: value for key, value in merged.items() if key not in ("tools", "tool_choice")}
-        if "stop" in merged:
-            merged["stop"] = check_list(merged["stop"], str, "stop", "Pass a list of texts, even for one.")
-        if "tools" in merged:
+        given = [*self._sampling.items(), *options.items()]
+        request: dict[str, Any] = {key: value for key, value in given if value is not None}
+        if "max_tokens" in request:
+            request[self._limit] = request.pop("max_tokens")
+        if request.pop("continue_last", False):  # the protocol has no name for it; vLLM and llama.cpp do
+            request |= {"add_generation_prompt": False, "continue_final_message": True}
+        if "stop" in request:
+            request["stop"] = check_list(request["stop"], str, "stop", "Pass a list of texts, even for one.")
+        tools = request.pop("tools", None)
+        if tools:
             remedy = "Pass a list of tools in OpenAI's format."
-            merged["tools"] = check_list(merged["tools"], Mapping, "tools", remedy)
+            checked: list[Mapping[str, Any]] = check_list(tools, Mapping, "tools", remedy)
+            request["tools"] = [dict(tool) for tool in checked]
+        else:
+            request.pop("tool_choice", None)
         asked: list[Message] = check_list(messages, Mapping, "messages", "Pass a list of messages.")
-        return {"model": self.name, "messages": asked, **merged}
+        return {"model": self.name, "messages": [dict(message) for message in asked], **request}
 
-    def _read(self, answer: Any) -> Reply:
+    def _read(self, answer: bytes) -> Reply:
         try:
-            return parse_reply(answer)
+            return parse_reply(parse_json(answer))
         except MALFORMED_ERRORS as error:
             raise ChatError(
-                f"{self._connection.address.shown} gave an answer that is not a chat completion "
+                f"{self._endpoint.name} gave an answer that is not a chat completion "
                 f"({clean(error)}). Check base_url; it usually has to end in /v1."
             ) from error
 
 
 def _choose_url(base_url: str | None) -> str:
-    """The caller's address, or that of the environment. An empty one is refused: a variable that was not set
-    must not send prompts to a public server."""
+    """Return the caller's address, or that of the environment. An empty one is refused: a variable that was
+    not set must not send prompts to a public server."""
     if base_url is not None:
         if not base_url:
             raise InvalidInputError("base_url is empty. Pass an address, or None for OPENAI_BASE_URL.")

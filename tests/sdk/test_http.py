@@ -1,0 +1,250 @@
+"""What a server, a proxy or the environment can make the chat client and the HTTP reranker do."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import pickle
+import socket
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tersely import Document, InvalidInputError, MissingDependencyError, OfflineError, TerselyError
+from tersely.rerank import RerankEndpoint
+from tersely_agents.chat import ChatError
+from tests.loopback import RawServer, Serve, serving
+from tests.sdk.http_clients import Open, completion, open_async_chat, open_chat, open_reranker
+
+ANSWER = {**completion(), "results": [{"index": 0, "score": 0.5}, {"index": 1, "score": 0.1}]}
+"""Read as a reply by the chat client, and as scores by the reranker."""
+PASSWORD = "hunter2"
+READ = ("Thursday.", [0.5, 0.1])
+
+
+@pytest.fixture(params=[open_chat, open_async_chat, open_reranker], ids=["complete", "acomplete", "rank"])
+def client(request: pytest.FixtureRequest) -> Open:
+    return request.param
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    with serving() as start:
+        yield start
+
+
+@pytest.fixture
+def proxy_url(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    def set_proxy(url: str) -> None:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HTTPS_PROXY"):
+            monkeypatch.setenv(name, url)
+        for name in ("NO_PROXY", "no_proxy"):
+            monkeypatch.delenv(name, raising=False)
+
+    return set_proxy
+
+
+def test_calls_to_a_busy_server_are_repeated(serve: Serve, client: Open) -> None:
+    answers = iter([(503, {"error": "busy"}), (429, {}), (200, ANSWER)])
+    server = serve(lambda _: next(answers))
+    assert client(server.url, retries=2)() in READ
+    assert len(server.requests) == 3
+
+
+def test_refused_calls_are_not_repeated(serve: Serve, client: Open) -> None:
+    server = serve(lambda _: (400, {"error": {"message": "context length exceeded"}}))
+    with pytest.raises(TerselyError, match=r"refused the request: HTTP 400 context length exceeded"):
+        client(server.url)()
+    assert len(server.requests) == 1
+
+
+def test_incomplete_answers_are_repeated(serve: Serve, client: Open) -> None:
+    server = serve(lambda _: (200, ANSWER))
+    server.withheld = 7
+    with pytest.raises(TerselyError, match="cannot be reached"):
+        client(server.url, retries=1)()
+    assert len(server.requests) == 2
+
+
+def test_unreachable_servers_are_an_error(client: Open) -> None:
+    with pytest.raises(
+        TerselyError, match=r"http://127.0.0.1:9/v1 cannot be reached \(ConnectError: .*Check"
+    ):
+        client("http://127.0.0.1:9/v1", retries=0)()
+
+
+def test_silent_servers_are_an_error(client: Open) -> None:
+    server = RawServer(lambda _: server.stopped.wait() and None)
+    with pytest.raises(TerselyError, match=r"did not answer within 0\.2 s. Raise timeout_s, or "):
+        client(server.url, timeout_s=0.2)()
+    server.stop()
+
+
+def test_redirects_carry_no_prompt_and_no_key_elsewhere(serve: Serve, client: Open) -> None:
+    target = serve(lambda _: (200, ANSWER))
+    for code in (301, 302, 307, 308):
+        server = serve(lambda _, code=code: (code, {}))
+        server.location = target.url
+        with pytest.raises(TerselyError, match=f"HTTP {code} it redirects, which is not followed"):
+            client(server.url, api_key="secret-key")()
+    assert not target.requests
+
+
+def test_proxies_are_not_used_for_this_machine(
+    serve: Serve, client: Open, proxy_url: Callable[[str], None]
+) -> None:
+    proxy, server = serve(lambda _: (500, {})), serve(lambda _: (200, ANSWER))
+    proxy_url(proxy.url)
+    assert client(server.url)() in READ
+    assert not proxy.requests
+
+
+def test_proxies_are_used_for_other_machines(
+    serve: Serve, client: Open, proxy_url: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy = serve(lambda _: (200, ANSWER))
+    proxy_url(proxy.url)
+    call = client("http://tersely.invalid/v1")
+    assert call() in READ
+    monkeypatch.setenv("TERSELY_OFFLINE", "1")
+    with pytest.raises(OfflineError, match=r"tersely\.invalid is not this machine"):
+        call()
+    assert len(proxy.requests) == 1
+
+
+def test_offline_mode_allows_only_this_machine(
+    serve: Serve, client: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier = client("http://192.0.2.1/v1", timeout_s=1.0)
+    monkeypatch.setenv("TERSELY_OFFLINE", "1")
+    assert client(serve(lambda _: (200, ANSWER)).url)() in READ
+    for act in (earlier, lambda: client("https://example.org/v1")):
+        with pytest.raises(OfflineError, match=r"TERSELY_OFFLINE is set, and .* is not this machine"):
+            act()
+
+
+@pytest.mark.parametrize(
+    "start", [b"HTTP/1.1 200 OK\r\nA: ", b"HTTP/1.1 200 OK\r\n\r\n"], ids=["head", "body"]
+)
+def test_a_slow_trickle_ends_with_the_time_limit(client: Open, start: bytes) -> None:
+    server = RawServer(lambda c: (c.sendall(start), server.send_slowly(c, itertools.repeat(b" "), 0.05))[1])
+    with pytest.raises(TerselyError, match=r"did not answer within 0\.5 s"):
+        client(server.url, timeout_s=0.5, retries=5)()
+    server.stop()
+    assert server.requests == 1
+
+
+def test_a_slow_tls_handshake_ends_with_the_time_limit(client: Open) -> None:
+    handshake = b"\x16\x03\x03\x40\x00\x02"  # the start of a record of 16,384 bytes
+    stopped = threading.Event()
+
+    def trickle() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(handshake)
+            while not stopped.wait(0.05):
+                try:
+                    connection.sendall(b"\0")
+                except OSError:
+                    return
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=trickle, daemon=True)
+        thread.start()
+        with pytest.raises(TerselyError, match="ConnectTimeout"):
+            client(f"https://127.0.0.1:{listener.getsockname()[1]}", timeout_s=0.5, retries=0)()
+        stopped.set()
+        thread.join(5.0)
+
+
+def test_an_endless_answer_ends_with_the_size_limit(client: Open) -> None:
+    def send(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1500000000\r\n\r\n")
+        while not server.stopped.is_set():
+            connection.sendall(bytes(65536))
+
+    server = RawServer(send)
+    with pytest.raises(TerselyError, match="more than 8388608 bytes"):
+        client(server.url)()
+    server.stop()
+    assert server.requests == 1
+
+
+def test_a_server_cannot_ask_for_a_long_pause(client: Open) -> None:
+    busy = b"HTTP/1.1 503 Busy\r\nRetry-After: 3600\r\nContent-Length: 0\r\n\r\n"
+    server = RawServer(lambda connection: connection.sendall(busy))
+    with pytest.raises(TerselyError, match="HTTP 503 Busy"):
+        client(server.url, timeout_s=5.0)()
+    server.stop()
+    assert server.requests == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 100_000,
+        b'[{"index": Infinity, "score": 1}]',
+        b'[{"index": 0, "score": NaN}, {"index": 1, "score": 1}]',
+    ],
+    ids=["deep", "infinite index", "no number"],
+)
+def test_json_that_cannot_be_used_is_an_error(serve: Serve, client: Open, body: bytes) -> None:
+    with pytest.raises(TerselyError, match=r"did not score each of 2|not a chat completion"):
+        client(serve(lambda _: (200, body)).url)()
+
+
+def test_passwords_and_keys_are_sent_and_never_shown(
+    serve: Serve, client: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    server = serve(lambda _: (400, {"error": {"message": "the key secret-key is wrong"}}))
+    url = server.url.replace("http://", f"http://user:{PASSWORD}@") + f"/v1?key={PASSWORD}"
+    with pytest.raises(TerselyError, match=r"the key \[key\] is wrong") as failure:
+        client(url, api_key="secret-key")()
+    with pytest.raises(TerselyError, match="cannot be reached") as no_answer:
+        client(f"http://user:{PASSWORD}@127.0.0.1:9/v1", api_key="secret-key", retries=0)()
+    shown = "".join(
+        [*traceback.format_exception(failure.value), *traceback.format_exception(no_answer.value)]
+    )
+    assert PASSWORD not in (shown + caplog.text)
+    assert "the key secret-key" not in (shown + caplog.text)
+    assert server.requests[0][1] == "Basic dXNlcjpodW50ZXIy"
+    assert server.paths[0].endswith(f"?key={PASSWORD}")
+    with pytest.raises(InvalidInputError, match="line break") as refusal:
+        client(server.url, api_key="secret\nX: y")
+    assert "secret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("options", [{"timeout_s": 0}, {"timeout_s": float("nan")}, {"retries": -1}], ids=str)
+def test_unusable_limits_are_refused(client: Open, options: dict[str, float]) -> None:
+    with pytest.raises(InvalidInputError, match=next(iter(options))):
+        client("http://127.0.0.1:9", **options)
+
+
+def test_the_error_without_httpx2_says_what_to_install(client: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    with pytest.raises(MissingDependencyError, match="pip install httpx2"):
+        client("http://127.0.0.1:9")
+
+
+def test_blocking_calls_work_inside_an_event_loop(serve: Serve) -> None:
+    server = serve(lambda _: (200, ANSWER))
+
+    async def call(client: Open) -> object:
+        return client(server.url)()
+
+    assert [asyncio.run(call(client)) for client in (open_chat, open_reranker)] == [*READ]
+
+
+def test_a_reranker_can_be_sent_to_another_process(serve: Serve) -> None:
+    endpoint = RerankEndpoint(serve(lambda _: (200, ANSWER)).url)
+    assert pickle.loads(pickle.dumps(endpoint)).rank("q", [Document("a"), Document("b")]) == READ[1]
+
+
+def test_errors_of_the_chat_client_are_chat_errors() -> None:
+    with pytest.raises(ChatError):
+        open_chat("http://127.0.0.1:9", retries=0)()
