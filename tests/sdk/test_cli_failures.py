@@ -117,7 +117,7 @@ def failing_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("failing_encoder")
-def test_a_failing_model_passes_documents_through_and_exits_with_4(tmp_path: Path) -> None:
+def test_a_failing_model_passes_text_through_and_exits_with_4(tmp_path: Path) -> None:
     result = run_tersely("compress", "-q", QUERY, stdin=NOTE)
     assert result.exit_code == 4
     assert all(line in result.stdout for line in NOTE.strip().splitlines())

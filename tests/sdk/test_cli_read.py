@@ -1,4 +1,4 @@
-"""How the command reads documents and requests, and which it refuses."""
+"""Documents and requests that the command reads, and those that it refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How options are declared and their values read, and the options that commands share."""
+"""Declarations of options, the readers of their values, and the options that commands share."""
 
 from __future__ import annotations
 
