@@ -152,7 +152,8 @@ class Compressor:
             scored = score(query, units, options, self._scorer, self._reranker, recall_threshold)
         except ScoringError as error:
             return keep_everything(units, "failed_open", str(error), name, promises_recall=promises_recall)
-        timer.lap("score")
+        finally:
+            timer.lap("score")
         selection = choose(units, scored, options, self._count)
         return write_receipt(units, scored, selection, name, promises_recall=promises_recall)
 
