@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tersely.split.lines import strip
 from tersely.units import Unit
 
 LONGEST_SENTENCE = 1000
@@ -61,11 +62,10 @@ def cut(text: str, unit: Unit, cost: int, room: int) -> list[tuple[int, int]]:
 def _atoms(text: str, unit: Unit, target: int) -> Iterator[tuple[int, int]]:
     """Seam by seam, finer where a piece is longer than `target`; stripped, and without empty ones."""
     for start, end in find_seams(text, unit):
-        piece = text[start:end]
-        left = start + len(piece) - len(piece.lstrip())
-        right = start + len(piece.rstrip())
-        if left >= right:
+        span = strip(text, start, end)
+        if span is None:
             continue
+        left, right = span
         if right - left <= target:
             yield left, right
         elif right - left < unit.end - unit.start:
@@ -84,13 +84,10 @@ def find_seams(text: str, unit: Unit) -> list[tuple[int, int]]:
     `find_seams(text, Unit(start, end, unit.kind, unit.atomic))`.
     """
     if unit.kind in ("code", "table", "log", "json", "diff", "html", "record", "yaml"):
-        lines = list(_find_ranges(_LINE, text, unit.start, unit.end))
-        if len(lines) > 1:
-            return [part for line in lines for part in _cut_long_line(text, *line)]
-        if unit.kind == "json":
-            values = list(_find_ranges(_JSON_PART, text, unit.start, unit.end))
-            if len(values) > 1 and values[0][0] == unit.start and values[-1][1] == unit.end:
-                return [part for value in values for part in _cut_long_line(text, *value)]
+        for pattern in (_LINE, _JSON_PART) if unit.kind == "json" else (_LINE,):
+            parts = list(_find_ranges(pattern, text, unit.start, unit.end))
+            if len(parts) > 1 and parts[0][0] == unit.start and parts[-1][1] == unit.end:
+                return [finer for part in parts for finer in _cut_long_line(text, *part)]
     return _cut_words(text, unit.start, unit.end)
 
 

@@ -1,39 +1,43 @@
-"""Find diffs: the changes of files, in hunks that say how many lines they have."""
+"""Diffs: the changes of files, in hunks that say how many lines they have."""
 
 from __future__ import annotations
 
 import re
 
-from tersely.split.lines import Lines
+from tersely.split.lines import Format, Lines, find_lines
+from tersely.split.nodes import Node, Sizes, join_lines
+from tersely.units import Series
 
-FILE = re.compile(r"diff --git |Index: |--- \S")
-"""The first line of the changes of a file."""
-HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _HEADER = re.compile(
     r"diff |index |--- |\+\+\+ |new file|deleted file|similarity |dissimilarity |rename |copy |old mode"
     r"|new mode|Binary files |Index: |={20,}"
 )
+_STEP = 240
+"""Code points of a part of a hunk that is too large to be kept whole."""
 
 
-def find_diff_end(lines: Lines, index: int) -> int | None:
-    """Index after the diff that starts at `index`, or None if none starts there."""
-    if not FILE.match(lines.texts[index]):
+def _find_end(lines: Lines, index: int) -> int | None:
+    if index < lines.no_diff_before:
         return None
     end, hunks = index, 0
     while end < len(lines):
         line = lines.texts[end]
-        if hunk := HUNK.match(line):
+        if hunk := _HUNK.match(line):
             end = _skip_hunk(lines, end + 1, int(hunk[1] or 1), int(hunk[2] or 1))
             hunks += 1
         elif _HEADER.match(line):
             end += 1
         else:
             break
-    return end if hunks else None
+    if hunks:
+        return end
+    lines.no_diff_before = end
+    return None
 
 
 def _skip_hunk(lines: Lines, index: int, old: int, new: int) -> int:
-    """Index after a hunk with so many lines of the old and of the new file."""
+    """Return the index after a hunk with so many lines of the old and of the new file."""
     while index < len(lines) and (old > 0 or new > 0):
         sign = lines.texts[index][:1]
         if sign not in ("", " ", "+", "-", "\\"):
@@ -44,3 +48,39 @@ def _skip_hunk(lines: Lines, index: int, old: int, new: int) -> int:
     while index < len(lines) and lines.texts[index].startswith("\\"):
         index += 1
     return index
+
+
+DIFF = Format("diff", re.compile(r"diff --git |Index: |--- \S"), _find_end)
+
+
+def open_diff(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
+    """Return the tree of a diff: files, in them hunks. Large hunks are cut between lines."""
+    files: list[Node] = []
+    in_header = False
+    for left, right in find_lines(text, start, end):
+        if _HUNK.match(text, left, right):
+            if not files:
+                return None
+            files[-1].children.append(Node(left, right))
+            in_header = False
+        elif not in_header and (text[left] not in " +-\\@" or _begins_file(text, left, right)):
+            files.append(Node(left, right, series=Series()))
+            in_header = True
+        elif files and files[-1].children:
+            files[-1].children[-1].end = right
+        if files:
+            files[-1].end = right
+    for file in files:
+        for hunk in file.children:
+            if hunk.end - hunk.start > sizes.whole:
+                steps = join_lines(list(find_lines(text, hunk.start, hunk.end))[1:], _STEP)
+                if len(steps) > 1:
+                    hunk.children, hunk.series = steps, Series()
+    if len(files) == 1:
+        return Node(start, end, files[0].children, files[0].series) if len(files[0].children) > 1 else None
+    return Node(start, end, files, Series())
+
+
+def _begins_file(text: str, left: int, right: int) -> bool:
+    """Whether `text[left:right]` is `--- file` with `+++ file` below it."""
+    return text.startswith("--- ", left) and text[right : right + 6].lstrip("\r\n").startswith("+++ ")

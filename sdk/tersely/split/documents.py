@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from tersely.options import LEVEL_CHARACTERS, CompressionOptions
 from tersely.prepared import PreparedDocument
-from tersely.split.arrange import Sizes, arrange
+from tersely.split.arrange import arrange
 from tersely.split.cutting import PIECE, can_cut, cut
+from tersely.split.nodes import Sizes
 from tersely.split.sentences import split_units
 from tersely.types import Document, Status
 from tersely.units import Unit

@@ -1,49 +1,198 @@
-"""Find JSON values that fill whole lines, with a label in front at most."""
+"""JSON: values that fill whole lines, opened into elements and members.
+
+Arrays keep the elements that matter, objects the keys that lead to them. A value that is small enough is one
+part. A larger one is opened, and so is a long string, into its sentences. An element is cut off with the
+comma after it, and a mark is an element or a member, so the text that is kept still parses.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass, field
 
-from tersely.split.lines import Lines
+from tersely.split.lines import Format, Lines
+from tersely.split.nodes import DEEPEST, Node, Sizes
+from tersely.units import Series
 
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, strict=False)
-_LABEL = re.compile(r"[^\W\d_][^\[\]{}\n.!?]{0,79}[:=][ \t]*\n?[ \t]*(?=[\[{])")
-"""`Observation: ` before a value, or on the line above."""
+_START = re.compile(
+    r"[^\S\n]*+(?P<label>[^\W\d_][^\[\]{}\n.!?]{0,79}[:=][ \t]*\n?[ \t]*)?(?P<value>[\[{])",
+)
+"""The start of a value, or of a label and a value: `Observation: [` on one line, or on two."""
 _SMALL = 80
 """Code points of a value below which a label and the value are prose, as in `Sources: [1]`."""
 
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},]', re.DOTALL)
+_SPACE = re.compile(r"\s*")
+_WORDS = re.compile(r"\\u[0-9a-fA-F]{4}|\\[^nrt]|((?:\\[nrt]|\s)+)|[^\\\s]+", re.DOTALL)
+_OPENING = re.compile(r"[\[{]")
+_KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*:')
+_SCALAR = re.compile(r"[^\[{]*$")
 
-class JsonValues:
-    """Finds JSON objects and arrays. The search has a budget of code points, so that it stays linear."""
+_IDENTITY = re.compile(
+    r"(?:.*_)?(?:id|uuid|name|title|key|path|file|filename|url|symbol|sku|email|username|code|label|subject)",
+    re.IGNORECASE,
+)
+"""Keys of the members that say which record it is."""
+_LONGEST_IDENTITY = 100
+_MOST_ANCHORS = 2
 
-    def __init__(self, lines: Lines) -> None:
-        self._lines = lines
-        self._budget = 4 * len(lines.text) + 100_000
-        """Code points that failed attempts may still read."""
+_LONG_STRING = 400
+_SENTENCE, _LONGEST_SENTENCE = 80, 320
+"""Code points after which a part of a string may end after a sentence, and must end after a word."""
+_MANY, _TINY, _TOGETHER = 200, 24, 60
+"""In an array of more than `_MANY` elements, neighbours of at most `_TINY` code points share a part of up to
+`_TOGETHER`."""
 
-    def find_end(self, index: int) -> int | None:
-        """Index after the last line of the value that starts at `index`, or None if none starts there."""
-        text, line = self._lines.text, self._lines.texts[index]
-        start = self._lines.starts[index] + len(line) - len(line.lstrip())
-        label = _LABEL.match(text, start)
-        if label is not None:
-            start = label.end()
-        if text[start] not in "{[" or self._budget <= 0:
-            return None
-        try:
-            _, stop = _DECODER.raw_decode(text, start)
-        except json.JSONDecodeError as error:
-            self._budget -= error.pos - start + 10
-            return None
-        except RecursionError:
-            self._budget -= 20_000
-            return None
-        if label is not None and stop - start < _SMALL:
-            return None
-        end = index + text.count("\n", self._lines.starts[index], stop)
-        rest = text[stop : self._lines.end_of(end)].strip()
-        if rest not in ("", ",", ";", "]", "],"):
-            self._budget -= stop - start
-            return None
-        return end + 1
+
+def find_json_end(lines: Lines, index: int) -> int | None:
+    """Return the index after the last line of the value that starts at `index`, or None."""
+    begin = _START.match(lines.text, lines.starts[index])
+    if begin is None or lines.json_budget <= 0:
+        return None
+    start = begin.start("value")
+    try:
+        _, stop = _DECODER.raw_decode(lines.text, start)
+    except json.JSONDecodeError as error:
+        lines.json_budget -= error.pos - start + 10
+        return None
+    except RecursionError:
+        lines.json_budget -= 20_000
+        return None
+    if begin["label"] and stop - start < _SMALL:
+        return None
+    end = index + lines.text.count("\n", lines.starts[index], stop)
+    rest = lines.text[stop : lines.end_of(end)].strip()
+    if rest not in ("", ",", ";", "]", "],"):
+        lines.json_budget -= stop - start
+        return None
+    return end + 1
+
+
+JSON = Format("json", _START, find_json_end)
+
+
+def open_json(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
+    """Return the tree of the JSON value in `text[start:end]`.
+
+    There may be a label before it and a comma after it. Small values are not opened. None if it is not JSON.
+    """
+    opening = _OPENING.search(text, start, end)
+    if opening is None:
+        return None
+    at = opening.start()
+    try:
+        _, stop = _DECODER.raw_decode(text, at)
+    except (json.JSONDecodeError, RecursionError):
+        return None
+    if stop > end:
+        return None
+    root = _Reader(text, sizes.part).read(at, stop)
+    return None if root is None else Node(start, end, root.children, root.series)
+
+
+@dataclass(slots=True)
+class _Container:
+    """A container that is being read. The child that is being read may hold a container and strings."""
+
+    start: int
+    is_object: bool
+    child_start: int
+    inner: Node | None = None
+    string: tuple[int, int] | None = None
+    """The last string in the child."""
+    children: list[Node] = field(default_factory=list[Node])
+
+
+class _Reader:
+    def __init__(self, text: str, size: int) -> None:
+        self._text = text
+        self._size = size
+
+    def read(self, start: int, stop: int) -> Node | None:
+        """Return the container in `text[start:stop]`, which is valid JSON; None if it is empty or small."""
+        stack: list[_Container] = []
+        for token in _TOKEN.finditer(self._text, start, stop):
+            sign = token[0][0]
+            if sign == '"':
+                stack[-1].string = token.span()
+            elif sign in "[{":
+                stack.append(_Container(token.start(), sign == "{", token.end()))
+            elif sign == ",":
+                self._close_child(stack[-1], token.end(), len(stack))
+                stack[-1].child_start = token.end()
+            else:
+                self._close_child(stack[-1], token.start(), len(stack))
+                node = self._close(stack.pop(), token.end())
+                if not stack:
+                    return node if node.children else None
+                stack[-1].inner = node
+        return None
+
+    def _close_child(self, parent: _Container, end: int, depth: int) -> None:
+        blank = _SPACE.match(self._text, parent.child_start, end)
+        start = blank.end() if blank else end
+        if start == end:  # nothing before the end of the container
+            return
+        child = Node(start, end)
+        if end - start > self._size and depth < DEEPEST:
+            if parent.inner is not None:
+                child.children, child.series = parent.inner.children, parent.inner.series
+            elif parent.string and parent.string[1] - parent.string[0] > _LONG_STRING:
+                self._open_string(child, *parent.string)
+        parent.children.append(child)
+        parent.inner = parent.string = None
+
+    def _close(self, done: _Container, end: int) -> Node:
+        if end - done.start <= self._size:
+            return Node(done.start, end)
+        if done.is_object:
+            self._find_anchors(done.children)
+            series = Series('"', '": "…"', ",", is_numbered=True)
+            return Node(done.start, end, done.children, series)
+        return Node(done.start, end, self._join_tiny(done.children), Series('"', '"', ","))
+
+    def _find_anchors(self, members: list[Node]) -> None:
+        """Mark the members that say which record an object is."""
+        found = 0
+        for member in members:
+            if found == _MOST_ANCHORS or member.end - member.start > _LONGEST_IDENTITY:
+                continue
+            key = _KEY.match(self._text, member.start, member.end)
+            if key and _IDENTITY.fullmatch(key[1]) and _SCALAR.match(self._text, key.end(), member.end):
+                member.is_anchor = True
+                found += 1
+
+    def _join_tiny(self, elements: list[Node]) -> list[Node]:
+        if len(elements) <= _MANY:
+            return elements
+        joined: list[Node] = []
+        for element in elements:
+            last = joined[-1] if joined else None
+            is_tiny = not element.children and element.end - element.start <= _TINY
+            if last and is_tiny and not last.children and element.end - last.start <= _TOGETHER:
+                last.end = element.end
+                last.items += 1
+            else:
+                joined.append(element)
+        return joined
+
+    def _open_string(self, child: Node, start: int, end: int) -> None:
+        """Cut a string into sentences; the key and the quotation marks are not part of them."""
+        parts: list[Node] = []
+        begin = start + 1
+        previous = begin
+        for token in _WORDS.finditer(self._text, start + 1, end - 1):
+            if token[1] is None:
+                previous = token.end()
+                continue
+            ends_sentence = "\\" in token[1] or self._text[previous - 1] in ".!?;:"
+            length = previous - begin
+            if (ends_sentence and length >= _SENTENCE) or length >= _LONGEST_SENTENCE:
+                parts.append(Node(begin, token.end()))
+                begin = previous = token.end()
+        if begin < end - 1:
+            parts.append(Node(begin, end - 1))
+        if len(parts) > 1:
+            child.children, child.series = parts, Series()

@@ -1,32 +1,87 @@
-"""The lines of a text: where each starts, how far it is indented and how much it looks like code."""
+"""The lines of a text: where each starts, how far it is indented and how much it looks like code.
+
+Nothing here parses a language. A line counts as code if its shape is rare in prose (assignments, calls,
+braces, prompts, tags).
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from enum import IntEnum
+from typing import NamedTuple
 
-from tersely.split.likeness import Likeness, rate_line
-
-_UNSAFE = re.compile("[\x00\ud800-\udfff]")
-_LINE_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
-
-
-def mask(text: str) -> str:
-    """`text` without NULs and lone surrogates, with `\\n` as its only line break and the same offsets."""
-    text = _UNSAFE.sub("\ufffd", text).replace("\r\n", " \n")
-    return _LINE_BREAKS.sub("\n", text)
-
+from tersely.units import Kind
 
 LONGEST_ITEM = 600
 """Code points above which a list item, a log entry or a heading is prose: it is a paragraph with a label."""
 
+_UNSAFE = re.compile("[\x00\ud800-\udfff]")
+_LINE_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
+_LINE = re.compile(r"[^\n\r]*")
+
+# Comments, prompts and queries. They are code even if their words read like a sentence.
+_UNMISTAKABLE = re.compile(
+    r"""(?:>>>\ |"{3}|'{3}|\.\.\.\ |\$\ |\#!|//|/\*|\*/|--\ |@\w[\w.]*(?:\(|$)
+    |\#(?:include|define|ifdef|endif|pragma)\b
+    |<\?|<!--|@@\ |\+\+\+\ |---\ [ab]/|diff\ --git
+    |SELECT\ .*\ FROM\ )""",
+    re.VERBOSE,
+)
+_SENTENCE_LIKE = re.compile(r"(?:[^\W\d_][^\W\d_’'-]*[,;:]? ){4}[^\W\d_]{2,}")
+_CODE = re.compile(
+    r"""(?:
+      [}\])]+[;,)]*$                                                              # closing brackets
+    | (?:async\ )?(?:def|class|fn|func|function|pub|struct|enum|interface|trait|impl|module)\s+\w.*[:{(]$
+    | (?:async\ )?(?:def|fn|func|function)\ +\w+\(.*\).*
+    | import\s+[\w.*{}"'/@, -]+;?$ | from\s+[\w.]+\s+import\s.+ | using\s[\w.]+;$ | package\s[\w.]+;?$
+    | (?:(?:const|let|var|val|final|static|public|private|local|my|int|float|double|char|bool|auto
+      |export)\s+)*+
+      [$@*&]*[A-Za-z_][\w.$\[\]'"]*(?:\s*:\s*[\w\[\], .|]+)?\s*(?:=|:=|\+=|-=|\*=|\|=|=>|<-)\s*[^\s=].*
+    | </?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>.*                                        # a tag
+    | [\w.$]++(?:(?:::|->)[\w.]++)*+\(.*\)[;,:{]?(?:\s*(?:\#|//).*)?$              # a call
+    | "[^"]*"\s*:\s*\S.* | '[^']*'\s*:\s*\S.*                                     # a dictionary entry
+    | .*[({\[,]\s*\{$ | .*\)\s*(?:->.*|=>.*)?[{:]$ | \{$
+    | .*[=()\[\]<>].*;$
+    | (?:SELECT|INSERT\ INTO|UPDATE|DELETE\ FROM|CREATE\ (?:TABLE|INDEX|VIEW)|ALTER\ TABLE|DROP\ TABLE
+      |GROUP\ BY|ORDER\ BY|(?:LEFT\ |INNER\ |RIGHT\ |OUTER\ )?JOIN|VALUES)\b.*
+    )""",
+    re.VERBOSE,
+)
+_MAYBE = re.compile(
+    r"""(?:
+      (?:if|elif|else|for|while|try|except|finally|with|match|case|switch|do)\b.*[:{]$
+    | (?:return|yield|raise|throw|await|assert|del|pass|break|continue|end|fi|done|esac)\b(?:.*[^.?!])?$
+    | (?:FROM|WHERE|AND|OR|LIMIT|SET|ON)\s.*
+    | (?:sudo|pip3?|npm|npx|yarn|git|docker|curl|wget|apt|apt-get|cd|ls|export|conda|brew|cargo|go|python3?
+      |make|kubectl|mkdir|cp|mv|rm|echo|cat|grep|chmod|ssh)\s+[-\w./$"'~]+.*
+    | \#\s.* | -{1,2}\w[\w-]*.* | [\w./-]+\s+-{1,2}\w.* | .*(?:->|=>|::|!=|==|&&|\|\||\\)\s*\S*.*
+    | [\w.-]+:(?:\s+\S{1,40})?$ | "(?:[^"\\]|\\.)*",?$ | [\d.,\s\[\]()x+*/=-]+$ | .*[;{}\\]$
+    )""",
+    re.VERBOSE,
+)
+
+
+class Likeness(IntEnum):
+    """How much the shape of a line looks like code."""
+
+    PROSE = 0
+    UNCLEAR = 1
+    MAYBE = 2
+    CODE = 3
+
 
 class Lines:
-    """The lines of a masked text. Indents and likenesses are computed once.
+    """The lines of a masked text, and what is remembered of them so that no search is repeated.
 
     Attributes:
         text: the whole text.
         texts: the lines, without their line breaks.
         starts: the offset of each line in the text, in code points.
+        closing_fences: for each line, the longest closing fences from there on; see `fences`. None at first.
+        json_budget: code points that failed attempts to read JSON may still take, so that they stay linear.
+        no_diff_before, no_yaml_before: index of the line before which a search has found none.
+        record_key: the first key of the record above; None if something else is between.
     """
 
     def __init__(self, text: str) -> None:
@@ -37,14 +92,19 @@ class Lines:
         for line in self.texts:
             self.starts.append(start)
             start += len(line) + 1
-        self._indents: list[int | None] = [None] * len(self.texts)
-        self._likenesses: list[Likeness | None] = [None] * len(self.texts)
+        self.closing_fences: list[tuple[int, int]] | None = None
+        self.json_budget = 4 * len(text) + 100_000
+        self.no_diff_before = 0
+        self.no_yaml_before = 0
+        self.record_key: str | None = None
+        self._indents: dict[int, int] = {}
+        self._likenesses: dict[int, Likeness] = {}
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def end_of(self, index: int) -> int:
-        """Offset behind the last code point of a line, without its line break."""
+        """Return the offset after the last code point of a line, without its line break."""
         return self.starts[index] + len(self.texts[index])
 
     def is_short(self, first: int, end: int) -> bool:
@@ -52,20 +112,82 @@ class Lines:
         return self.end_of(end - 1) - self.starts[first] <= LONGEST_ITEM
 
     def is_blank(self, index: int) -> bool:
-        line = self.texts[index]
-        return not line or line.isspace()
+        """Whether a line has nothing but white space."""
+        return not self.texts[index].strip()
+
+    def skip_blank(self, index: int) -> int:
+        """Return the index of the first line from `index` on that is not blank."""
+        while index < len(self.texts) and self.is_blank(index):
+            index += 1
+        return index
 
     def indent(self, index: int) -> int:
-        """Columns of whitespace in front of a line; a tab reaches the next multiple of 4."""
-        known = self._indents[index]
-        if known is None:
+        """Return the columns of white space before a line; a tab reaches the next multiple of 4."""
+        if index not in self._indents:
             line = self.texts[index]
-            known = self._indents[index] = len(line[: len(line) - len(line.lstrip())].expandtabs(4))
-        return known
+            self._indents[index] = len(line[: len(line) - len(line.lstrip())].expandtabs(4))
+        return self._indents[index]
 
     def likeness(self, index: int) -> Likeness:
-        """How much a line looks like code."""
-        known = self._likenesses[index]
-        if known is None:
-            known = self._likenesses[index] = rate_line(self.texts[index])
-        return known
+        """Return how much a line looks like code."""
+        if index not in self._likenesses:
+            self._likenesses[index] = rate_line(self.texts[index])
+        return self._likenesses[index]
+
+
+class Format(NamedTuple):
+    """A kind of structure: which lines may start a block of it, and where the block ends."""
+
+    kind: Kind
+    start: re.Pattern[str]
+    """Matches the text from the start of every line that may start a block. All else is decided without
+    entering the module of the format, so it must be fast, and look at most at the line below."""
+    find_end: Callable[[Lines, int], int | None]
+    """Returns the index after the last line of the block that starts at an index; None if none starts."""
+    only_starts_paragraphs: bool = False
+    has_rows: bool = False
+    """Whether each line of a block is a unit."""
+
+
+def mask(text: str) -> str:
+    """Return the text without NULs and lone surrogates, with `\\n` as its only line break.
+
+    Offsets stay the same.
+    """
+    text = _UNSAFE.sub("\ufffd", text).replace("\r\n", " \n")
+    return _LINE_BREAKS.sub("\n", text)
+
+
+def rate_line(line: str) -> Likeness:
+    """Return how much a line looks like code. The line is not blank."""
+    line = line.strip()[:400].rstrip()
+    if _UNMISTAKABLE.match(line):
+        return Likeness.CODE
+    if _SENTENCE_LIKE.search(line):
+        return Likeness.PROSE
+    if _CODE.match(line):
+        return Likeness.UNCLEAR if line.endswith((".", "?", "!")) else Likeness.CODE
+    return Likeness.MAYBE if _MAYBE.match(line) else Likeness.UNCLEAR
+
+
+def find_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of the lines in `text[start:end]` that are not blank, without their line breaks."""
+    for line in _LINE.finditer(text, start, end):
+        if line[0] and not line[0].isspace():
+            yield line.span()
+
+
+def find_indent(text: str, line: tuple[int, int]) -> int:
+    """Return the characters of white space before a line, which is a range of `text`."""
+    body = text[slice(*line)].rstrip("\r\n")
+    return len(body) - len(body.lstrip())
+
+
+def strip(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return a range without the white space around it; None if nothing is left."""
+    inner = text[start:end]
+    body = inner.strip()
+    if not body:
+        return None
+    start += len(inner) - len(inner.lstrip())
+    return start, start + len(body)

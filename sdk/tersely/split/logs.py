@@ -1,17 +1,19 @@
-"""Find log entries and stack traces.
+"""Logs: entries, stack traces, and which entries are alike.
 
-Each recogniser takes lines and the index where an entry may start. It returns the index after the entry's
-last line, or None if no entry starts there.
+Entries stay single units. They form one series, in which the marks say how many of the missing entries are
+like the one above, judged by a line without its numbers and quoted texts.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from tersely.split.lines import Lines
+from tersely.split.lines import Format, Lines
+from tersely.units import Link, Series, Unit
 
 _STAMP = re.compile(
-    r"""\s*[\[(<]?(?:
+    r"""[^\S\n]*[\[(<]?(?:
       \d{4}[-/.]\d\d[-/.]\d\d[T\ _,]+\d\d:\d\d
     | \d{1,2}[-/.]\d{1,2}[-/.]\d{2,4},?[T\ ]+\d{1,2}:\d\d
     | \d{1,2}/[A-Z][a-z]{2}/\d{4}[:\ ]\d\d:\d\d
@@ -19,21 +21,31 @@ _STAMP = re.compile(
     | \d{1,3}(?:\.\d{1,3}){3}\ \S+\ \S+\ \[
     | [IWEF]\d{4}\ \d\d:\d\d
     | \d{10}(?:\.\d+)?[\ \]]
-    | \d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+\[?(?:\S+\s+)?\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL)
+    | \d\d:\d\d:\d\d(?:[.,]\d+)?\]?[^\S\n]+\[?(?:\S+[^\S\n]+)?\[?
+      (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL)
     )""",
     re.VERBOSE,
 )
 _SEVERITY = re.compile(
-    r"\s*[\[(]?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)[\])]?(?::|\s+-|\s)\s*\S"
+    r"""[^\S\n]*[\[(]?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)[\])]?
+    (?::|[^\S\n]+-|[^\S\n])[^\S\n]*\S""",
+    re.VERBOSE,
 )
-_TRACEBACK = re.compile(r"\s*Traceback \(most recent call last\)|\s*goroutine \d+ \[|\s*stack backtrace:")
+_TRACEBACK = re.compile(r"[^\S\n]*(?:Traceback \(most recent call last\)|goroutine \d+ \[|stack backtrace:)")
 _FRAME = re.compile(
-    r"\s+at\s+\S|\s+\.\.\. \d+ (?:more|common)|(?:Caused by|Suppressed):|\s+File \".*\", line \d+"
+    r"[^\S\n]+at[^\S\n]+\S|[^\S\n]+\.\.\. \d+ (?:more|common)|(?:Caused by|Suppressed):"
+    r"|[^\S\n]+File \".*\", line \d+"
 )
+_CONTINUATION = re.compile(
+    r"Traceback \(most|goroutine \d|stack backtrace:|[\w.$]+(?:Error|Exception)\b|Caused by:|\s*at\s"
+)
+"""The start of a trace that belongs to the entry above it."""
+_VARIABLE = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|\b0x[0-9a-fA-F]+|\b[0-9a-fA-F]*\d[\w.:,/+-]*")
+_LONGEST_SHAPE = 200
 
 
-def find_trace_end(lines: Lines, index: int) -> int | None:
-    """End of a stack trace: its head, its frames and, in Python, the exception below them."""
+def _find_trace_end(lines: Lines, index: int) -> int | None:
+    """Return the index after a stack trace: its head, its frames and, in Python, the exception below them."""
     if _TRACEBACK.match(lines.texts[index]):
         base, end = lines.indent(index), index + 1
         while end < len(lines) and not lines.is_blank(end) and lines.indent(end) > base:
@@ -47,21 +59,58 @@ def find_trace_end(lines: Lines, index: int) -> int | None:
     return end if end > index + 1 else None
 
 
-def find_entry_end(lines: Lines, index: int, *, starts_paragraph: bool) -> int | None:
-    """End of a log entry: a line that begins with a time, or with a severity among others like it, and the
-    indented lines below it. None also for a single line that is too long."""
-    if not _STAMP.match(lines.texts[index]):
-        if not (starts_paragraph and _SEVERITY.match(lines.texts[index])):
-            return None
-        if index + 1 < len(lines) and not lines.is_blank(index + 1) and not _is_entry(lines, index + 1):
-            return None
+def _find_entry_end(lines: Lines, index: int) -> int | None:
+    """Return the index after an entry that starts with a time, and the indented lines below it.
+
+    None also for a single line that is too long.
+    """
     end = index + 1
     while end < len(lines) and not lines.is_blank(end) and lines.indent(end) > lines.indent(index):
-        if _is_entry(lines, end):
+        if _starts_entry(lines.texts[end]):
             break
         end += 1
     return end if end > index + 1 or lines.is_short(index, end) else None
 
 
-def _is_entry(lines: Lines, index: int) -> bool:
-    return bool(_STAMP.match(lines.texts[index]) or _SEVERITY.match(lines.texts[index]))
+def _find_rated_end(lines: Lines, index: int) -> int | None:
+    """Return the index after an entry that starts with a severity, unless the line below is another text."""
+    below = index + 1
+    if below < len(lines) and not lines.is_blank(below) and not _starts_entry(lines.texts[below]):
+        return None
+    return _find_entry_end(lines, index)
+
+
+def _starts_entry(line: str) -> bool:
+    return bool(_STAMP.match(line) or _SEVERITY.match(line))
+
+
+TRACE = Format("log", re.compile(rf"{_TRACEBACK.pattern}|[^\n]*\n(?:{_FRAME.pattern})"), _find_trace_end)
+ENTRY = Format("log", _STAMP, _find_entry_end)
+RATED_ENTRY = Format("log", _SEVERITY, _find_rated_end, only_starts_paragraphs=True)
+
+
+def link_entries(text: str, entries: Sequence[Unit], first: int) -> list[Link]:
+    """Return links that make entries one series. An entry and the traces that go on with it need each other.
+
+    `first` is the position of the first entry among the units of the document.
+    """
+    series = Series(flows=True)
+    groups: list[list[int]] = []
+    for number, entry in enumerate(entries):
+        is_close = number > 0 and text.count("\n", entries[number - 1].end, entry.start) <= 1
+        if is_close and _CONTINUATION.match(text, entry.start):
+            groups[-1].append(number)
+        else:
+            groups.append([number])
+    links: list[Link] = []
+    for group in groups:
+        for number in group:
+            needs = tuple(first + other for other in group if other != number)
+            links.append(Link(series, 1, needs, is_frame=False, shape=_find_shape(text, entries[number])))
+    return links
+
+
+def _find_shape(text: str, entry: Unit) -> str:
+    """Return what the first line of an entry has in common with others like it."""
+    line = text[entry.start : min(entry.end, entry.start + _LONGEST_SHAPE)].split("\n", 1)[0]
+    return " ".join(_VARIABLE.sub("#", line).split())

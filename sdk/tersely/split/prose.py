@@ -1,9 +1,12 @@
-"""Find where sentences begin inside a run of prose.
+"""Prose: which lines are a paragraph, and where sentences begin in it.
 
-sentencex finds the boundaries. This module gives it a bounded number of code points at a time, because it is
-quadratic on some long inputs, and corrects its mistakes: abbreviations before numbers ("Eq. 4"), inline
-enumerators ("1. First"), sentences that end inside brackets, and scripts that it does not cover (Khmer,
-Tibetan, Thai, Lao, Greek).
+A line break either wraps a paragraph or separates. Wrapped lines are nearly full: the next word would not
+fit. Dialogue, verses and addresses break earlier, and each of their lines is a unit.
+
+sentencex finds the boundaries of sentences. This module gives it a bounded number of code points at a time,
+because it is quadratic on some long inputs, and corrects its mistakes: abbreviations before numbers
+("Eq. 4"), inline enumerators ("1. First"), sentences that end inside brackets, and scripts that it does not
+cover (Khmer, Tibetan, Thai, Lao, Greek).
 """
 
 from __future__ import annotations
@@ -11,11 +14,33 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import sentencex  # pyright: ignore[reportMissingTypeStubs]
 
+from tersely.split.lines import Lines
+from tersely.units import Kind
+
 _sentencex: Any = sentencex  # a compiled module without types
+
+QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
+"""The marker before a line of a block quote."""
+_SPEAKER = re.compile(
+    r"""\s*(?:
+      (?:[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?[\])]?\s+)              # a time, alone or before the name
+    | (?:[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?[\])]?\s*)?
+      [*_]{0,2}[^\W\d_a-zß-öø-ÿа-я][^:.!?,;(]{0,30}(?:\([^)]{0,30}\)\s*)?[*_]{0,2}[:：](?:[\s*_]|$)
+    )""",
+    re.VERBOSE,
+)
+"""The start of a line of dialogue: a time, a name and a colon, or both."""
+_TERMINALS = tuple(".!?:…。！？：؟।။")
+_WIDTHS = range(40, 131)
+"""Line lengths at which people and editors wrap text; a longer line is a whole paragraph."""
+_NEARLY_FULL = 0.75
+_FIRST_WORD = re.compile(r"\s*([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{1,2}|\S+)")
+_LONGEST_TITLE = 80
+_MOST_TITLE_WORDS = 12
 
 _CHUNK = 2000
 """Code points that sentencex gets at a time."""
@@ -62,8 +87,72 @@ _THAI_GAP = re.compile(r"[\u0e00-\u0eff](\s++)(?=[\u0e00-\u0eff])")
 _WORD_CHARACTER = re.compile(r"[^\W_]")
 
 
+class Block(NamedTuple):
+    """Lines that belong together: `text[start:end]`, without the last line break.
+
+    A block of kind "sentence" is prose that is not yet cut into sentences. Any other is one unit.
+    """
+
+    start: int
+    end: int
+    kind: Kind
+    is_quoted: bool = False
+    """Whether each line of the prose has the marker of a block quote."""
+
+
+def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
+    """Yield the prose in the lines first..end-1 as blocks: wrapped lines are one, any other line is one."""
+    if first == end:
+        return
+    texts = lines.texts[first:end]
+    width = max(len(line.rstrip()) for line in texts)
+    quoted = [QUOTE.match(line) is not None for line in texts]
+    spoken = [_SPEAKER.match(line) is not None for line in texts]
+    is_dialogue = spoken.count(True) >= 2
+    start = 0
+    for line in range(1, len(texts) + 1):
+        if (
+            line < len(texts)
+            and quoted[line] == quoted[start]
+            and not (is_dialogue and spoken[line])
+            and is_wrapped(texts[line - 1], texts[line], width)
+        ):
+            continue
+        kind = "heading" if line - start == 1 and _is_title(lines, first + start) else "sentence"
+        yield Block(lines.starts[first + start], lines.end_of(first + line - 1), kind, quoted[start])
+        start = line
+
+
+def is_wrapped(left: str, right: str, width: int) -> bool:
+    """Whether the break between two lines only wraps a paragraph that is `width` characters wide."""
+    left = left.rstrip()
+    word = _FIRST_WORD.match(QUOTE.sub("", right, count=1))
+    if word is None or word[1][0].islower():
+        return not left.endswith(_TERMINALS)
+    if left.endswith((",", "-", "，", "、")):
+        return True
+    if width not in _WIDTHS:
+        return False
+    return len(left) >= width * _NEARLY_FULL or len(left) + 1 + len(word[1]) > width
+
+
+def _is_title(lines: Lines, index: int) -> bool:
+    """Whether a line is a title: short, between blank lines, and without the end of a sentence."""
+    line = lines.texts[index].strip()
+    if (
+        len(line) > _LONGEST_TITLE
+        or line[:1].islower()
+        or line.rstrip("\"'”’)]*_").endswith((*_TERMINALS, ",", ";"))
+    ):
+        return False
+    is_alone = (
+        (index == 0 or lines.is_blank(index - 1)) and index + 1 < len(lines) and lines.is_blank(index + 1)
+    )
+    return is_alone and any(letter.isalpha() for letter in line) and len(line.split()) <= _MOST_TITLE_WORDS
+
+
 def find_sentence_starts(prose: str) -> list[int]:
-    """Ascending offsets in `prose` at which the second and later sentences start.
+    """Return ascending offsets in `prose` at which the second and later sentences start.
 
     `prose` contains no line breaks, NULs or surrogates (`lines.mask` removes them). Takes time linear in its
     length.
@@ -95,7 +184,7 @@ def _find_library_starts(prose: str) -> Iterator[int]:
 
 
 def _find_starts_after_brackets(prose: str) -> Iterator[int]:
-    """Starts after a sentence that ends inside brackets: "He left (it was late.) She stayed." """
+    """Yield starts after a sentence that ends inside brackets: "He left (it was late.) She stayed." """
     for match in _BRACKETED_STOP.finditer(prose):
         start, stop = match.end(), match.start()
         opened = max(prose.rfind(bracket, max(0, stop - _LONGEST_BRACKET), stop) for bracket in "([")
@@ -109,7 +198,7 @@ def _find_starts_after_brackets(prose: str) -> Iterator[int]:
 
 
 def _find_plain_starts(prose: str, start: int, end: int) -> Iterator[int]:
-    """Starts after a word that cannot be an abbreviation: three or more lower-case letters."""
+    """Yield starts after a word that cannot be an abbreviation: three or more lower-case letters."""
     for match in _PLAIN_STOP.finditer(prose, start, end):
         word = match[1]
         if match.end() < end and len(word) > 2 and not word[0].isupper() and word not in _ABBREVIATIONS:
@@ -117,7 +206,7 @@ def _find_plain_starts(prose: str, start: int, end: int) -> Iterator[int]:
 
 
 def _find_script_starts(prose: str) -> Iterator[int]:
-    """Starts in scripts that sentencex does not cover."""
+    """Yield starts in scripts that sentencex does not cover."""
     for pattern in (_EXTRA_STOP, _GREEK_QUESTION):
         for match in pattern.finditer(prose):
             if match.end() < len(prose):

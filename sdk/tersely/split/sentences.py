@@ -1,9 +1,13 @@
 """Split a text into units with exact offsets.
 
-A compression keeps or drops a unit as one. A unit is a sentence or a block of structure that makes no sense
+A compression keeps or drops a unit as one. A unit is a sentence, or a block of structure that makes no sense
 in parts: a code block, a table, a JSON value, a list item, a log entry. Offsets count the code points of the
-original text, whatever line breaks and invalid characters it contains. An HTML comment in prose is a unit of
-its own, also in the middle of a sentence.
+original text, whatever line breaks and invalid characters it contains. An HTML comment in prose is a unit,
+also in the middle of a sentence.
+
+Blocks are found in one pass over the lines. The pattern of each format tells whether a block of it may start
+at a line; if so, the module of the format looks. Any other line is prose. A format claims the lines that it
+has read, or gives up after a bounded look ahead, so the pass takes time linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -12,29 +16,52 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from tersely.split.blocks import Block, find_blocks
-from tersely.split.comments import Range, blank, find_comments
-from tersely.split.lines import mask
-from tersely.split.pages import find_document_kind
-from tersely.split.prose import find_sentence_starts
-from tersely.units import Unit
+from tersely.split.code import FRONT_MATTER, SOURCE, find_code_end, is_source
+from tersely.split.diffs import DIFF
+from tersely.split.fences import FENCE, QUOTED
+from tersely.split.html import PAGE, Range, blank, find_comments
+from tersely.split.json_values import JSON
+from tersely.split.lines import Format, Likeness, Lines, mask, strip
+from tersely.split.logs import ENTRY, RATED_ENTRY, TRACE
+from tersely.split.markdown import HEADING, ITEM, RULED_HEADING, opens_item
+from tersely.split.prose import QUOTE, Block, find_sentence_starts, is_wrapped, split_prose
+from tersely.split.tables import MATCHES, ROWS, TABLE
+from tersely.split.yaml import RECORD, YAML
+from tersely.units import Kind, Unit
+
+_FORMATS = (
+    FENCE,
+    FRONT_MATTER,
+    QUOTED,
+    JSON,
+    DIFF,
+    MATCHES,
+    TABLE,
+    TRACE,
+    ENTRY,
+    RATED_ENTRY,
+    HEADING,
+    RULED_HEADING,
+)
+"""Formats that may start anywhere, also inside of a list item, by precedence."""
+_SETTINGS = (YAML, RECORD)
 
 
 def split_units(text: str) -> list[Unit]:
-    """Sorted, non-overlapping units; every non-whitespace code point of `text` lies in exactly one.
+    """Return sorted units that do not overlap. Every code point that is not white space lies in exactly one.
 
     Accepts any string, also with CRLF, NUL or lone surrogates. Takes time linear in its length.
     """
-    if (kind := find_document_kind(text)) and (body := text.strip()):
-        start = len(text) - len(text.lstrip())
-        return [Unit(start, start + len(body), kind, True)]
+    body = strip(text, 0, len(text))
+    if body and (kind := _find_document_kind(text)):
+        return [Unit(*body, kind, True)]
     plain = mask(text)
-    comments = find_comments(plain)
-    visible = blank(plain, comments)
+    comments = find_comments(plain) if "<!--" in plain else []
+    visible = blank(plain, comments) if comments else plain
     units: list[Unit] = []
     inside = set[Range]()
     """Comments that are a part of a block of structure."""
-    for block in find_blocks(visible):
+    for block in _Scanner(Lines(visible)).blocks():
         own = _overlapping(comments, block)
         if block.kind not in ("sentence", "heading", "list_item"):
             inside.update(span for span in own if block.start <= span[0] and span[1] <= block.end)
@@ -43,19 +70,24 @@ def split_units(text: str) -> list[Unit]:
         cuts = sorted(cut for cut in cuts if block.start <= cut <= block.end)
         atomic = block.kind not in ("sentence", "heading")
         for left, right in pairwise(cuts):
-            part = text[left:right]
-            body = part.strip()
-            if body and not visible[left:right].isspace():
-                start = left + len(part) - len(part.lstrip())
-                units.append(Unit(start, start + len(body), block.kind, atomic))
+            span = strip(text, left, right)
+            if span and not visible[left:right].isspace():
+                units.append(Unit(*span, block.kind, atomic))
     if comments:
         units += [Unit(*span, "comment", True) for span in comments if span not in inside]
         units.sort(key=lambda unit: unit.start)
     return units
 
 
+def _find_document_kind(text: str) -> Kind | None:
+    """Return the kind of a text that is a page or a source file as a whole; None for any other."""
+    if PAGE.match(text, 0, 2000):
+        return "html"
+    return "code" if SOURCE.search(text) and is_source(text) else None
+
+
 def _overlapping(ranges: Sequence[Range], block: Block) -> Sequence[Range]:
-    """Those of some ranges, which are sorted, that share a code point with a block."""
+    """Return those of some sorted ranges that share a code point with a block."""
     if not ranges:
         return ()
     first = bisect_right(ranges, block.start, key=lambda span: span[1])
@@ -63,14 +95,13 @@ def _overlapping(ranges: Sequence[Range], block: Block) -> Sequence[Range]:
 
 
 def _find_cuts(plain: str, block: Block) -> Iterator[int]:
-    """Offsets between the sentences of a block of prose; none for structure."""
+    """Yield the offsets between the sentences of a block of prose; none for structure."""
     if block.kind != "sentence":
         return
     prose = plain[block.start : block.end]
-    if block.prefix:
-        pattern = block.prefix
+    if block.is_quoted:
         lines = prose.split("\n")
-        prose = "\n".join(pattern.sub(lambda mark: " " * len(mark[0]), line, count=1) for line in lines)
+        prose = "\n".join(QUOTE.sub(lambda mark: " " * len(mark[0]), line, count=1) for line in lines)
     prose = prose.replace("\n", " ")
     for start in find_sentence_starts(prose):
         # Cut right after the previous sentence, so that a quote marker between the two belongs to the second.
@@ -78,3 +109,79 @@ def _find_cuts(plain: str, block: Block) -> Iterator[int]:
         while cut and prose[cut - 1] == " ":
             cut -= 1
         yield block.start + cut
+
+
+class _Scanner:
+    """Cuts a masked text (`lines.mask`) into blocks."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        self._rows_end = 0
+        """Index after the rows that were found last."""
+        self._row_kind: Kind = "row"
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks in order. Lines between them are blank."""
+        lines = self._lines
+        paragraph = index = 0  # the lines paragraph..index-1 are prose that was not yet yielded
+        while index < len(lines):
+            is_blank = lines.is_blank(index)
+            structure = None if is_blank else self._find_structure(index, starts_paragraph=paragraph == index)
+            end, kind = structure or (index + 1, None)
+            if is_blank or kind:
+                yield from split_prose(lines, paragraph, index)
+                paragraph = end
+            if kind:
+                yield Block(lines.starts[index], lines.end_of(end - 1), kind)
+            index = end
+        yield from split_prose(lines, paragraph, index)
+
+    def _find_structure(self, index: int, *, starts_paragraph: bool) -> tuple[int, Kind] | None:
+        """Return the index after the structure that starts at a line, and its kind; None for prose.
+
+        `starts_paragraph`: the line above is not prose.
+        """
+        lines = self._lines
+        if index < self._rows_end:
+            return index + 1, self._row_kind
+        if structure := self._find_format(_FORMATS, index, starts_paragraph=starts_paragraph):
+            return structure
+        if starts_paragraph:
+            if settings := self._find_format(_SETTINGS, index, starts_paragraph=True):
+                return settings
+            lines.record_key = None
+        if end := self._find_item_end(index, starts_paragraph=starts_paragraph):
+            return end, "list_item"
+        may_be_code = starts_paragraph or lines.indent(index) >= lines.indent(index - 1) + 2
+        if may_be_code and lines.likeness(index) > Likeness.PROSE and (end := find_code_end(lines, index)):
+            return end, "code"
+        return self._find_format((ROWS,), index, starts_paragraph=starts_paragraph)
+
+    def _find_format(
+        self, formats: Sequence[Format], index: int, *, starts_paragraph: bool
+    ) -> tuple[int, Kind] | None:
+        lines = self._lines
+        for kind, start, find_end, only_starts_paragraphs, has_rows in formats:
+            if only_starts_paragraphs and not starts_paragraph:
+                continue
+            if start.match(lines.text, lines.starts[index]) and (end := find_end(lines, index)):
+                if has_rows:
+                    self._rows_end, self._row_kind = end, kind
+                return (index + 1 if has_rows else end), kind
+        return None
+
+    def _find_item_end(self, index: int, *, starts_paragraph: bool) -> int | None:
+        """Return the index after a list item with its indented or wrapped lines; None if it is too long."""
+        lines = self._lines
+        if not (ITEM.match(lines.texts[index]) and opens_item(lines, index, starts_paragraph)):
+            return None
+        end, width = index + 1, 0
+        while end < len(lines) and not lines.is_blank(end) and lines.is_short(index, end):
+            above, line = lines.texts[end - 1 : end + 1]
+            width = max(width, len(above.rstrip()))
+            if lines.indent(end) <= lines.indent(index) and not is_wrapped(above, line, width):
+                break
+            if opens_item(lines, end, False) or self._find_format(_FORMATS, end, starts_paragraph=False):
+                break
+            end += 1
+        return end if lines.is_short(index, end) else None

@@ -1,0 +1,99 @@
+"""Fenced blocks, also in block quotes."""
+
+from __future__ import annotations
+
+import re
+
+from tersely.split.lines import Format, Lines, find_lines
+from tersely.split.nodes import Node, Sizes, join_lines
+from tersely.split.prose import QUOTE
+from tersely.units import Series
+
+_FENCE = re.compile(r" {0,8}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
+_ANY_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
+
+
+def find_fence_end(lines: Lines, index: int) -> int | None:
+    """Return the index after the fenced block that starts at `index`, or None."""
+    opening = _FENCE.match(lines.texts[index])
+    if opening is None:
+        return None
+    mark = opening[1]
+    if lines.closing_fences is None:
+        lines.closing_fences = _find_closing_fences(lines)
+    end = index + 1
+    if lines.closing_fences[end][mark[0] == "~"] >= len(mark):
+        while not _closing_mark(lines.texts[end]).startswith(mark):
+            end += 1
+        return end + 1
+    # No fence closes it: the text ends inside the block, or starts inside it and this line closes it.
+    while opening[2].strip() and end < len(lines) and not lines.is_blank(end):
+        end += 1
+    return end
+
+
+def _closing_mark(line: str) -> str:
+    """Return the fence on a line that may close a block; "" for any other line."""
+    fence = _FENCE.match(line)
+    return fence[1] if fence and not fence[2].strip() else ""
+
+
+def _find_closing_fences(lines: Lines) -> list[tuple[int, int]]:
+    """Return for each line the length of the longest closing fence from there on: of backticks, of tildes."""
+    ahead = [(0, 0)]
+    for line in reversed(lines.texts):
+        mark = _closing_mark(line)
+        ticks, tildes = ahead[-1]
+        if mark.startswith("`"):
+            ticks = max(ticks, len(mark))
+        else:
+            tildes = max(tildes, len(mark))
+        ahead.append((ticks, tildes))
+    ahead.reverse()
+    return ahead
+
+
+def _find_quoted_end(lines: Lines, index: int) -> int | None:
+    """Return the index after a fenced block or a table in a block quote, with the marker on each line."""
+    body = _unquote(lines.texts[index]) or ""
+    opening = _FENCE.match(body)
+    if opening is None and not body.lstrip().startswith("|"):
+        return None
+    end = index + 1
+    while end < len(lines) and (body := _unquote(lines.texts[end])) is not None:
+        if opening is None and not body.lstrip().startswith("|"):
+            break
+        end += 1
+        if opening and _closing_mark(body).startswith(opening[1]):
+            break
+    return end if end - index >= 2 else None
+
+
+def _unquote(line: str) -> str | None:
+    """Return a line of a block quote without its marker; None for any other line."""
+    marker = QUOTE.match(line)
+    return line[marker.end() :] if marker else None
+
+
+FENCE = Format("code", _FENCE, find_fence_end)
+QUOTED = Format("code", re.compile(r"[^\S\n]{0,3}>(?:>|[^\S\n])*(?:```|~~~|\|)"), _find_quoted_end)
+
+
+def find_fences(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return the range inside a fenced block; None unless one fence opens it and another closes it."""
+    lines = list(find_lines(text, start, end))
+    if len(lines) < 3 or not _ANY_FENCE.match(text, *lines[0]) or not _ANY_FENCE.match(text, *lines[-1]):
+        return None
+    return lines[1][0], lines[-2][1]
+
+
+def open_quote(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
+    """Return the lines of a quoted block. Its fences, or the first two rows of a table, are the frame."""
+    lines = list(find_lines(text, start, end))
+    bodies = [text[left:right].lstrip("> ") for left, right in lines]
+    is_fenced = _ANY_FENCE.match(bodies[0]) is not None
+    last = len(lines) - 1 if is_fenced and _ANY_FENCE.match(bodies[-1]) else len(lines)
+    nodes = join_lines(lines[1 if is_fenced else 2 : last], sizes.part if is_fenced else 0)
+    if not nodes:
+        return None
+    return Node(start, end, nodes, Series("> ") if is_fenced else Series("> | ", " |"))

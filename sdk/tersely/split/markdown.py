@@ -1,0 +1,62 @@
+"""Headings and list items, as in Markdown and in plain text."""
+
+from __future__ import annotations
+
+import re
+
+from tersely.split.lines import LONGEST_ITEM, Format, Lines
+
+ITEM = re.compile(
+    r"""\s*(?:
+      [-*+•‣◦▪●○–] | \(?(?P<number>\d{1,3})[.)] | (?P<letter>[A-Za-z])\. | \(?[A-Za-z]\) | \(?[ivxIVX]{2,5}\)
+    )\s+\S""",
+    re.VERBOSE,
+)
+_HASHES = re.compile(r" {0,3}#{1,6}(?:\s|$)", re.MULTILINE)
+_COMMENT = re.compile(r"\s*#\s")
+_RULE = re.compile(r"[^\S\n]*(?:={2,}|-{2,}|~{3,}|\^{3,})[^\S\n]*$", re.MULTILINE)
+_LONGEST_UNDERLINED = 200
+
+
+def opens_item(lines: Lines, index: int, starts_paragraph: bool) -> bool:
+    """Whether a list item starts at a line."""
+    texts = lines.texts
+    item = ITEM.match(texts[index])
+    if not item:
+        return False
+    if letter := item["letter"]:  # "A. Smith" is a name unless "B." is near
+        neighbours = texts[max(index - 2, 0) : index] + texts[index + 1 : index + 3]
+        near = {line.lstrip()[:2] for line in neighbours}
+        return chr(ord(letter) - 1) + "." in near or chr(ord(letter) + 1) + "." in near
+    if item["number"] and not starts_paragraph and int(item["number"]) != 1:
+        return texts[index - 1].rstrip().endswith((":", ".", ";"))
+    return True
+
+
+def _find_heading_end(lines: Lines, index: int) -> int | None:
+    """Return the index after a heading that is marked with hashes, unless it is a comment or too long."""
+    line = lines.texts[index]
+    neighbours = lines.texts[max(index - 1, 0) : index] + lines.texts[index + 1 : index + 2]
+    is_comment = _COMMENT.match(line) and any(_COMMENT.match(other) for other in neighbours)
+    return None if is_comment or len(line) >= LONGEST_ITEM else index + 1
+
+
+def _find_ruled_end(lines: Lines, index: int) -> int | None:
+    """Return the index after a title that is underlined, or between two rules."""
+    line = lines.texts[index]
+    if len(line) > _LONGEST_UNDERLINED:
+        return None
+    following = lines.texts[index + 1 : index + 3]
+    if _RULE.match(line):
+        is_framed = len(following) == 2 and following[0].strip() and following[1].rstrip() == line.rstrip()
+        return index + 3 if is_framed else None
+    return index + 2 if following and _RULE.match(following[0]) else None
+
+
+HEADING = Format("heading", _HASHES, _find_heading_end)
+RULED_HEADING = Format(
+    "heading",
+    re.compile(rf"(?!{_HASHES.pattern})(?:{_RULE.pattern}|[^\n]+\n{_RULE.pattern})", re.MULTILINE),
+    _find_ruled_end,
+    only_starts_paragraphs=True,
+)

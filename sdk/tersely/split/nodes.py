@@ -1,0 +1,111 @@
+"""Opened structure: a tree of nodes, which becomes a flat list of units.
+
+A container has a head, children and a tail, as in `{"results": [`, the records, `]}`. Its children are one
+series. Head and tail come along with every child that is kept, so that what is kept is well formed and says
+where it belongs. If children are left out, a mark counts them, in a form in which the block still parses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from tersely.split.lines import strip
+from tersely.units import Kind, Link, Series, Unit
+
+DEEPEST = 40
+"""Containers inside each other that are opened. Anything deeper is one part."""
+
+
+class Sizes(NamedTuple):
+    """How finely blocks are opened, in code points."""
+
+    part: int
+    """Up to which a value, a row or a sentence is not opened."""
+    whole: int
+    """Up to which a function, a hunk or a key with everything nested in it is not opened."""
+
+
+@dataclass(slots=True)
+class Node:
+    """A range of a text: a leaf, or a container with the children in it. Offsets are code points."""
+
+    start: int
+    end: int
+    children: list[Node] = field(default_factory=list["Node"])
+    series: Series | None = None
+    """The series of its children."""
+    items: int = 1
+    is_anchor: bool = False
+    """Whether its siblings need it, as the members of a record need its name."""
+    wants: list[Node] = field(default_factory=list["Node"])
+    """Nodes elsewhere in the tree that it needs, as a function needs an import."""
+    is_markup: bool = False
+    """Whether it is never kept."""
+    breaks: bool = False
+    """Whether a line break replaces it, if it is markup."""
+
+
+def join_lines(lines: Sequence[tuple[int, int]], size: int) -> list[Node]:
+    """Return a node for each line, or for neighbours of together at most `size` code points."""
+    nodes: list[Node] = []
+    for left, right in lines:
+        if nodes and right - nodes[-1].start <= size:
+            nodes[-1].end = right
+            nodes[-1].items += 1
+        else:
+            nodes.append(Node(left, right))
+    return nodes
+
+
+def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int) -> list[Unit]:
+    """Return the units of a tree, in order. They hold every non-blank code point of it exactly once.
+
+    Args:
+        series: the series of the root.
+        first: the position that the first unit will have in its document.
+    """
+    spans: list[tuple[int, int]] = []
+    links: list[Link] = []
+    needs: list[set[int]] = []
+    places: list[tuple[Node, range]] = []
+
+    def append(start: int, end: int, link: Link) -> list[int]:
+        """Append a unit unless it is blank; return its position, if there is one."""
+        span = strip(text, start, end)
+        if span is None:
+            return []
+        spans.append(span)
+        links.append(link)
+        needs.append(set())
+        return [len(spans) - 1]
+
+    def add(node: Node, series: Series | None) -> list[int]:
+        """Append the units of a node, which is a member of `series`; return their positions."""
+        begin, children = len(spans), node.children
+        if children:
+            frame = append(node.start, children[0].start, Link(series, node.items, (), is_frame=True))
+            for child in children:
+                added = add(child, node.series)
+                if child.is_anchor and len(added) == 1:
+                    frame += added
+            frame += append(children[-1].end, node.end, Link(series, 0, (), is_frame=True))
+            for own in needs[begin:]:
+                own.update(frame)
+        else:
+            link = Link(series, node.items, (), False, is_markup=node.is_markup, breaks=node.breaks)
+            append(node.start, node.end, link)
+        places.append((node, range(begin, len(spans))))
+        return list(places[-1][1])
+
+    add(root, series)
+    positions = {id(node): place for node, place in places}
+    for node, place in places:
+        wanted = [at for other in node.wants for at in positions[id(other)]]
+        for at in place:
+            needs[at].update(wanted)
+    return [
+        Unit(*span, kind, True, link=replace(link, needs=tuple(first + need for need in sorted(own - {at}))))
+        for at, (span, link, own) in enumerate(zip(spans, links, needs, strict=True))
+    ]
