@@ -6,13 +6,10 @@ import json
 
 import pytest
 
-from tersely.split.blocks import Block, find_blocks
 from tersely.split.code import LONGEST_RUN
-from tersely.split.likeness import Likeness, rate_line
-from tersely.split.lines import LONGEST_ITEM, mask
+from tersely.split.lines import LONGEST_ITEM, Likeness, mask, rate_line
+from tersely.split.prose import is_wrapped
 from tersely.split.sentences import split_units
-from tersely.split.tables import find_rows_end, find_table_end
-from tersely.split.wrapping import is_wrapped, measure_width
 from tests.sdk.units import list_units
 
 TOWERS = [{"id": number, "name": "A. B."} for number in range(9)]
@@ -237,13 +234,6 @@ def test_masking_keeps_every_offset() -> None:
     assert len(mask(text)) == len(text)
 
 
-def test_blocks_are_lines_without_the_last_break() -> None:
-    assert list(find_blocks("Prose here.\n\n- item\n")) == [
-        Block(0, 11, "sentence"),
-        Block(13, 19, "list_item"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("lines", "end"),
     [
@@ -256,8 +246,12 @@ def test_blocks_are_lines_without_the_last_break() -> None:
         (["=== ===", "never closed"], None),
     ],
 )
-def test_the_end_of_a_table_is_found(lines: list[str], end: int) -> None:
-    assert find_table_end(lines, 0) == end
+def test_the_end_of_a_table_is_found(lines: list[str], end: int | None) -> None:
+    units = list_units("\n".join(lines))
+    if end is None:
+        assert "table" not in {kind for kind, _ in units}
+    else:
+        assert units[0] == ("table", "\n".join(lines[:end]))
 
 
 @pytest.mark.parametrize(
@@ -272,7 +266,8 @@ def test_the_end_of_a_table_is_found(lines: list[str], end: int) -> None:
     ],
 )
 def test_the_end_of_rows_is_found(lines: list[str], end: int | None) -> None:
-    assert find_rows_end(lines, 0) == end
+    rows = [text for kind, text in list_units("\n".join(lines)) if kind == "row"]
+    assert rows == ([] if end is None else lines[:end])
 
 
 @pytest.mark.parametrize(
@@ -311,7 +306,3 @@ def test_lines_are_rated_by_their_likeness_to_code(line: str, expected: Likeness
 )
 def test_a_break_after_a_nearly_full_line_wraps(left: str, right: str, columns: int, expected: bool) -> None:
     assert is_wrapped(left, right, columns) is expected
-
-
-def test_the_width_ignores_trailing_spaces() -> None:
-    assert measure_width(["ab  ", "abc", ""]) == 3

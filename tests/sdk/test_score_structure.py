@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from tersely.score.parts import READ, READ_BESIDE
 
 from tersely import Compressor
 from tersely.score import DocumentScores, ScoredInput
+from tersely.score.structure import READ, READ_BESIDE
 from tests.sdk.fakes import FakeScorer
 
 ROWS = [

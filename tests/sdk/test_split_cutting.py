@@ -22,7 +22,7 @@ def test_rows_stay_whole_where_they_fit() -> None:
     rows = set(TABLE.splitlines())
     assert len(pieces) > 5
     for piece in pieces:
-        assert set(TABLE[piece.start : piece.end].splitlines()) <= rows
+        assert set(TABLE[slice(*piece)].splitlines()) <= rows
 
 
 @pytest.mark.parametrize(
@@ -34,9 +34,9 @@ def test_rows_stay_whole_where_they_fit() -> None:
 def test_pieces_hold_every_visible_character_in_order(text: str, room: int) -> None:
     unit = Unit(0, len(text.rstrip()), "table", True)
     pieces = cut(text, unit, cost=len(text) // 4, room=room)
-    assert "".join("".join(text[p.start : p.end].split()) for p in pieces) == "".join(text.split())
-    assert all(left.end <= right.start for left, right in pairwise(pieces))
-    assert all(len(text[p.start : p.end]) <= max(room * 4, 1) for p in pieces)
+    assert "".join("".join(text[slice(*p)].split()) for p in pieces) == "".join(text.split())
+    assert all(left[1] <= right[0] for left, right in pairwise(pieces))
+    assert all(len(text[slice(*p)]) <= max(room * 4, 1) for p in pieces)
 
 
 def test_only_structure_and_endless_sentences_may_be_cut() -> None:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tersely.split.sentences import find_seams, split_units
+from tersely.split.cutting import find_seams
+from tersely.split.sentences import split_units
 from tersely.units import Unit
 from tests.sdk.inputs import BREAKS, EMOJI, JUNK, long_document
 from tests.sdk.inputs import text as random_text
