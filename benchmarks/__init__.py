@@ -1,1 +1,1 @@
-"""How well tersely compresses, how fast, and compared with what; README.md lists the programs."""
+"""Measurements of quality, speed and size; README.md lists the programs."""

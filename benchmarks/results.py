@@ -1,53 +1,62 @@
-"""What becomes of a run: printed tables, a JSON file, and its marked section of RESULTS.md."""
+"""`python -m benchmarks.results`: write RESULTS.md from the records in `baselines/` and `sections.md`.
+
+Nothing is measured. `--record` of a benchmark does the same after it has written its own record.
+"""
 
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
-from benchmarks.records import write_record
-from tersely.errors import TerselyError
+from benchmarks.table import Record
 
-RESULTS = Path(__file__).parent / "RESULTS.md"
-BASELINES = Path(__file__).parent / "baselines"
+FOLDER = Path(__file__).parent
+RESULTS = FOLDER / "RESULTS.md"
+SECTIONS = FOLDER / "sections.md"
+"""The text of RESULTS.md. Each section has a heading, its program in a comment, and a note."""
+BASELINES = FOLDER / "baselines"
+CHART = BASELINES / "quality.png"
+DRAWN = ("HotpotQA, 10 paragraphs", "Natural Questions (QED), 30 hard negatives", "SQuAD, 10 hard negatives")
+"""The sets in the chart."""
 
-Run = TypeVar("Run")
-
-
-def baseline_path(section: str) -> Path:
-    """Where the recorded run of a section is kept."""
-    return BASELINES / f"{section}.json"
-
-
-def publish(section: str, measure: Callable[[], Run], render: Callable[[Run], str], out: Path) -> int:
-    """Run a benchmark, print its tables and write its JSON to `out`.
-
-    Where `out` is the section's place in `baselines/`, its section of RESULTS.md is filled too. Returns the
-    exit code: 0, or 1 with one line on standard error for an error that the caller can correct.
-    """
-    try:
-        run = measure()
-    except TerselyError as error:
-        print(f"benchmarks, {section}: {error}", file=sys.stderr)
-        return 1
-    print(render(run))
-    write_record(out, run)
-    if out == baseline_path(section):
-        fill_section(section, render(run))
-    return 0
+_SECTION = re.compile(r"^(## .+)\n\n<!-- (.+) -->\n\n(.+)", re.DOTALL)
 
 
-def fill_section(name: str, markdown: str, path: Path = RESULTS) -> None:
-    """Replace the text between `<!-- name:begin -->` and `<!-- name:end -->`.
+def find_baseline(module: str) -> Path:
+    """Return the path of the record of `python -m benchmarks.MODULE`."""
+    return BASELINES / f"{module.rpartition('.')[2]}.json"
 
-    Raises ValueError where the page does not have exactly one such section.
-    """
-    text = path.read_text(encoding="utf-8")
-    pattern = re.compile(rf"(<!-- {name}:begin -->\n).*?(<!-- {name}:end -->)", re.DOTALL)
-    filled, count = pattern.subn(lambda m: f"{m[1]}\n{markdown.strip()}\n\n{m[2]}", text)
-    if count != 1:
-        raise ValueError(f"{path} needs exactly one section marked {name}:begin and {name}:end")
-    path.write_text(filled, encoding="utf-8")
+
+def render_results() -> str:
+    """Return RESULTS.md: a section for each record, and the programs that have none."""
+    introduction, *sections = re.split(r"\n(?=## )", SECTIONS.read_text(encoding="utf-8"))
+    parts = [introduction.strip()]
+    missing: list[str] = []
+    for section in sections:
+        match = _SECTION.match(section.strip())
+        if match is None:
+            raise ValueError(
+                f"{SECTIONS} needs a program and a note in the section {section.splitlines()[0]}"
+            )
+        heading, module, note = match.groups()
+        if find_baseline(module).is_file():
+            parts += [heading, Record.read(find_baseline(module)).to_markdown(note)]
+        else:
+            missing.append(f"`python -m benchmarks.{module}`")
+    if missing:
+        parts += ["## Not recorded", f"No run with the model that ships: {', '.join(missing)}."]
+    return "\n\n".join(parts) + "\n"
+
+
+def write_results() -> None:
+    """Write RESULTS.md, and draw the answers that each system keeps against the rate that it achieves."""
+    RESULTS.write_text(render_results(), encoding="utf-8")
+    kept = Record.read(find_baseline("quality")).find("Answers")
+    rows = tuple(row for row in kept.rows if row["set"] in DRAWN and row["rate"] != "own")
+    table = replace(kept, rows=rows)
+    table.draw(CHART, x="rate achieved", y="answers kept", line="system", panel="set")
+
+
+if __name__ == "__main__":
+    write_results()

@@ -1,36 +1,29 @@
-"""`python -m benchmarks.agent --data DATA`: does the trained agent keep to its turns, and what does it say?
+"""`python -m benchmarks.agent --data DATA`: does the trained agent keep to its turns, and is it right?
 
 Questions of HotpotQA, each with its ten paragraphs to search in. Five systems, all with SmolLM2-135M, greedy
-and in strict mode, so that every turn is what the model wrote and the first one that is none ends the task:
+and in strict mode, so that every turn is what the model wrote and the first reply that is not a turn ends the
+task:
 
 - tersely-agent: as it ships, under a grammar;
 - tersely-agent, free: without the grammar;
 - base: the model without the adapter, with the same prompt and tools;
 - base, grammar: the same under the grammar;
-- ReAct: the base model with the whole transcript, whose searches show whole passages.
-
-Prints a table, writes the JSON and fills RESULTS.md. With --rows FILE, which belongs outside the repository,
-every row is kept as it comes, and the same command goes on after a stop.
+- ReAct, base: the base model with the whole transcript, whose searches show whole passages.
 """
 
 from __future__ import annotations
 
-import json
 import sys
-import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections import Counter
+from collections.abc import Callable, Sequence
+from statistics import fmean
 
-from benchmarks.agent.report import BASE, CONSTRAINED_BASE, FREE, OURS, REACT, render
-from benchmarks.agent.rows import AgentRun, TaskRow
-from benchmarks.arguments import add_data, add_out, add_seed, add_threads, make_parser
-from benchmarks.progress import Progress
-from benchmarks.records import parse_record
-from benchmarks.results import publish
-from benchmarks.shared.environment import name_model, read_environment
+from benchmarks import command
+from benchmarks.command import Measured, make_parser, run, track
 from benchmarks.shared.episodes import count_turns, make_index
+from benchmarks.shared.statistics import Estimate, estimate_share
 from benchmarks.shared.tasks import Example, load_findable
+from benchmarks.table import Column, Row, Table
 from tersely import Compressor
 from tersely.metrics import is_correct, token_f1
 from tersely.runtime.artifacts import load_artifact
@@ -38,109 +31,65 @@ from tersely_agents.agent import Agent, DocumentIndex, EpisodeState, search_tool
 from tersely_agents.agent.trained import BUNDLED, load_trained, make_agent
 from tersely_agents.chat import ChatModel, LocalChat
 
-TASK = "hotpotqa"
+OURS, FREE = "tersely-agent", "tersely-agent, free"
+BASE, CONSTRAINED_BASE = "base", "base, grammar"
+REACT = "ReAct, base"
 MAX_TURNS = 6
 _CONTEXT = 8192
-"""Tokens, for the base model: as many as it was trained on."""
+"""Tokens for the base model: as many as it was trained on."""
+COLUMNS = (
+    Column("system"),
+    Column("tasks"),
+    Column("well-formed", "%", interval="wilson"),
+    Column("inside", "%", interval="wilson"),
+    Column("answered", "%", interval="wilson"),
+    Column("right", "%", interval="wilson"),
+    Column("F1", "%", interval="bootstrap"),
+    Column("turns", format=".1f"),
+    Column("tokens in", format=",.0f"),
+    Column("tokens out", format=",.0f"),
+    Column("seconds", format=".0f"),
+    Column("levels"),
+)
+"""Well-formed: replies that are turns. Inside: summaries that have the length of their level. Right: answers
+that contain the right one. Turns, tokens and seconds are means of a task; levels count the summaries."""
 
 Start = Callable[[DocumentIndex], Agent]
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(command.Options):
     """The options of the command."""
 
-    data: str | None
-    limit: int
     others: int | None
-    rows: Path | None
-    max_minutes: float | None
-    threads: int | None
-    seed: int
-    out: Path
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
-    parser = make_parser("benchmarks.agent", __doc__)
-    add_data(parser)
-    parser.add_argument("--limit", type=int, default=200, help="tasks of tersely-agent")
+    parser = make_parser("benchmarks.agent", __doc__, "data", "threads", limit=200)
     parser.add_argument(
-        "--others", type=int, help="tasks of each other system, the first of them (default: all)"
+        "--others", type=int, help="tasks of the other systems, the first ones (default: all)"
     )
-    parser.add_argument("--rows", type=Path, metavar="FILE", help="keep every row in FILE, and go on from it")
-    parser.add_argument("--max-minutes", type=float, help="begin no task after this time")
-    add_threads(parser)
-    add_seed(parser)
-    add_out(parser, "agent")
-    options = Options(**vars(parser.parse_args(arguments)))
-    return publish("agent", lambda: measure(options), render, options.out)
+    return run(parser, arguments, Options(), measure)
 
 
-def measure(options: Options) -> AgentRun:
+def measure(options: Options) -> Measured:
     """Run the tasks, system by system."""
-    examples = load_findable(TASK, "eval", data=options.data, seed=options.seed, limit=options.limit)
-    systems = make_systems(options.threads)
-    work = [
-        (name, example)
-        for name in systems
-        for example in (examples if name == OURS else examples[: options.others])
-    ]
+    examples = load_findable("hotpotqa", "eval", data=options.data, seed=options.seed, limit=options.limit)
+    compressor = Compressor(threads=options.threads)
+    systems = make_systems(compressor, options.threads)
+    rows: list[Row] = []
+    for name, start in systems.items():
+        asked = examples if name == OURS else examples[: options.others]
+        episodes = [(e, start(make_index(e)).run(e.question)) for e in track(asked, name)]
+        rows.append(make_row(name, episodes))
     artifact = load_artifact(BUNDLED, kind="agent")
     agent = f"{artifact.name}@{artifact.hash_of('adapter.gguf', 'config.json')}"  # not of its card
-    kept = Rows(options.rows, agent)
-    progress = Progress(len(work))
-    rows: list[TaskRow] = []
-    started = time.monotonic()
-    for name, example in work:
-        row = kept.find(name, example.id)
-        if row is None:
-            if options.max_minutes is not None and time.monotonic() - started > 60 * options.max_minutes:
-                continue
-            row = describe(name, example, systems[name](make_index(example)).run(example.question))
-            kept.add(row)
-        rows.append(row)
-        progress.step(name)
-    progress.close()
-    return AgentRun(
-        benchmark="agent",
-        model=name_model(load_artifact(None)),
-        agent=agent,
-        seed=options.seed,
-        max_turns=MAX_TURNS,
-        environment=read_environment(),
-        rows=tuple(rows),
-    )
+    settings = {"agent": agent, "most turns": MAX_TURNS}
+    return Measured([Table("Tasks", COLUMNS, tuple(rows))], compressor.model, settings)
 
 
-class Rows:
-    """The rows of an agent in a file, a line each; of none where there is no file.
-
-    Lines of other agents are passed over. `agent`: its name and fingerprint.
-    """
-
-    def __init__(self, file: Path | None, agent: str) -> None:
-        self._file = file
-        self._agent = agent
-        lines = file.read_text(encoding="utf-8").splitlines() if file is not None and file.exists() else []
-        entries = [json.loads(line) for line in lines]
-        rows = [parse_record(TaskRow, entry["row"]) for entry in entries if entry["agent"] == agent]
-        self._rows = {(row.system, row.question): row for row in rows}
-
-    def find(self, system: str, question: str) -> TaskRow | None:
-        """The row of a task that was run before."""
-        return self._rows.get((system, question))
-
-    def add(self, row: TaskRow) -> None:
-        """Keep a row."""
-        if self._file is not None:
-            with open(self._file, "a", encoding="utf-8") as stream:
-                stream.write(json.dumps({"agent": self._agent, "row": asdict(row)}) + "\n")
-
-
-def make_systems(threads: int | None) -> dict[str, Start]:
-    """For each system, what makes its agent for the documents of a task."""
-    compressor = Compressor(threads=threads)
+def make_systems(compressor: Compressor, threads: int | None) -> dict[str, Start]:
+    """Return, for each system, the function that makes its agent for the documents of a task."""
     ours = load_trained(BUNDLED, None, threads)
     base = LocalChat(
         context=_CONTEXT, threads=threads, timeout_s=600, temperature=0.0, max_tokens=ours.max_tokens
@@ -176,19 +125,31 @@ def make_systems(threads: int | None) -> dict[str, Start]:
     }
 
 
-def describe(system: str, example: Example, state: EpisodeState) -> TaskRow:
-    """The row of an episode that has ended."""
-    return TaskRow(
-        question=example.id,
-        system=system,
-        outcome=state.outcome or "turns",
-        **asdict(count_turns(state)),
-        correct=is_correct(state.answer, example.answers),
-        f1=round(token_f1(state.answer, example.answers), 4),
-        tokens_in=sum(turn.tokens_in for turn in state.trace),
-        tokens_out=sum(turn.tokens_out for turn in state.trace),
-        seconds=round(sum(turn.seconds for turn in state.trace), 1),
-    )
+def make_row(system: str, episodes: Sequence[tuple[Example, EpisodeState]]) -> Row:
+    """Return the row of a system from its episodes. ReAct's replies have no form to break."""
+    states = [state for _, state in episodes]
+    turns = [count_turns(state) for state in states]
+    replies, summaries = sum(t.replies for t in turns), sum(t.summaries for t in turns)
+    levels = Counter(level for t in turns for level in t.levels)
+    right = sum(is_correct(state.answer, example.answers) for example, state in episodes)
+    return {
+        "system": system,
+        "tasks": len(episodes),
+        "well-formed": None if system == REACT else _share(sum(t.well_formed for t in turns), replies),
+        "inside": _share(sum(t.inside for t in turns), summaries),
+        "answered": _share(sum(state.outcome == "answered" for state in states), len(states)),
+        "right": _share(right, len(states)),
+        "F1": tuple(round(token_f1(state.answer, example.answers), 4) for example, state in episodes),
+        "turns": replies / len(states),
+        "tokens in": fmean(sum(turn.tokens_in for turn in state.trace) for state in states),
+        "tokens out": fmean(sum(turn.tokens_out for turn in state.trace) for state in states),
+        "seconds": fmean(sum(turn.seconds for turn in state.trace) for state in states),
+        "levels": ", ".join(f"{count} of level {level}" for level, count in sorted(levels.items())) or None,
+    }
+
+
+def _share(count: int, total: int) -> Estimate | None:
+    return estimate_share(count, total).round() if total else None
 
 
 if __name__ == "__main__":

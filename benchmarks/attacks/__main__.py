@@ -1,133 +1,122 @@
 """`python -m benchmarks.attacks`: does the honest sentence survive hostile documents beside it?
 
-Every system gets the same made cases at the same rate; no data folder is needed. Run `python -m
-benchmarks.peers.install` first, or name `--systems` without the packages.
+Every system gets the same made cases at the same rate; no data folder is needed. Other packages run if
+`python -m benchmarks.peers.install` has installed them.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from math import floor
-from pathlib import Path
 
-from benchmarks.arguments import add_model, add_out, add_seed, make_parser
 from benchmarks.attacks.cases import ATTACKS, Case, make_cases
-from benchmarks.attacks.report import AttackRow, AttacksRun, render
+from benchmarks.command import Measured, Options, make_parser, run
 from benchmarks.peers.catalogue import BY_NAME, PEERS
-from benchmarks.peers.process import PeerProcess
-from benchmarks.peers.systems import compress_to_rate, list_documents
-from benchmarks.quality.controls import OURS, BM25Scorer, HeadScorer, MiniLMScorer, RandomScorer
-from benchmarks.quality.slim import PACKAGE, compress_to, count_rendered, require_slim
-from benchmarks.results import publish
-from benchmarks.shared.environment import name_model, read_environment
+from benchmarks.peers.install import find_python
+from benchmarks.peers.process import PeerProcess, compress_to_rate, list_documents
+from benchmarks.quality.controls import CHARACTERS, MINILM_WHOLE, OURS, load_selector, make_controls
+from benchmarks.quality.runner import list_spans
+from benchmarks.quality.slim import PACKAGE, SLIM, compress_to, count_rendered
 from benchmarks.shared.tasks import KeptSpan
-from tersely.compressor import Compressor
+from benchmarks.table import Column, Row, Table
+from tersely import Compressor
 from tersely.metrics import contains_answer, count_covered
-from tersely.runtime.artifacts import load_artifact
 from tersely.score import Scorer
-from tersely.score.selector import Selector
-from tersely.tokens import resolve_counter
 
 RATE = 0.1
-PACKAGES = tuple(p.name for p in PEERS if p.is_trained and not p.is_slow and p.name != PACKAGE)
-SYSTEMS = (OURS, "bm25", "minilm", PACKAGE, "head", "random", *PACKAGES)
+PACKAGES = tuple(p.name for p in PEERS if not p.is_slow and p.package != PACKAGE)
+COLUMNS = (
+    Column("system"),
+    Column("attack"),
+    Column("honest sentence kept", "%", interval="wilson"),
+    Column("hostile text kept", "%", interval="bootstrap"),
+)
+PACKAGE_COLUMNS = (Column("system"), Column("attack"), Column("tokens kept", "%", interval="bootstrap"))
+"""Values of all cases. The honest sentence counts as kept if half of it is; in a text without places, if the
+name that it alone holds is there. Hostile text is counted in characters."""
 
 Keep = Callable[[Case], Sequence[KeptSpan]]
-"""What a system keeps of a case."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of the command."""
-
-    model: str | None
-    systems: list[str]
-    seed: int
-    out: Path
+"""From a case to the spans that a system keeps of it."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
-    parser = make_parser("benchmarks.attacks", __doc__)
-    add_model(parser)
-    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
-    add_seed(parser)
-    add_out(parser, "attacks")
-    options = Options(**vars(parser.parse_args(arguments)))
-    return publish("attacks", lambda: measure(options), render, options.out)
+    return run(make_parser("benchmarks.attacks", __doc__, "model"), arguments, Options(), measure)
 
 
-def measure(options: Options) -> AttacksRun:
-    """Every system on every kind of attack."""
-    artifact = load_artifact(options.model)
-    ours = Selector.load(artifact)
-    rows: list[AttackRow] = []
-    for system in options.systems:
-        if system in PACKAGES:
-            rows += measure_package(system, options.seed)
-        else:
-            keep = _make_system(system, ours, options.seed)
-            rows += [measure_attack(kind, system, keep, options.seed) for kind in ATTACKS]
-    return AttacksRun("attacks", name_model(artifact), options.seed, RATE, read_environment(), tuple(rows))
+def measure(options: Options) -> Measured:
+    """Run every system on every kind of attack."""
+    selector, model = load_selector(options.model)
+    controls = make_controls(selector, options.seed, CHARACTERS, MINILM_WHOLE)
+    systems = {OURS: _make_system(selector), **{name: _make_system(s) for name, s in controls.items()}}
+    if find_spec(PACKAGE):
+        count = Compressor(selector).count_tokens
+        systems[SLIM] = lambda case: _compress_slim(case, count)
+    rows = [measure_attack(a, name, keep, options.seed) for name, keep in systems.items() for a in ATTACKS]
+    sizes: list[Row] = []
+    for package in PACKAGES if find_python().exists() else ():
+        kept, rates = measure_package(package, Compressor(selector).count_tokens, options.seed)
+        rows += kept
+        sizes += rates
+    tables = [Table("Kept", COLUMNS, tuple(rows), across="attack")]
+    if sizes:
+        tables.append(Table("Size of the packages' texts", PACKAGE_COLUMNS, tuple(sizes), across="attack"))
+    return Measured(tables, model, {"rate": RATE})
 
 
-def measure_attack(kind: str, system: str, keep: Keep, seed: int) -> AttackRow:
-    """The row of a system that keeps what `keep` says."""
-    survived: list[bool] = []
-    shares: list[float] = []
+def measure_attack(kind: str, system: str, keep: Keep, seed: int) -> Row:
+    """Return the row of a system that keeps the spans of `keep`."""
+    survived: list[float] = []
+    hostile: list[float] = []
     for case in make_cases(kind, seed):
         kept = keep(case)
         doc, start, end = case.honest
         covered = count_covered((start, end), [(a, b) for d, a, b in kept if d == doc])
-        survived.append(2 * covered >= end - start)
+        survived.append(float(2 * covered >= end - start))
         if case.hostile:
             total = sum(len(case.example.documents[d].text) for d in case.hostile)
-            shares.append(sum(b - a for d, a, b in kept if d in case.hostile) / total)
-    return AttackRow(kind, system, tuple(survived), tuple(shares))
+            hostile.append(sum(b - a for d, a, b in kept if d in case.hostile) / total)
+    return make_row(system, kind, survived, hostile)
 
 
-def measure_package(name: str, seed: int) -> list[AttackRow]:
-    """The rows of a package that runs in a process of its own and gives texts without places."""
-    count = resolve_counter(None).count
-    rows: list[AttackRow] = []
+def measure_package(name: str, count: Callable[[str], int], seed: int) -> tuple[list[Row], list[Row]]:
+    """Return the rows of both tables for a package, which gives texts without places."""
+    kept: list[Row] = []
+    sizes: list[Row] = []
     with PeerProcess(name) as process:
         for kind in ATTACKS:
-            survived: list[bool] = []
+            survived: list[float] = []
             rates: list[float] = []
             for case in make_cases(kind, seed):
                 example = case.example
                 compress = partial(process.compress, example.question, list_documents(example))
                 output = compress_to_rate(BY_NAME[name], example, RATE, compress, count)
-                survived.append(contains_answer(output.text, example.answers))
+                survived.append(float(contains_answer(output.text, example.answers)))
                 rates.append(round(count(output.text) / count(example.full_text), 4))
-            rows.append(AttackRow(kind, name, tuple(survived), (), tuple(rates)))
-    return rows
+            kept.append(make_row(name, kind, survived, []))
+            sizes.append({"system": name, "attack": kind, "tokens kept": tuple(rates)})
+    return kept, sizes
 
 
-def _make_system(name: str, ours: Selector, seed: int) -> Keep:
-    if name == PACKAGE:
-        require_slim()
-        count = Compressor(ours).token_counter.count
-        return lambda case: _compress_slim(case, count)
-    scorers: dict[str, Scorer] = {
-        OURS: ours,
-        "bm25": BM25Scorer(),
-        "minilm": MiniLMScorer(),
-        "head": HeadScorer(),
-        "random": RandomScorer(seed),
-    }
-    compressor = Compressor(scorers[name])
-    return lambda case: _compress(compressor, case)
+def make_row(system: str, kind: str, survived: Sequence[float], hostile: Sequence[float]) -> Row:
+    """Return the row of a system and an attack from the values of all cases."""
+    place = {"system": system, "attack": kind, "honest sentence kept": tuple(survived)}
+    return {**place, "hostile text kept": tuple(hostile) or None}
 
 
-def _compress(compressor: Compressor, case: Case) -> list[KeptSpan]:
-    result = compressor.compress(case.example.question, case.example.to_documents(), rate=RATE)
-    if result.status == "failed_open":
-        raise RuntimeError(f"failed on {case.example.id}: {result.reason}")
-    return [(span.doc, span.start, span.end) for span in result.kept]
+def _make_system(scorer: Scorer) -> Keep:
+    compressor = Compressor(scorer)
+
+    def keep(case: Case) -> Sequence[KeptSpan]:
+        result = compressor.compress(case.example.question, case.example.to_documents(), rate=RATE)
+        if result.status == "failed_open":
+            raise RuntimeError(f"failed on {case.example.id}: {result.reason}")
+        return list_spans(result)
+
+    return keep
 
 
 def _compress_slim(case: Case, count: Callable[[str], int]) -> list[KeptSpan]:

@@ -1,1 +1,1 @@
-"""What compression costs: time, start-up, RAM, install size."""
+"""The costs of compression: time, start-up, RAM, install size."""

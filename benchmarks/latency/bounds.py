@@ -1,28 +1,37 @@
 """`python -m benchmarks.latency.bounds`: time and peak RAM of large inputs and long questions.
 
-Columns: seconds of the stages, in total and of the CPU; MiB of RAM at the peak and before the request.
-Each request runs in a process of its own, because a process keeps its peak. Prints a table, and with `--out`
-writes it as JSON. CPU seconds are those of all threads, so other work on the machine changes them little.
+Each request runs in a process of its own, because a process keeps its peak. CPU seconds are those of all
+threads, so other work on the machine changes them little.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from benchmarks.shared.environment import read_environment
+from benchmarks import command
+from benchmarks.command import Measured, make_parser, run
+from benchmarks.shared.environment import name_model
+from benchmarks.table import Column, Row, Table
+from tersely.errors import TerselyError
+from tersely.runtime.artifacts import load_artifact
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = (10_000, 100_000, 1_000_000, 3_000_000)
 DOCUMENTS = (10, 10_000)
+QUESTIONS = ("short", "words", "numbers", "names")
 QUESTION_WORDS = 12_000
+COLUMNS = (
+    Column("words", format=","),
+    Column("documents", format=","),
+    Column("question"),
+    *(Column(name, "s", format=".1f") for name in ("split", "score", "pack", "total", "CPU")),
+    Column("peak RAM", "MiB", format=",.0f"),
+    Column("RAM before", "MiB", format=",.0f"),
+)
 
 _REQUEST = """
 import json, random, sys, time
@@ -54,70 +63,55 @@ compressor.compress("Who?", ["One. Two. Three."], rate=0.5)
 
 def read_rss(key):
     with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith(key)) * 1024
+        return next(int(line.split()[1]) for line in status if line.startswith(key)) / 1024
 
 before = read_rss("VmRSS:")
 started, cpu = time.perf_counter(), time.process_time()
 result = compressor.compress(query, texts, budget=1000)
-seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
+times = {"total": time.perf_counter() - started, "CPU": time.process_time() - cpu}
 assert result.status == "compressed", (result.status, result.reason)
-stages = {name: result.timings[name] for name in ("split", "score", "pack")}
-print(json.dumps({"seconds": seconds, "cpu": cpu, "peak": read_rss("VmHWM:"), "before": before, **stages}))
+times |= {name: result.timings[name] for name in ("split", "score", "pack")}
+print(json.dumps({**times, "peak RAM": read_rss("VmHWM:"), "RAM before": before}))
 """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the requests and return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.latency.bounds", description=__doc__)
-    parser.add_argument("--words", type=int, nargs="+", default=WORDS, metavar="N")
-    parser.add_argument("--documents", type=int, nargs="+", default=DOCUMENTS, metavar="N")
-    kinds = ("short", "words", "numbers", "names")
-    parser.add_argument("--questions", nargs="+", choices=kinds, default=kinds)
-    parser.add_argument("--question-words", type=int, default=QUESTION_WORDS, metavar="N")
-    parser.add_argument(
-        "--sdk", type=Path, default=ROOT / "sdk", help="measure another checkout's sdk folder"
-    )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the rows as JSON")
-    args = parser.parse_args(arguments)
-    names = ["words", "documents", "question", "split", "score", "pack", "total", "CPU", "peak", "before"]
-    print(f"| {' | '.join(names)} |")
-    print("|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|")
-    rows: list[dict[str, Any]] = []
-    for words in args.words:
-        for documents in (n for n in args.documents if n * 16 <= words or n == min(args.documents)):
-            for question in args.questions:
-                request = {"words": words, "documents": documents, "question": question}
-                rows.append(
-                    {**request, **_measure(args.sdk, words, documents, question, args.question_words)}
-                )
-                print(_render(rows[-1]), flush=True)
-    if args.out is not None:
-        run = {"benchmark": "bounds", "environment": asdict(read_environment()), "rows": rows}
-        args.out.write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
-    return 1 if any("error" in row for row in rows) else 0
+class Options(command.Options):
+    """The options of the command."""
+
+    words: int
 
 
-def _measure(sdk: Path, words: int, documents: int, question: str, question_words: int) -> dict[str, Any]:
-    """What a request took, or its error. "before" is the RAM of the process before the request."""
+def main(arguments: list[str] | None = None) -> int:
+    """Run the benchmark and return its exit code."""
+    parser = make_parser("benchmarks.latency.bounds", __doc__)
+    parser.add_argument("--words", type=int, default=WORDS[-1], help="largest input (default: %(default)s)")
+    return run(parser, arguments, Options(), measure)
+
+
+def measure(options: Options) -> Measured:
+    """Run every request."""
+    rows: list[Row] = []
+    for words in (n for n in WORDS if n <= options.words):
+        for documents in (n for n in DOCUMENTS if n * 16 <= words or n == min(DOCUMENTS)):
+            for question in QUESTIONS:
+                place = {"words": words, "documents": documents, "question": question}
+                rows.append({**place, **_measure(words, documents, question)})
+    return Measured([Table("Requests", COLUMNS, tuple(rows))], name_model(load_artifact(None)))
+
+
+def _measure(words: int, documents: int, question: str) -> dict[str, float]:
+    arguments = [str(words), str(documents), question, str(QUESTION_WORDS)]
     process = subprocess.run(
-        [sys.executable, "-c", _REQUEST, str(words), str(documents), question, str(question_words)],
+        [sys.executable, "-c", _REQUEST, *arguments],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": str(sdk)},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "sdk")},
     )
     if process.returncode:
         cause = (process.stderr.strip().splitlines() or [f"exit code {process.returncode}"])[-1]
-        return {"error": cause}
+        raise TerselyError(f"the request {' '.join(arguments)} failed: {cause}")
     return json.loads(process.stdout)
-
-
-def _render(row: dict[str, Any]) -> str:
-    head = f"| {row['words']:,} | {row['documents']:,} | {row['question']} "
-    if "error" in row:
-        return f"{head}| {row['error']} |"
-    times = " | ".join(f"{row[name]:.1f}" for name in ("split", "score", "pack", "seconds", "cpu"))
-    return f"{head}| {times} | {row['peak'] / 2**20:,.0f} | {row['before'] / 2**20:,.0f} |"
 
 
 if __name__ == "__main__":

@@ -1,14 +1,12 @@
 """Larger encoders for the same job: right shape, random weights, int8 like the bundled model.
 
-Timing does not depend on the values of the weights. The job favours the reference encoders: only forward
-passes are timed, one for each document, without tokenising, splitting or packing, and the vocabulary is
-small.
+Their time does not depend on the values of the weights. The comparison favours them: only forward passes are
+timed, one for each document, without tokenising, splitting or packing, and the vocabulary is small.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,31 +19,25 @@ from tersely.score.encoder import BATCH_TOKENS
 from tersely.score.layout import batches
 
 VOCABULARY = 30_000
-"""Look-ups cost nothing, so XLM-RoBERTa's 250,000 rows would only fill RAM."""
+"""Looking up a row costs nothing, so XLM-RoBERTa's 250,000 rows would only fill RAM."""
 
 MAX_LENGTH = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """One encoder to time."""
-
-    name: str
-    title: str
-
-
-SHAPES = (
-    Shape("modernbert-base", "ModernBERT-base-shaped (22 layers, 768 wide)"),
-    Shape("xlm-roberta-large", "XLM-RoBERTa-large-shaped (24 layers, 1024 wide)"),
-)
+MODERNBERT = "modernbert-base"
+SHAPES = {
+    MODERNBERT: "ModernBERT-base-shaped (22 layers, 768 wide)",
+    "xlm-roberta-large": "XLM-RoBERTa-large-shaped (24 layers, 1024 wide)",
+}
+"""By name, the title in tables."""
 
 
 class ReferenceEncoder:
     """A loaded reference encoder."""
 
-    def __init__(self, shape: Shape, threads: int | None = None) -> None:
-        self.shape = shape
-        self._session = EncoderSession(_load_quantised(shape), 1)
+    def __init__(self, name: str, threads: int | None = None) -> None:
+        self.title = SHAPES[name]
+        self._session = EncoderSession(_load_quantised(name), 1)
         self._workers = Workers(allowed_threads(threads))
 
     def run(self, lengths: Sequence[int]) -> None:
@@ -60,9 +52,9 @@ class ReferenceEncoder:
         self._workers.map(forward, list(batches(lengths, BATCH_TOKENS))[::-1])
 
 
-def _load_quantised(shape: Shape) -> Path:
-    """The shape's int8 graph, exported once into the cache folder."""
-    path = open_cache_folder() / f"{shape.name}-shaped.int8.onnx"
+def _load_quantised(name: str) -> Path:
+    """Return the path of the shape's int8 graph, exported once into the cache folder."""
+    path = open_cache_folder() / f"{name}-shaped.int8.onnx"
     if path.is_file():
         return path
     try:
@@ -73,7 +65,7 @@ def _load_quantised(shape: Shape) -> Path:
         raise MissingDependencyError(
             "the reference encoders need torch, transformers and onnx: pip install --group training"
         ) from error
-    if shape.name == "modernbert-base":
+    if name == MODERNBERT:
         model = ModernBertModel(
             ModernBertConfig(
                 vocab_size=VOCABULARY,
@@ -97,7 +89,7 @@ def _load_quantised(shape: Shape) -> Path:
             ),
             add_pooling_layer=False,
         )
-    full = path.with_name(f"{shape.name}-shaped.onnx")
+    full = path.with_name(f"{name}-shaped.onnx")
     export_encoder(model, full, max_length=MAX_LENGTH)
     quantise(full, path)
     full.unlink()

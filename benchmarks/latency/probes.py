@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-
-from benchmarks.latency.rows import InstallRow, ProcessRow
-from benchmarks.records import parse_record
-from tersely.errors import InvalidInputError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -44,20 +38,6 @@ print(json.dumps({"seconds": seconds, "peak_bytes": peak * 1024, "tokens_before"
 """
 
 
-_SERVE = """
-import json, sys, time
-from tersely import Compressor
-compressor = Compressor(threads=int(sys.argv[1]))
-for line in sys.stdin:
-    job = json.loads(line)
-    started = time.perf_counter()
-    result = compressor.compress(job["query"], job["documents"], rate=job["rate"])
-    taken = time.perf_counter() - started
-    assert result.status == "compressed", (result.status, result.reason)
-    print(taken, flush=True)
-"""
-
-
 @dataclass(frozen=True, slots=True)
 class Job:
     """A request that a process of its own compresses `times` times."""
@@ -70,56 +50,33 @@ class Job:
     times: int = 1
 
 
-class EarlierVersion:
-    """tersely and its model at an earlier commit of this repository, in a process of their own."""
+@dataclass(frozen=True, slots=True)
+class JobCost:
+    """The cost of a job in a process of its own."""
 
-    def __init__(self, commit: str, threads: int) -> None:
-        self._folder = tempfile.TemporaryDirectory()
-        archive = subprocess.run(
-            ["git", "-C", str(ROOT), "archive", commit, "sdk", "models"], capture_output=True, check=False
-        )
-        if archive.returncode:
-            self._folder.cleanup()
-            raise InvalidInputError(f"this checkout has no commit {commit}: clone it with its history")
-        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
-            tar.extractall(self._folder.name, filter="data")
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _SERVE, str(threads)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(Path(self._folder.name) / "sdk")},
-        )
+    seconds: float
+    """Mean of a compression."""
+    peak_bytes: int
+    """Peak of the process's RAM."""
+    tokens_before: int
 
-    def time(self, query: str, documents: Sequence[str], rate: float) -> float:
-        """Seconds of one compression."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        job = {"query": query, "documents": list(documents), "rate": rate}
-        self._process.stdin.write(json.dumps(job) + "\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"the earlier version ended with code {self._process.wait()}")
-        return float(line)
 
-    def close(self) -> None:
-        """End the process and remove its files."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait(timeout=60)
-        self._process.stdout.close()
-        self._folder.cleanup()
+@dataclass(frozen=True, slots=True)
+class InstallSize:
+    """The wheel, and a fresh installation of it with everything that the base install needs."""
+
+    wheel_bytes: int
+    installed_bytes: int
+    distributions: int
 
 
 def time_imports(times: int) -> list[float]:
-    """Seconds of `from tersely import Compressor`, each in a new process."""
+    """Return the seconds of `from tersely import Compressor`, each in a new process."""
     return [float(_run_python(_IMPORT, "")) for _ in range(times)]
 
 
 def time_cold_starts(job: Job, times: int) -> list[float]:
-    """Seconds from starting Python until the first result, each in a new process."""
+    """Return the seconds from starting Python until the first result, each in a new process."""
     seconds: list[float] = []
     for _ in range(times):
         started = time.perf_counter()
@@ -128,20 +85,20 @@ def time_cold_starts(job: Job, times: int) -> list[float]:
     return seconds
 
 
-def compress_alone(job: Job) -> ProcessRow:
-    """The figures of a job in a process of its own."""
-    return parse_record(ProcessRow, json.loads(_run_python(_COMPRESS, json.dumps(asdict(job)))))
+def compress_alone(job: Job) -> JobCost:
+    """Run a job in a process of its own."""
+    return JobCost(**json.loads(_run_python(_COMPRESS, json.dumps(asdict(job)))))
 
 
-def measure_install() -> InstallRow:
-    """Sizes of the wheel and of a fresh installation of it."""
+def measure_install() -> InstallSize:
+    """Build the wheel and install it into an empty folder."""
     with tempfile.TemporaryDirectory() as folder:
         wheels, target = Path(folder) / "wheels", Path(folder) / "target"
         _run_pip(["wheel", "--no-deps", "--wheel-dir", str(wheels), str(ROOT)])
         (wheel,) = wheels.glob("tersely-*.whl")
         _run_pip(["install", "--target", str(target), str(wheel)])
         files = [path for path in target.rglob("*") if path.is_file()]
-        return InstallRow(
+        return InstallSize(
             wheel_bytes=wheel.stat().st_size,
             installed_bytes=sum(path.stat().st_size for path in files),
             distributions=len(list(target.glob("*.dist-info"))),

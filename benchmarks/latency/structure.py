@@ -1,26 +1,20 @@
 """`python -m benchmarks.latency.structure`: seconds for tool results, beside prose of the same length.
 
 Each text is compressed with a question and without one, in turn with prose of as many characters, so that
-other work on the machine falls on all of them. CPU seconds are those of all threads. Prints a table, and with
-`--out` writes it as JSON.
+other work on the machine affects all of them. Times are medians; CPU seconds are those of all threads.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import statistics
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
 
-from benchmarks.arguments import add_model, add_seed, add_threads
+from benchmarks.command import Measured, Options, make_parser, run, track
 from benchmarks.latency.texts import QUERY, write_documents
-from benchmarks.shared.environment import read_environment
+from benchmarks.table import Column, Row, Table
 from tersely import Compressor
 
 BUDGET = 500
@@ -33,10 +27,21 @@ CASES = (
 )
 """Kind and characters of a text, and the seconds that a call with a question may take on two cores with
 AVX-512 VNNI."""
+COLUMNS = (
+    Column("text"),
+    Column("characters", format=","),
+    Column("target", "s"),
+    *(
+        Column(name, "s", format=".2f")
+        for name in ("with a question", "CPU", "without a question", "CPU without")
+    ),
+    Column("CPU of prose", "s", format=".2f"),
+    Column("of prose", "%", format=".0f"),
+)
 
 
 def make_text(kind: str, length: int, seed: int) -> tuple[str, str]:
-    """A tool result of about `length` characters, and a question about one of its records."""
+    """Return a tool result of about `length` characters, and a question about one of its records."""
     r = random.Random(f"{kind} {seed}")
     records: list[str] = []
     size = 0
@@ -76,51 +81,45 @@ def _make_line(number: int, r: random.Random) -> str:
 _MAKERS = {"JSON": _make_record, "Python": _make_function, "log": _make_line}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.latency.structure", description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=7)
-    add_model(parser)
-    add_threads(parser)
-    add_seed(parser)
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the rows as JSON")
-    args = parser.parse_args(arguments)
-    compressor = Compressor(args.model, threads=args.threads)
-    rows = [_measure(compressor, *case, args.repetitions, args.seed) for case in CASES]
-    names = ["text", "characters", "target, s", "seconds", "CPU", "without a question", "CPU", "of prose"]
-    print(f"| {' | '.join(names)} |", "|---|" + "---:|" * (len(names) - 1), sep="\n")
-    for row in rows:
-        times = [row[key] for key in ("asked", "asked_cpu", "open", "open_cpu")]
-        cells = [row["kind"], f"{row['characters']:,}", f"{row['target']:g}", *(f"{t:.2f}" for t in times)]
-        print(f"| {' | '.join(cells)} | {100 * row['asked_cpu'] / row['prose_cpu']:.0f} % |", flush=True)
-    if args.out is not None:
-        run = {"benchmark": "structure", "environment": asdict(read_environment()), "rows": rows}
-        args.out.write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
-    return 0
+def main(arguments: list[str] | None = None) -> int:
+    """Run the benchmark and return its exit code."""
+    parser = make_parser("benchmarks.latency.structure", __doc__, "model", "threads", rounds=7)
+    return run(parser, arguments, Options(), measure)
 
 
-def _measure(
-    compressor: Compressor, kind: str, length: int, target: float, repetitions: int, seed: int
-) -> dict[str, Any]:
-    """Medians of wall and CPU seconds: of the text with its question, without one, and of prose."""
-    text, question = make_text(kind, length, seed)
-    prose = write_documents(1, len(text) // 5, seed)[0]
+def measure(options: Options) -> Measured:
+    """Time every text."""
+    compressor = Compressor(options.model, threads=options.threads)
+    rows: list[Row] = []
+    for kind, length, target in track(CASES, "texts"):
+        text, times = _time_text(compressor, kind, length, options)
+        share = times["CPU"] / times["CPU of prose"]
+        rows.append({"text": kind, "characters": len(text), "target": target, **times, "of prose": share})
+    return Measured([Table("Times", COLUMNS, tuple(rows))], compressor.model, {"rounds": options.rounds})
+
+
+def _time_text(
+    compressor: Compressor, kind: str, length: int, options: Options
+) -> tuple[str, dict[str, float]]:
+    """Return a text and the medians of its times: with its question, without one, and of prose."""
+    text, question = make_text(kind, length, options.seed)
+    prose = write_documents(1, len(text) // 5, options.seed)[0]
     calls = {"asked": (question, text), "open": (None, text), "prose": (QUERY, prose[: len(text)])}
     wall: dict[str, list[float]] = {name: [] for name in calls}
     cpu: dict[str, list[float]] = {name: [] for name in calls}
-    for repetition in range(repetitions + 1):
+    for number in range(options.rounds + 1):
         for name, (query, document) in calls.items():
             start, used = time.perf_counter(), time.process_time()
             compressor.compress(query, [document], budget=BUDGET)
-            if repetition:  # the first one warms up
+            if number:  # the first round warms up
                 wall[name].append(time.perf_counter() - start)
                 cpu[name].append(time.process_time() - used)
-    return {
-        "kind": kind,
-        "characters": len(text),
-        "target": target,
-        **{name: statistics.median(values) for name, values in wall.items()},
-        **{f"{name}_cpu": statistics.median(values) for name, values in cpu.items()},
+    return text, {
+        "with a question": statistics.median(wall["asked"]),
+        "CPU": statistics.median(cpu["asked"]),
+        "without a question": statistics.median(wall["open"]),
+        "CPU without": statistics.median(cpu["open"]),
+        "CPU of prose": statistics.median(cpu["prose"]),
     }
 
 

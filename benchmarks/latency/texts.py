@@ -1,4 +1,4 @@
-"""Documents of a given number of words, made from sentences written for this purpose."""
+"""Documents of a given number of words, made from sentences that were written for them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _SENTENCES = (
 
 
 def write_documents(count: int, words: int, seed: int = 13) -> list[str]:
-    """`count` texts of exactly `words` words each; the last sentence may be cut short."""
+    """Return `count` texts of exactly `words` words each; the last sentence may be cut short."""
     draw = random.Random(seed)
     return [_write_document(draw, words) for _ in range(count)]
 

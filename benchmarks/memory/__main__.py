@@ -1,30 +1,29 @@
-"""`python -m benchmarks.memory --data DIR`: agent memories on real transcripts.
+"""`python -m benchmarks.memory --data DIR`: agent memories on recorded transcripts.
 
 Every transcript is replayed through every memory. Before each message of the assistant the memory gives the
 context that the model would see; its tokens are the bill. The facts that this context has to hold are the
-values which the assistant then writes into its tool call and which came after the first prompt. In meetings
-they are the sentences that answer the questions at the end. With --chat-model-url, LangChain's
-SummarizationMiddleware and tersely also run with that model, on the first transcripts of each set.
+values that the assistant then writes into its tool call and that came after the first prompt. In meetings
+they are the sentences that answer the questions at the end.
 """
 
 from __future__ import annotations
 
 import random
 import sys
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 
-from benchmarks.arguments import add_data, add_out, add_seed, make_parser
-from benchmarks.memory.comparison import compare, list_memories, list_memories_with_model
-from benchmarks.memory.report import render
-from benchmarks.memory.rows import MemoryRun, SetRow
-from benchmarks.memory.stress import run_long_task
-from benchmarks.memory.transcripts import read_transcripts
-from benchmarks.results import publish
-from benchmarks.shared.environment import read_environment
+import numpy as np
+
+from benchmarks import command
+from benchmarks.command import Measured, make_parser, run, track
+from benchmarks.memory.memories import DropOldest, Everything, MaskObservations, Memory, Tersely
+from benchmarks.memory.replay import Account, replay, sum_prices
+from benchmarks.memory.transcripts import Transcript, read_transcripts
+from benchmarks.shared.statistics import Floats, bootstrap, bootstrap_difference
 from benchmarks.shared.tasks.rows import find_data_folder
+from benchmarks.table import Column, Row, Table
 from tersely import Compressor
-from tersely_agents.chat import OpenAIChat
+from tersely.messages import measure_tokens
 
 SETS = {
     "taubench": ("tau-bench, airline and retail", (500, 1000, 1500, 2500)),
@@ -32,65 +31,132 @@ SETS = {
     "qmsum": ("QMSum, meetings", (1000, 2000, 4000, 6000)),
 }
 """Title, and tokens beyond the first prompt."""
-WITH_MODEL = 1
-"""Which of these rooms the memories with a model get."""
-STRESS_LIMIT = 4000
+WINDOWS = (1, 2, 3, 5)
+"""Tool results that masking leaves."""
+REPLAYED = (Column("set"), Column("transcripts"), Column("messages", format=","), Column("facts", format=","))
+COLUMNS = (
+    Column("set"),
+    Column("memory"),
+    Column("billed", "tokens", format=","),
+    Column("billed with a cache", "tokens", format=","),
+    Column("facts held", "%", interval="bootstrap"),
+    Column("lead", "points", interval="bootstrap"),
+    Column("of"),
+    Column("orphans"),
+    Column("longest context", "tokens", format=","),
+    Column("a message", "ms", format=".1f"),
+)
+"""*of*: the dearest setting of tersely that costs no more; *lead*: the facts that it holds more."""
+
+Makers = Mapping[str, Callable[[Transcript], Memory]]
+"""By name in the table, the function that makes a memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(command.Options):
     """The options of the command."""
 
-    data: str | None
-    limit: int
     meetings: int
-    chat_model_url: str | None
-    chat_limit: int
-    chat_meetings: int
-    seed: int
-    out: Path
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
-    parser = make_parser("benchmarks.memory", __doc__)
-    add_data(parser)
-    parser.add_argument("--limit", type=int, default=100, help="transcripts of each set, at most")
+    parser = make_parser("benchmarks.memory", __doc__, "data", limit=100)
     parser.add_argument("--meetings", type=int, default=15, help="meetings, at most")
-    parser.add_argument("--chat-model-url", help="an OpenAI-compatible server, for memories with a model")
-    parser.add_argument("--chat-limit", type=int, default=12, help="transcripts for memories with a model")
-    parser.add_argument("--chat-meetings", type=int, default=3, help="meetings for memories with a model")
-    add_seed(parser)
-    add_out(parser, "memory")
-    options = Options(**vars(parser.parse_args(arguments)))
-    return publish("memory", lambda: measure(options), render, options.out)
+    return run(parser, arguments, Options(), measure)
 
 
-def measure(options: Options) -> MemoryRun:
-    """Replay every set through every memory, then run the long task."""
+def measure(options: Options) -> Measured:
+    """Replay every set through every memory."""
     compressor = Compressor()
-    chat = None
-    if options.chat_model_url:
-        chat = OpenAIChat(base_url=options.chat_model_url, timeout_s=600, max_tokens=400, temperature=0.0)
-    sets: list[SetRow] = []
+    replayed: list[Row] = []
+    rows: list[Row] = []
     for name, (title, rooms) in SETS.items():
         transcripts = read_transcripts(find_data_folder(options.data), name, options.seed)
         limit = min(options.meetings if name == "qmsum" else options.limit, len(transcripts))
         drawn = random.Random(options.seed).sample(transcripts, limit)
-        sets.append(compare(title, drawn, list_memories(compressor, rooms), compressor, options.seed))
-        if chat:
-            few = drawn[: options.chat_meetings if name == "qmsum" else options.chat_limit]
-            makers = list_memories_with_model(compressor, rooms[WITH_MODEL], chat)
-            sets.append(compare(f"{title}, with a model", few, makers, compressor, options.seed))
-    return MemoryRun(
-        benchmark="memory",
-        environment=read_environment(),
-        model=compressor.model,
-        chat_model=Path(chat.name).name if chat else None,  # llama.cpp gives a path
-        seed=options.seed,
-        sets=tuple(sets),
-        stress=run_long_task(compressor, STRESS_LIMIT, options.seed),
-    )
+        replayed.append(
+            {
+                "set": title,
+                "transcripts": len(drawn),
+                "messages": sum(len(t.first) + len(t.rest) for t in drawn),
+                "facts": sum(len(facts) for t in drawn for facts in t.facts.values()),
+            }
+        )
+        rows += compare(title, drawn, list_memories(compressor, rooms), compressor, options.seed)
+    tables = [
+        Table("Transcripts", REPLAYED, tuple(replayed)),
+        Table("Memories", COLUMNS, tuple(rows)),
+    ]
+    return Measured(tables, compressor.model)
+
+
+def list_memories(compressor: Compressor, rooms: Sequence[int]) -> Makers:
+    """Return the memories by name; `rooms` are tokens beyond the first prompt.
+
+    tersely gets twice the first prompt, to which it gives half of its limit.
+    """
+    count = compressor.count_tokens
+    makers: dict[str, Callable[[Transcript], Memory]] = {"everything": lambda t: Everything(t.first)}
+    for window in WINDOWS:
+        makers[f"last {window} tool results"] = lambda t, w=window: MaskObservations(t.first, w)
+    for room in rooms:
+        makers[f"newest, {room} tokens"] = lambda t, r=room: DropOldest(
+            t.first, measure_tokens(t.first, count) + r, count
+        )
+    for room in rooms:
+        makers[f"tersely, {room} tokens"] = lambda t, r=room: Tersely(
+            t.first, 2 * measure_tokens(t.first, count) + r, compressor
+        )
+    return makers
+
+
+def compare(
+    title: str, transcripts: Sequence[Transcript], makers: Makers, compressor: Compressor, seed: int
+) -> list[Row]:
+    """Return a row for each memory, over the same transcripts."""
+    accounts = {
+        name: [replay(t, make(t), compressor.count_tokens) for t in track(transcripts, name)]
+        for name, make in makers.items()
+    }
+    bills = {name: sum_prices(replays, cache=False) for name, replays in accounts.items()}
+    rows: list[Row] = []
+    for name, replays in accounts.items():
+        held, needed = _count_facts(replays)
+        best = None if _is_ours(name) else _find_affordable(bills, bills[name])
+        lead = None
+        if best:
+            lead = bootstrap_difference(_count_facts(accounts[best])[0], held, needed, seed).round()
+        seconds = [value for account in replays for value in account.seconds]
+        rows.append(
+            {
+                "set": title,
+                "memory": name,
+                "billed": round(bills[name]),
+                "billed with a cache": round(sum_prices(replays, cache=True)),
+                "facts held": bootstrap(held, needed, seed).round(),
+                "lead": lead,
+                "of": best,
+                "orphans": sum(account.orphans for account in replays),
+                "longest context": max(max(account.contexts, default=0) for account in replays),
+                "a message": round(1000 * sum(seconds) / len(seconds), 1),
+            }
+        )
+    return rows
+
+
+def _is_ours(name: str) -> bool:
+    return name.startswith("tersely")
+
+
+def _find_affordable(bills: Mapping[str, float], price: float) -> str | None:
+    """Return the dearest setting of tersely that costs at most `price`."""
+    affordable = [name for name, bill in bills.items() if _is_ours(name) and bill <= round(price)]
+    return max(affordable, key=bills.__getitem__, default=None)
+
+
+def _count_facts(accounts: Sequence[Account]) -> tuple[Floats, Floats]:
+    """Return the facts held and the facts needed, each of shape (transcripts,)."""
+    return np.array([a.held for a in accounts], float), np.array([a.needed for a in accounts], float)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Replays a transcript through a memory, and counts its costs and the facts that it holds."""
+"""Replay a transcript through a memory, and count its costs and the facts that it holds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 
 from benchmarks.memory.memories import Count, Memory
@@ -12,111 +12,64 @@ from tersely.messages import Json, get_call_ids, measure_tokens
 
 CACHED_PRICE = 0.1
 """Price of an input token in a prompt cache, relative to one that is not in it."""
-WRITTEN_PRICE = 5.0
-"""Price of an output token, relative to an input token."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call of the model during a replay."""
-
-    tokens: int
-    """Of the context."""
-    cached: int
-    """Those of them that also began the call before, message for message."""
-    needed: int
-    """Facts that the model's answer takes from earlier messages."""
-    held: int
-    """Those of them that the context holds."""
-    orphans: int
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Account:
-    """What one replay cost and held."""
+    """Costs and facts of one replay, summed over the calls of the model."""
 
-    calls: tuple[Call, ...]
-    summary_read: int
-    """Input tokens for summaries."""
-    written: int
-    """Output tokens for summaries."""
-    seconds: tuple[float, ...]
-    """Of the memory, for each message."""
+    contexts: list[int] = field(default_factory=list[int])
+    """Tokens of the context of each call."""
+    cached: int = 0
+    """Tokens of the messages that the call before began with as well."""
+    needed: int = 0
+    """Facts that the model's answers take from earlier messages."""
+    held: int = 0
+    """Needed facts that the context holds."""
+    orphans: int = 0
+    """Calls without a result and results without a call."""
+    seconds: list[float] = field(default_factory=list[float])
+    """Seconds that the memory took for each message."""
 
-    @property
-    def read(self) -> int:
-        """Input tokens of all calls, including those for summaries."""
-        return sum(call.tokens for call in self.calls) + self.summary_read
-
-    @property
-    def cached(self) -> int:
-        """Input tokens that a prompt cache would hold."""
-        return sum(call.cached for call in self.calls)
-
-    @property
-    def needed(self) -> int:
-        """Facts that had to be in a context."""
-        return sum(call.needed for call in self.calls)
-
-    @property
-    def held(self) -> int:
-        """Facts that were in it."""
-        return sum(call.held for call in self.calls)
-
-    @property
-    def orphans(self) -> int:
-        """Calls without a result and results without a call, over all contexts."""
-        return sum(call.orphans for call in self.calls)
-
-    @property
-    def longest(self) -> int:
-        """Tokens of the largest context."""
-        return max((call.tokens for call in self.calls), default=0)
+    def add_call(
+        self, context: Sequence[Json], before: Sequence[Json], facts: Sequence[str], count: Count
+    ) -> None:
+        """Count a call of the model. `before` is the context of the call before."""
+        shared = 0
+        while shared < min(len(before), len(context)) and before[shared] == context[shared]:
+            shared += 1
+        text = "\n".join(map(str, context)) if facts else ""
+        self.contexts.append(measure_tokens(context, count))
+        self.cached += measure_tokens(context[:shared], count)
+        self.needed += len(facts)
+        self.held += sum(_occurs(fact, text) for fact in facts)
+        self.orphans += count_orphans(context)
 
 
 def sum_prices(accounts: Sequence[Account], *, cache: bool) -> float:
-    """The bill of all accounts, in input tokens at full price."""
-    read = sum(account.read for account in accounts)
+    """Return the bill of all accounts, in input tokens at full price."""
+    read = sum(sum(account.contexts) for account in accounts)
     cached = sum(account.cached for account in accounts)
-    written = sum(account.written for account in accounts)
-    return read - cached + cached * (CACHED_PRICE if cache else 1.0) + written * WRITTEN_PRICE
+    return read - cached + cached * (CACHED_PRICE if cache else 1.0)
 
 
 def replay(transcript: Transcript, memory: Memory, count: Count) -> Account:
     """Ask the memory for its context before each message of the assistant, then give it the message."""
-    calls: list[Call] = []
-    seconds: list[float] = []
+    account = Account()
     before: list[Json] = []
     for place, message in enumerate(transcript.rest):
         started = perf_counter()
         if message["role"] == "assistant":
             context = memory.context()
-            calls.append(_measure_call(context, before, transcript.facts.get(place, ()), count))
+            account.add_call(context, before, transcript.facts.get(place, ()), count)
             before = context
         memory.append(message)
-        seconds.append(perf_counter() - started)
-    read, written = memory.summary_tokens
-    return Account(tuple(calls), read, written, tuple(seconds))
-
-
-def _measure_call(
-    context: Sequence[Json], before: Sequence[Json], facts: Sequence[str], count: Count
-) -> Call:
-    shared = 0
-    while shared < min(len(before), len(context)) and before[shared] == context[shared]:
-        shared += 1
-    text = "\n".join(map(str, context)) if facts else ""
-    return Call(
-        tokens=measure_tokens(context, count),
-        cached=measure_tokens(context[:shared], count),
-        needed=len(facts),
-        held=sum(_occurs(fact, text) for fact in facts),
-        orphans=count_orphans(context),
-    )
+        account.seconds.append(perf_counter() - started)
+    return account
 
 
 def count_orphans(context: Sequence[Json]) -> int:
-    """Tool calls without a result, and results without a call."""
+    """Count tool calls without a result, and results without a call."""
     unanswered: list[str] = []
     orphans = 0
     for message in context:
@@ -132,5 +85,5 @@ def count_orphans(context: Sequence[Json]) -> int:
 
 
 def _occurs(fact: str, text: str) -> bool:
-    """`text` is the notation of messages, in which quotes and backslashes are escaped."""
+    # `text` is the notation of messages, in which quotes and backslashes are escaped.
     return fact in text or repr(fact)[1:-1] in text

@@ -1,4 +1,4 @@
-"""Real transcripts, and the facts that each later step of them needs.
+"""Recorded transcripts, and the facts that their later steps need.
 
 A fact is a value (a name, a number, an id) that the agent writes into a tool call and that came in an
 earlier message after the first prompt. The agent could not have made the call without it. In a meeting, the
@@ -45,7 +45,7 @@ class Transcript:
 
 
 def read_transcripts(folder: Path, name: str, seed: int) -> list[Transcript]:
-    """The transcripts of a set that need some fact.
+    """Return the transcripts of a set that need some fact.
 
     "taubench" and "fireact" are runs of tool use in `<folder>/trajectories`; "qmsum" are meetings of the
     eval split.
@@ -66,10 +66,7 @@ def _read_runs(folder: Path, name: str) -> Iterator[Transcript]:
 
 
 def _read_meetings(folder: Path, seed: int) -> Iterator[Transcript]:
-    """Each speaker's turn is a message of the user.
-
-    All questions about the meeting come together at its end.
-    """
+    """Yield meetings, in which each turn is a message of the user. All questions come at the end."""
     by_meeting: dict[str, list[Example]] = {}
     for example in load("qmsum", "eval", data=folder, seed=seed):
         by_meeting.setdefault(example.documents[0].text, []).append(example)
@@ -99,9 +96,9 @@ def _read_meetings(folder: Path, seed: int) -> Iterator[Transcript]:
 
 
 def find_facts(first: Sequence[Json], rest: Sequence[Json]) -> dict[int, list[str]]:
-    """For each message of `rest` that calls tools, the facts that it takes from earlier messages of `rest`.
+    """Return, for each message of `rest` that calls tools, the facts that it takes from earlier ones.
 
-    Values of the first prompt are no facts. A value that did not come literally, such as a search, counts by
+    Values of the first prompt do not count. A value that did not come literally, such as a search, counts by
     the names in it.
     """
     prompt = "\n".join(map(get_text, first))
@@ -137,7 +134,7 @@ def _list_leaves(value: Any) -> Iterator[str]:
 
 
 def _parse_react(messages: Sequence[Mapping[str, Any]]) -> list[Json]:
-    """A ReAct log, "Thought: ... Action: search[...]" and "Observation: ...", as calls and results."""
+    """Parse a ReAct log ("Thought: ... Action: search[...]", "Observation: ...") into calls and results."""
     parsed: list[Json] = []
     for number, message in enumerate(messages):
         text = str(message["content"])
@@ -155,7 +152,7 @@ def _parse_react(messages: Sequence[Mapping[str, Any]]) -> list[Json]:
 
 
 def _keep_api_fields(message: Mapping[str, Any]) -> Json:
-    """A message with the fields that a chat API accepts."""
+    """Return a message with the fields that a chat API accepts."""
     kept = {
         k: message[k] for k in ("role", "content", "tool_calls", "tool_call_id") if message.get(k) is not None
     }
@@ -163,8 +160,7 @@ def _keep_api_fields(message: Mapping[str, Any]) -> Json:
 
 
 def _cut_at_orphan(messages: list[Json]) -> Iterator[Json]:
-    """Messages up to the first that no API accepts: a result without its call, or a call without its
-    result."""
+    """Yield messages up to the first that no API accepts: a result without its call, or the reverse."""
     unanswered: set[str] = set()
     step: list[Json] = []
     for message in messages:

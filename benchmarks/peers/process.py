@@ -7,13 +7,15 @@ import os
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import floor
 from pathlib import Path
 from typing import Any
 
+from benchmarks.peers.catalogue import Peer
 from benchmarks.peers.install import find_python
-from benchmarks.records import parse_record
 from benchmarks.shared import cache
 from benchmarks.shared.environment import read_processor
+from benchmarks.shared.tasks import Example
 from tersely.errors import MissingDependencyError, TerselyError
 
 FOLDER = Path(__file__).parent
@@ -21,9 +23,12 @@ ROOT = FOLDER.parents[1]
 WORKER = "benchmarks.peers.worker"
 CLOSE = (0.94, 1.02)
 """Sizes, as shares of the budget, that need no further try."""
+TRIES, SLOW_TRIES = 2, 1
+"""Tries of a peer to come near the rate."""
 
 Documents = Sequence[tuple[str | None, str]]
 """Title and text of each."""
+Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +40,22 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What the worker reports when its peer is loaded."""
+class Loaded:
+    """The worker's report after loading its peer."""
 
     version: str
     load_seconds: float
     installed_bytes: int
-    """Of the package with everything that it requires."""
+    """Size of the package with everything that it requires."""
 
 
 class PeerProcess:
-    """One peer of `worker.py`. Outputs are cached by version, question, documents and share."""
+    """One peer of `worker.py`. Outputs are cached by version, question, documents and share.
+
+    Raises:
+        MissingDependencyError: the peers are not installed.
+        TerselyError: the peer cannot be loaded, or fails.
+    """
 
     def __init__(self, name: str) -> None:
         if not find_python().exists():
@@ -55,13 +65,13 @@ class PeerProcess:
         sources = ((FOLDER / file).read_text(encoding="utf-8") for file in ("worker.py", "catalogue.py"))
         self._origin = " ".join([*sources, read_processor()])
         self._process: subprocess.Popen[str] | None = None
-        self._facts: Facts | None = None
+        self._loaded: Loaded | None = None
 
     @property
-    def facts(self) -> Facts:
-        """What the worker reported; only inside of the context manager."""
-        assert self._facts is not None
-        return self._facts
+    def loaded(self) -> Loaded:
+        """The worker's report; only inside of the context manager."""
+        assert self._loaded is not None
+        return self._loaded
 
     def __enter__(self) -> PeerProcess:
         self._process = subprocess.Popen(
@@ -73,7 +83,7 @@ class PeerProcess:
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
         try:
-            self._facts = parse_record(Facts, self._read())
+            self._loaded = Loaded(**self._read())
         except TerselyError:
             self.__exit__()
             raise
@@ -88,13 +98,9 @@ class PeerProcess:
         self._process.stdout.close()
 
     def compress(self, question: str, documents: Documents, share: float) -> Output:
-        """The peer's output for a target of `share` of the tokens.
-
-        Raises TerselyError where the peer fails.
-        """
-        key = cache.digest(
-            self.name, self.facts.version, self._origin, repr(share), question, json.dumps(documents)
-        )
+        """Return the peer's output for a target of `share` of the tokens."""
+        version = self.loaded.version
+        key = cache.digest(self.name, version, self._origin, repr(share), question, json.dumps(documents))
         stored = cache.fetch("peers", [key])
         if key not in stored:
             reply = self._send({"question": question, "documents": documents, "share": share})
@@ -102,10 +108,10 @@ class PeerProcess:
                 raise TerselyError(f"{self.name} failed: {reply['error']}")
             stored[key] = json.dumps(reply).encode()
             cache.keep("peers", stored)
-        return parse_record(Output, json.loads(stored[key]))
+        return Output(**json.loads(stored[key]))
 
     def measure_peak(self, question: str, documents: Documents) -> int:
-        """Most resident RAM of the process in bytes.
+        """Return the peak of the process's RAM in bytes.
 
         It compresses these documents first, because earlier outputs may all come from the cache.
         """
@@ -128,12 +134,26 @@ class PeerProcess:
         raise TerselyError(f"{self.name} ended with code {self._process.wait()}")
 
 
-def search_budget(
-    budget: int, total: int, compress: Callable[[float], Output], count: Callable[[str], int], tries: int
-) -> Output:
-    """The largest output of up to `tries` that fits into `budget` of `total` tokens.
+def list_documents(example: Example) -> list[tuple[str | None, str]]:
+    """Return the documents as a peer takes them."""
+    return [(d.title, d.text) for d in example.documents]
 
-    The share that `compress` gets changes from try to try. Where no output fits, the smallest is taken.
+
+def compress_to_rate(
+    peer: Peer, example: Example, rate: float, compress: Callable[[float], Output], count: Count
+) -> Output:
+    """Return a peer's largest output within a rate, in as many tries as it has; see `search_budget`."""
+    total = count(example.full_text)
+    tries = (SLOW_TRIES if peer.is_slow else TRIES) if peer.takes_size else 1
+    return search_budget(floor(rate * total), total, compress, count, tries)
+
+
+def search_budget(
+    budget: int, total: int, compress: Callable[[float], Output], count: Count, tries: int
+) -> Output:
+    """Return the largest output of up to `tries` that fits into `budget` of `total` tokens.
+
+    The share that `compress` gets changes from try to try. If no output fits, the smallest is taken.
     """
     share = min(1.0, budget / max(1, total))
     low, high = 0.0, 1.0

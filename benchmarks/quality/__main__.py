@@ -1,179 +1,177 @@
-"""`python -m benchmarks.quality --data DIR`: every task, every system, every rate.
-
-Prints the tables. A whole run on the eval split also writes the recorded JSON and fills RESULTS.md; tasks
-that it did not run keep their numbers where model, seed and rates are the same.
-"""
+"""`python -m benchmarks.quality --data DIR`: what every system keeps of every task, at every rate."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Sequence
 
-from benchmarks.arguments import add_data, add_model, add_seed, add_threads, make_parser
-from benchmarks.progress import Progress
-from benchmarks.quality.controls import (
-    CONTROLS,
-    BM25Scorer,
-    CachedScorer,
-    CharacterScorer,
-    DocumentScorer,
-    HeadScorer,
-    MiniLMScorer,
-    RandomScorer,
+import numpy as np
+
+from benchmarks import command
+from benchmarks.command import Measured, make_parser, run, track
+from benchmarks.quality.controls import CHARACTERS, MINILM_WHOLE, OURS, WHOLE, load_selector, make_controls
+from benchmarks.quality.runner import (
+    OWN,
+    SETTINGS,
+    Metric,
+    QuestionRow,
+    QuestionRows,
+    kept_and_total,
+    run_task,
 )
-from benchmarks.quality.report import render, summarise
-from benchmarks.quality.rows import RATES, QualityRun, TaskSummary
-from benchmarks.quality.runner import SLIM, run_task
 from benchmarks.quality.slim import require_slim
-from benchmarks.records import read_record, write_record
-from benchmarks.results import baseline_path, fill_section
-from benchmarks.shared.environment import name_model, read_environment
-from benchmarks.shared.tasks import TASKS, Example, Split
-from benchmarks.shared.tasks.negatives import Neighbours
-from tersely.errors import TerselyError
-from tersely.runtime.artifacts import load_artifact
-from tersely.score import Scorer
-from tersely.score.selector import Selector
+from benchmarks.shared.statistics import Estimate, bootstrap, bootstrap_difference, estimate_share
+from benchmarks.shared.tasks import TASKS, Example
+from benchmarks.table import Column, Row, Table
 
-NAMES = tuple(control.name for control in CONTROLS)
+METRICS: tuple[Metric, ...] = ("answers", "support")
+
+LEAD = Column("lead", "points", interval="bootstrap")
+RATES = (Column("rate achieved", format=".3f"), Column("highest", format=".3f", printed=False))
+"""Tokens kept over tokens given, of all questions and of the question with most."""
+SETS = (
+    Column("set"),
+    Column("task", printed=False),
+    Column("questions"),
+    Column("with an answer"),
+    Column("supporting sentences", format=","),
+    Column("tokens a question", format=","),
+    Column("unanswerable"),
+    Column("kept of these", "%"),
+    Column("nothing kept"),
+)
+"""The last three: questions without an answer, and what tersely's own threshold keeps of them."""
+ANSWERS = (
+    Column("set"),
+    Column("rate"),
+    Column("system"),
+    Column("answers kept", "%", interval="wilson"),
+    *RATES,
+)
+SUPPORT = (
+    Column("set"),
+    Column("rate"),
+    Column("system"),
+    Column("support kept", "%", interval="bootstrap"),
+    *RATES,
+)
+STRONGEST = (Column("set"), Column("kept"), Column("rate"), LEAD, Column("standing"), Column("peer"))
+LEADS = (Column("set"), Column("kept"), Column("rate"), Column("peer"), LEAD)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(command.Options):
     """The options of the command."""
 
-    data: str | None
-    model: str | None
-    split: Split
     tasks: list[str] | None
-    systems: list[str]
-    limit: int | None
-    seed: int
-    neighbours: Neighbours
-    threads: int | None
-    out: Path | None
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the benchmark; 0, or 1 with one line on standard error for an error that the caller can correct."""
-    options = _parse(arguments)
-    try:
-        run = measure(options)
-    except TerselyError as error:
-        print(f"benchmarks.quality: {error}", file=sys.stderr)
-        return 1
-    print(render(run))
-    if options.out:
-        write_record(options.out, run)
-    if _is_whole(run):
-        recorded = merge(run, baseline_path("quality"))
-        write_record(baseline_path("quality"), recorded)
-        fill_section("quality", render(recorded))
-    else:
-        print("RESULTS.md keeps its numbers: only whole runs on the eval split are recorded", file=sys.stderr)
-    return 0
+    """Run the benchmark and return its exit code."""
+    parser = make_parser("benchmarks.quality", __doc__, "data", "model", "threads", limit=sys.maxsize)
+    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), metavar="TASK", help=", ".join(TASKS))
+    return run(parser, arguments, Options(), measure)
 
 
-def merge(run: QualityRun, record: Path) -> QualityRun:
-    """`run`, with the tasks that it did not run from the record, if model, seed and rates are the same."""
-    if not record.is_file():
-        return run
-    old = read_record(record, QualityRun)
-    if (old.model, old.seed, old.rates) != (run.model, run.seed, run.rates):
-        return run
-    tasks = {task.name: task for task in (*old.tasks, *run.tasks)}
-    return replace(run, tasks=tuple(tasks[name] for name in TASKS if name in tasks))
-
-
-def _is_whole(run: QualityRun) -> bool:
-    """Whether each task was run with all its questions and against every control."""
-    complete = run.split == "eval" and run.limit is None and run.neighbours == "mixed"
-    return complete and set(run.systems) == set(NAMES)
-
-
-def measure(options: Options) -> QualityRun:
+def measure(options: Options) -> Measured:
     """Run every task that the options name."""
-    slim = SLIM in options.systems
-    if slim:
-        require_slim()
-    artifact = load_artifact(options.model)
-    ours = CachedScorer(Selector.load(artifact, options.threads))
-    names = options.tasks or [name for name, task in TASKS.items() if options.split in task.sources]
+    require_slim()
+    ours, model = load_selector(options.model, options.threads)
+    names = options.tasks or [name for name, task in TASKS.items() if "eval" in task.sources]
     examples = {name: _load(name, options) for name in names}
-    progress = Progress(sum(map(len, examples.values())))
-    tasks: list[TaskSummary] = []
+    rows: dict[str, QuestionRows] = {}
     for name, questions in examples.items():
-        title = TASKS[name].title
-        controls = _make_controls(ours, options, in_languages=TASKS[name].language is not None)
-        rows = run_task(questions, ours, controls, slim=slim, advance=lambda t=title: progress.step(t))
-        tasks.append(summarise(name, title, questions, rows, options.seed))
-    progress.close()
-    return QualityRun(
-        benchmark="quality",
-        model=name_model(artifact),
-        split=options.split,
-        seed=options.seed,
-        limit=options.limit,
-        neighbours=options.neighbours,
-        rates=RATES,
-        systems=tuple(options.systems),
-        environment=read_environment(),
-        tasks=tuple(tasks),
-    )
+        left_out = (MINILM_WHOLE,) if TASKS[name].language else (MINILM_WHOLE, CHARACTERS)
+        controls = make_controls(ours, options.seed, *left_out)
+        rows[name] = run_task(track(questions, TASKS[name].title), ours, controls, slim=True)
+    return Measured(make_tables(examples, rows, options.seed), model)
 
 
 def _load(name: str, options: Options) -> list[Example]:
     task = TASKS[name]
-    limits = [limit for limit in (options.limit, task.sample) if limit is not None]
-    return task.load(
-        options.split,
-        data=options.data,
-        limit=min(limits, default=None),
-        seed=options.seed,
-        neighbours=options.neighbours,
-    )
+    limit = min(options.limit, task.sample or options.limit)
+    return task.load("eval", data=options.data, limit=limit, seed=options.seed)
 
 
-def _make_controls(ours: Scorer, options: Options, *, in_languages: bool) -> dict[str, Scorer]:
-    """The scorers of the controls that the options name; LLMSlim has none, because it cuts texts itself."""
-    scorers: dict[str, Scorer] = {
-        "reranker": DocumentScorer(ours),
-        "random": RandomScorer(options.seed),
-        "head": HeadScorer(),
-        "bm25": BM25Scorer(),
-        "bm25_characters": CharacterScorer(),
-        "minilm": MiniLMScorer(),
+def make_tables(examples: dict[str, list[Example]], rows: dict[str, QuestionRows], seed: int) -> list[Table]:
+    """Return all tables. `examples` and `rows` are those of each task."""
+    leads = [row for name in rows for row in _compare(TASKS[name].title, rows[name], seed)]
+    return [
+        Table("Sets", SETS, tuple(_describe_set(name, examples[name], rows[name]) for name in rows)),
+        Table("Lead over the strongest peer", STRONGEST, find_strongest(leads), across="rate"),
+        Table("Answers", ANSWERS, _estimate(rows, "answers", seed), across="system"),
+        Table("Support", SUPPORT, _estimate(rows, "support", seed), across="system"),
+        Table("Lead over each peer", LEADS, tuple(leads), printed=False),
+    ]
+
+
+def _describe_set(name: str, examples: Sequence[Example], rows: QuestionRows) -> Row:
+    ours = rows[OURS, OWN]
+    empty = [row for row, example in zip(ours, examples, strict=True) if not example.answers]
+    rate = sum(row.tokens_after for row in empty) / max(1, sum(row.tokens_before for row in empty))
+    return {
+        "set": TASKS[name].title,
+        "task": name,
+        "questions": len(examples),
+        "with an answer": sum(e.findable for e in examples),
+        "supporting sentences": sum(len(e.support or ()) for e in examples),
+        "tokens a question": round(float(np.mean([row.tokens_before for row in ours]))),
+        "unanswerable": len(empty) or None,
+        "kept of these": round(rate, 4) if empty else None,
+        "nothing kept": sum(not row.tokens_after for row in empty) if empty else None,
     }
-    wanted = {c.name for c in CONTROLS if in_languages or not c.is_for_languages} & {*options.systems}
-    return {name: scorer for name, scorer in scorers.items() if name in wanted}
 
 
-def _parse(arguments: list[str] | None) -> Options:
-    parser = make_parser("benchmarks.quality", __doc__)
-    add_data(parser)
-    add_model(parser)
-    parser.add_argument("--split", choices=("train", "eval"), default="eval")
-    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), metavar="TASK", help=", ".join(TASKS))
-    parser.add_argument(
-        "--systems",
-        nargs="*",
-        choices=NAMES,
-        default=list(NAMES),
-        metavar="SYSTEM",
-        help=f"controls (default: {' '.join(NAMES)})",
-    )
-    parser.add_argument("--limit", type=int, help="most questions of each task")
-    add_seed(parser)
-    parser.add_argument(
-        "--neighbours",
-        choices=("mixed", "bm25"),
-        default="mixed",
-        help="how hard negatives are ranked; bm25 needs no MiniLM weights",
-    )
-    add_threads(parser)
-    parser.add_argument("--out", type=Path, help="also write the JSON here")
-    return Options(**vars(parser.parse_args(arguments)))
+def _estimate(rows: dict[str, QuestionRows], metric: Metric, seed: int) -> tuple[Row, ...]:
+    """Return the share that each system keeps of each task at each setting, and the rates."""
+    table: list[Row] = []
+    for name, task in rows.items():
+        for (system, setting), questions in task.items():
+            kept, total = kept_and_total(questions, metric)
+            if not total.any():
+                continue
+            if metric == "answers":
+                share = estimate_share(float(kept.sum()), int(total.sum()))
+            else:
+                share = bootstrap(kept, total, seed)
+            place = {"set": TASKS[name].title, "system": system, "rate": setting}
+            table.append({**place, f"{metric} kept": share.round(), **_measure_rates(questions)})
+    return tuple(table)
+
+
+def _measure_rates(rows: Sequence[QuestionRow]) -> dict[str, float]:
+    before, after = sum(row.tokens_before for row in rows), sum(row.tokens_after for row in rows)
+    highest = max(row.tokens_after / row.tokens_before for row in rows if row.tokens_before)
+    return {"rate achieved": round(after / max(1, before), 4), "highest": round(highest, 4)}
+
+
+def _compare(title: str, rows: QuestionRows, seed: int) -> list[dict[str, str | Estimate]]:
+    """Return tersely's lead over each peer, paired by question, at each setting."""
+    peers = [name for name in dict.fromkeys(system for system, _ in rows) if name not in (OURS, WHOLE)]
+    leads: list[dict[str, str | Estimate]] = []
+    for metric in METRICS:
+        for setting in SETTINGS:
+            ours, total = kept_and_total(rows[OURS, setting], metric)
+            for peer in peers if total.any() else ():
+                theirs, _ = kept_and_total(rows[peer, setting], metric)
+                lead = bootstrap_difference(ours, theirs, total, seed).round()
+                leads.append({"set": title, "kept": metric, "rate": setting, "peer": peer, "lead": lead})
+    return leads
+
+
+def find_strongest(leads: Sequence[Row]) -> tuple[Row, ...]:
+    """Return, for each set, metric and rate, the row of the peer with the smallest lower end."""
+    strongest: dict[tuple[object, ...], Row] = {}
+    for row in leads:
+        place = (row["set"], row["kept"], row["rate"])
+        if place not in strongest or _lead(row).low < _lead(strongest[place]).low:
+            strongest[place] = {**row, "standing": _lead(row).standing}
+    return tuple(strongest.values())
+
+
+def _lead(row: Row) -> Estimate:
+    lead = row["lead"]
+    assert isinstance(lead, Estimate)
+    return lead
 
 
 if __name__ == "__main__":

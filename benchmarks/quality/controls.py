@@ -1,7 +1,7 @@
 """The systems that tersely is measured against, as scorers of the same sentence units.
 
-Each has the selector's one method, so the compressor itself splits, packs and counts tokens, and all rates
-are equal. BM25 and MiniLM get a sentence after the title of its document, as the selector does.
+The compressor itself splits, packs and counts tokens, so all rates are equal. BM25 and MiniLM get a sentence
+after the title of its document, as tersely's model does.
 """
 
 from __future__ import annotations
@@ -11,53 +11,55 @@ import random
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.shared.environment import name_model
 from benchmarks.shared.minilm import embed_cached
 from benchmarks.shared.passages import join_title
 from benchmarks.shared.statistics import Floats
+from tersely.runtime.artifacts import load_artifact
 from tersely.score import DocumentScores, ScoredInput, Scorer
 from tersely.score.bm25 import BM25
+from tersely.score.selector import Selector
 
 OURS = "tersely"
+WHOLE = "whole documents"
+RANDOM = "random sentences"
+HEAD = "first sentences"
+WORDS = "BM25 sentences"
+CHARACTERS = "BM25 of characters"
+MINILM = "MiniLM sentences"
+MINILM_WHOLE = "MiniLM documents"
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
-    """A system of the quality benchmark."""
-
-    name: str
-    """On the command line and in the JSON."""
-    title: str
-    """In tables."""
-    is_peer: bool
-    """Whether tersely is compared with it."""
-    is_for_languages: bool = False
-    """Whether it runs on XQuAD alone."""
+def load_selector(model: str | None, threads: int | None = None) -> tuple[Selector, str]:
+    """Return tersely's model, and its name with fingerprint."""
+    artifact = load_artifact(model)
+    return Selector.load(artifact, threads), name_model(artifact)
 
 
-CONTROLS = (
-    # No peer: it runs on tersely's own model.
-    Control("reranker", "whole documents, by tersely's relevance", is_peer=False),
-    Control("random", "random sentences", is_peer=True),
-    Control("head", "first sentences", is_peer=True),
-    Control("bm25", "BM25 sentences", is_peer=True),
-    Control("bm25_characters", "BM25 of characters", is_peer=True, is_for_languages=True),
-    Control("minilm", "MiniLM sentences", is_peer=True),
-    Control("llmslim", "LLMSlim", is_peer=True),
-)
+def make_controls(ours: Scorer, seed: int, *left_out: str) -> dict[str, Scorer]:
+    """Return the controls by name. `ours` ranks the whole documents of the plain reranker."""
+    controls: dict[str, Scorer] = {
+        WHOLE: DocumentScorer(ours),
+        RANDOM: RandomScorer(seed),
+        HEAD: HeadScorer(),
+        WORDS: BM25Scorer(),
+        CHARACTERS: CharacterScorer(),
+        MINILM: MiniLMScorer(),
+        MINILM_WHOLE: DocumentScorer(MiniLMDocuments()),
+    }
+    return {name: scorer for name, scorer in controls.items() if name not in left_out}
 
 
 class CachedScorer:
-    """A scorer that keeps its last scores, so that one forward pass serves every rate of a question."""
+    """A scorer that keeps the scores of its last query, so that one forward pass serves every rate."""
 
     def __init__(self, scorer: Scorer) -> None:
         self.threshold = scorer.threshold
         self.length_price = scorer.length_price
         self.calibration = getattr(scorer, "calibration", None)
-
         self._scorer = scorer
         self._query: str | None = None
         self._known: dict[tuple[tuple[str, tuple[int, ...]], ...], Sequence[DocumentScores]] = {}
@@ -73,7 +75,7 @@ class CachedScorer:
 
 
 class _Ranking:
-    """Scores that only rank. They are no probabilities, so the length of a unit does not count against it."""
+    """Scores that only rank. They are not probabilities, so a unit's length does not count against it."""
 
     threshold = 0.5
     length_price = 0.0
@@ -107,8 +109,7 @@ class BM25Scorer(_Ranking):
 
 
 class CharacterScorer(_Ranking):
-    """As `BM25Scorer`, of pairs and triples of characters instead of words, for scripts and endings that
-    words do not match."""
+    """BM25 of pairs and triples of characters, for scripts and endings that words do not match."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         values = BM25(_title_units(documents), split=split_characters).scores(query)
@@ -124,13 +125,13 @@ class MiniLMScorer(_Ranking):
 
 
 class MiniLMDocuments(_Ranking):
-    """Cosine of all-MiniLM-L6-v2 embeddings of the query and each whole document, for its relevance."""
+    """Cosine of all-MiniLM-L6-v2 embeddings of the query and each whole document, as its relevance."""
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         vectors = embed_cached([query, *(join_title(d.title, d.text) for d in documents)])
         return [
-            DocumentScores(float(own @ vectors[0] + 1) / 2, [0.0] * len(d.units))
-            for own, d in zip(vectors[1:], documents, strict=True)
+            DocumentScores(float(vector @ vectors[0] + 1) / 2, [0.0] * len(d.units))
+            for vector, d in zip(vectors[1:], documents, strict=True)
         ]
 
 
@@ -153,27 +154,13 @@ class DocumentScorer(_Ranking):
         return [_make_scores(v) for v in values]
 
 
-def make_scorers(ours: Scorer, *, minilm: bool, seed: int) -> dict[str, Scorer]:
-    """tersely and its controls, by their names in the tables of readers and peers."""
-    return {
-        OURS: ours,
-        "tersely's whole documents": DocumentScorer(ours),
-        **({"MiniLM documents": DocumentScorer(MiniLMDocuments())} if minilm else {}),
-        **({"MiniLM sentences": MiniLMScorer()} if minilm else {}),
-        "BM25 sentences": BM25Scorer(),
-        "head": HeadScorer(),
-        "random": RandomScorer(seed),
-    }
-
-
 def split_characters(text: str) -> list[str]:
-    """Every two and every three characters that stand side by side in a word, in lower case."""
+    """Return every two and every three neighbouring characters of each word, in lower case."""
     words = re.findall(r"\w+", unicodedata.normalize("NFKC", text).lower())
     return [word[i : i + n] for word in words for n in (2, 3) for i in range(len(word) - n + 1)]
 
 
 def _title_units(documents: Sequence[ScoredInput]) -> list[str]:
-    """Every unit of every document, in order, each after the title of its document."""
     return [join_title(d.title, d.text[unit.start : unit.end]) for d in documents for unit in d.units]
 
 

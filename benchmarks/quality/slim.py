@@ -18,9 +18,8 @@ from benchmarks.shared import cache
 from benchmarks.shared.tasks.example import Example, KeptSpan, join_kept
 from benchmarks.shared.tasks.rows import locate
 from tersely.errors import MissingDependencyError
-from tersely.pack import render
-from tersely.types import Document
 
+SLIM = "LLMSlim"
 PACKAGE = "llmslim"
 _GAP = re.compile(r"\n+|(?:^|\s)\.\.\.(?=\s|$)")
 _TRIES = 6
@@ -31,7 +30,7 @@ Count = Callable[[str], int]
 
 
 def require_slim() -> None:
-    """Raises MissingDependencyError where LLMSlim is not installed."""
+    """Raise MissingDependencyError unless LLMSlim is installed."""
     try:
         version(PACKAGE)
     except PackageNotFoundError as error:
@@ -39,7 +38,7 @@ def require_slim() -> None:
 
 
 def compress_to(example: Example, budget: int, count: Count) -> list[KeptSpan]:
-    """The spans that LLMSlim keeps of the example within `budget` tokens."""
+    """Return the spans that LLMSlim keeps of the example within `budget` tokens."""
     if not budget:
         return []
     total = count_rendered(example, [(i, 0, len(d.text)) for i, d in enumerate(example.documents)], count)
@@ -64,17 +63,17 @@ def compress_to(example: Example, budget: int, count: Count) -> list[KeptSpan]:
 
 
 def count_rendered(example: Example, kept: Sequence[KeptSpan], count: Count) -> int:
-    """Tokens of the kept spans as a compression renders them, with titles and separators."""
-    parts: list[tuple[int, Document, render.RenderedDocument]] = []
+    """Count the tokens of the kept spans as a compression renders them, with titles and separators."""
+    texts: list[str] = []
     for doc, ranges in join_kept(example, kept).items():
-        source = example.documents[doc]
-        # Kept ranges alternate with the gaps between them, as kept and dropped units do.
-        ends = [offset for pair in ranges for offset in pair]
-        pieces = list(pairwise(ends))
-        body = render.render_ranges(source.text, pieces, range(0, len(pieces), 2))
-        parts.append((doc, Document(source.text, source.title), body))
-    text = render.join_documents(parts).text
-    return count(text) if text else 0
+        title, text = example.documents[doc].title, example.documents[doc].text
+        parts = [text[ranges[0][0] : ranges[0][1]]]
+        for (_, end), (start, stop) in pairwise(ranges):
+            gap = text[end:start]
+            separator = "\n" if "\n" in gap else " " if gap[:1].isspace() or gap[-1:].isspace() else ""
+            parts.append(separator + text[start:stop])
+        texts.append(f"{title}\n{''.join(parts)}" if title else "".join(parts))
+    return count("\n\n".join(texts)) if texts else 0
 
 
 def _compress(example: Example, ratio: float) -> list[KeptSpan]:
@@ -90,7 +89,7 @@ def _compress(example: Example, ratio: float) -> list[KeptSpan]:
 
 
 def _run_slim(question: str, texts: list[str], ratio: float) -> list[str]:
-    """LLMSlim's text for each document, from the cache where it compressed the same before."""
+    """Return LLMSlim's text for each document, from the cache if it compressed the same before."""
     key = cache.digest(version(PACKAGE), repr(ratio), question, *texts)
     stored = cache.fetch(PACKAGE, [key])
     if key not in stored:
@@ -104,7 +103,7 @@ def _run_slim(question: str, texts: list[str], ratio: float) -> list[str]:
 
 
 def locate_pieces(source: str, output: str) -> list[tuple[int, int]]:
-    """The ranges of `source` that make up `output`, whose pieces are separated by line ends and ellipses."""
+    """Return the ranges of `source` that make up `output`. Line ends and ellipses separate its pieces."""
     pieces = [piece for piece in _GAP.split(output) if piece.strip()]
     ranges: list[tuple[int, int]] = []
     for match in locate(source, pieces):

@@ -1,1 +1,1 @@
-"""How well the bundled sentence embeddings rank passages."""
+"""Rankings by the bundled sentence embeddings, and the experience bank that uses them."""

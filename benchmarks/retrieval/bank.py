@@ -1,4 +1,4 @@
-"""How long a full experience bank takes to recall and to insert, without the time to make the vectors."""
+"""Times of a full experience bank, without the time to make the vectors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.retrieval.rows import BankRow, CallTimes, IndexRow
+from benchmarks.shared.statistics import quantile
+from benchmarks.table import Column, Row
 from tersely_agents.experience import ExactIndex, Experience, ExperienceBank, FaissIndex, Index
 
 Vectors = NDArray[np.float32]
@@ -20,14 +21,24 @@ Vectors = NDArray[np.float32]
 ENTRIES = 100_000
 CALLS = 200
 INDICES: dict[str, Callable[[int], Index]] = {"exact": ExactIndex, "FAISS": FaissIndex}
+BANK = (
+    Column("index"),
+    Column("entries", format=","),
+    Column("on disk", "MB", format=".0f"),
+    Column("recall, p50", "ms", format=".2f"),
+    Column("recall, p95", "ms", format=".2f"),
+    Column("insert with merge, p50", "ms", format=".2f"),
+    Column("insert with merge, p95", "ms", format=".2f"),
+    Column("opening", "s", format=".1f"),
+)
 
 
-def time_bank(vectors: Vectors, queries: Vectors, seed: int) -> BankRow:
-    """Times of the bank with each index.
+def time_bank(vectors: Vectors, queries: Vectors, seed: int) -> list[Row]:
+    """Return the times of the bank with each index.
 
     Vectors of entries are mixtures of two of `vectors` (n, dimension).
     """
-    rows: list[IndexRow] = []
+    rows: list[dict[str, str | float]] = []
     with tempfile.TemporaryDirectory() as folder:
         embedder = _KnownVectors(vectors, queries, seed)
         file = Path(folder) / "bank.db"
@@ -45,9 +56,19 @@ def time_bank(vectors: Vectors, queries: Vectors, seed: int) -> BankRow:
             first = ENTRIES + turn * CALLS
             recall = _time(bank.recall, [f"query {q}" for q in range(CALLS)])
             insert = _time(bank.add, [_make_entry(n) for n in range(first, first + CALLS)])
-            rows.append(IndexRow(name, recall, insert, round(opened, 1)))
+            rows.append(
+                {
+                    "index": name,
+                    "entries": ENTRIES,
+                    "recall, p50": quantile(recall, 0.5, 2),
+                    "recall, p95": quantile(recall, 0.95, 2),
+                    "insert with merge, p50": quantile(insert, 0.5, 2),
+                    "insert with merge, p95": quantile(insert, 0.95, 2),
+                    "opening": round(opened, 1),
+                }
+            )
             bank.close()
-        return BankRow(ENTRIES, file.stat().st_size, tuple(rows))
+        return [{**row, "on disk": file.stat().st_size / 1e6} for row in rows]
 
 
 def _make_entry(number: int) -> Experience:
@@ -55,7 +76,7 @@ def _make_entry(number: int) -> Experience:
 
 
 class _KnownVectors:
-    """An embedder that gives a text which ends in a number the vector of that number."""
+    """An embedder that gives a text that ends in a number the vector of that number."""
 
     def __init__(self, vectors: Vectors, queries: Vectors, seed: int) -> None:
         draw = np.random.default_rng(seed)
@@ -77,11 +98,11 @@ class _KnownVectors:
         return self._entries[2 * int(number) + (kind == "Problem")]
 
 
-def _time(call: Callable[[Any], object], arguments: Sequence[Any]) -> CallTimes:
-    """Milliseconds of a call, over `arguments`."""
+def _time(call: Callable[[Any], object], arguments: Sequence[Any]) -> list[float]:
+    """Return the milliseconds of a call with each of `arguments`."""
     milliseconds: list[float] = []
     for argument in arguments:
         started = perf_counter()
         call(argument)
         milliseconds.append(1000 * (perf_counter() - started))
-    return CallTimes.of(milliseconds)
+    return milliseconds

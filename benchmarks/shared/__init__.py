@@ -1,4 +1,4 @@
-"""What benchmarks and training share: tasks, readers, model export.
+"""The parts that benchmarks and training share: tasks, readers, model export.
 
 Training imports no other part of benchmarks.
 """

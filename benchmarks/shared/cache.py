@@ -11,14 +11,14 @@ from pathlib import Path
 
 
 def open_cache_folder() -> Path:
-    """`$XDG_CACHE_HOME/tersely/benchmarks`, by default under ~/.cache. Made when missing; safe to delete."""
+    """Return `$XDG_CACHE_HOME/tersely/benchmarks`, by default under ~/.cache. Safe to delete."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tersely" / "benchmarks"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def digest(*parts: str) -> bytes:
-    """A key for a value that was computed from `parts`."""
+    """Return a key for a value that was computed from `parts`."""
     whole = hashlib.sha256()
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")
@@ -27,7 +27,7 @@ def digest(*parts: str) -> bytes:
 
 
 def fetch(table: str, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-    """The stored values among `keys`."""
+    """Return the stored values among `keys`."""
     values: dict[bytes, bytes] = {}
     with closing(_open(table)) as store:
         for key in set(keys):

@@ -32,7 +32,7 @@ class Environment:
     """Version by name; packages that are not installed are absent."""
 
     def describe(self) -> str:
-        """The environment in one sentence of Markdown."""
+        """Return the environment in one sentence of Markdown."""
         packages = ", ".join(f"{name} {number}" for name, number in self.packages.items())
         return (
             f"{self.cpu}, {self.cores} cores, {self.ram_gb} GB, {self.system}, Python {self.python}; "
@@ -41,12 +41,12 @@ class Environment:
 
 
 def name_model(artifact: Artifact) -> str:
-    """Name and fingerprint of a model, as every section names it."""
+    """Return name and fingerprint of a model, as every record names it."""
     return f"{artifact.name}@{artifact.fingerprint}"
 
 
 def read_environment() -> Environment:
-    """The environment of this process."""
+    """Return the environment of this process."""
     versions = {name: _read_version(name) for name in _PACKAGES}
     return Environment(
         date=datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -60,7 +60,7 @@ def read_environment() -> Environment:
 
 
 def read_processor(info: Path = Path("/proc/cpuinfo")) -> str:
-    """The processor's name and its widest instructions for int8.
+    """Return the processor's name and its widest instructions for int8.
 
     The model's speed depends on these instructions, and virtual machines of one name differ in them.
     """

@@ -1,4 +1,4 @@
-"""Episodes of an agent that writes ZipRL's turns: where it searches, and how well it kept the form."""
+"""Episodes of an agent that writes ZipRL's turns: its documents, and how well it keeps the form."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tersely_agents.levels import LEVELS
 
 @dataclass(frozen=True, slots=True)
 class TurnCounts:
-    """How the turns of an episode keep the form."""
+    """Turns of an episode that keep the form."""
 
     replies: int
-    """Of the model."""
+    """Replies of the model."""
     well_formed: int
     """Replies that the strategy could read."""
     summaries: int
@@ -22,17 +22,17 @@ class TurnCounts:
     inside: int
     """Summaries that have the length of their level."""
     levels: tuple[int, ...]
-    """Of the summaries."""
+    """Levels of the summaries."""
 
 
 def make_index(example: Example) -> DocumentIndex:
-    """The documents of a question, named as files of a folder would be."""
+    """Return the documents of a question, named as files of a folder would be."""
     documents = example.to_documents()
     return DocumentIndex({f"{number}.md": document for number, document in enumerate(documents, 1)})
 
 
 def count_turns(state: EpisodeState) -> TurnCounts:
-    """Counts for an episode in strict mode."""
+    """Count the turns of an episode in strict mode."""
     summaries = [turn for turn in state.trace if turn.level is not None and turn.turn > 1]
     return TurnCounts(
         replies=state.turns,

@@ -34,12 +34,8 @@ class _HiddenStates(torch.nn.Module):
         return self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
 
 
-def export_encoder(encoder: Any, path: Path, *, max_length: int, external_data: bool = False) -> None:
-    """Write a transformers encoder to `path`, with the inputs input_ids and attention_mask and the output
-    states.
-
-    The batch size is free. `external_data` is needed above protobuf's limit of 2 GB.
-    """
+def export_encoder(encoder: Any, path: Path, *, max_length: int) -> None:
+    """Write a transformers encoder: inputs input_ids and attention_mask, output states, free batch size."""
     encoder.set_attn_implementation("eager")
     sample = torch.ones((2, 8), dtype=torch.int64)
     axes = {0: make_dimension("batch", 4096), 1: make_dimension("length", max_length, at_least=2)}
@@ -48,12 +44,11 @@ def export_encoder(encoder: Any, path: Path, *, max_length: int, external_data: 
         {"input_ids": (sample, axes), "attention_mask": (sample.clone(), axes)},
         ["states"],
         path,
-        external_data=external_data,
     )
 
 
 def make_dimension(name: str, at_most: int, *, at_least: int = 1) -> Any:
-    """A free dimension of a graph."""
+    """Return a free dimension of a graph."""
     return torch.export.Dim(name, min=at_least, max=at_most)
 
 
@@ -62,8 +57,6 @@ def export_graph(
     inputs: dict[str, tuple[torch.Tensor, dict[int, Any]]],
     outputs: list[str],
     path: Path,
-    *,
-    external_data: bool = False,
 ) -> None:
     """Write a float32 graph.
 
@@ -88,8 +81,8 @@ def export_graph(
         )
     assert program is not None
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path if external_data else path.with_suffix(f".{os.getpid()}.onnx")
-    program.save(str(partial), external_data=external_data)
+    partial = path.with_suffix(f".{os.getpid()}.onnx")
+    program.save(str(partial), external_data=False)
     partial.replace(path)
 
 

@@ -28,7 +28,7 @@ _SAVE_EVERY = 512
 
 
 def find_weights() -> Path:
-    """The folder of the packaged weights. Raises MissingDependencyError without the package."""
+    """Return the folder of the packaged weights. Raises MissingDependencyError without the package."""
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         raise MissingDependencyError(f"MiniLM's weights are not installed: {INSTALL}")
@@ -51,7 +51,7 @@ class MiniLM:
     def embed(
         self, texts: Sequence[str], advance: Callable[[int], object] | None = None
     ) -> NDArray[np.float32]:
-        """Embeddings in the order of `texts`, shape (texts, 384).
+        """Return the embeddings in the order of `texts`, shape (texts, 384).
 
         `advance` is called with the number of texts of each finished batch.
         """
@@ -86,12 +86,12 @@ class MiniLM:
 
 @lru_cache(maxsize=1)
 def load_minilm() -> MiniLM:
-    """The process's one MiniLM."""
+    """Return the process's only MiniLM."""
     return MiniLM()
 
 
 def embed_cached(texts: Sequence[str], advance: Callable[[int], object] | None = None) -> NDArray[np.float32]:
-    """`MiniLM.embed` of each text, kept on disk in half precision; `advance` gets the number of new ones."""
+    """Embed each text once and keep it on disk in half precision. `advance` gets the number of new ones."""
     keys = [cache.digest(text) for text in texts]
     known = cache.fetch("minilm", keys)
     missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}

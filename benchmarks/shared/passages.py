@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 
 def join_title(title: str | None, text: str) -> str:
-    """Title and text of a passage as one text."""
+    """Return title and text of a passage as one text."""
     return f"{title}. {text}" if title else text
 
 
 def find_ranks(scores: NDArray[Any], gold: Sequence[set[int]]) -> list[int]:
-    """For each row of `scores` (questions, passages), the rank of its best gold passage, from 1.
+    """Return the rank of the best gold passage, from 1, for each row of `scores` (questions, passages).
 
     Among passages of the same score it counts as the last.
     """
-    return [min(int((row >= row[i]).sum()) for i in own) for row, own in zip(scores, gold, strict=True)]
+    return [min(int((row >= row[i]).sum()) for i in places) for row, places in zip(scores, gold, strict=True)]

@@ -1,4 +1,4 @@
-"""Whether this machine computes bfloat16 in hardware. Emulated, it is slower than float32."""
+"""A check for bfloat16 in hardware. Emulated, it is slower than float32."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ import torch
 
 
 def bf16_is_fast(device: str) -> bool:
-    """True on CUDA, and on processors with instructions for it."""
+    """Return True on CUDA, and on processors with instructions for it."""
     cpu: Any = torch.cpu
     return device == "cuda" or cpu._is_avx512_bf16_supported() or cpu._is_amx_tile_supported()

@@ -32,28 +32,24 @@ class Estimate:
     high: float
 
     def round(self, digits: int = 4) -> Estimate:
-        """The same estimate as it is recorded."""
+        """Return the estimate as it is recorded."""
         return Estimate(*(round(x, digits) for x in (self.value, self.low, self.high)))
 
     @property
     def standing(self) -> Standing:
-        """Where a difference leaves the system that it favours when it is positive."""
+        """Return "ahead" for a difference above zero, "behind" below it, "level" if zero is inside."""
         if self.low > 0:
             return "ahead"
         return "behind" if self.high < 0 else "level"
 
 
-def pool(estimates: Sequence[Estimate], sizes: Sequence[int]) -> Estimate:
-    """The estimate for the questions of several sets together: the mean by size, with the interval of a sum
-    of independent normal variables."""
-    shares = np.array(sizes) / sum(sizes)
-    value = float(shares @ [estimate.value for estimate in estimates])
-    half = float(np.hypot.reduce(shares * [(e.high - e.low) / 2 for e in estimates]))
-    return Estimate(value, value - half, value + half)
+def quantile(values: Sequence[float], q: float, digits: int = 4) -> float:
+    """Return the quantile `q` of the values, rounded as it is recorded."""
+    return round(float(np.quantile(values, q)), digits)
 
 
 def estimate_share(successes: float, total: int) -> Estimate:
-    """Share of successes with Wilson's score interval. Raises ValueError without trials."""
+    """Return the share of successes with Wilson's score interval. Raises ValueError without trials."""
     if total <= 0:
         raise ValueError("a share needs at least one trial")
     share = successes / total
@@ -64,24 +60,24 @@ def estimate_share(successes: float, total: int) -> Estimate:
 
 
 def bootstrap(kept: Floats, total: Floats, seed: int) -> Estimate:
-    """sum(kept) / sum(total) over questions, both of shape (questions,), with its percentile interval."""
+    """Return sum(kept) / sum(total), both of shape (questions,), with its percentile interval."""
     draws = _resample(kept, total, seed)
     low, high = np.quantile(draws, [0.025, 0.975])
     return Estimate(float(kept.sum() / total.sum()), float(low), float(high))
 
 
 def bootstrap_difference(ours: Floats, theirs: Floats, total: Floats, seed: int) -> Estimate:
-    """Difference of two such ratios over the same questions; resampling keeps the pairs together."""
+    """Return the difference of two such ratios over the same questions; pairs are drawn together."""
     return bootstrap(ours - theirs, total, seed)
 
 
 def bootstrap_mean(values: Sequence[float], seed: int) -> Estimate:
-    """Mean of one value a question, with its percentile interval."""
+    """Return the mean of one value a question, with its percentile interval."""
     return bootstrap(np.array(values, dtype=float), np.ones(len(values)), seed)
 
 
 def bootstrap_mean_difference(ours: Sequence[float], theirs: Sequence[float], seed: int) -> Estimate:
-    """Mean of `ours` minus mean of `theirs`, over the same questions."""
+    """Return the mean of `ours` minus the mean of `theirs`, over the same questions."""
     ones = np.ones(len(theirs))
     return bootstrap_difference(np.array(ours, dtype=float), np.array(theirs, dtype=float), ones, seed)
 
@@ -92,6 +88,6 @@ def _resample(kept: Floats, total: Floats, seed: int) -> Floats:
     draw = np.random.default_rng(seed)
     picks = draw.integers(0, len(total), size=(RESAMPLES, len(total)))
     sums = total[picks].sum(axis=1)
-    # A resample without anything to keep has no share. It occurs only where almost no question has labels.
+    # A resample without anything to keep has no share. It occurs only if almost no question has labels.
     valid = sums > 0
     return kept[picks].sum(axis=1)[valid] / sums[valid]

@@ -1,6 +1,6 @@
 """`python -m benchmarks.summaries --data DATA --reader extractive:models/span-reader`
 
-Summaries of the documents of a question, by four systems:
+Summaries of the documents of a question, by five systems:
 
 - extractive: the sentences that the selector chooses, in as many tokens as the trained summarizer wrote;
 - selection: all that the two models read;
@@ -9,30 +9,30 @@ Summaries of the documents of a question, by four systems:
 - tersely-recon: the same after the check of its sentences.
 
 Every sentence is checked against all documents of its question. Questions are answered by a small reader;
-meetings and stories are compared with what people wrote. Of a meeting or a story the selector reads all.
-With --sentences FILE, which belongs outside the repository, a person can judge them: see `labels`.
+meetings and stories are compared with summaries that people wrote.
 """
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
 
-from benchmarks.arguments import add_data, add_out, add_seed, make_parser
-from benchmarks.progress import Progress
-from benchmarks.results import publish
-from benchmarks.shared.environment import name_model, read_environment
+import numpy as np
+
+from benchmarks import command
+from benchmarks.command import Measured, make_parser, run, track
+from benchmarks.shared.environment import name_model
 from benchmarks.shared.readers import CachedReader, Prompt, Reader, open_reader
-from benchmarks.shared.tasks import Example, Task, load, load_findable
+from benchmarks.shared.statistics import Estimate, bootstrap, bootstrap_mean_difference
+from benchmarks.shared.tasks import TASKS, Example, Task, load, load_findable
 from benchmarks.summaries.contradiction import contradicts
-from benchmarks.summaries.once import ReadingOnce, WritingOnce, read_clock
-from benchmarks.summaries.report import BASE, EXTRACTIVE, OURS, SELECTION, WRITTEN, render
+from benchmarks.summaries.once import WritingOnce
 from benchmarks.summaries.rouge import rouge_l
-from benchmarks.summaries.rows import CheckedSentence, SummariesRun, SummaryRow
-from tersely import Document
+from benchmarks.table import Column, Row, Table
+from tersely import Compressor
 from tersely.metrics import token_f1
 from tersely.runtime.artifacts import load_artifact
 from tersely_agents.chat import LocalChat
@@ -41,123 +41,123 @@ from tersely_agents.summaries.grounding import Sources
 from tersely_agents.summaries.summarizer import TrainedModel, load_trained
 from tersely_agents.summaries.writing import score_texts
 
+SUMMARIZER = "tersely-recon"
+EXTRACTIVE, SELECTION, BASE, WRITTEN, OURS = "extractive", "selection", "base", "written", SUMMARIZER
+SYSTEMS = (EXTRACTIVE, SELECTION, BASE, WRITTEN, OURS)
 QUESTIONS = ("hotpotqa", "qed_nq_10")
 SQUALITY = Task("squality", "SQuALITY, 5k-word stories", {"eval": "squality"})
 """Its questions have no labels, which other benchmarks need."""
 REFERENCES = ("qmsum", SQUALITY.name)
-SUMMARIZER = "tersely-recon"
 TIMEOUT_S = 3600.0
-"""For a reply: a busy machine must not change what is measured of the texts."""
+"""Time limit of a reply: a busy machine must not change the texts."""
+COLUMNS = (
+    Column("set"),
+    Column("questions"),
+    Column("system"),
+    Column("sentences"),
+    Column("grounded", "%", interval="bootstrap"),
+    Column("unknown", "%", interval="bootstrap"),
+    Column("contradicting", "%", interval="bootstrap"),
+    Column("scored by"),
+    Column("score", "%", interval="bootstrap"),
+    Column("lead of tersely-recon", "points", interval="bootstrap"),
+    Column("tokens", format=".0f"),
+    Column("seconds", format=".1f"),
+)
+"""Shares of all sentences; scores of all questions; tokens and seconds are means."""
+
+
+class Options(command.Options):
+    """The options of the command."""
+
+    reader: str | None
+    long_limit: int
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """The options of the command."""
+class Summary:
+    """One summary, checked against the documents of its question."""
 
-    data: str | None
-    reader: str | None
-    limit: int
-    long_limit: int
-    seed: int
-    sentences: Path | None
-    out: Path
+    system: str
+    sentences: int
+    supported: int
+    """Sentences that the check of `tersely_agents.summaries` finds a source for."""
+    unknown: int
+    """Sentences with a name or a number that no document contains."""
+    contradicting: int
+    """Sentences that contradict their source by the rule of `contradiction.py`."""
+    tokens: int
+    seconds: float
+    """Time to choose what the model reads, and to write."""
+    score: float | None
+    """ROUGE-L against the best reference, or F1 of the reader's answer; None if nobody is asked."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
-    parser = make_parser("benchmarks.summaries", __doc__)
-    add_data(parser)
+    parser = make_parser("benchmarks.summaries", __doc__, "data", limit=40)
     parser.add_argument("--reader", help="extractive:DIR and the like; without it no question is answered")
-    parser.add_argument("--limit", type=int, default=40, help="questions of each set of short documents")
-    parser.add_argument("--long-limit", type=int, default=20, help="of each set of meetings or stories")
-    add_seed(parser)
-    parser.add_argument("--sentences", type=Path, metavar="FILE", help="write every sentence to FILE")
-    add_out(parser, "summaries")
-    options = Options(**vars(parser.parse_args(arguments)))
-    return publish("summaries", lambda: measure(options), render, options.out)
+    parser.add_argument("--long-limit", type=int, default=20, help="questions of each set of long documents")
+    return run(parser, arguments, Options(), measure)
 
 
-def measure(options: Options) -> SummariesRun:
-    """Summarize for every question with every system."""
+def measure(options: Options) -> Measured:
+    """Summarise for every question with every system."""
     reader = CachedReader(open_reader(options.reader)) if options.reader else None
     trained = load_trained(SUMMARIZER, None, timeout_s=TIMEOUT_S)
     base = LocalChat(context=2048, temperature=0.0, timeout_s=TIMEOUT_S)
-    summarizer = describe_summarizer()
-    bench = _Bench(
-        ReadingOnce(), trained, WritingOnce(trained.chat, summarizer), WritingOnce(base, base.name)
-    )
-    sets = {
-        task: load_set(task, options.data, options.seed, limit)
-        for tasks, limit in ((QUESTIONS, options.limit), (REFERENCES, options.long_limit))
-        for task in tasks
-    }
-    if options.sentences is not None:
-        options.sentences.unlink(missing_ok=True)
-    progress = Progress(sum(map(len, sets.values())))
-    rows: list[SummaryRow] = []
-    for task, examples in sets.items():
-        for example in examples:
-            own, sentences = bench.run(task, example, reader if task in QUESTIONS else None)
-            rows += own
-            if options.sentences is not None:
-                _append(options.sentences, sentences)
-            progress.step(task)
-    progress.close()
-    return SummariesRun(
-        benchmark="summaries",
-        model=name_model(load_artifact(None)),
-        summarizer=summarizer,
-        reader=None if reader is None else reader.name,
-        seed=options.seed,
-        environment=read_environment(),
-        rows=tuple(rows),
-    )
+    summarizer = name_model(load_artifact(SUMMARIZER, kind="summarizer"))
+    written = WritingOnce(trained.chat, summarizer)
+    bench = Bench(Compressor(), trained, written, WritingOnce(base, base.name), reader)
+    rows: list[Row] = []
+    for task in (*QUESTIONS, *REFERENCES):
+        examples = load_set(task, options)
+        summaries = [s for example in track(examples, task) for s in bench.summarize(task, example)]
+        rows += make_rows(task, len(examples), summaries, options.seed)
+    settings = {"summarizer": summarizer, **({"reader": reader.name} if reader else {})}
+    return Measured([Table("Summaries", COLUMNS, tuple(rows))], bench.compressor.model, settings)
 
 
-def describe_summarizer() -> str:
-    """Name and fingerprint of the summarizer."""
-    return name_model(load_artifact(SUMMARIZER, kind="summarizer"))
-
-
-def load_set(task: str, data: str | None, seed: int, limit: int) -> list[Example]:
-    """The `limit` questions of a set that a run asks."""
+def load_set(task: str, options: Options) -> list[Example]:
+    """Load the questions of a set that a run asks."""
     if task in QUESTIONS:
-        return load_findable(task, "eval", data=data, seed=seed, limit=limit)
+        return load_findable(task, "eval", data=options.data, seed=options.seed, limit=options.limit)
     if task == SQUALITY.name:
-        return SQUALITY.load("eval", data=data, seed=seed, limit=limit)
-    return load(task, "eval", data=data, seed=seed, limit=limit)
-
-
-def _append(file: Path, sentences: Sequence[CheckedSentence]) -> None:
-    with open(file, "a", encoding="utf-8") as stream:
-        stream.writelines(json.dumps(asdict(s), ensure_ascii=False) + "\n" for s in sentences)
+        return SQUALITY.load("eval", data=options.data, seed=options.seed, limit=options.long_limit)
+    return load(task, "eval", data=options.data, seed=options.seed, limit=options.long_limit)
 
 
 @dataclass(frozen=True, slots=True)
-class _Bench:
-    compressor: ReadingOnce
+class Bench:
+    """All systems, whose models write each text once."""
+
+    compressor: Compressor
     trained: TrainedModel
     written: WritingOnce
-    """Its chat model."""
+    """The chat model of `trained`."""
     base: WritingOnce
+    reader: Reader | None
 
-    def run(
-        self, task: str, example: Example, reader: Reader | None
-    ) -> tuple[list[SummaryRow], list[CheckedSentence]]:
-        """A row for each system, and all that they wrote."""
+    def summarize(self, task: str, example: Example) -> list[Summary]:
+        """Summarise for one question with every system."""
         documents = example.to_documents()
         sources = Sources(documents, lambda sentence, texts: score_texts(self.compressor, sentence, texts))
-        rows: list[SummaryRow] = []
-        checked: list[CheckedSentence] = []
+        summaries: list[Summary] = []
 
         def add(system: str, text: str, sentences: Sequence[str], seconds: float) -> None:
-            own = [
-                CheckedSentence(task, example.id, system, s, bool(sources.find_support(s)))
-                for s in sentences
-                if any(c.isalnum() for c in s)
-            ]
-            checked.extend(own)
-            rows.append(self._count(task, example, system, text, own, seconds, documents, sources, reader))
+            checked = [s for s in sentences if any(c.isalnum() for c in s)]
+            summaries.append(
+                Summary(
+                    system=system,
+                    sentences=len(checked),
+                    supported=sum(bool(sources.find_support(s)) for s in checked),
+                    unknown=sum(bool(sources.find_unknown(s)) for s in checked),
+                    contradicting=sum(contradicts(s, documents, sources) for s in checked),
+                    tokens=self.compressor.count_tokens(text),
+                    seconds=round(seconds, 3),
+                    score=self._score(task, example, text),
+                )
+            )
 
         ours = replace(self.trained, chat=self.written)
         plain = replace(self.trained, chat=self.base)
@@ -168,45 +168,62 @@ class _Bench:
             summary = summarizer.summarize(example.question, documents)
             seconds = self._read_clock() - started
             add(system, summary.text, [summary.text[s.start : s.end] for s in summary.sentences], seconds)
-        for system, budget in ((EXTRACTIVE, rows[-1].tokens), (SELECTION, self.trained.preselect)):
+        for system, budget in ((EXTRACTIVE, summaries[-1].tokens), (SELECTION, self.trained.preselect)):
             started = self._read_clock()
             kept = self.compressor.compress(example.question, documents, budget=max(1, budget))
             units = [documents[s.doc].text[s.start : s.end] for s in kept.kept]
             add(system, kept.text, units, self._read_clock() - started)
-        return rows, checked
+        return summaries
 
     def _read_clock(self) -> float:
-        return read_clock(self.compressor, self.written, self.base)
+        return time.perf_counter() + self.written.saved + self.base.saved
 
-    def _count(
-        self,
-        task: str,
-        example: Example,
-        system: str,
-        text: str,
-        sentences: Sequence[CheckedSentence],
-        seconds: float,
-        documents: Sequence[Document],
-        sources: Sources,
-        reader: Reader | None,
-    ) -> SummaryRow:
-        f1 = None
-        if reader is not None:
-            (answer,) = reader.answer([Prompt(example.question, text)])
-            f1 = None if answer is None else round(token_f1(answer, example.answers), 4)
-        return SummaryRow(
-            task=task,
-            question=example.id,
-            system=system,
-            sentences=len(sentences),
-            supported=sum(s.supported for s in sentences),
-            unknown=sum(bool(sources.find_unknown(s.text)) for s in sentences),
-            contradicting=sum(contradicts(s.text, documents, sources) for s in sentences),
-            tokens=self.compressor.count_tokens(text),
-            seconds=round(seconds, 3),
-            rouge=round(rouge_l(text, example.answers), 4) if task in REFERENCES else None,
-            f1=f1,
+    def _score(self, task: str, example: Example, text: str) -> float | None:
+        if task in REFERENCES:
+            return round(rouge_l(text, example.answers), 4)
+        if self.reader is None:
+            return None
+        (answer,) = self.reader.answer([Prompt(example.question, text)])
+        return 0.0 if answer is None else round(token_f1(answer, example.answers), 4)
+
+
+def make_rows(task: str, questions: int, summaries: Sequence[Summary], seed: int) -> list[Row]:
+    """Return the row of each system from the summaries of a set."""
+    by_system = {system: [s for s in summaries if s.system == system] for system in SYSTEMS}
+    scores = {
+        system: tuple(s.score for s in group if s.score is not None) for system, group in by_system.items()
+    }
+    title = SQUALITY.title if task == SQUALITY.name else TASKS[task].title
+    rows: list[Row] = []
+    for system, group in by_system.items():
+        lead = None
+        if system != OURS and scores[system]:
+            lead = bootstrap_mean_difference(scores[OURS], scores[system], seed).round()
+        rows.append(
+            {
+                "set": title,
+                "questions": questions,
+                "system": system,
+                "sentences": sum(s.sentences for s in group),
+                "grounded": find_share(group, lambda s: s.supported, seed),
+                "unknown": find_share(group, lambda s: s.unknown, seed),
+                "contradicting": find_share(group, lambda s: s.contradicting, seed),
+                "scored by": "ROUGE-L" if task in REFERENCES else "F1",
+                "score": scores[system] or None,
+                "lead of tersely-recon": lead,
+                "tokens": fmean(s.tokens for s in group),
+                "seconds": fmean(s.seconds for s in group),
+            }
         )
+    return rows
+
+
+def find_share(summaries: Sequence[Summary], count: Callable[[Summary], int], seed: int) -> Estimate:
+    """Return the share of all sentences that `count` counts; 0 if there are none."""
+    sentences = np.array([s.sentences for s in summaries], dtype=float)
+    if not sentences.any():
+        return Estimate(0.0, 0.0, 0.0)
+    return bootstrap(np.array([count(s) for s in summaries], dtype=float), sentences, seed).round()
 
 
 if __name__ == "__main__":

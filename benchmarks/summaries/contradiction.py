@@ -1,8 +1,8 @@
-"""Does a sentence contradict its source? A rule, because no model of entailment can be had offline.
+"""A rule for sentences that contradict their source, because no entailment model is available offline.
 
-A sentence contradicts a unit that covers most of its words in three cases: one of both denies and the other
-does not; each has a number that the other lacks; or the sentence has a name that no document contains. The
-rule misses what is false in other ways, and it takes some true combinations of two sources for false.
+A sentence contradicts a unit that covers most of its words in three cases: one of the two denies and the
+other does not; each has a number that the other lacks; or the sentence has a name that no document contains.
+The rule misses what is false in other ways, and it takes some true combinations of two sources for false.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def contradicts(sentence: str, documents: Sequence[Document], sources: Sources) 
     unit = document.text[best.start : best.end]
     if bool(_DENIAL.search(sentence)) != bool(_DENIAL.search(unit)):
         return True
-    own, theirs = set(_NUMBER.findall(sentence)), set(_NUMBER.findall(f"{document.title or ''} {unit}"))
-    if own - theirs and theirs - own:
+    numbers, theirs = set(_NUMBER.findall(sentence)), set(_NUMBER.findall(f"{document.title or ''} {unit}"))
+    if numbers - theirs and theirs - numbers:
         return True
     alone = Sources([Document(unit, document.title)])
     return bool(alone.find_unknown(sentence)) and bool(sources.find_unknown(sentence))

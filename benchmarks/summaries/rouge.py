@@ -9,7 +9,7 @@ _WORD = re.compile(r"\w+")
 
 
 def rouge_l(text: str, references: Sequence[str]) -> float:
-    """The best F1 against a reference, in [0, 1]. Words in lower case, without stemming."""
+    """Return the best F1 against a reference, in [0, 1]. Words in lower case, without stemming."""
     words = _WORD.findall(text.lower())
     return max((_compare(words, _WORD.findall(reference.lower())) for reference in references), default=0.0)
 
@@ -22,7 +22,7 @@ def _compare(words: Sequence[str], reference: Sequence[str]) -> float:
 
 
 def _count_common(a: Sequence[str], b: Sequence[str]) -> int:
-    """Length of the longest common subsequence."""
+    """Return the length of the longest common subsequence."""
     row = [0] * (len(b) + 1)
     for word in a:
         diagonal = 0

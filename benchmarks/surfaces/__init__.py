@@ -1,1 +1,1 @@
-"""What the server and the proxy cost, and what they save."""
+"""The time that the server, the proxy and the playground take."""

@@ -1,8 +1,7 @@
-"""`python -m benchmarks.surfaces.playground`: how soon the playground shows a result, and how long a move of
-its slider takes, in headless Chromium.
+"""`python -m benchmarks.surfaces.playground`: how soon the playground shows a result and its slider moves.
 
-Every round starts a server and opens its page before anybody else has asked it anything. Needs Debian's
-packages chromium and chromium-driver. Prints a table, writes the JSON and fills RESULTS.md.
+Every round starts a server and opens its page, in headless Chromium, before anything else is asked. Needs
+Debian's packages chromium and chromium-driver.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,12 +18,11 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from benchmarks.progress import Progress
-from benchmarks.results import publish
-from benchmarks.shared.environment import Environment, name_model, read_environment
-from benchmarks.surfaces.processes import TERSELY, Options, read_options, start_process
+from benchmarks.command import Measured, Options, make_parser, run, track
+from benchmarks.surfaces.processes import TERSELY, start_process
+from benchmarks.table import Column, Row, Table
+from tersely import Compressor
 from tersely.errors import MissingDependencyError
-from tersely.runtime.artifacts import load_artifact
 
 SENTENCES = 200
 MOVE = """
@@ -41,59 +38,44 @@ return (performance.now() - start) / 50;
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class PlaygroundRun:
-    """One run of the benchmark. Times are medians, and the longest."""
-
-    benchmark: str
-    model: str
-    seed: int
-    rounds: int
-    environment: Environment
-    browser: str
-    first_s: tuple[float, float]
-    """From opening the page to the first result of a server that was just started."""
-    move_ms: tuple[float, float]
-    """Of the slider, with 200 sentences."""
+COLUMNS = (
+    Column("what"),
+    Column("unit"),
+    Column("median", format=".2f"),
+    Column("longest", format=".2f"),
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
-    options = read_options("playground", __doc__, 7, arguments)
-    return publish("playground", lambda: measure(options), render, options.out)
+    parser = make_parser("benchmarks.surfaces.playground", __doc__, rounds=7)
+    return run(parser, arguments, Options(), measure)
 
 
-def measure(options: Options) -> PlaygroundRun:
+def measure(options: Options) -> Measured:
     """Open the page of fresh servers."""
     first: list[float] = []
     moves: list[float] = []
-    progress = Progress(options.rounds)
     with open_browser() as browser:
-        for _ in range(options.rounds):
+        for _ in track(range(options.rounds), "rounds"):
             with start_process([*TERSELY, "serve", "--port", "0"]) as server:
                 started = time.perf_counter()
                 show_example(browser, server.url)
                 first.append(time.perf_counter() - started)
                 show_sentences(browser, server.url, SENTENCES)
                 moves.append(browser.execute_script(MOVE))
-            progress.step("rounds")
         name = f"Chromium {browser.capabilities['browserVersion']}"
-    progress.close()
-    return PlaygroundRun(
-        benchmark="playground",
-        model=name_model(load_artifact(None)),
-        seed=options.seed,
-        rounds=options.rounds,
-        environment=read_environment(),
-        browser=name,
-        first_s=_summarize(first),
-        move_ms=_summarize(moves),
+    rows = (
+        _describe("first result after opening the page", "s", first),
+        _describe(f"a move of the slider over {SENTENCES} sentences", "ms", moves),
     )
+    settings = {"rounds": options.rounds, "browser": name}
+    return Measured([Table("Times", COLUMNS, rows)], Compressor().model, settings)
 
 
 @contextmanager
 def open_browser() -> Generator[Any]:
-    """Headless Chromium, driven by selenium. Raises MissingDependencyError where it is not installed."""
+    """Start headless Chromium, driven by selenium. Raises MissingDependencyError if it is not installed."""
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver is None:
         raise MissingDependencyError(
@@ -112,12 +94,12 @@ def open_browser() -> Generator[Any]:
 
 
 def find(browser: Any, selector: str) -> list[Any]:
-    """The elements of the page that a CSS selector finds."""
+    """Return the elements of the page that a CSS selector finds."""
     return browser.find_elements(By.CSS_SELECTOR, selector)
 
 
 def wait(condition: Callable[[], T], seconds: float = 30) -> T:
-    """What the condition gives, as soon as that is true. Raises TimeoutError."""
+    """Return the value of the condition as soon as it is true. Raises TimeoutError."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         if time.monotonic() > deadline:
@@ -142,22 +124,9 @@ def show_sentences(browser: Any, url: str, count: int) -> None:
     wait(lambda: len(find(browser, ".unit")) >= count)
 
 
-def render(run: PlaygroundRun) -> str:
-    """The section of RESULTS.md."""
-    first, move = run.first_s, run.move_ms
-    return "\n\n".join(
-        [
-            f"Model {run.model}. {run.environment.describe()} {run.browser}, headless, {run.rounds} rounds.",
-            f"- From opening the page of a server that was just started to the result of its example: "
-            f"{first[0]:.2f} s at the median, {first[1]:.2f} s at most.\n"
-            f"- A move of the slider over {SENTENCES} sentences, with layout: {move[0]:.1f} ms at the "
-            f"median, {move[1]:.1f} ms at most; 33 ms would be 30 frames a second.",
-        ]
-    )
-
-
-def _summarize(values: list[float]) -> tuple[float, float]:
-    return round(float(np.median(values)), 3), round(max(values), 3)
+def _describe(what: str, unit: str, values: list[float]) -> Row:
+    median = round(float(np.median(values)), 3)
+    return {"what": what, "unit": unit, "median": median, "longest": round(max(values), 3)}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Servers in processes of their own, and the options of the benchmarks that time them."""
+"""Servers in processes of their own."""
 
 from __future__ import annotations
 
@@ -8,30 +8,9 @@ from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-
-from benchmarks.arguments import add_out, add_seed, make_parser
 
 TERSELY = (sys.executable, "-m", "tersely.cli")
 """The command in this environment."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of a benchmark in rounds."""
-
-    rounds: int
-    seed: int
-    out: Path
-
-
-def read_options(section: str, doc: str | None, rounds: int, arguments: list[str] | None) -> Options:
-    """The options of `python -m benchmarks.surfaces.SECTION`."""
-    parser = make_parser(f"benchmarks.surfaces.{section}", doc)
-    parser.add_argument("--rounds", type=int, default=rounds)
-    add_seed(parser)
-    add_out(parser, section)
-    return Options(**vars(parser.parse_args(arguments)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +23,7 @@ class RunningServer:
 
 @contextmanager
 def start_process(command: Sequence[str]) -> Generator[RunningServer]:
-    """A running server. The first line that it writes ends in its URL.
+    """Start a server. The first line that it writes has to end in its URL.
 
     Raises:
         RuntimeError: The server did not start; the message holds what it wrote instead.

@@ -1,8 +1,6 @@
-"""`python -m benchmarks.surfaces.server`: the throughput of `tersely serve`, compared with the SDK's own, and
-the times that clients see.
+"""`python -m benchmarks.surfaces.server`: the throughput of `tersely serve`, compared with the SDK's own.
 
 The server runs in a process of its own; clients and SDK run in this one. All of them use the same cores.
-Prints a table, writes the JSON and fills RESULTS.md.
 """
 
 from __future__ import annotations
@@ -10,69 +8,41 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 import httpx2
 import numpy as np
 
+from benchmarks.command import Measured, Options, make_parser, run, track
 from benchmarks.latency.texts import QUERY, write_documents
-from benchmarks.markdown import format_table
-from benchmarks.progress import Progress
-from benchmarks.results import publish
-from benchmarks.shared.environment import Environment, name_model, read_environment
-from benchmarks.shared.statistics import Estimate, bootstrap
-from benchmarks.surfaces.processes import TERSELY, Options, read_options, start_process
+from benchmarks.shared.statistics import bootstrap, quantile
+from benchmarks.surfaces.processes import TERSELY, start_process
+from benchmarks.table import Column, Row, Table
 from tersely import Compressor
-from tersely.runtime.artifacts import load_artifact
 
 REQUESTS, DOCUMENTS, WORDS, RATE = 16, 10, 120, 0.25
 CLIENTS = 8
 SDK = "compress_batch"
-
-
-@dataclass(frozen=True, slots=True)
-class ServerRow:
-    """One way to compress the same requests."""
-
-    name: str
-    requests_per_second: float
-    """Median over the rounds."""
-    share: Estimate | None
-    """Of the SDK's throughput, over the rounds; None for the SDK."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerRun:
-    """One run of the benchmark."""
-
-    benchmark: str
-    model: str
-    seed: int
-    rounds: int
-    environment: Environment
-    frameworks: dict[str, str]
-    """Version by distribution."""
-    systems: tuple[ServerRow, ...]
-    clients: int
-    p50: float
-    """Median seconds of a request while `clients` clients send."""
-    p99: float
+THROUGHPUT = (
+    Column("system"),
+    Column("median", "requests/s", format=".1f"),
+    Column("of the SDK", "%", format=".0f", interval="bootstrap"),
+)
+WAITING = (Column("clients"), Column("p50", "s", format=".2f"), Column("p99", "s", format=".2f"))
+"""The time of a request while so many clients send."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
-    options = read_options("server", __doc__, 20, arguments)
-    return publish("server", lambda: measure(options), render, options.out)
+    return run(make_parser("benchmarks.surfaces.server", __doc__, rounds=20), arguments, Options(), measure)
 
 
-def measure(options: Options) -> ServerRun:
+def measure(options: Options) -> Measured:
     """Time the SDK, a batch over HTTP, and clients in parallel, in turns."""
-    artifact = load_artifact(None)
-    compressor = Compressor(artifact.path)
+    compressor = Compressor()
     texts = write_documents(REQUESTS * DOCUMENTS, WORDS)
     requests = [texts[i : i + DOCUMENTS] for i in range(0, len(texts), DOCUMENTS)]
     pairs = [(QUERY, documents) for documents in requests]
@@ -111,27 +81,19 @@ def measure(options: Options) -> ServerRun:
         }
         taken = _take_turns(systems, expected, options.rounds)
     seconds = seconds[REQUESTS:]  # the first round warms up
-    return ServerRun(
-        benchmark="server",
-        model=name_model(artifact),
-        seed=options.seed,
-        rounds=options.rounds,
-        environment=read_environment(),
-        frameworks={name: version(name) for name in ("fastapi", "uvicorn", "httpx2")},
-        systems=tuple(_compare(name, own, taken[SDK], options.seed) for name, own in taken.items()),
-        clients=CLIENTS,
-        p50=round(float(np.quantile(seconds, 0.5)), 4),
-        p99=round(float(np.quantile(seconds, 0.99)), 4),
-    )
+    rows = tuple(_compare(name, times, taken[SDK], options.seed) for name, times in taken.items())
+    waiting: Row = {"clients": CLIENTS, "p50": quantile(seconds, 0.5), "p99": quantile(seconds, 0.99)}
+    frameworks = {name: version(name) for name in ("fastapi", "uvicorn", "httpx2")}
+    tables = [Table("Throughput", THROUGHPUT, rows), Table("A request", WAITING, (waiting,))]
+    return Measured(tables, compressor.model, {"rounds": options.rounds, **frameworks})
 
 
 def _take_turns(
-    systems: dict[str, Callable[[], list[str]]], expected: list[str], rounds: int
+    systems: Mapping[str, Callable[[], list[str]]], expected: list[str], rounds: int
 ) -> dict[str, list[float]]:
-    """Seconds of every system in every round, after one round of warm-up. All must give the same texts."""
+    """Return the seconds of every system in every round, after a warm-up. All must give the same texts."""
     taken: dict[str, list[float]] = {name: [] for name in systems}
-    progress = Progress(rounds + 1)
-    for number in range(rounds + 1):
+    for number in track(range(rounds + 1), "rounds"):
         for name, work in systems.items():
             started = time.perf_counter()
             texts = work()
@@ -139,40 +101,12 @@ def _take_turns(
                 taken[name].append(time.perf_counter() - started)
             if texts != expected:
                 raise RuntimeError(f"{name} gave other texts than {SDK}")
-        progress.step("rounds")
-    progress.close()
     return taken
 
 
-def _compare(name: str, own: list[float], sdk: list[float], seed: int) -> ServerRow:
-    share = None if name == SDK else bootstrap(np.array(sdk), np.array(own), seed).round()
-    return ServerRow(name, round(REQUESTS / float(np.median(own)), 2), share)
-
-
-def render(run: ServerRun) -> str:
-    """The section of RESULTS.md."""
-    frameworks = ", ".join(f"{name} {number}" for name, number in run.frameworks.items())
-    rows = [
-        [
-            row.name,
-            f"{row.requests_per_second:.1f}",
-            ""
-            if row.share is None
-            else f"{row.share.value:.0%} ({row.share.low:.0%} to {row.share.high:.0%})",
-        ]
-        for row in run.systems
-    ]
-    return "\n\n".join(
-        [
-            f"Model {run.model}, seed {run.seed}. {run.environment.describe()}",
-            f"{REQUESTS} requests of {DOCUMENTS} documents of {WORDS} words at rate {RATE}, {run.rounds} "
-            f"rounds in turns, {frameworks}. The share is that of the SDK's throughput in the same rounds, "
-            "with a 95 % bootstrap interval.",
-            format_table(["", "requests/s", "of the SDK"], rows),
-            f"With {run.clients} clients a request takes {run.p50:.2f} s at the median and {run.p99:.2f} s "
-            f"at the 99th percentile, {run.p99 / run.p50:.1f} times the median.",
-        ]
-    )
+def _compare(name: str, seconds: list[float], sdk: list[float], seed: int) -> Row:
+    share = None if name == SDK else bootstrap(np.array(sdk), np.array(seconds), seed).round()
+    return {"system": name, "median": round(REQUESTS / float(np.median(seconds)), 2), "of the SDK": share}
 
 
 if __name__ == "__main__":

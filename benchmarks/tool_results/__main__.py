@@ -1,7 +1,7 @@
-"""`python -m benchmarks.tool_results`: what is kept of tool results, beside LLMSlim, Headroom and cuts.
+"""`python -m benchmarks.tool_results`: what is kept of tool results, by tersely, others and simple cuts.
 
-Prints tables, writes the JSON and fills RESULTS.md. Needs no data: the cases come from generators. Headroom
-runs where `python -m benchmarks.peers.install` has installed it.
+Needs no data: the cases come from generators. Headroom runs if `python -m benchmarks.peers.install` has
+installed it.
 """
 
 from __future__ import annotations
@@ -9,105 +9,97 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
-from benchmarks.arguments import add_model, add_out, add_seed, add_threads, make_parser
+from benchmarks.command import Measured, Options, make_parser, run
 from benchmarks.peers.install import find_python
 from benchmarks.peers.process import PeerProcess
-from benchmarks.results import publish
-from benchmarks.shared.environment import name_model, read_environment
+from benchmarks.shared.statistics import estimate_share
+from benchmarks.table import Column, Row, Table
 from benchmarks.tool_results.kinds import KINDS, Case, make_case
 from benchmarks.tool_results.methods import OURS, Shorten, make_methods
-from benchmarks.tool_results.report import MethodRow, ToolResultsRun, render
 from tersely import Compressor
-from tersely.runtime.artifacts import load_artifact
 
 RATES = (0.02, 0.05, 0.2)
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of the command."""
-
-    cases: int
-    model: str | None
-    threads: int | None
-    seed: int
-    out: Path
+HEADROOM = "Headroom's size"
+"""In place of a rate: the size that Headroom comes to for each case."""
+BY_KIND = (
+    Column("rate"),
+    Column("kind"),
+    Column("tokens", format=",.0f"),
+    Column("method"),
+    Column("answered", "%", format=".0f"),
+    Column("false", "%", format=".0f"),
+    Column("parses", "%", format=".0f"),
+    Column("tokens kept", "%", printed=False),
+    Column("seconds", printed=False),
+)
+"""Shares of a kind's cases; tokens before, the mean share of tokens kept, and the median of a call."""
+TOGETHER = (
+    Column("rate"),
+    Column("method"),
+    Column("answered", "%", interval="wilson"),
+    Column("false", "%", interval="wilson"),
+    Column("parses", "%", format=".0f"),
+    Column("tokens kept", "%"),
+    Column("mean of the kinds' medians", "s", format=".3f"),
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
-    parser = make_parser("benchmarks.tool_results", __doc__)
-    parser.add_argument("--cases", type=int, default=20, help="of each kind")
-    add_model(parser)
-    add_threads(parser)
-    add_seed(parser)
-    add_out(parser, "tool_results")
-    options = Options(**vars(parser.parse_args(arguments)))
-    return publish("tool_results", lambda: measure(options), render, options.out)
+    parser = make_parser("benchmarks.tool_results", __doc__, "model", "threads", limit=20)
+    return run(parser, arguments, Options(), measure)
 
 
-def measure(options: Options) -> ToolResultsRun:
+def measure(options: Options) -> Measured:
     """Shorten every case with every method at every rate."""
     compressor = Compressor(options.model, threads=options.threads)
     methods = make_methods(compressor)
-    rows: list[MethodRow] = []
-    tokens: dict[str, float] = {}
-    by_kind: dict[str, list[Case]] = {}
-    for kind in KINDS:
-        cases = [make_case(kind, options.seed * 1000 + number) for number in range(options.cases)]
-        by_kind[kind] = cases
-        sizes = [compressor.count_tokens(case.text) for case in cases]
-        tokens[kind] = statistics.mean(sizes)
-        for rate in RATES:
-            budgets = [max(1, int(rate * size)) for size in sizes]
-            rows += [
-                measure_method(compressor, kind, rate, name, shorten, cases, budgets)
-                for name, shorten in methods.items()
-            ]
-    headroom = measure_headroom(compressor, methods[OURS], by_kind) if find_python().exists() else ()
-    return ToolResultsRun(
-        benchmark="tool_results",
-        model=name_model(load_artifact(options.model)),
-        seed=options.seed,
-        cases=options.cases,
-        tokens_before=tokens,
-        environment=read_environment(),
-        rows=tuple(rows),
-        headroom=tuple(headroom),
-    )
+    cases = {
+        kind: [make_case(kind, options.seed * 1000 + number) for number in range(options.limit)]
+        for kind in KINDS
+    }
+    rows: list[Row] = []
+    for rate in RATES:
+        for kind, same_kind in cases.items():
+            budgets = [max(1, int(rate * compressor.count_tokens(case.text))) for case in same_kind]
+            for name, shorten in methods.items():
+                row = measure_method(compressor, shorten, same_kind, budgets)
+                rows.append({"rate": f"{rate:.0%}", "kind": kind, "method": name, **row})
+    if find_python().exists():
+        rows += measure_headroom(compressor, methods[OURS], cases)
+    return Measured(make_tables(rows, options.limit), compressor.model, {"cases of each kind": options.limit})
 
 
-def measure_headroom(
-    compressor: Compressor, ours: Shorten, by_kind: dict[str, list[Case]]
-) -> list[MethodRow]:
-    """Headroom, which chooses its size by itself, and tersely at the same size of every case."""
-    rows: list[MethodRow] = []
+def make_tables(rows: Sequence[Row], cases: int) -> list[Table]:
+    """Return the table of all kinds and that of their sums. `cases` is their number of each kind."""
+    return [
+        Table("All kinds together", TOGETHER, join_kinds(rows, cases)),
+        Table("Each kind", BY_KIND, tuple(rows), across="method"),
+    ]
+
+
+def measure_headroom(compressor: Compressor, ours: Shorten, cases: Mapping[str, Sequence[Case]]) -> list[Row]:
+    """Measure Headroom, which chooses its size itself, and tersely at the same size of every case."""
+    rows: list[Row] = []
     with PeerProcess("headroom") as peer:
 
         def run_headroom(text: str, question: str, _: int) -> str:
             return peer.compress(question, [(None, text)], RATES[0]).text
 
-        for kind, cases in by_kind.items():
-            sizes = [compressor.count_tokens(run_headroom(c.text, c.question, 0)) for c in cases]
+        for kind, same_kind in cases.items():
+            sizes = [compressor.count_tokens(run_headroom(c.text, c.question, 0)) for c in same_kind]
             for name, shorten in (("Headroom", run_headroom), (OURS, ours)):
-                rows.append(measure_method(compressor, kind, None, name, shorten, cases, sizes))
+                row = measure_method(compressor, shorten, same_kind, sizes)
+                rows.append({"rate": HEADROOM, "kind": kind, "method": name, **row})
     return rows
 
 
 def measure_method(
-    compressor: Compressor,
-    kind: str,
-    rate: float | None,
-    method: str,
-    shorten: Shorten,
-    cases: Sequence[Case],
-    budgets: Sequence[int],
-) -> MethodRow:
-    """One method on the cases of one kind. `budgets`: most tokens of each."""
+    compressor: Compressor, shorten: Shorten, cases: Sequence[Case], budgets: Sequence[int]
+) -> dict[str, float | None]:
+    """Return the cells of one method on the cases of one kind. `budgets` holds the most tokens of each."""
     seconds: list[float] = []
     texts: list[str] = []
     for case, budget in zip(cases, budgets, strict=True):
@@ -115,19 +107,43 @@ def measure_method(
         texts.append(shorten(case.text, case.question, budget))
         seconds.append(time.perf_counter() - start)
     parsed = [case.parses(text) for case, text in zip(cases, texts, strict=True) if case.parses and text]
-    return MethodRow(
-        kind=kind,
-        rate=rate,
-        method=method,
-        answered=statistics.mean(c.is_answered(t) for c, t in zip(cases, texts, strict=True)),
-        false=statistics.mean(c.is_false(t) for c, t in zip(cases, texts, strict=True)),
-        parses=statistics.mean(parsed) if parsed else None,
-        tokens=statistics.mean(
-            compressor.count_tokens(text) / compressor.count_tokens(case.text)
-            for text, case in zip(texts, cases, strict=True)
-        ),
-        seconds=statistics.median(seconds),
-    )
+    before = [compressor.count_tokens(case.text) for case in cases]
+    after = [compressor.count_tokens(text) for text in texts]
+    return {
+        "tokens": statistics.mean(before),
+        "answered": statistics.mean(c.is_answered(t) for c, t in zip(cases, texts, strict=True)),
+        "false": statistics.mean(c.is_false(t) for c, t in zip(cases, texts, strict=True)),
+        "parses": statistics.mean(parsed) if parsed else None,
+        "tokens kept": statistics.mean(a / b for a, b in zip(after, before, strict=True)),
+        "seconds": statistics.median(seconds),
+    }
+
+
+def join_kinds(rows: Sequence[Row], cases: int) -> tuple[Row, ...]:
+    """Return the shares of each method over all kinds. `cases` is the number of cases of a kind."""
+    joined: list[Row] = []
+    for rate, method in dict.fromkeys((row["rate"], row["method"]) for row in rows):
+        group = [row for row in rows if (row["rate"], row["method"]) == (rate, method)]
+        shares = {
+            name: estimate_share(sum(_list_numbers(group, name)) * cases, cases * len(group)).round()
+            for name in ("answered", "false")
+        }
+        parsed = _list_numbers(group, "parses")
+        joined.append(
+            {
+                "rate": rate,
+                "method": method,
+                **shares,
+                "parses": statistics.mean(parsed) if parsed else None,
+                "tokens kept": statistics.mean(_list_numbers(group, "tokens kept")),
+                "mean of the kinds' medians": statistics.mean(_list_numbers(group, "seconds")),
+            }
+        )
+    return tuple(joined)
+
+
+def _list_numbers(rows: Sequence[Row], name: str) -> list[float]:
+    return [cell for row in rows if isinstance(cell := row[name], int | float)]
 
 
 if __name__ == "__main__":

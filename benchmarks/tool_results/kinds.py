@@ -1,6 +1,6 @@
-"""Tool results of ten kinds, made from a seed, each with a question whose answer is known.
+"""Tool results of ten kinds, made from a seed, each with a question and its answer.
 
-Each result holds entities with a name and a value of their own. A text is false where the value of one entity
+Each result holds entities that each have a name and a value. A text is false if the value of one entity
 follows the name of another.
 """
 
@@ -24,18 +24,18 @@ class Case:
     text: str
     question: str
     needed: tuple[str, ...]
-    """What the result must hold, all of it, for the question to be answered from it."""
+    """Texts that the result must all hold to answer the question."""
     values: dict[str, str]
-    """The value of each entity by its name. All are different words."""
+    """Value of each entity by its name. All are different words."""
     parses: Callable[[str], bool] | None
-    """Whether a text still is what the tool returned; None for kinds that nothing can break."""
+    """Whether a text still parses; None for kinds that nothing can break."""
 
     def is_answered(self, text: str) -> bool:
         """Whether `text` holds the answer."""
         return all(part in text for part in self.needed)
 
     def is_false(self, text: str) -> bool:
-        """Whether a value follows the name of an entity that it is not of, with no mark or name between."""
+        """Whether a value follows the name of another entity, without a mark or a name between them."""
         owner = {value: name for name, value in self.values.items()}
         last: str | None = None
         for word in re.findall(r"\[…|\.\.\.|…|[A-Z][a-z]+-\d+|v[a-z]+\d+", text):
@@ -175,7 +175,7 @@ KINDS = (*_LOOKED_UP, "log: error")
 
 
 def make_case(kind: str, seed: int) -> Case:
-    """The case of a kind with this seed."""
+    """Return the case of a kind with this seed."""
     r = random.Random(f"{kind} {seed}")
     records = _make_records(r)
     name, value, _ = r.choice(records)
@@ -188,7 +188,7 @@ def make_case(kind: str, seed: int) -> Case:
 
 
 def _make_error(records: Sequence[Record], values: dict[str, str], r: random.Random) -> Case:
-    """A log of 3,000 lines with one error that has a trace."""
+    """Return a log of 3,000 lines with one error that has a trace."""
     name, value, _ = r.choice(records)
     lines = _make_log(records, r).split("\n")
     at = r.randrange(len(lines))

@@ -1,4 +1,4 @@
-"""What a tool result is shortened with: tersely, LLMSlim where it is installed, and simple cuts."""
+"""Ways to shorten a tool result: tersely, LLMSlim if it is installed, and simple cuts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TRIES = 12
 
 
 def make_methods(compressor: Compressor) -> dict[str, Shorten]:
-    """The methods by name. All are held to the same budget by the compressor's counter."""
+    """Return the methods by name. All get the same budget, by the compressor's counter."""
     count = compressor.count_tokens
 
     def run_tersely(text: str, question: str, budget: int) -> str:
@@ -40,7 +40,7 @@ def make_methods(compressor: Compressor) -> dict[str, Shorten]:
 
 
 def _cut(text: str, budget: int, count: Count, *, from_end: bool) -> str:
-    """The longest start or end of a text within the budget, by halving."""
+    """Return the longest start or end of a text within the budget."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -52,7 +52,7 @@ def _cut(text: str, budget: int, count: Count, *, from_end: bool) -> str:
 
 
 def _choose_lines(text: str, question: str, budget: int, count: Count) -> str:
-    """The lines that match best, in order, as far as they fit."""
+    """Return the lines that match best, in order, as far as they fit."""
     lines = text.split("\n")
     scores = BM25(lines).scores(question).tolist()
     kept: list[int] = []
@@ -68,7 +68,7 @@ def _choose_lines(text: str, question: str, budget: int, count: Count) -> str:
 
 
 def _run_slim(text: str, question: str, budget: int, count: Count) -> str:
-    """LLMSlim at the largest target ratio that keeps the budget, of a few that are tried."""
+    """Return LLMSlim's text at the largest target ratio that keeps the budget, of a few."""
     slim: Any = import_module("llmslim")
     before = max(1, count(text))
     ratio = budget / before

@@ -1,1 +1,1 @@
-"""What does a text tell that was compressed before anybody asked?"""
+"""Texts that were compressed before anybody asked."""

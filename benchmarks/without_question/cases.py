@@ -1,4 +1,4 @@
-"""Documents that nobody has asked about, with what a reader may want of them.
+"""Documents that nobody has asked about, with summaries of them or later questions.
 
 A case has reference summaries, or questions that are asked after the compression. The sets are evaluation
 sets: the settings of tersely were chosen on others.
@@ -32,20 +32,20 @@ _LITTLE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What a text says, as far as strings can tell."""
+class Content:
+    """Content of a text, as far as strings can tell."""
 
     words: frozenset[str]
-    """Stems of its words, but for function words."""
+    """Stems of its words, without function words."""
     pairs: frozenset[tuple[str, str]]
-    """Of neighbouring stems."""
+    """Pairs of neighbouring stems."""
     named: frozenset[str]
     """Names that do not open a sentence, and numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenCase:
-    """Documents, and what is checked after their compression."""
+    """Documents, and the summaries or questions that are checked after their compression."""
 
     id: str
     documents: tuple[Document, ...]
@@ -54,29 +54,29 @@ class OpenCase:
     """The answers to each later question."""
 
     def measure(self, text: str) -> dict[str, float]:
-        """The shares of what is wanted that a text holds, by measure."""
+        """Return the shares of the summaries or answers that a text holds, by measure."""
         if self.questions:
             return {"answers": _mean([float(contains_answer(text, answers)) for answers in self.questions])}
-        held, lower = find_facts(text), set(_WORD.findall(text.lower())) | set(_NUMBER.findall(text))
-        wanted = [find_facts(reference) for reference in self.references]
-        named = [len(facts.named & lower) / len(facts.named) for facts in wanted if facts.named]
+        held, lower = find_content(text), set(_WORD.findall(text.lower())) | set(_NUMBER.findall(text))
+        wanted = [find_content(reference) for reference in self.references]
+        named = [len(w.named & lower) / len(w.named) for w in wanted if w.named]
         return {
-            "words": _mean([len(facts.words & held.words) / len(facts.words) for facts in wanted]),
-            "pairs": _mean([len(facts.pairs & held.pairs) / max(1, len(facts.pairs)) for facts in wanted]),
+            "words": _mean([len(w.words & held.words) / len(w.words) for w in wanted]),
+            "pairs": _mean([len(w.pairs & held.pairs) / max(1, len(w.pairs)) for w in wanted]),
             **({"named": _mean(named)} if named else {}),
         }
 
 
-def find_facts(text: str) -> Facts:
-    """The facts of a text."""
+def find_content(text: str) -> Content:
+    """Return the content of a text."""
     words = [word for word in _WORD.findall(text.lower()) if not _LITTLE.fullmatch(word)]
     stems = [_SUFFIX.sub("", word) for word in words]
     named = {name.lower() for name in _NAME.findall(text)} | set(_NUMBER.findall(text))
-    return Facts(frozenset(stems), frozenset(pairwise(stems)), frozenset(named))
+    return Content(frozenset(stems), frozenset(pairwise(stems)), frozenset(named))
 
 
 def load_cases(name: str, folder: Path, limit: int) -> list[OpenCase]:
-    """The first `limit` cases of a set, in the file's order."""
+    """Return the first `limit` cases of a set, in the file's order."""
     return LOADERS[name](folder)[:limit]
 
 

@@ -1,4 +1,4 @@
-"""What compresses without a question: tersely, and what it is measured against.
+"""Ways to compress without a question: tersely and its controls.
 
 All but the last choose among the same units and are packed by the same compressor. The last one drops words.
 """
@@ -39,8 +39,8 @@ class EachHeadScorer:
 
 
 class LexRankScorer:
-    """Centrality of units by LexRank (Erkan and Radev, 2004): PageRank over units whose tf-idf vectors have a
-    cosine of at least 0.1."""
+    """Centrality of units by LexRank (Erkan and Radev, 2004): PageRank over units that are linked if their
+    tf-idf vectors have a cosine of at least 0.1."""
 
     threshold = 0.5
     length_price = 0.0
@@ -48,12 +48,12 @@ class LexRankScorer:
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
         texts = [document.text[u.start : u.end] for document in documents for u in document.units]
         ranks = iter(rank_by_centrality(texts))
-        own = [[next(ranks) for _ in document.units] for document in documents]
-        return [DocumentScores(max(scores, default=0.0), scores) for scores in own]
+        by_document = [[next(ranks) for _ in document.units] for document in documents]
+        return [DocumentScores(max(scores, default=0.0), scores) for scores in by_document]
 
 
 def rank_by_centrality(texts: Sequence[str]) -> list[float]:
-    """LexRank of each text, the highest as 1."""
+    """Return the LexRank of each text, the highest as 1."""
     counts = [Counter(split_terms(text)) for text in texts]
     columns = {
         term: number for number, term in enumerate(dict.fromkeys(t for count in counts for t in count))
@@ -73,11 +73,10 @@ def rank_by_centrality(texts: Sequence[str]) -> list[float]:
 
 
 class WordDropper:
-    """Keeps the words that tell most, by their self-information, and drops all others, in order.
+    """A filter that keeps the words with most self-information, in order.
 
-    It stands in for droppers of tokens, such as LLMLingua-2 and Selective Context, whose weights are not
-    here: -log p of a word under the frequencies of words in all documents of the set, where theirs comes from
-    a trained model.
+    It replaces LLMLingua-2 and Selective Context, whose weights are not available here: -log p of a word
+    comes from the frequencies of words in all documents of the set, theirs from a trained model.
     """
 
     def __init__(self, texts: Iterable[str], count: Callable[[str], int]) -> None:
@@ -86,7 +85,7 @@ class WordDropper:
         self._count = count
 
     def __call__(self, documents: Sequence[Document], budget: int) -> str:
-        """The words of the documents that tell most, within the budget."""
+        """Return the words of the documents that tell most, within the budget."""
         words = [word for document in documents for word in document.text.split()]
         told = np.array([math.log(self._total / max(1, self._frequency[_normalize(w)])) for w in words])
         order: list[int] = np.argsort(-told, kind="stable").tolist()
@@ -106,12 +105,14 @@ def _normalize(word: str) -> str:
 
 
 def make_methods(texts: Iterable[str], seed: int) -> dict[str, Method]:
-    """The methods by name. `texts` are those of all documents of the set."""
+    """Return the methods by name. `texts` are those of all documents of the set."""
     compressor = Compressor(HeadScorer())
 
     def run_scorer(scorer: Scorer) -> Method:
-        own = Compressor(scorer)
-        return lambda documents, budget: own.compress(documents[0].text[:40], documents, budget=budget).text
+        packer = Compressor(scorer)
+        return lambda documents, budget: (
+            packer.compress(documents[0].text[:40], documents, budget=budget).text
+        )
 
     return {
         OURS: lambda documents, budget: compressor.compress(None, documents, budget=budget).text,

@@ -1,4 +1,4 @@
-"""An environment, readers and a scorer that knows the answers, in place of real ones."""
+"""An environment, a reader and a scorer that knows the answers, in place of real ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENVIRONMENT = Environment(
 
 
 class GoldScorer:
-    """Knows the supporting sentences of the two-hop questions, so that the expected numbers are known too."""
+    """A scorer that knows the supporting sentences of the two-hop questions."""
 
     threshold = 0.5
     length_price = 0.0
@@ -30,18 +30,6 @@ class GoldScorer:
 def _score_gold(document: ScoredInput, founder: str) -> DocumentScores:
     scores = [float(founder in document.text and 0 < i < 3) for i in range(len(document.units))]
     return DocumentScores(max(scores), scores)
-
-
-class UpperCaseReader:
-    """Answers with the context in upper case, fails on the question "fail", and counts prompts."""
-
-    def __init__(self, name: str = "scripted") -> None:
-        self.name = name
-        self.prompts = 0
-
-    def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
-        self.prompts += len(prompts)
-        return [None if p.question == "fail" else p.context.upper() for p in prompts]
 
 
 class BeginningReader:

@@ -1,9 +1,8 @@
-"""Peers: the search for a budget by hand, one real peer in a real process, the tables and the plots."""
+"""Peers: the search for a budget by hand, one real peer in a real process, and a small run."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -11,15 +10,14 @@ import pytest
 
 from benchmarks.peers import __main__ as command
 from benchmarks.peers import process, worker
+from benchmarks.peers.__main__ import compare_answers, compress_or_keep_all
 from benchmarks.peers.catalogue import BY_NAME, PEERS
-from benchmarks.peers.plots import draw
 from benchmarks.peers.process import Output, PeerProcess, search_budget
-from benchmarks.peers.report import render
-from benchmarks.peers.rows import PeersRun
-from benchmarks.peers.systems import compress_or_keep_all
-from benchmarks.records import read_record
+from benchmarks.quality.controls import RandomScorer
 from benchmarks.shared.tasks.example import Example, SourceDocument
+from benchmarks.table import Record
 from tersely.errors import MissingDependencyError, TerselyError
+from tests.benchmarks.fakes import BeginningReader
 
 TEXT = "x" * 1000
 DOCUMENTS = [
@@ -43,14 +41,10 @@ def test_the_search_lowers_the_share_until_the_output_fits() -> None:
     peer = HalfHeartedPeer()
     assert len(search_budget(400, 1000, peer, len, 5).text) == 400
     assert peer.shares == [0.4, 0.2]
+    assert len(search_budget(50, 1000, HalfHeartedPeer(), len, 5).text) == 100, "the smallest, if none fits"
 
 
-def test_if_no_output_fits_the_smallest_is_taken() -> None:
-    assert len(search_budget(50, 1000, HalfHeartedPeer(), len, 5).text) == 100
-    assert len(search_budget(50, 1000, HalfHeartedPeer(), len, 1).text) == 100
-
-
-def test_a_peer_that_keeps_too_little_at_full_share_gets_no_second_try() -> None:
+def test_too_little_at_full_share_gets_no_second_try() -> None:
     shares: list[float] = []
 
     def keep_one_letter(share: float) -> Output:
@@ -68,7 +62,8 @@ def test_the_worker_can_load_every_peer_of_the_catalogue() -> None:
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """This environment stands in for that of the peers: it has LLMSlim, and none of the others."""
+    """Run the peers in this environment, which has LLMSlim and not the others."""
+    pytest.importorskip("llmslim")
     monkeypatch.setattr(process, "find_python", lambda: Path(sys.executable))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
@@ -76,8 +71,8 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("installed")
 def test_a_real_peer_compresses_in_its_own_process() -> None:
     with PeerProcess("llmslim") as peer:
-        assert peer.facts.version == version("llmslim")
-        assert peer.facts.installed_bytes > 1_000_000
+        assert peer.loaded.version == version("llmslim")
+        assert peer.loaded.installed_bytes > 1_000_000
         first = peer.compress("Who founded Orvelle?", DOCUMENTS, 0.4)
         assert 0 < len(first.text) < sum(len(text) for _, text in DOCUMENTS)
         assert first.seconds > 0
@@ -115,37 +110,46 @@ def test_without_the_environment_the_command_is_named(
         PeerProcess("llmslim")
 
 
+@pytest.fixture
+def readers(monkeypatch: pytest.MonkeyPatch) -> dict[str, BeginningReader]:
+    made: dict[str, BeginningReader] = {}
+    monkeypatch.setattr(command, "open_reader", lambda spec: made.setdefault(spec, BeginningReader(spec)))
+    return made
+
+
 @pytest.mark.usefixtures("installed")
-def test_a_run_measures_renders_and_draws(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_run_measures_peers_and_readers(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, readers: dict[str, BeginningReader]
 ) -> None:
     monkeypatch.setattr(command, "NAMES", ("hotpotqa",))  # the only one that needs no MiniLM for negatives
+    monkeypatch.setattr(command, "make_controls", lambda *_: {"random sentences": RandomScorer(13)})
+    monkeypatch.setattr(command, "measure_needs", lambda _: {})
     out = tmp_path / "peers.json"
-    arguments = ["--data", str(data), "--limit", "3", "--no-minilm", "--no-install", "--out", str(out)]
-    assert command.main([*arguments, "--peers", "llmslim", "headroom"]) == 0
-    printed = capsys.readouterr().out
-    assert "| **tersely** | 3 | 0.1 |" in printed
-    assert "| all documents | 3 | 1.0 |" in printed
-    assert "- headroom: headroom ended with code" in printed
-    run = read_record(out, PeersRun)
+    arguments = ["--data", str(data), "--limit", "4", "--slow-limit", "2", "--out", str(out)]
+    spoken = ["--reader", "extractive:quick", "--reader", "slow"]
+    assert command.main([*arguments, *spoken, "--peers", "llmslim", "headroom"]) == 0
+    record = Record.read(out)
+    kept = record.find("Answers kept")
     for rate in (0.1, 0.25, 0.5):
-        cell = run.find_cell("tersely", "hotpotqa", rate)
-        assert cell is not None
-        assert all(achieved <= rate for achieved in cell.rate)
-        assert len(cell.kept) == len(cell.seconds) == 3
-    of_peer = run.find_cell("llmslim", "hotpotqa", 0.5)
-    assert of_peer is not None
-    assert of_peer.tersely_kept is not None
-    assert len(of_peer.tersely_kept) == 3
-    assert sum(of_peer.tersely_kept) >= 1
-    assert render(run) in printed
-    draw(run, tmp_path)
-    assert (tmp_path / "peers_rate.png").read_bytes().startswith(b"\x89PNG")
-    assert (tmp_path / "peers_latency.png").stat().st_size > 5000
+        ours = kept.find(system="tersely", budget=rate)
+        assert ours["rate achieved"] <= rate
+        assert (len(ours["answers kept"]), ours["lead of tersely"]) == (4, None)
+        for other in ("random sentences", "llmslim"):
+            assert kept.find(system=other, budget=rate)["lead of tersely"] is not None
+    assert kept.find(system="all documents")["budget"] == 1.0
 
-    untrained = "llmlingua2-shape"
-    systems = [replace(row, name=untrained) for row in run.systems if row.name == "llmslim"]
-    cells = [replace(cell, system=untrained) for cell in run.list_cells("llmslim")]
-    text = render(replace(run, systems=(*run.systems, *systems), cells=(*run.cells, *cells)))
-    assert f"| {untrained} |" not in text  # random weights have no quality
-    assert f"| {untrained}, random weights |" in text
+    systems = record.find("Speed and size")
+    assert systems.find(system="llmslim")["peak memory"] > 10
+    assert "headroom ended with code" in systems.find(system="headroom")["failure"]
+
+    read = record.find("Answers of a reader")
+    f1 = read.find(reader="extractive:quick", system="tersely", budget=0.1)["F1"]
+    assert len(f1) == 4
+    assert f1[2] is None  # the reader fails on every third question
+    assert len(read.find(reader="slow", system="tersely", budget=0.1)["F1"]) == 2
+    assert read.find(reader="slow", system="all documents")["to all documents"] is None
+
+
+def test_answers_are_compared_without_failures() -> None:
+    assert compare_answers((1.0, 0.5, None), (0.5, 0.5, 1.0), 1).value == 0.25
+    assert compare_answers((None,), (1.0,), 1) is None

@@ -1,31 +1,34 @@
-"""The quality benchmark on the fixture data, with a scorer that knows the answers in place of the model."""
+"""Quality on the fixture data, with a scorer that knows the answers; LLMSlim; promised recall."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.quality.__main__ import merge
+from benchmarks.quality import calibration
+from benchmarks.quality.__main__ import make_tables
+from benchmarks.quality.calibration import Coverage, Part, mix
 from benchmarks.quality.controls import (
+    HEAD,
     OURS,
+    RANDOM,
+    WHOLE,
+    WORDS,
     BM25Scorer,
     CachedScorer,
     DocumentScorer,
     HeadScorer,
     RandomScorer,
 )
-from benchmarks.quality.report import SINGLE_HOP, render, summarise
-from benchmarks.quality.rows import OWN, RATES, SETTINGS, QualityRun, QuestionRows, TaskSummary
-from benchmarks.quality.runner import run_task
-from benchmarks.records import write_record
+from benchmarks.quality.runner import OWN, QuestionRows, list_spans, run_task
+from benchmarks.quality.slim import compress_to, count_rendered, locate_pieces
 from benchmarks.shared.tasks import Example, load
+from benchmarks.table import Record, Table
 from tersely.compressor import Compressor
 from tersely.score import DocumentScores, ScoredInput, Scorer
-from tersely.split.sentences import split_units
-from tests.benchmarks.fakes import ENVIRONMENT, GoldScorer
+from tests.benchmarks.fakes import GoldScorer
 
 
 @pytest.fixture(scope="module")
@@ -37,133 +40,135 @@ def examples(data: Path) -> list[Example]:
 def rows(examples: list[Example]) -> QuestionRows:
     scorer = GoldScorer()
     controls: dict[str, Scorer] = {
-        "reranker": DocumentScorer(scorer),
-        "random": RandomScorer(13),
-        "head": HeadScorer(),
-        "bm25": BM25Scorer(),
+        WHOLE: DocumentScorer(scorer),
+        RANDOM: RandomScorer(13),
+        HEAD: HeadScorer(),
+        WORDS: BM25Scorer(),
     }
-    return run_task(examples, scorer, controls, slim=False, advance=lambda: None)
+    return run_task(examples, scorer, controls, slim=False)
 
 
 @pytest.fixture(scope="module")
-def summary(rows: QuestionRows, examples: list[Example]) -> TaskSummary:
-    return summarise("hotpotqa", "Fixture towns", examples, rows, seed=1)
-
-
-@pytest.fixture
-def run(summary: TaskSummary) -> QualityRun:
-    return QualityRun(
-        benchmark="quality",
-        model="gold@0",
-        split="eval",
-        seed=1,
-        limit=None,
-        neighbours="mixed",
-        rates=RATES,
-        systems=("reranker", "random", "head", "bm25"),
-        environment=ENVIRONMENT,
-        tasks=(summary,),
-    )
+def tables(rows: QuestionRows, examples: list[Example]) -> dict[str, Table]:
+    tables = make_tables({"hotpotqa": examples}, {"hotpotqa": rows}, seed=1)
+    return {table.title: table for table in tables}
 
 
 def test_every_system_stays_within_every_rate(rows: QuestionRows) -> None:
-    for (_, setting), questions in rows.items():
-        limit = 1.0 if setting == OWN else float(setting)
+    for (system, setting), questions in rows.items():
         assert len(questions) == 6
-        assert all(row.tokens_after <= limit * row.tokens_before for row in questions)
+        for row, ours in zip(questions, rows[OURS, OWN], strict=True):
+            limit = ours.tokens_after if setting == OWN else float(setting) * row.tokens_before
+            assert row.tokens_after <= max(1, limit), system
 
 
-def test_controls_get_as_many_tokens_as_tersely_took(rows: QuestionRows) -> None:
-    for name in ("random", "head", "bm25"):
-        pairs = zip(rows[name, OWN], rows[OURS, OWN], strict=True)
-        assert all(theirs.tokens_after <= max(1, ours.tokens_after) for theirs, ours in pairs)
+def test_a_scorer_that_knows_keeps_everything(tables: dict[str, Table]) -> None:
+    assert tables["Answers"].find(system=OURS, rate=OWN)["answers kept"].value == 1.0
+    assert tables["Support"].find(system=OURS, rate=OWN)["support kept"].value == 1.0
+    assert tables["Support"].find(system=RANDOM, rate="0.05")["support kept"].value < 0.5
+    (described,) = tables["Sets"].rows
+    assert described["with an answer"] == 5  # one of six is answered by yes
+    assert described["supporting sentences"] == 12
+    assert described["unanswerable"] is None
 
 
-def test_a_scorer_that_knows_keeps_everything_and_chance_does_not(summary: TaskSummary) -> None:
-    own = summary.find_cell(OURS, OWN)
-    assert own.support is not None
-    assert own.answers is not None
-    assert own.support.value == own.answers.value == 1.0
-    by_chance = summary.find_cell("random", "0.05").support
-    assert by_chance is not None
-    assert by_chance.value < 0.5
-    assert summary.answerable == 5  # one of six is answered by yes
-    assert summary.supports == 12
+def test_every_table_of_kept_things_shows_all_systems(tables: dict[str, Table]) -> None:
+    for title in ("Answers", "Support"):
+        systems = [row["system"] for row in tables[title].select(rate="0.1")]
+        assert systems == [OURS, WHOLE, RANDOM, HEAD, WORDS]
+        assert all(0 < row["rate achieved"] <= row["highest"] <= 1 for row in tables[title].rows)
 
 
-def test_tersely_is_compared_with_every_peer_that_ran(summary: TaskSummary) -> None:
-    comparison = summary.find_comparison(OWN, "support")
-    assert comparison is not None
-    assert comparison.standing in ("ahead", "level")
-    assert set(comparison.differences) == {"random", "head", "bm25"}
-
-
-def test_the_report_names_systems_tasks_and_standings(run: QualityRun) -> None:
-    text = render(run)
-    for expected in (
-        "### Fixture towns",
-        "**tersely**",
-        "BM25 sentences",
-        "own threshold",
-        "*ahead*",
-        "rate 0.05",
-    ):
-        assert expected in text
-
-
-def test_sets_with_one_hop_are_compared_together(run: QualityRun) -> None:
-    assert "with one hop together" not in render(run)
-    tasks = tuple(replace(run.tasks[0], name=name, title=name) for name in SINGLE_HOP)
-    text = render(replace(run, tasks=tasks))
-    assert "the 15 answers of qed_nq_30, squad, and wikiqa" in text
-    (line,) = (line for line in text.splitlines() if line.startswith("| tersely - random sentences |"))
-    assert line.count("*ahead*") + line.count("*level*") == len(SETTINGS)
-
-
-def test_tasks_that_did_not_run_keep_their_record(run: QualityRun, tmp_path: Path) -> None:
-    record = tmp_path / "quality.json"
-    assert merge(run, record) == run
-    old = (replace(run.tasks[0], name="squad"), replace(run.tasks[0], questions=99))
-    write_record(record, replace(run, tasks=old))
-    assert [(task.name, task.questions) for task in merge(run, record).tasks] == [
-        ("hotpotqa", 6),
-        ("squad", 6),
-    ]
-    assert merge(replace(run, seed=2), record).tasks == run.tasks  # of another seed nothing is kept
+def test_tersely_is_compared_with_every_peer(tables: dict[str, Table]) -> None:
+    leads = tables["Lead over each peer"].select(rate=OWN, kept="support")
+    assert [row["peer"] for row in leads] == [RANDOM, HEAD, WORDS]
+    strongest = tables["Lead over the strongest peer"].find(rate=OWN, kept="support")
+    assert strongest["lead"].low == min(row["lead"].low for row in leads)
+    assert strongest["standing"] in ("ahead", "level")
 
 
 def test_one_scoring_serves_all_rates(examples: list[Example]) -> None:
-    class Counting(BM25Scorer):
-        calls = 0
+    asked: list[str] = []
 
+    class Recording(BM25Scorer):
         def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-            Counting.calls += 1
+            asked.append(query)
             return super().score(query, documents)
 
-    compressor = Compressor(CachedScorer(Counting()))
-    documents = [d.text for d in examples[0].documents]
-    for rate in (0.3, 0.4, 0.5):
-        compressor.compress(examples[0].question, documents, rate=rate)
-    assert Counting.calls == 1
-    compressor.compress("Which town exports barley?", documents, rate=0.5)
-    assert Counting.calls == 2
+    compressor = Compressor(CachedScorer(Recording()))
+    for question in ("Which town exports salt?", "Which town exports barley?"):
+        for rate in (0.3, 0.4, 0.5):
+            compressor.compress(question, examples[0].to_documents(), rate=rate)
+    assert asked == ["Which town exports salt?", "Which town exports barley?"]
 
 
-def test_documents_by_relevance_come_whole_and_best_first(examples: list[Example]) -> None:
-    class SecondIsRelevant:
-        threshold = 0.5
-        length_price = 0.0
-
-        def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-            scored = HeadScorer().score(query, documents)
-            return [DocumentScores(float(i == 1), s.scores) for i, s in enumerate(scored)]
-
-    texts = [document.text for document in examples[0].documents[:3]]
-    documents = [ScoredInput(None, text, split_units(text)) for text in texts]
-    scored = DocumentScorer(SecondIsRelevant()).score("any", documents)
-    assert min(scored[1].scores) > max(*scored[0].scores, *scored[2].scores)
-    assert list(scored[1].scores) == sorted(scored[1].scores, reverse=True)
+def test_the_reranker_keeps_whole_documents_best_first(examples: list[Example]) -> None:
+    example = examples[0]
+    (best,) = {doc for doc, _, _ in example.support or ()}
+    compressor = Compressor(DocumentScorer(GoldScorer()))
+    kept = compressor.compress(example.question, example.to_documents(), rate=0.12).kept
+    assert {span.doc for span in kept} == {best}
 
 
-def test_settings_are_the_rates_and_the_own_threshold() -> None:
-    assert SETTINGS == ("0.05", "0.1", "0.25", "0.5", "own")
+def test_output_is_located_in_its_source() -> None:
+    source = "Title: X\nOne is first. Two is second.  Three is third. Four is last."
+    output = "Title: X\nOne is first. Two is second. ... Four is last."
+    pieces = locate_pieces(source, output)
+    assert [source[start:end] for start, end in pieces] == [
+        "Title: X",
+        "One is first. Two is second.",
+        "Four is last.",
+    ]
+    assert locate_pieces(source, "not in there") == []
+
+
+def test_tokens_are_counted_as_a_compression_renders_them(examples: list[Example]) -> None:
+    compressor = Compressor(BM25Scorer())
+    example = examples[0]
+    result = compressor.compress(example.question, example.to_documents(), rate=0.4)
+    kept = list_spans(result)
+    assert count_rendered(example, kept, compressor.count_tokens) == result.tokens_after
+    assert count_rendered(example, [], compressor.count_tokens) == 0
+
+
+def test_llmslim_stays_within_the_budget(
+    examples: list[Example], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("llmslim")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    count = Compressor(BM25Scorer()).count_tokens
+    kept = compress_to(examples[0], 120, count)
+    assert kept
+    assert count_rendered(examples[0], kept, count) <= 120
+    assert compress_to(examples[0], 120, count) == kept  # from the cache
+    assert compress_to(examples[0], 0, count) == []
+
+
+def test_parts_are_mixed_in_the_proportions_of_the_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibration, "PROMISED", (Part("a", "A", ("x", "y")), Part("b", "B", ("z",))))
+    monkeypatch.setattr(calibration, "RECALLS", (0.9,))
+    rows = [
+        Coverage("A", 0.9, rate=0.4, kept=(1, 1, 0, 0)),
+        Coverage("B", 0.9, rate=0.2, kept=(1, 1)),
+    ]
+    (mixed,) = mix(rows, {"x": 10, "y": 5, "z": 5, "elsewhere": 80})
+    assert mixed["promised"] == 0.9
+    assert mixed["rate"] == pytest.approx(0.75 * 0.4 + 0.25 * 0.2)
+    kept = mixed["kept"]
+    assert kept.value == pytest.approx(0.75 * 0.5 + 0.25 * 1.0)
+    assert kept.high - kept.value == pytest.approx(1.96 * (0.75**2 * 0.25 / 4) ** 0.5, abs=1e-4)
+
+
+def test_a_higher_promise_keeps_more(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibration, "PROMISED", (Part("hotpotqa", "HotpotQA dev", ("hotpotqa",)),))
+    monkeypatch.setattr(calibration, "OTHER", (Part("hotpotqa", "again"),))
+    monkeypatch.setattr(calibration, "RECALLS", (0.5, 0.8))
+    out = tmp_path / "calibration.json"
+    assert calibration.main(["--data", str(data), "--out", str(out)]) == 0
+    record = Record.read(out)
+    table = record.find("Sets of the calibration")
+    low, high = (table.find(set="HotpotQA dev", promised=recall) for recall in (0.5, 0.8))
+    assert low["questions"] == 5  # one of six is answered by yes
+    assert sum(high["kept"]) >= sum(low["kept"])
+    assert high["rate"] >= low["rate"]
+    assert "hotpotqa" in str(record.settings["calibrated on"])

@@ -1,38 +1,59 @@
-"""RESULTS.md: its sections follow from the recorded runs, and a run fills only its own."""
+"""RESULTS.md follows from the records, and the records name the model that ships."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from benchmarks.__main__ import SECTIONS, render_baseline
-from benchmarks.results import BASELINES, RESULTS, fill_section
-from benchmarks.shared.environment import read_processor
+from benchmarks import command
+from benchmarks.command import Measured, Options, make_parser
+from benchmarks.results import BASELINES, RESULTS, SECTIONS, render_results
+from benchmarks.shared.environment import name_model, read_processor
+from benchmarks.table import Column, Record, Table
+from tersely.embedding import SentenceEmbedder
+from tersely.errors import TerselyError
+from tersely.runtime.artifacts import load_artifact
+
+RECORDS = sorted(BASELINES.glob("*.json"))
 
 
-@pytest.mark.parametrize("section", SECTIONS)
-def test_a_section_follows_from_its_recorded_run(section: str) -> None:
-    text = RESULTS.read_text(encoding="utf-8")
-    match = re.search(rf"<!-- {section}:begin -->\n(.*?)<!-- {section}:end -->", text, re.DOTALL)
-    assert match, f"RESULTS.md has no section {section}"
-    assert match[1].strip() == render_baseline(section).strip(), "write it again with python -m benchmarks"
+def test_results_follow_from_the_records() -> None:
+    assert RESULTS.read_text(encoding="utf-8") == render_results(), "python -m benchmarks.results"
 
 
-def test_every_recorded_run_has_a_section() -> None:
-    assert {path.stem for path in BASELINES.glob("*.json")} == set(SECTIONS)
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_records_name_the_model_that_ships(path: Path) -> None:
+    record = Record.read(path)
+    assert record.benchmark == path.stem
+    assert f"{path.stem} -->" in SECTIONS.read_text(encoding="utf-8")
+    assert record.model in (None, name_model(load_artifact(None)), SentenceEmbedder().name)
 
 
-def test_only_the_marked_section_is_replaced(tmp_path: Path) -> None:
-    page = tmp_path / "RESULTS.md"
-    page.write_text("before\n<!-- quality:begin -->\nold\n<!-- quality:end -->\nafter\n", encoding="utf-8")
-    fill_section("quality", "new \\1", page)
-    assert page.read_text(encoding="utf-8") == (
-        "before\n<!-- quality:begin -->\n\nnew \\1\n\n<!-- quality:end -->\nafter\n"
-    )
-    with pytest.raises(ValueError, match="latency:begin"):
-        fill_section("latency", "text", page)
+def run(tmp_path: Path, *arguments: str) -> Record:
+    def measure(options: Options) -> Measured:
+        return Measured([Table("Seeds", (Column("seed"),), ({"seed": options.seed},))], "mini@1")
+
+    parser = make_parser("benchmarks.towns.few", None, "data", limit=9)
+    out = tmp_path / "few.json"
+    assert command.run(parser, [*arguments, "--out", str(out)], Options(), measure) == 0
+    return Record.read(out)
+
+
+def test_a_run_prints_and_writes_its_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = run(tmp_path, "--data", "/home/ada/data", "--seed", "7", "--limit", "3")
+    assert record.find("Seeds").rows == ({"seed": 7},)
+    assert (record.benchmark, record.seed, record.model) == ("few", 7, "mini@1")
+    assert record.command == "python -m benchmarks.towns.few --data DATA --seed 7 --limit 3"
+    assert capsys.readouterr().out == record.to_markdown() + "\n"
+
+
+def test_an_error_of_the_caller_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    def measure(options: Options) -> Measured:
+        raise TerselyError("no data folder")
+
+    assert command.run(make_parser("benchmarks.towns", None), [], Options(), measure) == 1
+    assert capsys.readouterr().err == "python -m benchmarks.towns: no data folder\n"
 
 
 def test_a_processor_is_named_with_its_widest_instructions(tmp_path: Path) -> None:

@@ -9,35 +9,16 @@ from typing import Any
 
 Row = dict[str, Any]
 
-TOWNS = (
-    "Orvelle",
-    "Brackmoor",
-    "Lindisvale",
-    "Tarnwick",
-    "Ostrahaven",
-    "Quillport",
-    "Mereford",
-    "Haldane Cross",
-)
-FOUNDERS = (
-    "Ada Penrose",
-    "Bertil Krans",
-    "Chiara Volpi",
-    "Dovid Amsel",
-    "Edda Stroem",
-    "Farid Noori",
-    "Greta Oduya",
-    "Hugo Lantier",
-)
-EXPORTS = (
-    "salt",
-    "copper wire",
-    "barley",
-    "sail cloth",
-    "lamp oil",
-    "clay pipes",
-    "dried plums",
-    "slate roofing",
+TOWNS, FOUNDERS, EXPORTS = zip(
+    ("Orvelle", "Ada Penrose", "salt"),
+    ("Brackmoor", "Bertil Krans", "copper wire"),
+    ("Lindisvale", "Chiara Volpi", "barley"),
+    ("Tarnwick", "Dovid Amsel", "sail cloth"),
+    ("Ostrahaven", "Edda Stroem", "lamp oil"),
+    ("Quillport", "Farid Noori", "clay pipes"),
+    ("Mereford", "Greta Oduya", "dried plums"),
+    ("Haldane Cross", "Hugo Lantier", "slate roofing"),
+    strict=True,
 )
 ANSWERED_BY_YES = 3
 """The question of the HotpotQA fixture that has no answer to keep."""

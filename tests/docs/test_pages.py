@@ -14,6 +14,7 @@ from typing import get_args
 import pytest
 
 import tersely
+from benchmarks.table import Record, Table
 from tersely.options import OPTION_FIELDS
 from tersely.runtime.artifacts import load_artifact
 from tersely.score.calibration import read_calibration
@@ -25,7 +26,6 @@ from tests.docs.pages import PAGES, ROOT, TOPICS, prose, read_page, tables
 FOLDERS = "benchmarks|docs|integrations|models|scripts|sdk|tests|training|\\.ci"
 PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-SETS = re.compile(r"^### (.+?)\n(.*?)(?=^##|\Z)", re.DOTALL | re.MULTILINE)
 OPTIONS_PAGE = "docs/options-and-results.md"
 SCRIPTS = [path for path in (ROOT / "scripts").iterdir() if path.is_file() and not path.suffix]
 
@@ -109,16 +109,17 @@ def test_the_changelog_has_the_current_version() -> None:
     assert re.search(rf"^## {re.escape(tersely.__version__)}\b", read_page("CHANGELOG.md"), re.MULTILINE)
 
 
-def recorded_quality() -> str:
-    return read_page("benchmarks/RESULTS.md").partition("<!-- quality:end -->")[0]
+def read_quality(table: str) -> Table:
+    return Record.read(ROOT / "benchmarks/baselines/quality.json").find(table)
 
 
 def test_the_figures_of_the_readme_are_the_recorded_ones() -> None:
     (shown,) = [table for table in tables(read_page("README.md")) if "HotpotQA, 10 paragraphs" in table]
-    recorded = {title: tables(text)[0] for title, text in SETS.findall(recorded_quality())}
+    recorded = read_quality("Answers")
     for title, systems in shown.items():
         for system, value in systems.items():
-            assert recorded[title][system]["rate 0.1"].startswith(f"{value} "), (title, system)
+            kept = recorded.find(set=title, system=system, rate="0.1")["answers kept"]
+            assert f"{100 * kept.value:.1f}" == value, (title, system)
 
 
 def test_the_first_sentence_of_the_readme_is_true() -> None:
@@ -133,15 +134,11 @@ def test_the_first_sentence_of_the_readme_is_true() -> None:
 
 def test_the_comparison_on_the_results_page_is_the_recorded_one() -> None:
     (shown,) = [t for t in tables(read_page("docs/results.md")) if "HotpotQA, 10 paragraphs" in t]
-    (recorded,) = [
-        table for table in tables(recorded_quality()) if "HotpotQA, 10 paragraphs: answers" in table
-    ]
+    recorded = read_quality("Lead over the strongest peer")
     for title, cells in shown.items():
         for rate, cell in cells.items():
-            value, standing = cell.split()
-            full = recorded[f"{title}: answers"][rate]
-            assert full.startswith(f"{value} "), (title, rate)
-            assert f"*{standing}*" in full, (title, rate)
+            row = recorded.find(set=title, kept="answers", rate=rate.removeprefix("rate "))
+            assert f"{100 * row['lead'].value:+.1f} {row['standing']}" == cell, (title, rate)
 
 
 def test_how_it_works_has_the_numbers_of_the_bundled_model() -> None:

@@ -12,7 +12,7 @@ __all__ = ["CachedReader", "Prompt", "Reader", "Template", "open_reader"]
 
 
 def open_reader(spec: str, template: Template = "examples") -> Reader:
-    """The reader that `spec` names. `template` is how it is asked, where it is a language model.
+    """Open the reader that `spec` names. `template` is the prompt, if it is a language model.
 
     `extractive:FOLDER`, `causal:FOLDER` (or a .gguf file, or a package with one) or `openai:URL#MODEL`.
     Raises InvalidInputError for anything else.

@@ -12,7 +12,7 @@ BLOCK = 4096
 
 
 class CachedReader:
-    """A reader whose answers are kept. Failures are not kept, so they are tried again."""
+    """A reader with a cache of answers. Failures are not cached, so they are tried again."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -23,7 +23,7 @@ class CachedReader:
         return self._reader.trained_on
 
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
-        """One answer for each prompt, from the cache or the reader; None where the reader failed."""
+        """Return one answer for each prompt, from the cache or the reader; None if the reader failed."""
         keys = [cache.digest(self.name, p.question, p.context) for p in prompts]
         known = {k: v.decode() for k, v in cache.fetch("answers", keys).items()}
         missing = list({k: p for k, p in zip(keys, prompts, strict=True) if k not in known}.items())

@@ -62,7 +62,7 @@ class CausalReader:
         self.name = f"causal-{path.name}-{weights}-{precision}-{hash_prompt(template)}"
 
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
-        """One answer for each prompt, in order; a failure raises and is never None."""
+        """Return one answer for each prompt, in order; a failure raises and is never None."""
         ids = [self._encode(p) for p in prompts]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         answers: list[str | None] = [None] * len(prompts)
@@ -83,7 +83,7 @@ class CausalReader:
         return [ids[0] for ids in common]
 
     def _encode(self, prompt: Prompt) -> list[int]:
-        """Token ids of a prompt. A context that is too long loses its end."""
+        """Return the token ids of a prompt. A context that is too long loses its end."""
         ids = self._tokenize(prompt)
         if len(ids) <= self._longest:
             return ids
@@ -99,7 +99,7 @@ class CausalReader:
         return self.tokenizer(prompt.render(self._template))["input_ids"]
 
     def _generate(self, ids: list[list[int]]) -> list[str]:
-        """What the model writes after each prompt. The common prefix is computed once for all calls."""
+        """Continue each prompt. The common prefix is computed once for all calls."""
         import torch
 
         prefix = self._prefix if all(row[: len(self._prefix)] == self._prefix for row in ids) else []

@@ -1,7 +1,7 @@
 """A span reader as ONNX: fast enough to answer tens of thousands of prompts on a CPU.
 
-`python -m training.reader` trains it. A long context is read in overlapping windows. Of all spans the one
-wins that leads "no answer" in its own window by most.
+`python -m training.reader` trains it. A long context is read in overlapping windows. The
+span wins that leads "no answer" in its window by most.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class ExtractiveReader:
         self.name = f"extractive-{digest(settings, *parts).hex()[:8]}"
 
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
-        """One answer for each prompt, in order, never None."""
+        """Return one answer for each prompt, in order, never None."""
         owned = [(i, w) for i, p in enumerate(prompts) for w in cut_windows(self.tokenizer, self.layout, p)]
 
         def run(rows: list[int]) -> list[tuple[float, tuple[int, int] | None]]:
@@ -88,7 +88,7 @@ class ExtractiveReader:
 
 
 def cut_windows(tokenizer: Tokenizer, layout: SpanLayout, prompt: Prompt) -> Iterator[SpanWindow]:
-    """The windows of a prompt; none where the context holds no token."""
+    """Yield the windows of a prompt; an empty context has none."""
     question = tokenizer.encode(prompt.question, add_special_tokens=False).ids[: layout.question_length]
     context = tokenizer.encode(prompt.context, add_special_tokens=False)
     head = [layout.cls_id, *question, layout.sep_id]
@@ -103,7 +103,7 @@ def cut_windows(tokenizer: Tokenizer, layout: SpanLayout, prompt: Prompt) -> Ite
 
 
 def collate(chosen: Sequence[SpanWindow], pad_id: int) -> dict[str, NDArray[np.int64]]:
-    """Padded arrays (B, L): `input_ids` and `attention_mask`."""
+    """Return padded arrays (B, L): `input_ids` and `attention_mask`."""
     width = max(len(w.input_ids) for w in chosen)
     ids = np.full((len(chosen), width), pad_id, dtype=np.int64)
     mask = np.zeros((len(chosen), width), dtype=np.int64)
@@ -116,7 +116,7 @@ def collate(chosen: Sequence[SpanWindow], pad_id: int) -> dict[str, NDArray[np.i
 def find_best_span(
     window: SpanWindow, start: NDArray[np.float32], end: NDArray[np.float32], layout: SpanLayout
 ) -> tuple[float, tuple[int, int] | None]:
-    """The best span's lead over position 0, "no answer", and its character range. Logits have shape (L,)."""
+    """Return the best span's lead over position 0, "no answer", and its characters. Logits are (L,)."""
     at = slice(window.first, window.first + len(window.offsets))
     sums = start[at, None] + end[None, at]
     allowed = np.triu(np.ones_like(sums)) - np.triu(np.ones_like(sums), layout.longest_answer)

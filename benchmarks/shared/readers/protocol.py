@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from benchmarks.shared.cache import digest
 
 Template = Literal["effcomp", "examples"]
-"""How a language model is asked.
+"""Prompt for a language model.
 
 effcomp   EFFCOMP's template (appendix B.4), word for word: for a model of the paper's size
 examples  two worked examples first: a small model repeats the question without them (training/LOG.md)
@@ -51,7 +51,7 @@ class Prompt:
     context: str
 
     def render(self, template: Template) -> str:
-        """The prompt for a language model that continues a text."""
+        """Return the prompt for a language model that continues a text."""
         if template == "effcomp":
             return EFFCOMP.format(question=self.question, context=self.context)
         shown = [
@@ -61,7 +61,7 @@ class Prompt:
         return "\n\n".join([INSTRUCTION, *shown, f"{_format_question(self.context, self.question)}\nAnswer:"])
 
     def messages(self, template: Template) -> list[dict[str, str]]:
-        """The prompt for a chat model. EFFCOMP's template is one message of the user."""
+        """Return the prompt for a chat model. EFFCOMP's template is one message of the user."""
         if template == "effcomp":
             return [{"role": "user", "content": self.render(template)}]
         turns: list[tuple[str, str]] = []
@@ -77,7 +77,7 @@ def _format_question(context: str, question: str) -> str:
 
 
 def hash_prompt(template: Template) -> str:
-    """A hash that changes with a language model's prompt and with the length of its answers."""
+    """Return a hash that changes with a language model's prompt and with the length of its answers."""
     prompt = Prompt("q", "c")
     rendered = prompt.render(template), json.dumps(prompt.messages(template))
     return digest(*rendered, str(NEW_TOKENS)).hex()[:6]
@@ -91,14 +91,14 @@ class Reader(Protocol):
 
     @property
     def trained_on(self) -> frozenset[str] | None:
-        """Names of the questions that this repository trained it on; None where that is not known."""
+        """Names of the questions that this repository trained it on; None if that is not known."""
         ...
 
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
-        """One answer for each prompt, in order: "" where the reader finds none, None where it failed."""
+        """Return one answer for each prompt, in order: "" if the reader finds none, None if it failed."""
         ...
 
 
 def take_first_line(generated: str) -> str:
-    """The answer in the text that a language model wrote."""
+    """Return the answer in the text that a language model wrote."""
     return (generated.strip().splitlines() or [""])[0].strip()

@@ -1,4 +1,4 @@
-"""A language model behind any OpenAI-compatible server: vLLM, llama.cpp, a hosted one."""
+"""A language model on any OpenAI-compatible server: vLLM, llama.cpp, a hosted one."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tersely_agents.chat import ChatError, OpenAIChat
 CONCURRENT = 64
 """Requests at the same time; the server batches them."""
 TIMEOUT_S = 240.0
-"""Of a request, including further attempts."""
+"""Time limit of a request, including further attempts."""
 RETRIES = 3
 
 
 class ServerReader:
-    """Chat completions of `model` at `base_url`; the key comes from OPENAI_API_KEY, where one is needed.
+    """Chat completions of `model` at `base_url`; the key comes from OPENAI_API_KEY, if one is needed.
 
     A request that still fails after retries has no answer (None).
     """
@@ -46,7 +46,7 @@ class ServerReader:
         self.name = f"server-{model}-{digest(base_url).hex()[:6]}-{hash_prompt(template)}"
 
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
-        """One answer for each prompt, in order; None where the server failed after all retries."""
+        """Return one answer for each prompt, in order; None if the server failed after all retries."""
         return asyncio.run(self._answer_all(prompts))
 
     async def _answer_all(self, prompts: Sequence[Prompt]) -> list[str | None]:

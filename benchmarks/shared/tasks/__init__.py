@@ -6,7 +6,7 @@
         kept = [(doc, start, end), ...]             # code-point ranges a compressor kept
         score = score_kept(example, kept)           # score.answer_kept, score.support_kept
 
-The caller always names the split. Training imports this package with "train" only, and so validates by the
+The caller always names the split. Training imports this package with "train" only, so it validates by the
 metric that is reported; a test asserts that it never names the other split.
 """
 

@@ -1,11 +1,11 @@
-"""One question with its documents, and the two scores of what a compressor kept of them.
+"""One question with its documents, and two scores for the parts that a compressor kept.
 
 *Answer kept*: some normalised answer occurs in one contiguous kept text of one document. This is EFFCOMP's
 Acc, except that two distant sentences cannot form an answer together. It is None, and the question is left
-out, where the answer is yes or no, or occurs in no document.
+out, if the answer is yes or no, or occurs in no document.
 
 *Supporting sentence kept*: at least half of the characters of a labelled sentence or speaker turn are kept
-(EFFCOMP's RQ4). It is None where nothing is labelled. Titles never count: both look at document texts only.
+(EFFCOMP's RQ4). It is None if nothing is labelled. Titles never count: both look at document texts only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class SourceDocument:
     title: str | None
     text: str
     gold: bool | None
-    """Whether the document holds the answer; None where the set does not label it."""
+    """Whether the document holds the answer; None if the set does not label it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ class Example:
     """Empty for a question that its documents do not answer."""
     documents: tuple[SourceDocument, ...]
     support: tuple[KeptSpan, ...] | None
-    """Supporting sentences or turns; None where the set does not label them."""
+    """Supporting sentences or turns; None if the set does not label them."""
     answer_spans: tuple[KeptSpan, ...] | None
-    """Where the annotators saw an answer; None where the set does not label it."""
+    """Places of the answer by the annotators; None if the set does not label them."""
     findable: bool
     """Whether some answer occurs in some document, so that keeping it is possible."""
 
     def to_documents(self) -> list[Document]:
-        """The documents as a compressor takes them."""
+        """Return the documents as a compressor takes them."""
         return [Document(document.text, document.title) for document in self.documents]
 
     @property
@@ -58,7 +58,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What was kept of one example. None means that the example has nothing to keep of that kind."""
+    """Scores of one example. None means that it has nothing to keep of that kind."""
 
     answer_kept: bool | None
     support_kept: float | None
@@ -87,7 +87,7 @@ def score_kept(example: Example, kept: Sequence[KeptSpan]) -> Score:
 
 
 def join_kept(example: Example, kept: Sequence[KeptSpan]) -> dict[int, list[Range]]:
-    """Kept ranges per document, in order, joined where nothing but white space lies between them.
+    """Return the kept ranges by document, in order, joined if only white space is between them.
 
     Raises ValueError for a range outside its document or ranges that overlap.
     """

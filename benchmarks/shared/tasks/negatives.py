@@ -1,8 +1,7 @@
 """Hard negatives for sets that label one passage per question: the question's nearest other passages.
 
 Random negatives make retrieval trivial. Neighbours are taken in turn from the BM25 ranking and the MiniLM
-ranking of all distinct passages of the split, so that they favour neither control. Passages that hold an
-answer are left out.
+ranking of all distinct passages of the split, so that they favour neither control.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ class Passage:
 class PassagePool:
     """The distinct passages of a split, and the ranking of them for a list of questions.
 
-    `neighbours="bm25"` ranks without MiniLM, for places where its weights are not installed. `advance` gets
-    the number of texts of each batch that MiniLM embeds.
+    `neighbours="bm25"` ranks without MiniLM, in case its weights are not installed. `advance` gets the
+    number of texts of each batch that MiniLM embeds.
     """
 
     def __init__(
@@ -57,17 +56,17 @@ class PassagePool:
         if neighbours == "mixed":
             self._vectors = (embed_cached(questions, advance), embed_cached(texts, advance))
 
-    def negatives(self, question: int, answers: Sequence[str], own: set[str], count: int) -> list[int]:
-        """Up to `count` passages nearest to question number `question`, nearest first.
+    def negatives(self, question: int, answers: Sequence[str], left_out: set[str], count: int) -> list[int]:
+        """Return up to `count` passages nearest to question number `question`, nearest first.
 
-        Passages whose text is in `own` or holds one of `answers` are left out.
+        Passages with a text in `left_out`, or that hold one of `answers`, are left out.
         """
         chosen: list[int] = []
         for index in self._ranked(question):
             if len(chosen) == count:
                 break
             passage = self.passages[index]
-            if passage.text not in own and not contains_answer(passage.full_text, answers):
+            if passage.text not in left_out and not contains_answer(passage.full_text, answers):
                 chosen.append(index)
         return chosen
 

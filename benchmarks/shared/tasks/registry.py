@@ -1,4 +1,4 @@
-"""The data sets: which file of which split, which documents, how many questions a benchmark run reads."""
+"""The data sets: files of each split, documents, and the number of questions that a benchmark reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from benchmarks.shared.tasks.example import Example, KeptSpan, Score, SourceDocument, score_kept
+from benchmarks.shared.tasks.example import Example, KeptSpan, SourceDocument
 from benchmarks.shared.tasks.negatives import Neighbours, Passage, PassagePool
 from benchmarks.shared.tasks.rows import Row, find_data_folder, locate, read_rows
 from tersely.errors import InvalidInputError
@@ -26,11 +26,11 @@ spaces in another."""
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One data set: where its examples come from and how they are scored."""
+    """One data set: its files and documents."""
 
     name: str
     title: str
-    """How tables call it."""
+    """Name in tables."""
     sources: Mapping[str, str]
     """File name in the data folder for each split; a set need not have both."""
     negatives: int = 0
@@ -51,10 +51,10 @@ class Task:
         seed: int = 13,
         neighbours: Neighbours = "mixed",
     ) -> list[Example]:
-        """The examples of `split`, in the file's order, or `limit` of them drawn by `seed`.
+        """Load the examples of `split`, in the file's order, or `limit` of them drawn by `seed`.
 
-        Documents are shuffled by `seed` and the example's id. Raises InvalidInputError where the data folder
-        or the split does not exist.
+        Documents are shuffled by `seed` and the example's id. Raises InvalidInputError if the data folder or
+        the split does not exist.
         """
         if split not in self.sources:
             raise InvalidInputError(
@@ -73,10 +73,6 @@ class Task:
             for i, row in enumerate(drawn)
         ]
 
-    def score(self, example: Example, kept: Sequence[KeptSpan]) -> Score:
-        """What the ranges in `kept` hold of the example's answer and supporting sentences."""
-        return score_kept(example, kept)
-
 
 def load(
     name: str,
@@ -88,7 +84,7 @@ def load(
     negatives: int | None = None,
     neighbours: Neighbours = "mixed",
 ) -> list[Example]:
-    """`Task.load` of the task `name`; `negatives` replaces its number of hard-negative documents."""
+    """Load the task `name`; `negatives` replaces its number of hard-negative documents."""
     if name not in TASKS:
         raise InvalidInputError(f"no task is called {name}; there are {', '.join(TASKS)}")
     task = TASKS[name] if negatives is None else replace(TASKS[name], negatives=negatives)
@@ -98,7 +94,7 @@ def load(
 def load_findable(
     name: str, split: Split, *, data: str | Path | None, limit: int, seed: int
 ) -> list[Example]:
-    """The first `limit` examples with an answer in some document, from a draw that is a quarter larger."""
+    """Return the first `limit` examples with an answer in some document, of a draw a quarter larger."""
     drawn = load(name, split, data=data, seed=seed, limit=limit * 5 // 4)
     return [e for e in drawn if e.findable][:limit]
 
@@ -115,8 +111,8 @@ def _list_passages(rows: Sequence[Row]) -> list[Passage]:
 
 
 def _find_negatives(pool: PassagePool, question: int, row: Row, count: int) -> list[Passage]:
-    own = {doc["text"] for doc in row["docs"]}
-    return [pool.passages[i] for i in pool.negatives(question, row["answers"], own, count)]
+    texts = {doc["text"] for doc in row["docs"]}
+    return [pool.passages[i] for i in pool.negatives(question, row["answers"], texts, count)]
 
 
 def _make_example(row: Row, negatives: Sequence[Passage], seed: int) -> Example:
@@ -172,11 +168,11 @@ def _locate_answers(row: Row, place: Mapping[int, int]) -> tuple[KeptSpan, ...] 
 def _load_parallel(
     task: Task, folder: Path, split: Split, limit: int | None, seed: int, neighbours: Neighbours
 ) -> list[Example]:
-    """XQuAD in one language, with the same questions and documents as in the others. A question that was not
-    translated into this one is left out.
+    """Load XQuAD in one language, with the same questions and documents as in the others.
 
-    The English rows are the rows of SQuAD dev that were translated. Neighbours are ranked in English and then
-    taken in the task's language, so that the language is the only difference.
+    A question that was not translated into this one is left out. The English rows are the rows of SQuAD dev
+    that were translated. Neighbours are ranked in English and then taken in the task's language, so that the
+    language is the only difference.
     """
     translated: dict[str, dict[str, Row]] = {}
     for row in read_rows(folder, split, "xquad_multilingual"):
@@ -197,13 +193,13 @@ def _load_parallel(
     examples: list[Example] = []
     for i, row in enumerate(drawn):
         mine = local[row["id"]]
-        own = mine["docs"][0]["text"]
+        text = mine["docs"][0]["text"]
         nearest = _find_negatives(pool, i, row, len(passages))
         parallel = [in_language[p.text] for p in nearest if p.text in in_language]
         others = [
             Passage(doc.get("title"), doc["text"])
             for doc in parallel
-            if doc["text"] != own and not contains_answer(doc["text"], mine["answers"])
+            if doc["text"] != text and not contains_answer(doc["text"], mine["answers"])
         ]
         examples.append(_make_example(mine, others[: task.negatives], seed))
     return examples

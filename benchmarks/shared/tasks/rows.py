@@ -1,4 +1,4 @@
-"""Reading the data folder: gzipped JSON lines, one question a row.
+"""Reader of the data folder: gzipped JSON lines, one question a row.
 
 A row holds `question`, `answers` and `docs`, each doc with `title`, `text`, `gold`, `sentences`, `support`
 (indices into `sentences`) and `spans` (answer ranges of `text`); null or absent means unlabelled. Sets of
@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 
 def find_data_folder(data: str | Path | None) -> Path:
-    """The data folder: `data`, else the environment's TERSELY_DATA. Raises InvalidInputError without one."""
+    """Return `data`, else the environment's TERSELY_DATA. Raises InvalidInputError without a folder."""
     chosen = data or os.environ.get("TERSELY_DATA")
     if not chosen:
         raise InvalidInputError("no data folder: pass --data DIR or set TERSELY_DATA")
@@ -36,7 +36,7 @@ def find_data_folder(data: str | Path | None) -> Path:
 
 
 def read_rows(folder: Path, split: str, source: str) -> list[Row]:
-    """Every row of `<folder>/<split>/<source>.jsonl.gz`, its documents inline."""
+    """Return every row of `<folder>/<split>/<source>.jsonl.gz`, its documents inline."""
     path = folder / split / f"{source}.jsonl.gz"
     if not path.is_file():
         raise InvalidInputError(f"{path} does not exist: {source} is not in this data folder's {split} split")
@@ -46,7 +46,7 @@ def read_rows(folder: Path, split: str, source: str) -> list[Row]:
 
 
 def locate(text: str, sentences: Sequence[str]) -> list[Range | None]:
-    """The range of each sentence in `text`, searched from left to right. White space may differ.
+    """Find the range of each sentence in `text`, from left to right. White space may differ.
 
     None for a sentence that is absent or has no visible character.
     """
@@ -73,7 +73,7 @@ def _find(text: str, sentence: str, cursor: int) -> Range | None:
 
 
 def read_lines(path: Path) -> Iterator[Row]:
-    """Every JSON line of a gzipped file."""
+    """Yield every JSON line of a gzipped file."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)

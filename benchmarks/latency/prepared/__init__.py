@@ -1,1 +1,0 @@
-"""Prepared documents: what they save, and what the sieve loses."""
