@@ -13,21 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.retrieval.rows import BankRow, CallTimes, IndexRow
-from tersely_agents.experience import ExactIndex, Experience, ExperienceBank, FaissIndex, Index
+from tersely_agents.experience import Experience, ExperienceBank
 
 Vectors = NDArray[np.float32]
 
 ENTRIES = 100_000
 CALLS = 200
-INDICES: dict[str, Callable[[int], Index]] = {"exact": ExactIndex, "FAISS": FaissIndex}
 
 
 def time_bank(vectors: Vectors, queries: Vectors, seed: int) -> BankRow:
-    """Times of the bank with each index.
+    """Time the calls of a full bank.
 
     Vectors of entries are mixtures of two of `vectors` (n, dimension).
     """
-    rows: list[IndexRow] = []
     with tempfile.TemporaryDirectory() as folder:
         embedder = _KnownVectors(vectors, queries, seed)
         file = Path(folder) / "bank.db"
@@ -38,16 +36,14 @@ def time_bank(vectors: Vectors, queries: Vectors, seed: int) -> BankRow:
         bank = ExperienceBank(file, embedder)
         bank.import_jsonl(lines)
         bank.close()
-        for turn, (name, index) in enumerate(INDICES.items()):
-            started = perf_counter()
-            bank = ExperienceBank(file, embedder, index=index)
-            opened = perf_counter() - started
-            first = ENTRIES + turn * CALLS
-            recall = _time(bank.recall, [f"query {q}" for q in range(CALLS)])
-            insert = _time(bank.add, [_make_entry(n) for n in range(first, first + CALLS)])
-            rows.append(IndexRow(name, recall, insert, round(opened, 1)))
-            bank.close()
-        return BankRow(ENTRIES, file.stat().st_size, tuple(rows))
+        started = perf_counter()
+        bank = ExperienceBank(file, embedder)
+        opened = perf_counter() - started
+        recall = _time(bank.recall, [f"query {q}" for q in range(CALLS)])
+        insert = _time(bank.add, [_make_entry(n) for n in range(ENTRIES, ENTRIES + CALLS)])
+        bank.close()
+        row = IndexRow("exact", recall, insert, round(opened, 1))
+        return BankRow(ENTRIES, file.stat().st_size, (row,))
 
 
 def _make_entry(number: int) -> Experience:
@@ -59,7 +55,7 @@ class _KnownVectors:
 
     def __init__(self, vectors: Vectors, queries: Vectors, seed: int) -> None:
         draw = np.random.default_rng(seed)
-        rows = ENTRIES + 2 * CALLS
+        rows = ENTRIES + CALLS
         left, right = (vectors[draw.integers(0, len(vectors), 2 * rows)] for _ in range(2))
         share = draw.uniform(0.3, 1.0, (2 * rows, 1)).astype(np.float32)
         mixed = share * left + (1 - share) * right

@@ -16,7 +16,7 @@ from tersely.runtime.artifacts import ALL_BUNDLED
 from tersely_agents.agent import Agent, EpisodeState, FolderIndex, load_agent, search_tools, trace
 from tersely_agents.chat import ChatModel, LocalChat, OpenAIChat
 from tersely_agents.experience import ExperienceBank
-from tersely_agents.experience.salvage import check_bank, save_experiences
+from tersely_agents.experience.transfer import check_bank, save_experiences
 from tersely_agents.memory.salvage import check_store, save_sessions
 
 NO_ANSWER = 5
@@ -94,39 +94,35 @@ def _to_json(state: EpisodeState) -> dict[str, object]:
 
 
 def doctor_session(path: str, save: str | None) -> Report:
-    """What can be read of each session in a store. With `save`, it is written to that file, a new store.
+    """Report what can be read of each session in a store. With `save`, write it to that file, a new store.
 
     Raises:
         StoreError: nothing can be read, or the new file cannot be written.
         InvalidInputError: the new file exists already.
     """
-    sessions = check_store(path)
+    check = check_store(path)
     rows: dict[str, Any] = {}
-    for name, check in sessions.items():
-        count = len(check.events) + len(check.missing_events)
-        lost = ", ".join(map(str, check.missing_events[:10])) + ", ..." * (len(check.missing_events) > 10)
+    for name, session in check.sessions.items():
+        missing = session.missing_events
+        lost = ", ".join(map(str, missing[:10])) + ", ..." * (len(missing) > 10)
         rows[name] = {
-            "events": f"{len(check.events)} of {count} intact" + (f"; lost: {lost}" if lost else ""),
-            "originals": f"{len(check.originals)} intact, {check.missing_originals} lost",
-            "can be saved": f"{len(check.rebuild())} events",
+            "events": f"{len(session.events)} of {session.event_count} intact"
+            + (f"; lost: {lost}" if lost else ""),
+            "originals": f"{len(session.originals)} intact, {session.missing_originals} lost",
+            "can be saved": f"{len(session.rebuild())} events",
         }
-    facts: dict[str, Any] = {"file": path, "sessions": rows}
+    report: dict[str, Any] = {"file": path, "sessions": rows}
     if save is not None:
-        facts["saved"] = {
-            "file": save,
-            **{name: f"{n} events" for name, n in save_sessions(sessions, save).items()},
-        }
-    damaged = [name for name, check in sessions.items() if not check.is_whole]
-    problem = None
-    if damaged:
-        remedy = f"What is left is in {save}." if save else "Save what is left with --save NEW."
-        problem = f"{path} is damaged in the sessions {', '.join(map(repr, damaged))}. {remedy}"
-    facts["result"] = problem or "all is well"
-    return Report("", facts, problem)
+        saved = save_sessions(check.sessions, save)
+        report["saved"] = {"file": save, **{name: f"{count} events" for name, count in saved.items()}}
+    names = ", ".join(map(repr, check.damaged_sessions))
+    return _report_damage(
+        report, path, f"the sessions {names} have lost rows" if names else "", check.damage, save
+    )
 
 
 def doctor_bank(path: str, save: str | None) -> Report:
-    """What can be read of an experience bank. With `save`, it is written to that file as JSON lines.
+    """Report what can be read of an experience bank. With `save`, write it to that file as JSON lines.
 
     Raises:
         ExperienceError: nothing can be read.
@@ -134,17 +130,23 @@ def doctor_bank(path: str, save: str | None) -> Report:
     """
     check = check_bank(path)
     lost = len(check.damaged) + check.unreadable
-    facts: dict[str, Any] = {
+    report: dict[str, Any] = {
         "file": path,
         "experiences": f"{len(check.experiences)} intact, {lost} damaged",
         "damaged": check.damaged,
         "can be saved": f"{len(check.experiences)} experiences",
     }
     if save is not None:
-        facts["saved"] = {"file": save, "experiences": save_experiences(check, save)}
+        report["saved"] = {"file": save, "experiences": save_experiences(check.experiences, save)}
+    return _report_damage(report, path, f"{lost} experiences are lost" if lost else "", check.damage, save)
+
+
+def _report_damage(
+    report: dict[str, Any], path: str, lost: str, damage: str | None, save: str | None
+) -> Report:
     problem = None
-    if not check.is_whole:
+    if lost or damage:
         remedy = f"What is left is in {save}." if save else "Save what is left with --save NEW."
-        problem = f"{path} has lost {lost} experiences. {remedy}"
-    facts["result"] = problem or "all is well"
-    return Report("", facts, problem)
+        problem = f"{path} is damaged: {'; '.join(filter(None, (lost, damage)))}. {remedy}"
+    report["result"] = problem or "all is well"
+    return Report("", report, problem)

@@ -11,7 +11,7 @@ from tersely_agents.agent.strategies.setup import Setup
 from tersely_agents.agent.tools import Tool
 from tersely_agents.chat.protocol import ChatError, Message, Reply, ToolCall, remove_thoughts
 from tersely_agents.memory.journal import Journal, make_journal
-from tersely_agents.memory.settings import MemorySettings
+from tersely_agents.memory.reset import MemorySettings
 from tersely_agents.prompts import load_prompt
 
 REMINDER: Message = {"role": "user", "content": "You said nothing. Call a tool, or give your answer."}
