@@ -115,10 +115,11 @@ def doctor_session(path: str, save: str | None) -> Report:
     if save is not None:
         saved = save_sessions(check.sessions, save)
         report["saved"] = {"file": save, **{name: f"{count} events" for name, count in saved.items()}}
-    names = ", ".join(map(repr, check.damaged_sessions))
-    return _report_damage(
-        report, path, f"the sessions {names} have lost rows" if names else "", check.damage, save
-    )
+    names = [name for name, s in check.sessions.items() if s.missing_events or s.missing_originals]
+    lost = f"the sessions {', '.join(map(repr, names))} have lost rows" if names else ""
+    if check.damaged_rows and not names:
+        lost = f"{check.damaged_rows} rows are not what was written"
+    return _report_damage(report, path, lost, check.damage, save)
 
 
 def doctor_bank(path: str, save: str | None) -> Report:

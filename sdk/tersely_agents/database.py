@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -114,7 +115,9 @@ class Database:
             self._open_for_reading()
         found = self._read("user_version")
         if found != version:
-            remedy = "Update tersely." if found > version else "It is damaged, or older than 0.1: restore a copy."
+            remedy = (
+                "Update tersely." if found > version else "It is damaged, or older than 0.1: restore a copy."
+            )
             raise self._error(f"{self.path} has version {found}, and this tersely knows {version}. {remedy}")
 
     def _create(self, version: int, schema: Sequence[str]) -> None:
@@ -179,8 +182,8 @@ def open_damaged(
 ) -> Generator[tuple[sqlite3.Connection, str | None]]:
     """Connect to what can be read of a file, and say what is wrong with the file; None for a sound one.
 
-    The connection is to a copy, which the sqlite3 command recovers if it is damaged. It gives texts as bytes.
-    Raises the error if nothing can be read.
+    The connection is to a copy, which the sqlite3 command recovers if it is damaged. Bytes that are not UTF-8
+    become surrogates. Raises the error if nothing can be read.
     """
     if not Path(path).is_file():
         raise error(f"{path} does not exist. Name a file that exists.")
@@ -196,7 +199,7 @@ def open_damaged(
             elif damage is not None:
                 damage += f". {_NO_RECOVERY}"
             with contextlib.closing(sqlite3.connect(copy)) as connection:
-                connection.text_factory = bytes
+                connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
                 yield connection, damage
         except sqlite3.Error as problem:
             raise error(f"{path}: {problem}. Nothing can be read; restore a copy.") from problem

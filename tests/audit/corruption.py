@@ -100,7 +100,7 @@ def check_file(path: Path, written: dict[str, Any], report: Report) -> None:
         save_sessions(check.sessions, new)
     except StoreError:
         return
-    assert check.damage or refused <= {*check.damaged_sessions}, "the doctor overlooks damage"
+    assert check.damage or check.damaged_rows, "the doctor overlooks damage"
     for session, found in check.sessions.items():
         assert all(written[session][0][number] == event for number, event in found.events.items())
         report.events += len(found.events)

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -132,16 +131,17 @@ class ExperienceBank:
         asked = [query] if problem is None else [query, check_text(problem, "problem")]
         vectors = embed_texts(self._embedder, asked)
         vector = np.concatenate([alpha * vectors[0], (1 - alpha) * vectors[-1]]).astype(np.float32)
+        recalled: list[Recalled] = []
         with self._lock:
-            while True:
-                self._refresh()
+            self._refresh()
+            for key, score in self._index.search(vector):
+                if len(recalled) == k:
+                    break
                 try:
-                    return [
-                        Recalled(storage.read_experience(self._database, key), score)
-                        for key, score in islice(self._index.search(vector), k)
-                    ]
+                    recalled.append(Recalled(storage.read_experience(self._database, key), score))
                 except (KeyError, DamagedError):  # another process has changed or damaged the row since
                     self._data_version = None
+        return recalled
 
     def get(self, key: str) -> Experience:
         """Return the experience with this id. Raises KeyError if there is none or it was taken out."""
@@ -286,7 +286,7 @@ class ExperienceBank:
         vector = row.copy()
         vector[self._embedder.dimension :] = 0  # problems do not count
         for key, _ in self._index.search(vector, threshold):
-            with contextlib.suppress(DamagedError):
+            with contextlib.suppress(KeyError, DamagedError):
                 old = storage.read_experience(self._database, key)
                 if experience.success or over_success or not old.success:
                     return key

@@ -74,9 +74,9 @@ def parse_entry(
     key: str, entry: bytes, uses: int, wins: int, checksum: int | None, vectors: bytes | None
 ) -> Experience:
     """Read the experience in a row. Raises DamagedError."""
-    if checksum is not None and checksum != _checksum(entry, vectors):
-        raise DamagedError("its checksum differs")
     try:
+        if checksum is not None and checksum != _checksum(entry, vectors):
+            raise DamagedError("its checksum differs")
         experience = replace(Experience.from_dict(json.loads(entry)), uses=uses, wins=wins)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise DamagedError(f"its text cannot be read: {error}") from error

@@ -58,17 +58,16 @@ def check_bank(path: str | Path) -> BankCheck:
     damaged: dict[str, str] = {}
     numbers: set[int] = set()
     with open_damaged(path, ExperienceError) as (connection, damage):
-        if b"checksum" not in [row[1] for row in connection.execute("PRAGMA table_info(experiences)")]:
+        if "checksum" not in [row[1] for row in connection.execute("PRAGMA table_info(experiences)")]:
             raise ExperienceError(f"{path} holds no experiences that can be read. Restore a copy.")
         query = f"SELECT number, gone IS NULL AND replaced_by IS NULL, {ENTRY} FROM experiences"
         for number, is_visible, key, *entry in scan(connection, query):
             numbers.add(number)
-            name = key.decode("utf-8", "backslashreplace") if isinstance(key, bytes) else repr(key)
             if is_visible:
                 try:
-                    experiences[number] = parse_entry(name, *entry)
+                    experiences[number] = parse_entry(key, *entry)
                 except DamagedError as error:
-                    damaged[name] = str(error)
+                    damaged[str(key).encode("ascii", "backslashreplace").decode()] = str(error)
     # Rows are never deleted, so that their numbers have no gaps.
     lost = max(numbers, default=0) - len(numbers)
     return BankCheck([experiences[number] for number in sorted(experiences)], damaged, lost, damage)

@@ -7,28 +7,30 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import NamedTuple
 
 from tersely.errors import InvalidInputError
 from tersely.messages import Json, get_call_ids
 from tersely_agents.database import open_damaged, scan
 from tersely_agents.memory.store import MemoryStore, StoreError, row_checksum
-from tersely_agents.memory.transcript import KINDS
 
 _LOST = "[no result: it could not be read from a damaged file]"
 
 
 @dataclass(slots=True)
 class SessionCheck:
-    """The rows of a session that can be read, and how many are lost."""
+    """The intact rows of a session, and how many were written."""
 
     events: dict[int, Json] = field(default_factory=dict[int, Json])
     """Intact events by their number."""
     originals: dict[str, str] = field(default_factory=dict[str, str])
     """Intact originals by their id."""
-    event_count: int = 0
-    """Events that were written, as far as the file says so."""
-    original_count: int = 0
+    written: tuple[int, int] = (0, 0)
+    """Numbers of events and of originals that were written; zeros if the row that counts them is damaged."""
+
+    @property
+    def event_count(self) -> int:
+        return max([self.written[0], *(number + 1 for number in self.events)])
 
     @property
     def missing_events(self) -> list[int]:
@@ -38,7 +40,7 @@ class SessionCheck:
     @property
     def missing_originals(self) -> int:
         """Originals that are damaged or lost."""
-        return self.original_count - len(self.originals)
+        return max(0, self.written[1] - len(self.originals))
 
     def rebuild(self) -> list[Json]:
         """Return events that make a session again: the intact ones, without results of lost calls, and with a
@@ -53,44 +55,40 @@ class SessionCheck:
         return [first, *_mend(events[resets[0] :])]
 
 
-@dataclass(slots=True)
-class StoreCheck:
+class StoreCheck(NamedTuple):
     """What is left of a store."""
 
     sessions: dict[str, SessionCheck]
+    damaged_rows: int
+    """Rows whose checksum differs."""
     damage: str | None
     """What SQLite finds wrong with the file; None for a sound one, whose rows may be damaged all the same."""
-
-    @property
-    def damaged_sessions(self) -> list[str]:
-        return [name for name, s in self.sessions.items() if s.missing_events or s.missing_originals]
 
 
 def check_store(path: str | Path) -> StoreCheck:
     """Check every row of a store. Raises StoreError if nothing can be read."""
     sessions: dict[str, SessionCheck] = {}
+    damaged = 0
     with open_damaged(path, StoreError) as (connection, damage):
-        if b"checksum" not in [row[1] for row in connection.execute("PRAGMA table_info(events)")]:
+        if "checksum" not in [row[1] for row in connection.execute("PRAGMA table_info(events)")]:
             raise StoreError(f"{path} holds no sessions that can be read. Restore a copy.")
-        for row in scan(connection, "SELECT session, number, event, checksum FROM events"):
-            session, number = _find_session(sessions, row[0]), row[1]
-            if session is not None and type(number) is int and 0 <= number < 2**31:
-                session.event_count = max(session.event_count, number + 1)
-                value = _read_value(row)
-                if isinstance(value, dict) and cast("Json", value).get("kind") in KINDS:
-                    session.events[number] = value
-        for row in scan(connection, "SELECT session, id, text, checksum FROM originals"):
-            if (session := _find_session(sessions, row[0])) is not None:
-                session.original_count += 1
-                value, key = _read_value(row), _decode(row[1])
-                if isinstance(value, str) and key is not None:
-                    session.originals[key] = value
-        for name, events, originals, checksum in scan(connection, "SELECT * FROM sessions"):
-            session = _find_session(sessions, name)
-            if session is not None and _decode(checksum) == row_checksum(_decode(name), events, originals):
-                session.event_count = max(session.event_count, events)
-                session.original_count = max(session.original_count, originals)
-    return StoreCheck(sessions, damage)
+        for query in (
+            "SELECT 'event', checksum, session, number, event FROM events",
+            "SELECT 'original', checksum, session, id, text FROM originals",
+            "SELECT 'session', checksum, session, events, originals FROM sessions",
+        ):
+            for kind, checksum, *row in scan(connection, query):
+                if checksum != row_checksum(*row):
+                    damaged += 1
+                    continue
+                session = sessions.setdefault(row[0], SessionCheck())
+                if kind == "event":
+                    session.events[row[1]] = json.loads(row[2])
+                elif kind == "original":
+                    session.originals[row[1]] = json.loads(row[2])
+                else:
+                    session.written = (row[1], row[2])
+    return StoreCheck(sessions, damaged, damage)
 
 
 def save_sessions(sessions: dict[str, SessionCheck], path: str | Path) -> dict[str, int]:
@@ -105,28 +103,6 @@ def save_sessions(sessions: dict[str, SessionCheck], path: str | Path) -> dict[s
             if events:
                 store.append(name, 0, events, [*session.originals.items()])
     return saved
-
-
-def _find_session(sessions: dict[str, SessionCheck], name: object) -> SessionCheck | None:
-    text = _decode(name)
-    return None if text is None else sessions.setdefault(text, SessionCheck())
-
-
-def _decode(value: object) -> str | None:
-    with contextlib.suppress(UnicodeDecodeError):
-        return value.decode() if isinstance(value, bytes) else None
-    return None
-
-
-def _read_value(row: Sequence[Any]) -> object:
-    """Return the JSON value of a row (session, place, text, checksum); None if it is not what was written."""
-    place = _decode(row[1]) if isinstance(row[1], bytes) else row[1]
-    text = _decode(row[2])
-    if text is None or _decode(row[3]) != row_checksum(_decode(row[0]), place, text):
-        return None
-    with contextlib.suppress(ValueError, RecursionError):
-        return json.loads(text)
-    return None
 
 
 def _mend(events: Sequence[Json]) -> list[Json]:
