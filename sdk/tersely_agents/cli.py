@@ -15,7 +15,7 @@ from tersely.runtime.artifacts import ALL_BUNDLED
 from tersely_agents.agent import Agent, FolderIndex, load_agent, search_tools, trace
 from tersely_agents.chat import LocalChat, OpenAIChat
 from tersely_agents.experience import ExperienceBank
-from tersely_agents.experience.salvage import check_bank, save_experiences
+from tersely_agents.experience.transfer import check_bank, save_experiences
 from tersely_agents.memory.salvage import check_store, save_sessions
 
 REPLY_TOKENS = 4096
@@ -75,23 +75,26 @@ def doctor_session(path: str, save: str | None) -> Report:
         StoreError: nothing can be read, or the new file cannot be written.
         InvalidInputError: the new file exists already.
     """
-    sessions = check_store(path)
+    check = check_store(path)
     rows: dict[str, Any] = {}
-    for name, check in sessions.items():
-        count = len(check.events) + len(check.missing_events)
-        lost = ", ".join(map(str, check.missing_events[:10])) + ", ..." * (len(check.missing_events) > 10)
+    for name, session in check.sessions.items():
+        missing = session.missing_events
+        lost = ", ".join(map(str, missing[:10])) + ", ..." * (len(missing) > 10)
         rows[name] = {
-            "events": f"{len(check.events)} of {count} intact" + (f"; lost: {lost}" if lost else ""),
-            "originals": f"{len(check.originals)} intact, {check.missing_originals} lost",
-            "can be saved": f"{len(check.rebuild())} events",
+            "events": f"{len(session.events)} of {session.event_count} intact"
+            + (f"; lost: {lost}" if lost else ""),
+            "originals": f"{len(session.originals)} intact, {session.missing_originals} lost",
+            "can be saved": f"{len(session.rebuild())} events",
         }
-    facts: dict[str, Any] = {"file": path, "sessions": rows}
+    report: dict[str, Any] = {"file": path, "sessions": rows}
     if save is not None:
-        counts = save_sessions(sessions, save)
-        facts["saved"] = {"file": save, **{name: f"{count} events" for name, count in counts.items()}}
-    damaged = [repr(name) for name, check in sessions.items() if not check.is_whole]
-    problem = f"{path} is damaged in the sessions {', '.join(damaged)}." if damaged else None
-    return _report(facts, problem, save)
+        saved = save_sessions(check.sessions, save)
+        report["saved"] = {"file": save, **{name: f"{count} events" for name, count in saved.items()}}
+    names = [name for name, s in check.sessions.items() if s.missing_events or s.missing_originals]
+    lost = f"the sessions {', '.join(map(repr, names))} have lost rows" if names else ""
+    if check.damaged_rows and not names:
+        lost = f"{check.damaged_rows} rows are not what was written"
+    return _report_damage(report, path, lost, check.damage, save)
 
 
 def doctor_bank(path: str, save: str | None) -> Report:
@@ -103,18 +106,23 @@ def doctor_bank(path: str, save: str | None) -> Report:
     """
     check = check_bank(path)
     lost = len(check.damaged) + check.unreadable
-    facts: dict[str, Any] = {
+    report: dict[str, Any] = {
         "file": path,
         "experiences": f"{len(check.experiences)} intact, {lost} damaged",
         "damaged": check.damaged,
         "can be saved": f"{len(check.experiences)} experiences",
     }
     if save is not None:
-        facts["saved"] = {"file": save, "experiences": save_experiences(check, save)}
-    return _report(facts, None if check.is_whole else f"{path} has lost {lost} experiences.", save)
+        report["saved"] = {"file": save, "experiences": save_experiences(check.experiences, save)}
+    return _report_damage(report, path, f"{lost} experiences are lost" if lost else "", check.damage, save)
 
 
-def _report(facts: dict[str, Any], damage: str | None, save: str | None) -> Report:
-    remedy = f"What is left is in {save}." if save else "Save what is left with --save NEW."
-    problem = damage and f"{damage} {remedy}"
-    return Report({**facts, "result": problem or "all is well"}, problem)
+def _report_damage(
+    report: dict[str, Any], path: str, lost: str, damage: str | None, save: str | None
+) -> Report:
+    problem = None
+    if lost or damage:
+        remedy = f"What is left is in {save}." if save else "Save what is left with --save NEW."
+        problem = f"{path} is damaged: {'; '.join(filter(None, (lost, damage)))}. {remedy}"
+    report["result"] = problem or "all is well"
+    return Report("", report, problem)

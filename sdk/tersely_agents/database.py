@@ -1,15 +1,15 @@
-"""A SQLite file with one connection for all threads, write-ahead logging and versions of its schema."""
+"""SQLite files: one connection for all threads, write-ahead logging, versions of the schema, recovery."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import random
 import shutil
 import sqlite3
+import subprocess
 import threading
-import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,14 +17,13 @@ from typing import Any
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.runtime.paths import check_path
 
-BUSY_S = 30.0
-"""Seconds to wait while another connection writes."""
-PAUSE_S = 0.002
-"""Longest pause between two tries to be the one that writes. SQLite's own pauses grow to 0.1 s. Where others
-write without a pause, hardly one of those tries meets a moment in which nobody does."""
+TIMEOUT_S = 30.0
+"""Time to wait while another connection writes."""
 
-Migration = Sequence[str | Callable[[sqlite3.Connection], None]]
-"""Statements, and functions that change the file through a connection."""
+_NO_RECOVERY = (
+    "More may be left: install a sqlite3 command that can .recover, from sqlite.org or Homebrew (Debian's "
+    "and Ubuntu's may not), and run `tersely doctor` again"
+)
 _IN_RAM = ("", ":memory:")
 _CANNOT_WRITE = {
     sqlite3.SQLITE_READONLY,
@@ -38,20 +37,21 @@ _CANNOT_WRITE = {
 class Database:
     """The database in the file at `path`, which is created if it is missing.
 
-    Opening a file of the newest version writes nothing. A file that cannot be written, because it is
-    read-only or the disk is full, is opened for reading; then every transaction raises the error.
+    Opening an existing file writes nothing. A file that cannot be written, because it is read-only or the
+    disk is full, is opened for reading; then every transaction raises the error.
 
     Args:
-        migrations: for each version of the schema, the statements that lead to it from the one before. A
-            released entry never changes; new ones are added.
-        error: raised for every error of SQLite, and for a file of a newer version.
+        version: number of the schema, which the file keeps.
+        schema: the statements that make it.
+        error: raised for every error of SQLite, and for a file of another version.
         remedy: makes the remedy, as a sentence, from an error of SQLite.
     """
 
     def __init__(
         self,
         path: str | Path,
-        migrations: Sequence[Migration],
+        version: int,
+        schema: Sequence[str],
         error: type[TerselyError],
         remedy: Callable[[sqlite3.Error], str],
     ) -> None:
@@ -59,90 +59,34 @@ class Database:
         self._file = check_path(path, "The file").absolute()
         self._error, self._remedy = error, remedy
         self._lock = threading.RLock()
+        self._write_error: sqlite3.Error | None = None
+        """Why the file is open for reading only."""
         _create_private(path)
-        self._copy: TemporaryDirectory[str] | None = None
-        self._why_read_only: sqlite3.Error | None = None
         with self._translate_errors():
             self.connection = self._connect(path)
-        try:
-            with self._translate_errors():
-                self._open(migrations)
-            self.version: int = self._read_version(len(migrations))
-            """Version of the file's schema: the newest, except in a file that is open for reading only."""
-        except BaseException:
-            self.close()
-            raise
-
-    def _connect(self, path: str | Path, *, uri: bool = False) -> sqlite3.Connection:
-        return sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False, uri=uri)
-
-    def _open(self, migrations: Sequence[Migration]) -> None:
-        try:
-            if self._read_version(len(migrations)) < len(migrations) or self._mode() not in ("wal", "memory"):
-                self._enable_write_ahead()
-                self._migrate(migrations)
-            self.connection.execute("PRAGMA synchronous = FULL")
-        except sqlite3.OperationalError as error:
-            primary = error.sqlite_errorcode & 0xFF
-            if primary not in _CANNOT_WRITE or not self._has_content():
-                raise
-            self._why_read_only = error
-            self._open_for_reading()
-
-    def _open_for_reading(self) -> None:
-        """Raises the last error where no way leads to the file's content."""
-        path = Path(self.path).absolute()
-        log = path.with_name(f"{path.name}-wal")
-        uris = [f"{path.as_uri()}?mode=ro"]
-        with contextlib.suppress(OSError):
-            if not log.is_file() or not log.stat().st_size:
-                uris.append(f"{path.as_uri()}?immutable=1")  # needs no file beside it
-            else:
-                uris.append(f"{path.as_uri()}?mode=rw")  # with locks of its own, and no file for them
-                self._copy = TemporaryDirectory()
-                for file in (path, log):
-                    shutil.copy(file, self._copy.name)
-                uris.append(f"{Path(self._copy.name, path.name).as_uri()}?mode=rw")
-        for number, uri in enumerate(uris, 1):
-            self.connection.close()
             try:
-                self.connection = self._connect(uri, uri=True)
-                if "mode=rw" in uri:
-                    self.connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-                self.connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-                return
-            except sqlite3.Error:
-                if number == len(uris):
-                    raise
-
-    def _has_content(self) -> bool:
-        path = Path(self.path)
-        with contextlib.suppress(OSError):
-            return path.is_file() and path.stat().st_size > 0
-        return False
+                self._open(version, schema)
+            except BaseException:
+                self.connection.close()
+                raise
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
-        """All rows that a query returns."""
+        """Return all rows of a query."""
         with self._lock, self._translate_errors():
             return self.connection.execute(statement, values).fetchall()
 
     @contextlib.contextmanager
     def transaction(self) -> Generator[sqlite3.Connection]:
         """Write everything inside the `with` block, or nothing if it raises."""
-        if why := self._why_read_only:
-            raise self._error(f"{self.path} is open for reading only: {why}. {self._remedy(why)}")
-        with self._lock, self._translate_errors():
-            self._wait_for("BEGIN IMMEDIATE")
-            try:
-                yield self.connection
-                self.connection.execute("COMMIT")
-            except BaseException:
-                if self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK")
-                raise
+        if error := self._write_error:
+            raise self._error(f"{self.path} is open for reading only: {error}. {self._remedy(error)}")
+        with self._lock, self._translate_errors(), self.connection:
+            self.connection.execute("BEGIN IMMEDIATE")
+            yield self.connection
 
     def find_file(self) -> Path:
-        """The absolute path, for a copy that opens the same file. Raises the error for a database in RAM."""
+        """Return the absolute path, for a copy that opens the same file. Raises the error for a database in
+        RAM."""
         if str(self.path) in _IN_RAM:
             raise self._error("What is in RAM cannot be copied or pickled. Keep it in a file.")
         return self._file
@@ -150,58 +94,63 @@ class Database:
     def close(self) -> None:
         with self._lock:
             self.connection.close()
-            if self._copy is not None:
-                self._copy.cleanup()
 
-    def _mode(self) -> str:
-        return self.connection.execute("PRAGMA journal_mode").fetchone()[0]
+    def _connect(self, path: str | Path, *, uri: bool = False) -> sqlite3.Connection:
+        return sqlite3.connect(
+            path, timeout=TIMEOUT_S, isolation_level=None, check_same_thread=False, uri=uri
+        )
 
-    def _read_version(self, newest: int) -> int:
-        version = self.connection.execute("PRAGMA user_version").fetchone()[0]
-        if version < 0:
-            raise self._error(f"{self.path} is damaged: it has version {version}. Restore a copy.")
-        if version > newest:
-            raise self._error(
-                f"{self.path} has version {version}, and this tersely knows {newest}. Update tersely."
+    def _open(self, version: int, schema: Sequence[str]) -> None:
+        try:
+            if self._read("user_version") == 0 or self._read("journal_mode") not in ("wal", "memory"):
+                # The mode stays in the file. If two processes set it at once, SQLite refuses one of them.
+                with contextlib.suppress(sqlite3.OperationalError):
+                    self.connection.execute("PRAGMA journal_mode = WAL")
+                self._create(version, schema)
+            self.connection.execute("PRAGMA synchronous = FULL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in _CANNOT_WRITE or not self._has_content():
+                raise
+            self._write_error = error
+            self._open_for_reading()
+        found = self._read("user_version")
+        if found != version:
+            remedy = (
+                "Update tersely." if found > version else "It is damaged, or older than 0.1: restore a copy."
             )
-        return version
+            raise self._error(f"{self.path} has version {found}, and this tersely knows {version}. {remedy}")
 
-    def _enable_write_ahead(self) -> None:
-        # SQLite does not wait for the lock when two processes open a new file at once.
-        self._wait_for("PRAGMA journal_mode = WAL")
+    def _create(self, version: int, schema: Sequence[str]) -> None:
+        with self.connection as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if self._read("user_version") == 0:
+                for statement in schema:
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {version}")
 
-    def _wait_for(self, statement: str) -> None:
-        """Execute a statement that needs the file for itself."""
-        deadline = time.monotonic() + BUSY_S
-        self.connection.execute("PRAGMA busy_timeout = 0")
-        try:
-            while True:
-                try:
-                    self.connection.execute(statement)
-                    return
-                except sqlite3.OperationalError as error:
-                    if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                        raise
-                time.sleep(random.uniform(0, PAUSE_S))
-        finally:
-            self.connection.execute(f"PRAGMA busy_timeout = {int(BUSY_S * 1000)}")
+    def _open_for_reading(self) -> None:
+        log = self._file.with_name(f"{self._file.name}-wal")
+        # Beside a log, SQLite needs an index. It keeps that in RAM if nobody else may use the file.
+        mode = "mode=rw" if log.is_file() and log.stat().st_size else "immutable=1"
+        for last, query in enumerate(("mode=ro", mode)):
+            self.connection.close()
+            self.connection = self._connect(f"{self._file.as_uri()}?{query}", uri=True)
+            try:
+                if query == "mode=rw":
+                    self.connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+                self.connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+                return
+            except sqlite3.Error:
+                if last:
+                    raise
 
-    def _migrate(self, migrations: Sequence[Migration]) -> None:
-        newest = len(migrations)
-        self._wait_for("BEGIN IMMEDIATE")
-        try:
-            for statements in migrations[self._read_version(newest) :]:
-                for statement in statements:
-                    if isinstance(statement, str):
-                        self.connection.execute(statement)
-                    else:
-                        statement(self.connection)
-            self.connection.execute(f"PRAGMA user_version = {newest}")
-            self.connection.execute("COMMIT")
-        except BaseException:
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
-            raise
+    def _has_content(self) -> bool:
+        with contextlib.suppress(OSError):
+            return self._file.is_file() and self._file.stat().st_size > 0
+        return False
+
+    def _read(self, pragma: str) -> Any:
+        return self.connection.execute(f"PRAGMA {pragma}").fetchone()[0]
 
     @contextlib.contextmanager
     def _translate_errors(self) -> Generator[None]:
@@ -225,3 +174,63 @@ def _create_private(path: str | Path) -> None:
         return
     with contextlib.suppress(OSError):  # it exists, or SQLite will tell what is wrong
         os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+@contextlib.contextmanager
+def open_damaged(
+    path: str | Path, error: type[TerselyError]
+) -> Generator[tuple[sqlite3.Connection, str | None]]:
+    """Connect to what can be read of a file, and say what is wrong with the file; None for a sound one.
+
+    The connection is to a copy, which the sqlite3 command recovers if it is damaged. Bytes that are not UTF-8
+    become surrogates. Raises the error if nothing can be read.
+    """
+    if not Path(path).is_file():
+        raise error(f"{path} does not exist. Name a file that exists.")
+    with TemporaryDirectory() as folder:
+        copy, recovered = Path(folder, "copy.db"), Path(folder, "recovered.db")
+        for suffix in ("", "-wal"):
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
+        try:
+            damage = _find_damage(copy)
+            if damage is not None and _recover(copy, recovered):
+                copy = recovered
+            elif damage is not None:
+                damage += f". {_NO_RECOVERY}"
+            with contextlib.closing(sqlite3.connect(copy)) as connection:
+                connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+                yield connection, damage
+        except (sqlite3.Error, UnicodeDecodeError) as problem:
+            raise error(f"{path}: {problem}. Nothing can be read; restore a copy.") from problem
+
+
+def scan(connection: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a query from both ends of the table, as far as each can be read."""
+    for is_reversed in (0, 1):
+        connection.execute(f"PRAGMA reverse_unordered_selects = {is_reversed}")
+        with contextlib.suppress(sqlite3.Error, OverflowError):
+            yield from connection.execute(query)
+            return
+
+
+def _find_damage(file: Path) -> str | None:
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        try:
+            message: str = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            message = str(error)
+    return None if message == "ok" else " ".join(message.split())
+
+
+def _recover(damaged: Path, recovered: Path) -> bool:
+    """Return whether there is a sqlite3 command that could recover the file."""
+    command = shutil.which("sqlite3")
+    if command is None:
+        return False
+    shell = [command, "-init", os.devnull]
+    with subprocess.Popen(
+        [*shell, damaged, ".recover --ignore-freelist"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as reading:
+        subprocess.run([*shell, recovered], stdin=reading.stdout, capture_output=True, check=False)
+    return reading.returncode == 0

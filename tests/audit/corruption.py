@@ -1,8 +1,8 @@
 """Corrupt session files at random, and read them.
 
 `python -m tests.audit.corruption --count 60` writes a store with several sessions for each file and
-overwrites random bytes. Whatever is read then is what was written, or a StoreError. What the doctor saves
-opens, and holds only originals that were written.
+overwrites random bytes. Whatever is read then is what was written, or a StoreError. The doctor reports every
+damaged session; what it saves opens, and holds only events and originals that were written.
 """
 
 from __future__ import annotations
@@ -35,11 +35,13 @@ class Report:
     """Sessions that raised a StoreError."""
     saved: int = 0
     """Sessions that the doctor saved from files with a damaged one."""
+    events: int = 0
+    """Events in these files that the doctor read."""
     failures: list[str] = field(default_factory=list[str])
 
 
 def fill_store(path: Path, r: random.Random) -> dict[str, Any]:
-    """What was written: the transcript of every session, and its originals by id."""
+    """Write sessions; return the events, the transcript and the originals of each."""
     written: dict[str, Any] = {}
     with closing(MemoryStore(path)) as store:
         for session in SESSIONS:
@@ -62,7 +64,7 @@ def fill_store(path: Path, r: random.Random) -> dict[str, Any]:
                 memory.append({"role": "tool", "tool_call_id": f"c{number}", "content": page})
                 for key in REFERENCE.findall(str(memory.prepare(None))):
                     originals[key] = memory.original(key)
-            written[session] = (memory.transcript, originals)
+            written[session] = (store.events(session), memory.transcript, originals)
     return written
 
 
@@ -77,33 +79,38 @@ def corrupt(path: Path, r: random.Random) -> None:
 
 
 def check_file(path: Path, written: dict[str, Any], report: Report) -> None:
-    """Raises AssertionError for other content, and lets every error through that is no StoreError."""
-    damaged = 0
-    for session, (transcript, originals) in written.items():
+    """Raises AssertionError for other content, and lets every error through but StoreError."""
+    refused: set[str] = set()
+    for session, (events, transcript, originals) in written.items():
         try:
             with closing(MemoryStore(path)) as store:
+                assert store.events(session) == events, f"{session} has other content"
                 memory = AgentMemory(limit=LIMIT, compressor=COMPRESSOR, store=store, session=session)
                 assert memory.transcript == transcript, f"{session} has other content"
                 for key, text in originals.items():
                     assert memory.original(key) == text, f"an original of {session} has other content"
         except StoreError:
-            damaged += 1
-    report.refused += damaged
-    if not damaged:
+            refused.add(session)
+    report.refused += len(refused)
+    if not refused:
         return
     new = path.with_suffix(".saved")
     try:
-        save_sessions(check_store(path), new)
+        check = check_store(path)
+        save_sessions(check.sessions, new)
     except StoreError:
         return
+    assert check.damage or check.damaged_rows, "the doctor overlooks damage"
+    for session, found in check.sessions.items():
+        assert all(written[session][0][number] == event for number, event in found.events.items())
+        report.events += len(found.events)
     with closing(MemoryStore(new)) as store:
         for session in store.sessions():
             memory = AgentMemory(limit=LIMIT, compressor=COMPRESSOR, store=store, session=session)
             memory.interrupt()
             memory.prepare(None)
-            texts = {str(e) for e in memory.transcript.conversation}
-            assert texts, "nothing was saved"
-            for key, text in written[session][1].items():
+            assert memory.transcript.conversation, "nothing was saved"
+            for key, text in written[session][2].items():
                 assert memory.original(key) in (text, None), "an original was saved with other content"
             report.saved += 1
 
@@ -135,8 +142,8 @@ def main() -> int:
         report = run(arguments.count, Path(folder), arguments.seed)
     print(*report.failures, sep="\n")
     print(
-        f"{report.files} files, {report.refused} sessions refused, {report.saved} saved, "
-        f"{len(report.failures)} files with a raw error or wrong content"
+        f"{report.files} files, {report.refused} sessions refused, {report.saved} saved with {report.events} "
+        f"events, {len(report.failures)} files with a raw error or wrong content"
     )
     return bool(report.failures)
 

@@ -1,15 +1,11 @@
-"""Experiences and indexes that several tests use."""
+"""Experiences that several tests use."""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
-from tersely_agents.experience import ExactIndex, Experience, FaissIndex
+from tersely_agents.experience import Experience
 
-INDEXES = [ExactIndex]
-if find_spec("faiss") is not None:
-    INDEXES.append(FaissIndex)
 
 
 def make_experience(title: str, problem: str = "Who built the tower?", **changes: Any) -> Experience:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tersely.score import DocumentScores, ScoredInput
-from tersely_agents.experience.types import Vectors
+from tersely_agents.experience.vectors import Vectors
 
 
 class FakeScorer:

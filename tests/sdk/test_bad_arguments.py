@@ -27,7 +27,7 @@ from tersely_agents.agent import (
     search_tools,
 )
 from tersely_agents.chat import LocalChat, OpenAIChat, ScriptedChat
-from tersely_agents.experience import ExactIndex, Experience, ExperienceBank, FaissIndex, Origin
+from tersely_agents.experience import Experience, ExperienceBank, Origin
 from tersely_agents.memory import AgentMemory, MemoryStore
 from tersely_agents.summaries import Summarizer
 from tests.sdk.fakes import FakeScorer, Letters
@@ -88,8 +88,6 @@ CASES = {
     "ExperienceBank": Case(ExperienceBank, {"path": ":memory:", "embedder": Letters()}, fill_bank),
     "Experience": Case(Experience, LESSON, keep),
     "Origin": Case(Origin, use=lambda origin: keep(Experience(**LESSON, origin=origin))),
-    "ExactIndex": Case(ExactIndex, {"dimension": 3}),
-    "FaissIndex": Case(FaissIndex, {"dimension": 3}),
     "AgentMemory": Case(AgentMemory, {"first": FIRST, "limit": 600, "compressor": COMPRESSOR}, talk),
     "MemoryStore": Case(MemoryStore, {"path": ":memory:"}, lambda store: store.sessions()),
     "Agent": Case(

@@ -1,4 +1,4 @@
-"""The experience bank: what it recalls, merges, forgets, revokes, exports and shares between processes."""
+"""The experience bank: recall, merging, counting, revoking, files, several processes."""
 
 from __future__ import annotations
 
@@ -11,38 +11,64 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tersely import InvalidInputError
-from tersely_agents.experience import ExactIndex, ExperienceBank, ExperienceError, Origin
-from tersely_agents.experience.types import Vectors
-from tests.sdk.experiences import CHECK, INDEXES, OTHER_QUIZ, QUIZ, make_experience
+from tersely_agents.experience import ExperienceBank, ExperienceError, Origin
+from tersely_agents.experience.vectors import Index, Vectors
+from tests.sdk.experiences import CHECK, OTHER_QUIZ, QUIZ, make_experience
 from tests.sdk.fakes import Letters
 
 
-@pytest.fixture(params=INDEXES, ids=lambda c: c.__name__)
-def bank(request: pytest.FixtureRequest, tmp_path: Path) -> ExperienceBank:
-    return ExperienceBank(tmp_path / "bank.db", Letters(), index=request.param)
+@pytest.fixture
+def bank(tmp_path: Path) -> ExperienceBank:
+    return ExperienceBank(tmp_path / "bank.db", Letters())
 
 
-def test_the_best_match_of_query_and_problem_comes_first(bank: ExperienceBank) -> None:
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_search_finds_what_brute_force_finds(seed: int) -> None:
+    r = np.random.default_rng(seed)
+    rows: dict[str, Vectors] = {}
+
+    def draw() -> Vectors:
+        return r.choice([-1.0, 0.0, 0.5, 1.0], 6).astype(np.float32)
+
+    index = Index([], np.zeros((0, 6), np.float32))
+    for number in range(r.integers(1, 150)):
+        key, row = f"{number}", draw()
+        if rows and r.random() < 0.2:
+            old = r.choice(list(rows))
+            index.replace(old, key, row)
+            del rows[old]
+        else:
+            index.add(key, row)
+        rows[key] = row
+    query, above = draw(), float(r.choice([-np.inf, 0.0, 1.0]))
+    found = list(index.search(query, above))
+    assert len(index) == len(rows)
+    assert dict(found) == {key: row @ query for key, row in rows.items() if row @ query > above}
+    assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
+def test_recall_weighs_query_and_problem(bank: ExperienceBank, alpha: float) -> None:
     bank.add_all([CHECK, QUIZ])
-    recalled = bank.recall("Check two sources. When a date is asked.", "Who built the tower?")
-    assert [r.experience.title for r in recalled] == [CHECK.title, QUIZ.title]
-    assert recalled[0].score == pytest.approx(1.0, abs=1e-5)
     letters = Letters()
     query, problem = letters.embed(["quick jazz", "Who built the tower?"])
-    for alpha in (0.0, 0.5, 1.0):
-        expected = {
-            e.id: alpha * query @ letters.embed([e.key_text])[0]
-            + (1 - alpha) * problem @ letters.embed([e.problem])[0]
-            for e in (CHECK, QUIZ)
-        }
-        for r in bank.recall("quick jazz", "Who built the tower?", alpha=alpha):
-            assert r.score == pytest.approx(expected[r.experience.id], abs=1e-5)
+    expected = {
+        e.id: alpha * query @ letters.embed([e.key_text])[0]
+        + (1 - alpha) * problem @ letters.embed([e.problem])[0]
+        for e in (CHECK, QUIZ)
+    }
+    recalled = bank.recall("quick jazz", "Who built the tower?", alpha=alpha)
+    assert {r.experience.id: r.score for r in recalled} == pytest.approx(expected, abs=1e-5)
+    assert [r.score for r in recalled] == sorted((r.score for r in recalled), reverse=True)
     assert len(bank.recall("quick jazz", k=1)) == 1
 
 
-def test_a_new_experience_replaces_a_similar_one(bank: ExperienceBank) -> None:
+def test_new_experience_replaces_similar_one(bank: ExperienceBank) -> None:
     bank.add_all([CHECK, QUIZ])
     newer = bank.add(make_experience("Check two sources!", problem="When was the bridge opened?"))
     assert newer.origin.replaces == CHECK.id
@@ -54,31 +80,7 @@ def test_a_new_experience_replaces_a_similar_one(bank: ExperienceBank) -> None:
         bank.get(CHECK.id)
 
 
-def test_the_index_is_made_again_only_when_another_process_changes_vectors(tmp_path: Path) -> None:
-    indexes: list[ExactIndex] = []
-
-    def make_index(dimension: int) -> ExactIndex:
-        indexes.append(ExactIndex(dimension))
-        return indexes[-1]
-
-    bank = ExperienceBank(tmp_path / "bank.db", Letters(), index=make_index)
-    other = ExperienceBank(tmp_path / "bank.db", Letters())
-    other.add_all([CHECK, QUIZ])
-    assert len(bank) == 2
-    before = len(indexes)
-    other.record_use([CHECK.id], True)
-    assert bank.get(CHECK.id).wins == 1
-    assert [r.experience.wins for r in bank.recall("check two sources", k=1)] == [1]
-    assert len(indexes) == before
-    other.revoke(key=QUIZ.id)
-    assert [r.experience.id for r in bank.recall("quick jazz")] == [CHECK.id]
-    assert len(indexes) == before + 1
-    bank.add(OTHER_QUIZ)
-    assert len(other) == len(bank) == 2
-    assert len(indexes) == before + 1, "its own changes need no new index"
-
-
-def test_only_a_similarity_above_the_threshold_merges(tmp_path: Path) -> None:
+def test_only_similarity_above_threshold_merges(tmp_path: Path) -> None:
     class Pair(Letters):
         dimension = 2
 
@@ -92,7 +94,7 @@ def test_only_a_similarity_above_the_threshold_merges(tmp_path: Path) -> None:
         assert (bank.add(make_experience(title, problem="a")).origin.replaces is not None) is is_merged
 
 
-def test_experiences_that_never_helped_are_forgotten_after_enough_uses(bank: ExperienceBank) -> None:
+def test_forget_takes_out_what_never_helped(bank: ExperienceBank) -> None:
     bank.add_all([CHECK, QUIZ])
     for success in (False, False, True):
         bank.record_use([CHECK.id, "unknown"], success)
@@ -105,7 +107,7 @@ def test_experiences_that_never_helped_are_forgotten_after_enough_uses(bank: Exp
     assert [r.experience.id for r in bank.recall("quick jazz")] == [CHECK.id]
 
 
-def test_experiences_can_be_revoked_by_id_run_and_model(bank: ExperienceBank, tmp_path: Path) -> None:
+def test_revoke_by_id_run_and_model(bank: ExperienceBank, tmp_path: Path) -> None:
     bad = [
         make_experience(title, origin=Origin(run=run, model=model))
         for title, run, model in (("Abba", "r1", "m1"), ("Cede dee", "r1", "m2"), ("Fig hi", "r2", "m2"))
@@ -113,10 +115,10 @@ def test_experiences_can_be_revoked_by_id_run_and_model(bank: ExperienceBank, tm
     bank.add_all([*bad, CHECK])
     bank.export_jsonl(tmp_path / "all.jsonl")
     assert bank.revoke(run="r1", model="m2") == [bad[1].id]
-    assert set(bank.revoke(run="r1")) == {bad[0].id}
+    assert bank.revoke(run="r1") == [bad[0].id]
     assert bank.revoke(key=bad[2].id) == [bad[2].id]
     assert bank.revoke(key="unknown") == []
-    assert [e.id for e in bank.experiences()] == [CHECK.id]
+    assert bank.experiences() == [CHECK]
     assert bank.import_jsonl(tmp_path / "all.jsonl") == 0, "a revoked experience is not imported"
     with pytest.raises(InvalidInputError, match="has been revoked"):
         bank.add(bad[0])
@@ -125,7 +127,18 @@ def test_experiences_can_be_revoked_by_id_run_and_model(bank: ExperienceBank, tm
         bank.revoke()
 
 
-def test_a_bank_opens_again_with_the_same_contents(bank: ExperienceBank) -> None:
+def test_nothing_from_revoked_run_can_be_added(bank: ExperienceBank, tmp_path: Path) -> None:
+    other = ExperienceBank(":memory:", Letters())
+    other.add_all([make_experience("Poison", origin=Origin(run="r1")), QUIZ])
+    other.export_jsonl(tmp_path / "other.jsonl")
+    assert bank.revoke(run="r1") == []
+    assert bank.import_jsonl(tmp_path / "other.jsonl") == 1
+    with pytest.raises(InvalidInputError, match="'r1' has been revoked"):
+        bank.add_all([CHECK, make_experience("Poison again", origin=Origin(run="r1"))])
+    assert [e.title for e in bank.experiences()] == [QUIZ.title]
+
+
+def test_bank_opens_again_with_the_same_contents(bank: ExperienceBank) -> None:
     bank.add_all([CHECK, QUIZ])
     bank.record_use([CHECK.id], True)
     letters = Letters()
@@ -133,9 +146,7 @@ def test_a_bank_opens_again_with_the_same_contents(bank: ExperienceBank) -> None
     assert letters.embedded == 0, "the file holds the vectors"
     assert again.experiences() == bank.experiences()
     assert again.get(CHECK.id).wins == 1
-    recalled, expected = again.recall("quick jazz"), bank.recall("quick jazz")
-    assert [r.experience for r in recalled] == [r.experience for r in expected]
-    assert [r.score for r in recalled] == pytest.approx([r.score for r in expected], abs=1e-6)
+    assert again.recall("quick jazz") == bank.recall("quick jazz")
 
 
 def test_changes_of_another_process_are_visible(bank: ExperienceBank) -> None:
@@ -144,13 +155,13 @@ def test_changes_of_another_process_are_visible(bank: ExperienceBank) -> None:
     assert [r.experience for r in other.recall("check")] == [CHECK]
     other.add(make_experience("Check two sources?"))
     assert len(bank) == 1, "it replaced the experience of the first bank"
-    other.add(QUIZ)
-    assert len(bank) == 2
+    other.add_all([QUIZ, OTHER_QUIZ])
+    assert len(bank) == 3
     bank.revoke(key=QUIZ.id)
-    assert len(other) == 1
+    assert len(other) == 2
 
 
-def test_a_bank_of_another_embedder_is_embedded_again_once(bank: ExperienceBank) -> None:
+def test_another_embedder_embeds_a_bank_again_once(bank: ExperienceBank) -> None:
     bank.add_all([CHECK, QUIZ])
 
     class Vowels(Letters):
@@ -168,23 +179,52 @@ def test_a_bank_of_another_embedder_is_embedded_again_once(bank: ExperienceBank)
     assert second.embedded == 0
 
 
-def test_an_export_can_be_imported_once(bank: ExperienceBank, tmp_path: Path) -> None:
-    used = replace(CHECK, uses=3, wins=2)
-    bank.add_all([used, QUIZ])
-    assert bank.export_jsonl(tmp_path / "out.jsonl") == 2
-    copy = ExperienceBank(":memory:", Letters())
-    assert copy.import_jsonl(tmp_path / "out.jsonl") == 2
-    assert copy.experiences() == [used, QUIZ]
-    assert copy.import_jsonl(tmp_path / "out.jsonl") == 0
-    (tmp_path / "bad.jsonl").write_text(
-        json.dumps(make_experience("Zigzag").to_dict()) + '\n{"title": "x"}\n'
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda v: v * np.nan, "not finite"),
+        (lambda v: v * 2, "length 2, not 1"),
+        (lambda v: v[:, :3], "the shape"),
+        (lambda v: (v * 9).astype(int), "type int64"),
+        (lambda v: [[1.0], [1.0, 2.0]], "different lengths"),
+    ],
+)
+def test_embedder_without_unit_vectors_is_refused(change: Any, message: str) -> None:
+    class Broken(Letters):
+        name = "broken"
+
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            return change(super().embed(texts))
+
+    bank = ExperienceBank(":memory:", Broken())
+    with pytest.raises(ExperienceError, match=f"'broken' gave .*{message}"):
+        bank.add(CHECK)
+    with pytest.raises(ExperienceError, match=f"'broken' gave .*{message}"):
+        bank.recall("check")
+    assert bank.experiences() == []
+
+
+def test_export_can_be_imported_once(bank: ExperienceBank, tmp_path: Path) -> None:
+    used = replace(CHECK, uses=3, wins=2, content="First line\u2028second \ud800 line")
+    file = tmp_path / "out.jsonl"
+    assert bank.export_jsonl(file) == bank.import_jsonl(file) == 0
+    file.write_text(
+        "".join(f"{json.dumps(e.to_dict())}\n" for e in (used, make_experience(f"{used.title}!")))
     )
+    assert bank.import_jsonl(file) == 2, "nothing is merged"
+    copy = ExperienceBank(":memory:", Letters())
+    assert bank.export_jsonl(file) == 2
+    assert copy.import_jsonl(file) == 2
+    assert copy.experiences() == bank.experiences()
+    assert copy.experiences()[0] == used
+    assert copy.import_jsonl(file) == 0
+    file.write_text(json.dumps(make_experience("Zigzag").to_dict()) + '\n{"title": "x"}\n')
     with pytest.raises(InvalidInputError, match="line 2: This is not an experience"):
-        copy.import_jsonl(tmp_path / "bad.jsonl")
+        copy.import_jsonl(file)
     assert len(copy) == 2
 
 
-def test_a_failed_insert_changes_neither_index_nor_file(bank: ExperienceBank) -> None:
+def test_failed_insert_changes_neither_index_nor_file(bank: ExperienceBank) -> None:
     bank.add(CHECK)
     with pytest.raises(InvalidInputError, match="is known"):
         bank.add_all([QUIZ, replace(QUIZ, title="Vex buzz kvm")])
@@ -200,9 +240,7 @@ def test_a_failed_insert_changes_neither_index_nor_file(bank: ExperienceBank) ->
         ({"alpha": 1.5}, "from 0 to 1"),
     ],
 )
-def test_bad_arguments_of_recall_are_refused(
-    bank: ExperienceBank, arguments: dict[str, Any], message: str
-) -> None:
+def test_recall_refuses_bad_arguments(bank: ExperienceBank, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         bank.recall(**{"query": "x", **arguments})
 
@@ -222,31 +260,3 @@ def test_bad_entries_and_files_are_refused(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(ExperienceError, match="Update tersely"):
         ExperienceBank(tmp_path / "new.db", Letters())
-
-
-def test_an_import_restores_similar_and_unusual_experiences(bank: ExperienceBank, tmp_path: Path) -> None:
-    similar = [make_experience("Check two sources"), make_experience("Check two sources!")]
-    bank._add(similar, None, False)
-    unusual = replace(QUIZ, content="First line\u2028second \ud800 line")
-    bank.add(unusual)
-    assert bank.export_jsonl(tmp_path / "out.jsonl") == 3
-    copy = ExperienceBank(":memory:", Letters())
-    assert copy.import_jsonl(tmp_path / "out.jsonl") == 3
-    assert copy.experiences() == bank.experiences()
-
-
-def test_nothing_from_a_revoked_run_can_be_added(bank: ExperienceBank, tmp_path: Path) -> None:
-    other = ExperienceBank(":memory:", Letters())
-    other.add_all([make_experience("Poison", origin=Origin(run="r1")), QUIZ])
-    other.export_jsonl(tmp_path / "other.jsonl")
-    assert bank.revoke(run="r1") == []
-    assert bank.import_jsonl(tmp_path / "other.jsonl") == 1
-    assert [e.title for e in bank.experiences()] == [QUIZ.title]
-    with pytest.raises(InvalidInputError, match="'r1' has been revoked"):
-        bank.add_all([CHECK, make_experience("Poison again", origin=Origin(run="r1"))])
-    assert len(bank) == 1
-
-
-def test_an_empty_bank_can_be_exported_and_imported(bank: ExperienceBank, tmp_path: Path) -> None:
-    assert bank.export_jsonl(tmp_path / "none.jsonl") == 0
-    assert bank.import_jsonl(tmp_path / "none.jsonl") == 0

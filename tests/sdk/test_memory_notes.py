@@ -8,7 +8,7 @@ import pytest
 
 from tersely_agents.chat import ScriptedChat
 from tersely_agents.memory import AgentMemory, MemoryStore
-from tersely_agents.memory.quotes import Quote, quote_messages, read_quotes, render_quotes
+from tersely_agents.memory.notes import Quote, quote_messages, read_quotes, render_quotes
 from tests.sdk.conversations import COMPRESSOR, FIRST, SYSTEM, TASK, call, facts, fill, make_memory, result
 from tests.sdk.memory_oracles import REFERENCE, check_context, check_roles
 

@@ -13,7 +13,7 @@ from tersely import InvalidInputError
 from tersely.messages import measure_tokens
 from tersely_agents.chat import ScriptedChat
 from tersely_agents.memory import MemoryStore, Transcript
-from tersely_agents.memory.events import Event
+from tersely_agents.memory.transcript import Event
 from tests.sdk.conversations import COMPRESSOR, FIRST, call, facts, fill, make_memory, result
 
 COUNT = COMPRESSOR.count_tokens

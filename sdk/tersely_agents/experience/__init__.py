@@ -1,4 +1,4 @@
-"""Lessons that outlive a run: what worked, what to avoid, and when that applies.
+"""Lessons that outlive a run: what worked, what failed, and when that applies.
 
 from tersely_agents.experience import ExperienceBank, extract, format_experiences
 
@@ -9,18 +9,15 @@ prompt = format_experiences(bank.recall("find the year a tower was built", probl
 
 from tersely_agents.experience.bank import ExperienceBank
 from tersely_agents.experience.extraction import Attempt, condense, extract, format_experiences
-from tersely_agents.experience.index import ExactIndex, FaissIndex, Index
-from tersely_agents.experience.types import Embedder, Experience, ExperienceError, Origin, Recalled, Record
+from tersely_agents.experience.types import Experience, ExperienceError, Origin, Recalled, Record
+from tersely_agents.experience.vectors import Embedder
 
 __all__ = [
     "Attempt",
     "Embedder",
-    "ExactIndex",
     "Experience",
     "ExperienceBank",
     "ExperienceError",
-    "FaissIndex",
-    "Index",
     "Origin",
     "Recalled",
     "Record",

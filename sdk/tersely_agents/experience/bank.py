@@ -1,7 +1,7 @@
 """Lessons that outlive the run in which they were learned (Evolving, section 3.4 and appendix B).
 
-One SQLite file holds the entries with their vectors (`storage`); an index in memory finds them (`index`).
-What is replaced, forgotten or revoked stays there. A replaced lesson comes back when its successor goes.
+One SQLite file holds the entries with their vectors (`storage`); a matrix in memory finds them (`vectors`).
+Entries that are replaced, forgotten or revoked stay there. A replaced one comes back when its successor goes.
 """
 
 from __future__ import annotations
@@ -10,30 +10,27 @@ import contextlib
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tersely.embedding import SentenceEmbedder
 from tersely.errors import InvalidInputError
 from tersely.inputs import check_count, check_flag, check_list, check_query, check_share, check_text
 from tersely_agents.experience import storage, transfer
-from tersely_agents.experience.index import ExactIndex, Index, make_index
-from tersely_agents.experience.merging import Entry, choose_replaced, find_similar
-from tersely_agents.experience.rows import DamagedError
-from tersely_agents.experience.types import (
-    TEXTS,
+from tersely_agents.experience.types import DamagedError, Experience, Recalled, Record
+from tersely_agents.experience.vectors import (
     Embedder,
-    Experience,
-    Recalled,
-    Record,
+    Index,
     Vectors,
-    embed_checked,
+    check_embedder,
+    embed_experiences,
+    embed_texts,
 )
-from tersely_agents.experience.undo import undo_replacements
-from tersely_agents.redaction import redact
 
 logger = logging.getLogger("tersely")
 
@@ -48,14 +45,11 @@ FORGET_AFTER = 3
 class ExperienceBank:
     """A bank of lessons in the file at `path`. Safe to share between threads and processes.
 
-    Many members: lessons are added, recalled, judged, taken out, listed and exchanged as files.
-
     Args:
         path: the file, created if it is missing; ":memory:" for a bank that ends with the process.
         embedder: makes the vectors; None for `SentenceEmbedder()`. Another one embeds the bank again once.
-        index: makes an empty index for vectors of a dimension, such as `ExactIndex` or `FaissIndex`.
         merge_threshold: similarity above which a new experience replaces the most similar one.
-        redact_secrets: whether what looks like keys, tokens and passwords stays out of the file and exports.
+        redact_secrets: whether keys, tokens and passwords stay out of the file and of exports.
 
     Raises:
         ExperienceError: the file cannot be opened or is not a bank.
@@ -67,23 +61,17 @@ class ExperienceBank:
         path: str | Path,
         embedder: Embedder | None = None,
         *,
-        index: Callable[[int], Index] = ExactIndex,
         merge_threshold: float = MERGE_THRESHOLD,
         redact_secrets: bool = True,
     ) -> None:
         self.path = path
-        self._embedder: Embedder = (
-            SentenceEmbedder() if embedder is None else storage.check_embedder(embedder)
-        )
-        self._make_index = index
+        self._embedder: Embedder = SentenceEmbedder() if embedder is None else check_embedder(embedder)
         self._merge_threshold = check_share(merge_threshold, "merge_threshold", "Pass one in (0, 1].")
         self._redact_secrets = check_flag(redact_secrets, "redact_secrets")
         self._lock = threading.RLock()
         self._data_version: int | None = None
-        """State of the file that the index shows; None if the index has to be made again."""
-        self._vectors_version: str | None = None
-        """Version of the vectors that the index holds."""
-        self._index = make_index(index, self._embedder.dimension)
+        """State of the file that the index shows; None if the index must be read again."""
+        self._index: Index
         self._damaged: dict[str, str] = {}
         self._database = storage.open_database(path)
         self._refresh()
@@ -95,7 +83,7 @@ class ExperienceBank:
             return len(self._index)
 
     def add(self, experience: Experience, *, over_success: bool = False) -> Experience:
-        """Add an experience. It replaces the most similar one above the merge threshold. `revoke` undoes it.
+        """Add an experience. It replaces the most similar one above the merge threshold, until it is revoked.
 
         Args:
             experience: a lesson.
@@ -124,7 +112,7 @@ class ExperienceBank:
     def recall(
         self, query: str, problem: str | None = None, *, k: int = K, alpha: float = ALPHA
     ) -> list[Recalled]:
-        """The experiences that match the query best, best first.
+        """Return the experiences that match the query best, best first.
 
         Args:
             query: what the agent is about to do, or what it cannot solve.
@@ -141,27 +129,22 @@ class ExperienceBank:
         if alpha != 0:
             alpha = check_share(alpha, "alpha", "Pass a weight from 0 to 1.")
         asked = [query] if problem is None else [query, check_text(problem, "problem")]
-        vectors = embed_checked(self._embedder, asked)
+        vectors = embed_texts(self._embedder, asked)
+        vector = np.concatenate([alpha * vectors[0], (1 - alpha) * vectors[-1]]).astype(np.float32)
+        recalled: list[Recalled] = []
         with self._lock:
             self._refresh()
-            while True:
-                recalled: list[Recalled] = []
-                unreadable: list[str] = []
-                for key, score in self._index.search(vectors[0], vectors[-1], alpha, k):
-                    try:
-                        recalled.append(Recalled(storage.read_experience(self._database, key), score))
-                    except KeyError:  # another process has taken it out since
-                        unreadable.append(key)
-                    except DamagedError as error:
-                        self._report_damage({**self._damaged, key: str(error)})
-                        unreadable.append(key)
-                if not unreadable:
-                    return recalled
-                for key in unreadable:
-                    self._index.remove(key)
+            for key, score in self._index.search(vector):
+                if len(recalled) == k:
+                    break
+                try:
+                    recalled.append(Recalled(storage.read_experience(self._database, key), score))
+                except (KeyError, DamagedError):  # another process has changed or damaged the row since
+                    self._data_version = None
+        return recalled
 
     def get(self, key: str) -> Experience:
-        """The experience with this id. Raises KeyError if there is none or it was taken out."""
+        """Return the experience with this id. Raises KeyError if there is none or it was taken out."""
         with self._lock:
             return storage.read_experience(self._database, check_text(key, "key"))
 
@@ -179,7 +162,8 @@ class ExperienceBank:
     ) -> list[str]:
         """Take out an experience, or all of a run or a model, for good. Returns their ids.
 
-        What is revoked cannot be imported again. If only a run is given, nothing from it can be added later.
+        They cannot be imported again. If only a run is given, nothing from it can be added later. Experiences
+        that they had replaced come back.
 
         Raises:
             InvalidInputError: no argument is given.
@@ -195,15 +179,16 @@ class ExperienceBank:
         return self._take_out("revoked", condition, tuple(conditions.values()))
 
     def experiences(self) -> list[Experience]:
-        """All experiences that can be recalled, oldest first."""
+        """Return all experiences that can be recalled, oldest first."""
         return storage.read_experiences(self._database)
 
     def removed(self) -> dict[str, str]:
-        """Ids of what was taken out, and why: "replaced by <id>", "forgotten" or "revoked"."""
+        """Return the ids of experiences that are not recalled, and why: "replaced by <id>", "forgotten" or
+        "revoked"."""
         return storage.read_removed(self._database)
 
     def history(self, key: str) -> list[Record]:
-        """The experience with this id and those that it replaced, directly or not, newest first.
+        """Return the experience with this id and those that it replaced, directly or not, newest first.
 
         Raises KeyError if the bank never had one with this id, or cannot read it.
         """
@@ -220,7 +205,7 @@ class ExperienceBank:
         return list(records.values())
 
     def damaged(self) -> dict[str, str]:
-        """Ids of experiences whose row in the file is damaged, and what is wrong. They are not recalled."""
+        """Return the ids of experiences with a damaged row, and what is wrong. They are not recalled."""
         with self._lock:
             self._refresh()
             return dict(self._damaged)
@@ -230,7 +215,7 @@ class ExperienceBank:
         return transfer.write_jsonl(path, [self._redact(e) for e in self.experiences()])
 
     def import_jsonl(self, path: str | Path) -> int:
-        """Add what `export_jsonl` wrote. Returns the number of new experiences.
+        """Add the experiences in a file of `export_jsonl`. Returns the number of new ones.
 
         Experiences with a known id or from a revoked run are skipped. Nothing is merged.
 
@@ -248,9 +233,9 @@ class ExperienceBank:
         self._database.close()
 
     def __reduce__(self) -> tuple[Any, tuple[object, ...]]:
-        """A copy, or what is unpickled, opens the same file. Raises ExperienceError for a bank in RAM."""
+        """Let copies and pickles open the same file. Raises ExperienceError for a bank in RAM."""
         options = {"merge_threshold": self._merge_threshold, "redact_secrets": self._redact_secrets}
-        opener = partial(ExperienceBank, index=self._make_index, **options)
+        opener = partial(ExperienceBank, **options)
         return opener, (self._database.find_file(), self._embedder)
 
     def _add(
@@ -259,100 +244,81 @@ class ExperienceBank:
         if not experiences:
             return []
         experiences = [self._redact(e) for e in experiences]
-        own, problems = storage.embed_experiences(self._embedder, experiences)
+        rows = embed_experiences(self._embedder, experiences)
         with self._lock:
             try:
                 with self._change() as connection:
                     return [
-                        self._insert(connection, *row, threshold, over_success)
-                        for row in zip(experiences, own, problems, strict=True)
+                        self._insert(connection, experience, row, threshold, over_success)
+                        for experience, row in zip(experiences, rows, strict=True)
                     ]
             except BaseException:
                 self._data_version = None  # the index may hold entries that the file does not
                 raise
 
     def _redact(self, experience: Experience) -> Experience:
-        if not self._redact_secrets:
-            return experience
-        return replace(experience, **{name: redact(getattr(experience, name)) for name in TEXTS})
+        return transfer.redact_experience(experience) if self._redact_secrets else experience
 
     def _insert(
         self,
         connection: sqlite3.Connection,
         experience: Experience,
-        own: Vectors,
-        problem: Vectors,
+        row: Vectors,
         threshold: float | None,
         over_success: bool,
     ) -> Experience:
-        entry = Entry(0, experience.id, experience.success, own, threshold, over_success)
-        old = choose_replaced(entry, self._find_similar(own, threshold)) if threshold is not None else None
+        old = None
         if threshold is not None:
-            replaces = None if old is None else old.key
-            experience = replace(experience, origin=replace(experience.origin, replaces=replaces))
-        storage.insert_experience(connection, experience, own, problem, threshold, over_success)
+            old = self._find_replaced(experience, row, threshold, over_success)
+            experience = replace(experience, origin=replace(experience.origin, replaces=old))
+        storage.insert_experience(connection, experience, row)
         if old is None:
-            self._index.add([experience.id], own[None], problem[None])
+            self._index.add(experience.id, row)
         else:
-            storage.set_replacement(connection, old.key, experience.id)
-            self._index.replace(old.key, experience.id, own, problem)
+            storage.set_replacement(connection, old, experience.id)
+            self._index.replace(old, experience.id, row)
         return experience
 
-    def _find_similar(self, own: Vectors, threshold: float) -> list[Entry]:
-        """All entries in the index that may be above the threshold."""
-        entries: list[Entry] = []
-        for key in find_similar(lambda count: self._index.search(own, own, 1.0, count), threshold):
-            with contextlib.suppress(DamagedError):
-                entries.append(storage.read_entry(self._database, key, self._embedder.dimension))
-        return entries
+    def _find_replaced(
+        self, experience: Experience, row: Vectors, threshold: float, over_success: bool
+    ) -> str | None:
+        """Return the id of the most similar entry that the experience may replace."""
+        vector = row.copy()
+        vector[self._embedder.dimension :] = 0  # problems do not count
+        for key, _ in self._index.search(vector, threshold):
+            with contextlib.suppress(KeyError, DamagedError):
+                old = storage.read_experience(self._database, key)
+                if experience.success or over_success or not old.success:
+                    return key
+        return None
 
     def _take_out(self, reason: str, condition: str, values: tuple[object, ...]) -> list[str]:
         with self._lock:
             with self._change() as connection:
                 keys = storage.find_kept(connection, condition, values)
-                is_index_current = undo_replacements(
-                    self._database, connection, set(keys), self._embedder.dimension
-                )
-                is_index_current &= self._damaged.keys().isdisjoint(keys)
+                storage.restore_replaced(connection, set(keys))
                 storage.take_out(connection, reason, keys)
-            if is_index_current:
-                for key in keys:
-                    self._index.remove(key)
-            else:
-                self._data_version = None  # the next call makes the index again
+            self._data_version = None
             return keys
 
-    def _report_damage(self, damaged: dict[str, str]) -> None:
-        for key in damaged.keys() - self._damaged.keys():
-            logger.warning("%s: experience %s is left out: %s.", self.path, key, damaged[key])
-        self._damaged = damaged
-
     def _refresh(self) -> None:
-        """Make the index again if another connection has changed the vectors."""
+        """Read the index again if another connection has written to the file."""
         version = storage.read_data_version(self._database)
         if self._data_version == version:
             return
-        has_vectors = self._data_version is not None and self._vectors_version is not None
-        if has_vectors and storage.read_vectors_version(self._database) == self._vectors_version:
-            self._data_version = version  # only uses were counted
-            return
         storage.complete_vectors(self._database, self._embedder)
-        self._vectors_version = storage.read_vectors_version(self._database)
-        keys, own, problems, damaged = storage.read_vectors(self._database, self._embedder.dimension)
-        self._report_damage(damaged)
-        index = make_index(self._make_index, self._embedder.dimension)
-        if keys:
-            index.add(keys, own, problems)
-        self._index = index
+        self._index, damaged = storage.read_index(self._database, self._embedder.dimension)
+        for key in damaged.keys() - self._damaged.keys():
+            logger.warning("%s: experience %s is left out: %s.", self.path, key, damaged[key])
+        self._damaged = damaged
         self._data_version = version
 
     @contextlib.contextmanager
     def _change(self) -> Generator[sqlite3.Connection]:
-        """A transaction in which the index is up to date and no other process writes."""
+        """Begin a transaction in which the index is up to date and no other process writes."""
         while True:
             self._refresh()
             with self._database.transaction() as connection:
                 if storage.read_data_version(self._database) == self._data_version:
                     yield connection
-                    self._vectors_version = storage.renew_vectors_version(connection)
                     return

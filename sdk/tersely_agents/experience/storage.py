@@ -1,8 +1,8 @@
 """The SQLite file of an experience bank: its schema, and every statement that reads or writes it.
 
-An entry that is replaced stays with its vectors, since it can come back. One that is forgotten or revoked
-stays with the reason, but without vectors.
-Functions that take a `Database` read. Functions that take a connection write inside a transaction.
+An entry that is replaced stays with its vectors, because it can come back. One that is forgotten or revoked
+stays with the reason, but without vectors. Functions that take a `Database` read; functions that take a
+connection write inside a transaction.
 """
 
 from __future__ import annotations
@@ -10,105 +10,93 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-import uuid
+import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_count, check_list, check_members, type_name
+from tersely.inputs import check_list
 from tersely_agents.database import Database
-from tersely_agents.experience.merging import Entry
-from tersely_agents.experience.rows import (
-    DamagedError,
-    compute_checksum,
-    pack_vectors,
-    parse_entry,
-    unpack_vectors,
-)
-from tersely_agents.experience.types import (
+from tersely_agents.experience.types import DamagedError, Experience, ExperienceError, Record, check_success
+from tersely_agents.experience.vectors import (
     Embedder,
-    Experience,
-    ExperienceError,
-    Record,
+    Index,
     Vectors,
-    check_success,
-    embed_checked,
+    embed_experiences,
+    pack_row,
+    unpack_row,
 )
 
-_MIGRATIONS = (
-    (
-        """CREATE TABLE experiences (
-            number INTEGER PRIMARY KEY,
-            id TEXT NOT NULL UNIQUE,
-            entry TEXT NOT NULL,
-            run TEXT,
-            model TEXT,
-            uses INTEGER NOT NULL,
-            wins INTEGER NOT NULL,
-            vectors BLOB,
-            gone TEXT
-        )""",
-        "CREATE INDEX by_run ON experiences (run)",
-        "CREATE INDEX by_model ON experiences (model)",
-        "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    ),
-    (
-        "ALTER TABLE experiences ADD COLUMN threshold REAL",
-        "ALTER TABLE experiences ADD COLUMN over_success INTEGER NOT NULL DEFAULT 0",
-        "ALTER TABLE experiences ADD COLUMN replaced_by TEXT",
-        "ALTER TABLE experiences ADD COLUMN changed TEXT",
-        "ALTER TABLE experiences ADD COLUMN checksum INTEGER",
-        """UPDATE experiences SET replaced_by = substr(gone, 13), gone = NULL
-            WHERE gone LIKE 'replaced by %'""",
-        """UPDATE experiences SET threshold = 0.9, over_success = 1
-            WHERE id IN (SELECT replaced_by FROM experiences)""",
-        "CREATE INDEX by_replacement ON experiences (replaced_by)",
-    ),
+_VERSION = 2
+_SCHEMA = (
+    """CREATE TABLE experiences (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        entry TEXT NOT NULL,
+        run TEXT,
+        model TEXT,
+        uses INTEGER NOT NULL,
+        wins INTEGER NOT NULL,
+        vectors BLOB,
+        gone TEXT,
+        replaced_by TEXT,
+        changed TEXT,
+        checksum INTEGER
+    )""",
+    "CREATE INDEX by_run ON experiences (run)",
+    "CREATE INDEX by_model ON experiences (model)",
+    "CREATE INDEX by_replacement ON experiences (replaced_by)",
+    "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
 )
 
 _EMBEDDER = "embedder"
-"""Fact: name and dimension of the embedder that made the vectors."""
-_VECTORS_VERSION = "contents"
-"""Fact: a random value that changes whenever a vector does."""
+"""Name under which the table `facts` keeps name and dimension of the embedder that made the vectors."""
 _REVOKED = "revoked run "
-"""Start of the name of the fact that a run is revoked."""
+"""The same for a revoked run; its name follows."""
 _VISIBLE = "gone IS NULL AND replaced_by IS NULL"
-"""Condition: an entry can be recalled."""
-_ENTRY = "id, CAST(entry AS BLOB), uses, wins, checksum, vectors"
+"""Condition for entries that can be recalled."""
+ENTRY = "id, CAST(entry AS BLOB), uses, wins, checksum, vectors"
 """The columns that `parse_entry` reads."""
 
 
 def open_database(path: str | Path) -> Database:
-    """The database at `path`, created if it is missing. Raises ExperienceError if it cannot be used."""
-    return Database(
-        path, _MIGRATIONS, ExperienceError, lambda _: "Check the file, its folder and the free space."
-    )
+    """Open the file at `path`, which is created if it is missing. Raises ExperienceError if it cannot be
+    used."""
+    remedy = "Check the file, its folder and the free space."
+    return Database(path, _VERSION, _SCHEMA, ExperienceError, lambda _: remedy)
 
 
-def check_embedder(embedder: Embedder) -> Embedder:
-    """The embedder. Raises InvalidInputError if it cannot be one."""
-    remedy = "Pass an object with embed(), name and dimension, such as SentenceEmbedder()."
-    check_members(embedder, ("embed", "name", "dimension"), "The embedder", remedy)
-    if not isinstance(embedder.name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInputError(f"The embedder's name is {type_name(embedder.name)}. Give it a name as text.")
-    check_count(embedder.dimension, "The embedder's dimension", "numbers")
-    return embedder
+def parse_entry(
+    key: str, entry: bytes, uses: int, wins: int, checksum: int | None, vectors: bytes | None
+) -> Experience:
+    """Read the experience in a row. Raises DamagedError."""
+    try:
+        if checksum is not None and checksum != _checksum(entry, vectors):
+            raise DamagedError("its checksum differs")
+        experience = replace(Experience.from_dict(json.loads(entry)), uses=uses, wins=wins)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise DamagedError(f"its text cannot be read: {error}") from error
+    if experience.id != key:
+        raise DamagedError(f"its text has the id {experience.id!r}")
+    return experience
 
 
 def read_experience(database: Database, key: str) -> Experience:
-    """The entry with this id. Raises KeyError if it is unknown or cannot be recalled."""
-    rows = database.rows(f"SELECT {_ENTRY} FROM experiences WHERE id = ? AND {_VISIBLE}", (key,))
+    """Return the entry with this id. Raises KeyError if it is unknown or cannot be recalled, and
+    DamagedError."""
+    rows = database.rows(f"SELECT {ENTRY} FROM experiences WHERE id = ? AND {_VISIBLE}", (key,))
     if not rows:
         raise KeyError(key)
     return parse_entry(*rows[0])
 
 
 def read_experiences(database: Database) -> list[Experience]:
-    """All entries that can be recalled, oldest first."""
-    rows = database.rows(f"SELECT {_ENTRY} FROM experiences WHERE {_VISIBLE} ORDER BY number")
+    """Return all entries that can be recalled, oldest first."""
+    rows = database.rows(f"SELECT {ENTRY} FROM experiences WHERE {_VISIBLE} ORDER BY number")
     experiences: list[Experience] = []
     for row in rows:
         with contextlib.suppress(DamagedError):
@@ -117,8 +105,8 @@ def read_experiences(database: Database) -> list[Experience]:
 
 
 def read_record(database: Database, key: str) -> Record | None:
-    """The entry with this id, whatever its status; None if there is none or it is damaged."""
-    statement = f"SELECT {_ENTRY}, gone, replaced_by, changed FROM experiences WHERE id = ?"
+    """Return the entry with this id, whatever its status; None if there is none or it is damaged."""
+    statement = f"SELECT {ENTRY}, gone, replaced_by, changed FROM experiences WHERE id = ?"
     for *entry, gone, replaced_by, changed in database.rows(statement, (key,)):
         with contextlib.suppress(DamagedError):
             status = gone or ("replaced" if replaced_by else "current")
@@ -127,118 +115,62 @@ def read_record(database: Database, key: str) -> Record | None:
 
 
 def read_removed(database: Database) -> dict[str, str]:
-    """Ids of the entries that cannot be recalled, and why."""
+    """Return the ids of entries that cannot be recalled, and why."""
     statement = "SELECT id, coalesce(gone, 'replaced by ' || replaced_by) FROM experiences"
     return dict(database.rows(f"{statement} WHERE NOT ({_VISIBLE})"))
 
 
-def read_kept(database: Database, dimension: int) -> tuple[list[Entry], dict[str, str]]:
-    """The entries that are neither forgotten nor revoked, oldest first, and what each replaces."""
-    rows = database.rows(
-        f"""SELECT number, {_ENTRY}, threshold, over_success, replaced_by
-        FROM experiences WHERE gone IS NULL ORDER BY number"""
-    )
-    entries: list[Entry] = []
-    replaced: dict[str, str] = {}
-    for number, key, entry, uses, wins, checksum, vectors, threshold, over_success, replaced_by in rows:
-        try:
-            success = parse_entry(key, entry, uses, wins, checksum, vectors).success
-            own = unpack_vectors(vectors, dimension)[0]
-        except DamagedError:
-            success, own = False, np.zeros(dimension, np.float32)
-        entries.append(Entry(number, key, success, own, threshold, bool(over_success)))
-        if replaced_by is not None:
-            replaced[replaced_by] = key
-    return entries, replaced
-
-
-def read_entry(database: Database, key: str, dimension: int) -> Entry:
-    """What merging reads of an entry. Raises DamagedError."""
-    row = database.rows(
-        f"SELECT number, {_ENTRY}, threshold, over_success FROM experiences WHERE id = ?", (key,)
-    )[0]
-    experience = parse_entry(*row[1:7])
-    return Entry(row[0], key, experience.success, unpack_vectors(row[6], dimension)[0], row[7], bool(row[8]))
-
-
 def read_ids(database: Database) -> set[str]:
-    """Ids of all entries, also of those that are gone."""
+    """Return the ids of all entries, including those that are gone."""
     return {key for (key,) in database.rows("SELECT id FROM experiences")}
 
 
 def read_revoked_runs(database: Database) -> set[str]:
-    """Names of the revoked runs."""
+    """Return the names of the revoked runs."""
     rows = database.rows("SELECT name FROM facts WHERE name LIKE ?", (f"{_REVOKED}%",))
     return {name.removeprefix(_REVOKED) for (name,) in rows}
 
 
-def read_vectors(database: Database, dimension: int) -> tuple[list[str], Vectors, Vectors, dict[str, str]]:
-    """Ids of the sound entries that can be recalled, oldest first, their vectors and those of their problems.
-
-    Both arrays have the shape (entries, dimension). The last value gives ids of damaged entries, and why.
-    """
-    rows = database.rows(f"SELECT {_ENTRY} FROM experiences WHERE {_VISIBLE} ORDER BY number")
+def read_index(database: Database, dimension: int) -> tuple[Index, dict[str, str]]:
+    """Return the index of the entries that can be recalled, and what is wrong with damaged ones, by id."""
     keys: list[str] = []
-    vectors: list[tuple[Vectors, Vectors]] = []
+    vectors: list[Vectors] = []
     damaged: dict[str, str] = {}
-    for row in rows:
+    for row in database.rows(f"SELECT {ENTRY} FROM experiences WHERE {_VISIBLE} ORDER BY number"):
         try:
             parse_entry(*row)
-            vectors.append(unpack_vectors(row[5], dimension))
+            vectors.append(unpack_row(row[5], dimension))
             keys.append(row[0])
         except DamagedError as error:
             damaged[row[0]] = str(error)
-    if not keys:
-        empty = np.zeros((0, dimension), np.float32)
-        return [], empty, empty, damaged
-    return keys, np.stack([v[0] for v in vectors]), np.stack([v[1] for v in vectors]), damaged
+    return Index(keys, np.array(vectors, np.float32).reshape(-1, 2 * dimension)), damaged
 
 
 def read_data_version(database: Database) -> int:
-    """SQLite's number for the state of the file, which changes when another connection writes."""
+    """Return SQLite's number for the state of the file, which changes when another connection writes."""
     return database.rows("PRAGMA data_version")[0][0]
-
-
-def read_vectors_version(database: Database) -> str | None:
-    """The value that changes with the vectors; None before the first one is written."""
-    return _read_fact(database, _VECTORS_VERSION)
-
-
-def renew_vectors_version(connection: sqlite3.Connection) -> str:
-    """Record that the vectors have changed. Returns the new value."""
-    version = uuid.uuid4().hex
-    connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (_VECTORS_VERSION, version))
-    return version
 
 
 def insert_experience(
     connection: sqlite3.Connection,
     experience: Experience,
-    own: Vectors,
-    problem: Vectors,
-    threshold: float | None,
-    over_success: bool,
+    row: Vectors,
 ) -> None:
-    """Write an entry with its two vectors. Raises InvalidInputError if its id is known."""
-    entry, vectors = json.dumps(experience.to_dict()), pack_vectors(own, problem)
+    """Write an entry with its vectors. Raises InvalidInputError if its id is known."""
+    entry, vectors = json.dumps(experience.to_dict()), pack_row(row)
+    values = {
+        "id": experience.id,
+        "entry": entry,
+        "run": experience.origin.run,
+        "model": experience.origin.model,
+        "uses": experience.uses,
+        "wins": experience.wins,
+        "vectors": vectors,
+        "checksum": _checksum(entry.encode(), vectors),
+    }
+    names, places = ", ".join(values), ", ".join(f":{name}" for name in values)
     try:
-        connection.execute(
-            """INSERT INTO experiences
-            (id, entry, run, model, uses, wins, vectors, threshold, over_success, checksum)
-            VALUES (?,?,?,?,?,?,?,?,?,?)""",
-            (
-                experience.id,
-                entry,
-                experience.origin.run,
-                experience.origin.model,
-                experience.uses,
-                experience.wins,
-                vectors,
-                threshold,
-                over_success,
-                compute_checksum(entry.encode(), vectors),
-            ),
-        )
+        connection.execute(f"INSERT INTO experiences ({names}) VALUES ({places})", values)
     except sqlite3.IntegrityError as error:
         raise InvalidInputError(
             f"The id {experience.id!r} is known or has been revoked. Leave the id out to get a new one."
@@ -247,26 +179,26 @@ def insert_experience(
 
 def set_replacement(connection: sqlite3.Connection, key: str, by: str | None) -> None:
     """Record that an entry is replaced, or with None that it is current again."""
-    connection.execute("UPDATE experiences SET replaced_by = ?, changed = ? WHERE id = ?", (by, now(), key))
+    connection.execute("UPDATE experiences SET replaced_by = ?, changed = ? WHERE id = ?", (by, _now(), key))
 
 
-def set_replaces(connection: sqlite3.Connection, key: str, replaces: str | None) -> None:
-    """Write into an entry what it replaces."""
-    (entry, vectors) = connection.execute(
-        "SELECT CAST(entry AS BLOB), vectors FROM experiences WHERE id = ?", (key,)
-    ).fetchone()
-    with contextlib.suppress(ValueError, KeyError, TypeError):  # a damaged entry stays as it is
-        values = json.loads(entry)
-        values["origin"]["replaces"] = replaces
-        text = json.dumps(values)
-        connection.execute(
-            "UPDATE experiences SET entry = ?, checksum = ? WHERE id = ?",
-            (text, compute_checksum(text.encode(), vectors), key),
-        )
+def restore_replaced(connection: sqlite3.Connection, removed: set[str]) -> None:
+    """Make current again what the entries in `removed` had replaced.
+
+    If an entry in `removed` has been replaced itself, its replacement takes over what it had replaced.
+    """
+    query = "SELECT id, replaced_by FROM experiences WHERE replaced_by IS NOT NULL AND gone IS NULL"
+    successors: dict[str, str] = dict(connection.execute(query).fetchall())
+    for key, successor in successors.items():
+        if successor in removed and key not in removed:
+            by: str | None = successor
+            while by in removed:
+                by = successors.get(by)
+            set_replacement(connection, key, by)
 
 
 def find_kept(connection: sqlite3.Connection, condition: str, values: tuple[object, ...]) -> list[str]:
-    """Ids of the entries, replaced ones too, for which an SQL condition holds."""
+    """Return the ids of the entries, also of replaced ones, for which an SQL condition holds."""
     rows = connection.execute(
         f"SELECT id FROM experiences WHERE gone IS NULL AND {condition} ORDER BY number", values
     )
@@ -277,7 +209,7 @@ def take_out(connection: sqlite3.Connection, reason: str, keys: Sequence[str]) -
     """Take out entries for good."""
     connection.executemany(
         "UPDATE experiences SET gone = ?, changed = ?, vectors = NULL, checksum = NULL WHERE id = ?",
-        [(reason, now(), key) for key in keys],
+        [(reason, _now(), key) for key in keys],
     )
 
 
@@ -300,42 +232,34 @@ def complete_vectors(database: Database, embedder: Embedder) -> None:
     name = f"{embedder.name} {embedder.dimension}"
     is_current = _read_fact(database, _EMBEDDER) == name
     condition = "AND vectors IS NULL" if is_current else ""
-    rows = database.rows(f"SELECT {_ENTRY} FROM experiences WHERE gone IS NULL {condition}")
-    sound: list[tuple[str, bytes, Experience]] = []
-    for row in rows:
+    sound: list[tuple[bytes, Experience]] = []
+    for row in database.rows(f"SELECT {ENTRY} FROM experiences WHERE gone IS NULL {condition}"):
         with contextlib.suppress(DamagedError):
-            sound.append((row[0], row[1], parse_entry(*row)))
+            sound.append((row[1], parse_entry(*row)))
     if not sound and is_current:
         return
     changes: list[tuple[bytes, int, str]] = []
     if sound:
-        own, problems = embed_experiences(embedder, [experience for _, _, experience in sound])
-        for (key, entry, _), vector, problem in zip(sound, own, problems, strict=True):
-            packed = pack_vectors(vector, problem)
-            changes.append((packed, compute_checksum(entry, packed), key))
+        for (entry, experience), row in zip(
+            sound, embed_experiences(embedder, [experience for _, experience in sound]), strict=True
+        ):
+            packed = pack_row(row)
+            changes.append((packed, _checksum(entry, packed), experience.id))
     with database.transaction() as connection:
         connection.executemany(
             "UPDATE experiences SET vectors = ?, checksum = ? WHERE id = ? AND gone IS NULL", changes
         )
         connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (_EMBEDDER, name))
-        renew_vectors_version(connection)
-
-
-def embed_experiences(embedder: Embedder, experiences: Sequence[Experience]) -> tuple[Vectors, Vectors]:
-    """The vectors of entries and those of their problems, each of shape (entries, dimension).
-
-    Raises ExperienceError if the embedder gives no vectors of length 1.
-    """
-    texts = [*(e.key_text for e in experiences), *(e.problem for e in experiences)]
-    vectors = embed_checked(embedder, texts)
-    return vectors[: len(experiences)], vectors[len(experiences) :]
-
-
-def now() -> str:
-    """The time, ISO 8601, in UTC."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _read_fact(database: Database, name: str) -> str | None:
     rows = database.rows("SELECT value FROM facts WHERE name = ?", (name,))
     return rows[0][0] if rows else None
+
+
+def _checksum(entry: bytes, vectors: bytes | None) -> int:
+    return zlib.crc32(vectors or b"", zlib.crc32(entry))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,15 +1,20 @@
-"""Experiences as files of JSON lines."""
+"""Experiences as files of JSON lines, and the experiences that are left in a damaged bank."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from tersely.errors import InvalidInputError
 from tersely.runtime.paths import check_path
-from tersely_agents.experience.types import Experience
+from tersely_agents.database import open_damaged, scan
+from tersely_agents.experience.storage import ENTRY, parse_entry
+from tersely_agents.experience.types import TEXTS, DamagedError, Experience, ExperienceError
 from tersely_agents.jsonl import read_numbered_lines
+from tersely_agents.redaction import redact
 
 
 def write_jsonl(path: str | Path, experiences: Sequence[Experience]) -> int:
@@ -23,7 +28,7 @@ def write_jsonl(path: str | Path, experiences: Sequence[Experience]) -> int:
 
 
 def read_jsonl(path: str | Path) -> list[Experience]:
-    """What `write_jsonl` wrote. Raises InvalidInputError that names a line without an experience."""
+    """Read a file of `write_jsonl`. Raises InvalidInputError that names a line without an experience."""
     path = check_path(path, "The file")
     experiences: list[Experience] = []
     for number, line in read_numbered_lines(path):
@@ -32,3 +37,52 @@ def read_jsonl(path: str | Path) -> list[Experience]:
         except (ValueError, AttributeError) as error:
             raise InvalidInputError(f"{path}, line {number}: {error}") from error
     return experiences
+
+
+class BankCheck(NamedTuple):
+    """What is left of a bank."""
+
+    experiences: list[Experience]
+    """Intact ones that can be recalled, oldest first."""
+    damaged: dict[str, str]
+    """What is wrong with the others, by id, as `ExperienceBank.damaged` says it."""
+    unreadable: int
+    """Rows that are lost with their ids."""
+    damage: str | None
+    """What SQLite finds wrong with the file; None for a sound one, whose rows may be damaged all the same."""
+
+
+def check_bank(path: str | Path) -> BankCheck:
+    """Check every row of a bank. Raises ExperienceError if nothing can be read."""
+    experiences: dict[int, Experience] = {}
+    damaged: dict[str, str] = {}
+    numbers: set[int] = set()
+    with open_damaged(path, ExperienceError) as (connection, damage):
+        if "checksum" not in [row[1] for row in connection.execute("PRAGMA table_info(experiences)")]:
+            raise ExperienceError(f"{path} holds no experiences that can be read. Restore a copy.")
+        query = f"SELECT number, gone IS NULL AND replaced_by IS NULL, {ENTRY} FROM experiences"
+        for number, is_visible, key, *entry in scan(connection, query):
+            numbers.add(number)
+            if is_visible:
+                try:
+                    experiences[number] = parse_entry(key, *entry)
+                except DamagedError as error:
+                    damaged[str(key).encode("ascii", "backslashreplace").decode()] = str(error)
+    # Rows are never deleted, so that their numbers have no gaps.
+    lost = max(numbers, default=0) - len(numbers)
+    return BankCheck([experiences[number] for number in sorted(experiences)], damaged, lost, damage)
+
+
+def save_experiences(experiences: Sequence[Experience], path: str | Path) -> int:
+    """Write what is left, without secrets, for `ExperienceBank.import_jsonl`. Returns the number.
+
+    Raises InvalidInputError if the file exists.
+    """
+    if Path(path).exists():
+        raise InvalidInputError(f"{path} exists. Name a new file to save to.")
+    return write_jsonl(path, [redact_experience(e) for e in experiences])
+
+
+def redact_experience(experience: Experience) -> Experience:
+    """Return the experience without secrets."""
+    return replace(experience, **{name: redact(getattr(experience, name)) for name in TEXTS})

@@ -1,24 +1,19 @@
-"""Experiences: what an agent has learned, and where."""
+"""Experiences: lessons that an agent has learned, and their origin."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from numbers import Integral
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.inputs import type_name
 
-Vectors = NDArray[np.float32]
-
-LENGTH_TOLERANCE = 0.01
-"""Most that the length of a vector may differ from 1; float16 rounds."""
 TEXTS = ("title", "description", "content", "problem")
 
 
@@ -26,21 +21,13 @@ class ExperienceError(TerselyError):
     """A bank cannot be read or written, or a model's answer contains no experience."""
 
 
-class Embedder(Protocol):
-    """Turns texts into vectors. The dot product of two vectors is the similarity of their texts."""
-
-    name: str
-    """Must change when the same text would get another vector."""
-    dimension: int
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of length 1, shape (texts, dimension)."""
-        ...
+class DamagedError(ExperienceError):
+    """A row of the file is not what was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an experience comes from. Experiences can be revoked by run and by model."""
+    """The run and the model that an experience comes from. It can be revoked by both."""
 
     run: str | None = None
     model: str | None = None
@@ -68,7 +55,7 @@ class Experience:
     problem: str
     """The problem that was being solved."""
     success: bool
-    """Whether it comes from what succeeded; False for a lesson of what went wrong."""
+    """Whether it comes from a success; False for a lesson of what went wrong."""
     origin: Origin = field(default_factory=Origin)
     uses: int = 0
     """How often its use was recorded."""
@@ -101,12 +88,12 @@ class Experience:
         return f"{self.title}. {self.description}"
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
+        """Return the experience as JSON values."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Experience:
-        """The experience of `to_dict`. Raises InvalidInputError if the values are not an experience."""
+        """Read the values of `to_dict`. Raises InvalidInputError if they are not an experience."""
         try:
             given: dict[str, Any] = {**values, "origin": Origin(**values.get("origin", {}))}
             return cls(**given)
@@ -125,7 +112,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An experience in the history of a bank. Its origin says who made it, when, and what it replaced."""
+    """An experience in the history of a bank. Its origin names its run, its time, and what it replaced."""
 
     experience: Experience
     status: Literal["current", "replaced", "forgotten", "revoked"]
@@ -136,31 +123,7 @@ class Record:
 
 
 def check_success(success: object) -> bool:
-    """Whether it was a success, also as numpy says it. Raises InvalidInputError."""
+    """Return a bool, also for numpy's. Raises InvalidInputError for anything else."""
     if not isinstance(success, bool | np.bool_):
         raise InvalidInputError(f"success is {type_name(success)}. Pass True or False.")
     return bool(cast("object", success))
-
-
-def embed_checked(embedder: Embedder, texts: Sequence[str]) -> Vectors:
-    """The vectors of texts. Raises ExperienceError that names the embedder if they are no such vectors."""
-    given: object = embedder.embed(texts)
-    try:
-        vectors = np.asarray(given)
-    except ValueError as error:
-        raise _refuse(embedder, "rows of different lengths") from error
-    if vectors.shape != (len(texts), embedder.dimension):
-        raise _refuse(embedder, f"the shape {vectors.shape}, not {(len(texts), embedder.dimension)}")
-    if not np.issubdtype(vectors.dtype, np.floating):
-        raise _refuse(embedder, f"numbers of the type {vectors.dtype}, not floats")
-    if not np.isfinite(vectors).all():
-        raise _refuse(embedder, "numbers that are not finite")
-    vectors = vectors.astype(np.float32)
-    lengths = np.linalg.norm(vectors, axis=1)
-    if (np.abs(lengths - 1) > LENGTH_TOLERANCE).any():
-        raise _refuse(embedder, f"a vector of length {lengths[np.argmax(np.abs(lengths - 1))]:.3g}, not 1")
-    return vectors
-
-
-def _refuse(embedder: Embedder, problem: str) -> ExperienceError:
-    return ExperienceError(f"The embedder {embedder.name!r} gave {problem}. Correct the embedder.")

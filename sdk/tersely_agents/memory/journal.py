@@ -1,11 +1,11 @@
-"""A journal: takes a transcript from one value to the next, and writes every change to the store before it
-counts."""
+"""The journal of a session: every change of a transcript is checked, and in the store before it counts."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, cast, get_args
 
 from tersely.compressor import Compressor
@@ -14,12 +14,18 @@ from tersely.inputs import check_compressor, check_members, check_text, is_list_
 from tersely.messages import Json, check_message, measure_tokens
 from tersely.tokens import ApproximateCounter
 from tersely_agents.chat.protocol import Message, remove_thoughts
-from tersely_agents.memory.events import KINDS, Ending, Event, FirstEvent, MessageEvent
-from tersely_agents.memory.reset import OPENED_SHARE, Resetter
-from tersely_agents.memory.settings import MemorySettings
+from tersely_agents.memory.reset import OPENED_SHARE, MemorySettings, Resetter
 from tersely_agents.memory.shortening import Originals, Shortener, Shown, recognise
 from tersely_agents.memory.store import EventStore, StoreError, original_id
-from tersely_agents.memory.transcript import Transcript, with_pin
+from tersely_agents.memory.transcript import (
+    KINDS,
+    Ending,
+    Event,
+    FirstEvent,
+    MessageEvent,
+    Transcript,
+    with_pin,
+)
 from tersely_agents.redaction import redact_all
 
 
@@ -29,7 +35,7 @@ class OverlongError(TerselyError):
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """One session's limits and store. It holds no transcript: every method takes one and gives the next.
+    """One session's limits and store. It holds no transcript: every method takes one and returns the next.
 
     A store has one place for each event. A transcript that is not the newest of its session cannot be
     continued there; the store then raises ConflictError. All methods that write may raise StoreError.
@@ -44,20 +50,20 @@ class Journal:
         return self.resetter.settings
 
     def open(self, first: Sequence[Message] | None) -> Transcript:
-        """The session's transcript; where there is none yet, a new one that begins with `first`.
+        """Return the session's transcript, or a new one that begins with `first`.
 
-        A first prompt that is too long has the user's messages shortened. A session whose context reaches the
-        limit, because it had a higher one, opens as full: the next reset shortens it.
+        The user's messages in a first prompt that is too long are shortened. A session whose context reaches
+        the limit, because it had a higher one, opens as full: the next reset shortens it.
 
-        Raises InvalidInputError for a first prompt that cannot be used, for one that is not the session's,
-        and for system messages and pins that leave no room; StoreError for a session that cannot be read.
+        Raises InvalidInputError for a first prompt that cannot be used or is not the session's, and for
+        system messages and pins that leave no room; StoreError for a session that cannot be read.
         """
         events = self.store.events(self.session) if self.store is not None else []
         if first is not None and not is_list_of(first, object):
             raise InvalidInputError(f"The first prompt is {type_name(first)}. Pass a list of messages.")
         given = None if first is None else [check_message(m) for m in first]
         if events:
-            transcript = self._replayed(events)
+            transcript = self._replay(events)
             self._check_opened(transcript, given, events[0])
             shown = transcript.tokens - measure_tokens(transcript.open_step, self.resetter.count)
             return replace(transcript, is_over=shown >= self.settings.limit)
@@ -76,14 +82,14 @@ class Journal:
         return self._write(Transcript(), event, originals)
 
     def append(self, transcript: Transcript, message: Message) -> Transcript:
-        """Raises InvalidInputError for a message that cannot stand here."""
+        """Add a message. Raises InvalidInputError for one that may not come next."""
         if transcript.is_full:
             raise InvalidInputError("The context is full. Call prepare(), or reset() with a summary.")
         checked = check_message(message, transcript.unanswered)
         if checked["role"] in ("system", "developer"):
-            self.resetter.check_pinned([*_pinned_messages(transcript), checked], transcript.pins)
+            self.resetter.check_pinned([*_find_pinned(transcript), checked], transcript.pins)
         originals: Originals = []
-        shown = recognise(checked, lambda key: self.original(transcript, key))
+        shown = recognise(checked, partial(self.original, transcript))
         over = self.settings.compress_over
         if checked["role"] == "tool" and over is not None:
             query = transcript.query_of_call(checked["tool_call_id"])
@@ -95,17 +101,18 @@ class Journal:
         return self._write(transcript, event, originals)
 
     def pin(self, transcript: Transcript, key: str, text: str | None) -> Transcript:
-        """Raises InvalidInputError where the pin or its key is no text, or where there is no room for it."""
+        """Keep a text through every reset; None removes it. Raises InvalidInputError if the pin or its key is
+        not text, or if there is no room for it."""
         check_text(key, "The key of a pin")
         if text is not None:
             check_text(text, f"The pin {show_value(key)}", "Pass text, or None.")
         pins = with_pin(transcript.pins, key, text)
         if text is not None:
-            self.resetter.check_pinned(_pinned_messages(transcript), pins)
+            self.resetter.check_pinned(_find_pinned(transcript), pins)
         return self._write(transcript, {"kind": "pin", "key": key, "text": text})
 
     def finish(self, transcript: Transcript, ending: Ending = "finished") -> Transcript:
-        """A transcript that has gone beyond `max_steps` stays overlong."""
+        """End a transcript. One that has gone beyond `max_steps` stays overlong."""
         if ending not in get_args(Ending):
             raise InvalidInputError(f"ending is {show_value(ending)}. Pass 'finished' or 'overlong'.")
         most = self.settings.max_steps
@@ -114,7 +121,7 @@ class Journal:
         return self._write(transcript, {"kind": "outcome", "outcome": ending})
 
     def finish_overlong(self, transcript: Transcript) -> tuple[Transcript, OverlongError]:
-        """The end of a transcript that may not be reset again, and what to raise or to report."""
+        """End a transcript that may not be reset again, and return the error to raise or to report."""
         error = OverlongError(
             f"The context is full and was summarised {transcript.resets} times, all that is allowed."
         )
@@ -128,7 +135,7 @@ class Journal:
         return self._reset(transcript, summary, "policy")
 
     def reset_with_reply(self, transcript: Transcript, text: str) -> Transcript:
-        """Reset with the model's reply to the summary request, or, where it is empty, with sentences of the
+        """Reset with the model's reply to the summary request; if it is empty, with sentences of the
         transcript."""
         summary = remove_thoughts(text)
         if summary:
@@ -136,32 +143,30 @@ class Journal:
         return self._reset(transcript, self.resetter.extract(transcript), "extractive")
 
     def original(self, transcript: Transcript, key: str) -> str | None:
-        """The text that was shortened under this id; None for an id that is not known."""
+        """Return the text that was shortened under this id; None for an unknown id."""
         if check_text(key, "The id of an original") in transcript.originals or self.store is None:
             return transcript.originals.get(key)
         return self.store.original(self.session, key)
 
     def _reset(self, transcript: Transcript, summary: str, by: Literal["policy", "extractive"]) -> Transcript:
-        def original(key: str) -> str | None:
-            return self.original(transcript, key)
-
-        return self._write(transcript, *self.resetter.reset(transcript, summary, by, original))
+        lookup = partial(self.original, transcript)
+        return self._write(transcript, *self.resetter.reset(transcript, summary, by, lookup))
 
     def _write(self, transcript: Transcript, event: Event, originals: Originals | None = None) -> Transcript:
         texts = originals or []
         if self.store is not None:
             self.store.append(self.session, transcript.events, [cast("Json", event)], texts)
             texts = []
-        return self._after(transcript, event, texts)
+        return self._apply(transcript, event, texts)
 
-    def _after(self, transcript: Transcript, event: Event, originals: Originals) -> Transcript:
-        """The transcript after the event; with its last step it is overlong."""
+    def _apply(self, transcript: Transcript, event: Event, originals: Originals) -> Transcript:
+        """Return the transcript after the event. With its last step it becomes overlong."""
         after = transcript.apply(event, self.resetter.count, originals)
         most = self.settings.max_steps
         is_last = most is not None and after.steps >= most and not after.open_step
         return replace(after, ending="overlong") if is_last and after.ending is None else after
 
-    def _replayed(self, events: Sequence[Json]) -> Transcript:
+    def _replay(self, events: Sequence[Json]) -> Transcript:
         transcript = Transcript()
         try:
             for event in events:
@@ -169,7 +174,7 @@ class Journal:
                     raise StoreError(
                         f"The session {self.session!r} has an event {event['kind']!r}. Update tersely."
                     )
-                transcript = self._after(transcript, cast("Event", event), [])
+                transcript = self._apply(transcript, cast("Event", event), [])
         except (KeyError, TypeError, IndexError, AttributeError) as error:
             raise StoreError(
                 f"The session {self.session!r} cannot be read: an event lacks {error}. Restore a copy."
@@ -177,7 +182,7 @@ class Journal:
         return transcript
 
     def _check_opened(self, transcript: Transcript, given: list[Json] | None, begin: Json) -> None:
-        self.resetter.check_pinned(_pinned_messages(transcript), transcript.pins, OPENED_SHARE)
+        self.resetter.check_pinned(_find_pinned(transcript), transcript.pins, OPENED_SHARE)
         if given is None or _checksum(given) == begin.get("given"):
             return
         if begin["messages"] not in (given, redact_all(given)):
@@ -193,8 +198,8 @@ def make_journal(
     store: EventStore | None = None,
     session: str = "default",
 ) -> Journal:
-    """A journal that shortens and counts with `compressor`; None for the bundled model, loaded when first
-    needed, and the bundled estimate."""
+    """Make a journal that shortens and counts with `compressor`. None loads the bundled model when it is
+    needed, and counts with the bundled estimate."""
     if compressor is not None:
         check_compressor(compressor)
     if store is not None:
@@ -209,6 +214,6 @@ def _checksum(messages: Sequence[Json]) -> str:
     return original_id(json.dumps(messages, sort_keys=True))
 
 
-def _pinned_messages(transcript: Transcript) -> list[Json]:
-    """Messages that every reset keeps word for word."""
+def _find_pinned(transcript: Transcript) -> list[Json]:
+    """Return the messages that every reset keeps, apart from pins."""
     return [*transcript.first, *transcript.later_messages("system", "developer")]

@@ -9,26 +9,53 @@ Bytes before the last reset never change until the next one, which keeps prompt 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tersely.compressor import Compressor
 from tersely.inputs import check_list, check_members, check_text
-from tersely.messages import Json
+from tersely.messages import Json, measure_tokens
 from tersely.runtime.locks import Lock
-from tersely_agents.chat.protocol import ChatError, ChatModel, Message, acomplete_safely, complete_safely
-from tersely_agents.memory.cache import CacheMeter
-from tersely_agents.memory.events import Ending
+from tersely_agents.chat.protocol import (
+    ChatError,
+    ChatModel,
+    Message,
+    Options,
+    acomplete_safely,
+    complete_safely,
+)
 from tersely_agents.memory.journal import Journal, make_journal
-from tersely_agents.memory.settings import MemorySettings
+from tersely_agents.memory.reset import MemorySettings
 from tersely_agents.memory.store import EventStore
-from tersely_agents.memory.transcript import Transcript
+from tersely_agents.memory.transcript import Count, Ending, Transcript
+
+
+class CacheMeter:
+    """Counts how much of each prompt a prompt cache holds, by comparing it with the one before."""
+
+    def __init__(self, count: Count) -> None:
+        self._count = count
+        self._sent: list[Json] = []
+        self.sent_tokens = 0
+        """Tokens of the last prompt."""
+        self.stable_tokens = 0
+        """Tokens at its start that are the same, byte for byte, as in the prompt before."""
+
+    def record(self, messages: list[Json], tokens: int) -> None:
+        """Compare a prompt of `tokens` tokens with the one before."""
+        stable = 0
+        while stable < min(len(messages), len(self._sent)) and messages[stable] == self._sent[stable]:
+            stable += 1
+        self.sent_tokens = tokens
+        self.stable_tokens = tokens - measure_tokens(messages[stable:], self._count)
+        self._sent = messages
 
 
 class AgentMemory:
-    """The memory of one agent, or of one conversation: the newest transcript of a session, behind a lock.
+    """The memory of one agent, or of one conversation: the newest transcript of a session, under a lock.
 
-    Read on `transcript`; change with the methods. `summary_request` and `reset` are the parts of `prepare`,
+    Read from `transcript`; change with the methods. `summary_request` and `reset` are the parts of `prepare`,
     for callers that ask the model themselves.
 
     Args:
@@ -38,14 +65,14 @@ class AgentMemory:
         max_summaries: most resets (S); one more raises OverlongError. None for any number.
         max_steps: most assistant messages (H); then the transcript's ending is "overlong". None for any
             number.
-        summary_tokens: most tokens of a summary, at most a quarter of the limit, which is what None gives.
+        summary_tokens: most tokens of a summary; at most a quarter of the limit, which is the default.
         compress_over: tool results of more tokens are compressed for the task when they come in; the
             original stays retrievable. None leaves them as they are.
-        compressor: compresses, and counts tokens. None for the bundled model, loaded when first needed, and
-            the bundled estimate.
-        replay: what becomes of an action that was held back for a summary: True puts it behind the reset,
+        compressor: compresses, and counts tokens. None loads the bundled model when it is first needed, and
+            counts with the bundled estimate.
+        replay: what happens to an action that was held back for a summary: True repeats it after the reset,
             False drops it, as the paper does, so that the model acts again.
-        store: where every change is written before it counts; None keeps it in this process.
+        store: keeps every change before it counts; None keeps the session in this process.
         session: name in the store.
 
     Raises:
@@ -69,7 +96,7 @@ class AgentMemory:
     ) -> None:
         settings = MemorySettings(limit, max_summaries, max_steps, summary_tokens, compress_over, replay)
         self.journal: Journal = make_journal(settings, compressor, store, session)
-        """The limits and the store, for callers that keep transcripts of their own."""
+        """The limits and the store, for callers that keep transcripts themselves."""
         self.cache = CacheMeter(self.journal.resetter.count)
         """How much of the last `prepare` a prompt cache holds."""
         self._lock = Lock()
@@ -83,8 +110,9 @@ class AgentMemory:
     def append(self, *messages: Message) -> None:
         """Take in the next messages.
 
-        Raises InvalidInputError for a message that cannot stand here (a result without a call, a call left
-        unanswered, a malformed one), and while a summary is wanted. Messages before it have been taken in.
+        Raises InvalidInputError for a message that may not come next (a result without a call, a message
+        that leaves a call unanswered, a malformed one), and while a summary is wanted. Messages before it
+        have been taken in.
         """
         with self._lock:
             for message in messages:
@@ -93,7 +121,7 @@ class AgentMemory:
     def interrupt(self, note: str = "[no result: the call was interrupted]") -> None:
         """Answer every call that is still unanswered with `note`, after a crash for example.
 
-        Raises InvalidInputError for a note that is no text.
+        Raises InvalidInputError for a note that is not text.
         """
         check_text(note, "The note")
         with self._lock:
@@ -104,7 +132,7 @@ class AgentMemory:
         """Keep `text` through every reset, word for word: a constraint, a plan, a to-do list. The same key
         replaces it, None removes it. The context shows it from the next reset on.
 
-        Raises InvalidInputError for what is no text, and where the first prompt and all pins would take more
+        Raises InvalidInputError for anything but text, and if the first prompt and all pins would take more
         than half of the limit.
         """
         with self._lock:
@@ -116,33 +144,30 @@ class AgentMemory:
             self._transcript = self.journal.finish(self._transcript, ending)
 
     def original(self, key: str) -> str | None:
-        """The text that was shortened under this id; None for an id that is not known."""
+        """Return the text that was shortened under this id; None for an unknown id."""
         return self.journal.original(self._transcript, key)
 
     def prepare(
         self, model: ChatModel | None, *, tools: Sequence[Mapping[str, Any]] | None = None
     ) -> list[Json]:
-        """What to send to the model now; where the context is full, a reset comes first, with the model's
-        summary.
+        """Return the messages to send to the model now. If the context is full, reset it first, with the
+        model's summary.
 
-        A model that fails or says nothing is replaced by the most relevant sentences of the transcript; so is
-        None. The model is not asked where notes would stand for nothing. `tools` are sent along, unused,
+        If the model is None, fails or says nothing, the most relevant sentences of the transcript take its
+        place. The model is not asked when there is nothing to summarise. `tools` are sent along, unused,
         because without them the prompt would begin differently.
 
-        Raises OverlongError where no further summary is allowed, and InvalidInputError while tool calls are
-        unanswered, or for what is no model.
+        Raises OverlongError if no further summary is allowed, and InvalidInputError while tool calls are
+        unanswered, or for anything but a model.
         """
         _check_model(model, tools)
         if self._transcript.is_full:
-            resets, request = self._transcript.resets, self.summary_request()
-            options = self.journal.resetter.summary_options(tools)
-            is_needed = self.journal.resetter.takes_out(self._transcript)
-            try:
-                reply = complete_safely(model, request, **options) if model and is_needed else None
-                text = "" if reply is None else reply.text
-            except ChatError:
-                text = ""
-            self._reset_once(text, resets)
+            resets, request, options = self._begin_reset(tools)
+            text = ""
+            if model is not None and request is not None:
+                with contextlib.suppress(ChatError):
+                    text = complete_safely(model, request, **options).text
+            self._end_reset(text, resets)
         return self._send()
 
     async def aprepare(
@@ -153,45 +178,51 @@ class AgentMemory:
         if self._transcript.is_full:
             import asyncio
 
-            resets, request = self._transcript.resets, self.summary_request()
-            options = self.journal.resetter.summary_options(tools)
-            is_needed = self.journal.resetter.takes_out(self._transcript)
-            try:
-                reply = await acomplete_safely(model, request, **options) if model and is_needed else None
-                text = "" if reply is None else reply.text
-            except ChatError:
-                text = ""
-            await asyncio.to_thread(self._reset_once, text, resets)
+            resets, request, options = self._begin_reset(tools)
+            text = ""
+            if model is not None and request is not None:
+                with contextlib.suppress(ChatError):
+                    text = (await acomplete_safely(model, request, **options)).text
+            await asyncio.to_thread(self._end_reset, text, resets)
         return self._send()
 
     def summary_request(self) -> list[Json]:
-        """The context and the instruction to summarise it (v_sum). Raises OverlongError where no further
+        """Return the context and the instruction to summarise it (v_sum). Raises OverlongError if no further
         summary is allowed."""
         with self._lock:
             self._check_may_reset()
             return self.journal.resetter.summary_request(self._transcript)
 
     def reset(self, summary: str) -> None:
-        """Replace the context by first prompt, pins and `summary`, and put the step that was held back
-        behind.
+        """Replace the context by first prompt, pins and `summary`, followed by the step that was held back.
 
         A summary longer than `summary_tokens` is shortened. Raises InvalidInputError while tool calls are
-        unanswered, and OverlongError where no further summary is allowed.
+        unanswered, and OverlongError if no further summary is allowed.
         """
         with self._lock:
             self._check_may_reset()
             self._transcript = self.journal.reset(self._transcript, summary)
 
+    def _begin_reset(
+        self, tools: Sequence[Mapping[str, Any]] | None
+    ) -> tuple[int, list[Json] | None, Options]:
+        """Return the number of resets so far, and what to ask the model; None if notes are not needed."""
+        with self._lock:
+            transcript, resetter = self._transcript, self.journal.resetter
+            request = self.summary_request()
+            is_needed = resetter.takes_out(transcript)
+            return transcript.resets, request if is_needed else None, resetter.summary_options(tools)
+
+    def _end_reset(self, text: str, resets: int) -> None:
+        """Reset with the model's reply, unless another caller has made a reset meanwhile."""
+        with self._lock:
+            if self._transcript.is_full and self._transcript.resets == resets:
+                self._transcript = self.journal.reset_with_reply(self._transcript, text)
+
     def _check_may_reset(self) -> None:
         if not self.journal.resetter.may_reset(self._transcript):
             self._transcript, error = self.journal.finish_overlong(self._transcript)
             raise error
-
-    def _reset_once(self, text: str, resets: int) -> None:
-        """Reset with the model's reply, unless another caller has been faster since there were `resets`."""
-        with self._lock:
-            if self._transcript.is_full and self._transcript.resets == resets:
-                self._transcript = self.journal.reset_with_reply(self._transcript, text)
 
     def _send(self) -> list[Json]:
         with self._lock:
@@ -201,7 +232,7 @@ class AgentMemory:
 
 
 def _check_model(model: object, tools: object) -> None:
-    """Now, and not at the first reset, where a model that fails is replaced without an error."""
+    """Check now, because at the first reset a model that fails is replaced without an error."""
     if model is not None:
         check_members(
             model, ("complete", "acomplete"), "The model", "Pass a model of tersely_agents.chat, or None."

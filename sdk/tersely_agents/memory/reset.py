@@ -1,5 +1,4 @@
-"""When a context is full, and what a reset makes of it: first prompt, what stays word for word, notes, and
-the step that was held back."""
+"""Resets: when a context is full, and what the next one holds: first prompt, later messages, notes, step."""
 
 from __future__ import annotations
 
@@ -8,40 +7,90 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tersely.errors import InvalidInputError
+from tersely.inputs import check_count
 from tersely.messages import Json, get_call_ids, get_text, measure_tokens
 from tersely_agents.chat.protocol import Options
-from tersely_agents.memory.events import ResetEvent
-from tersely_agents.memory.quotes import EARLIER_NOTES, Quote, quote_messages, read_quotes
+from tersely_agents.memory.notes import (
+    EARLIER_NOTES,
+    Quote,
+    cut_notes,
+    extract_notes,
+    quote_messages,
+    read_quotes,
+    wrap_notes,
+)
 from tersely_agents.memory.segments import Segment, merge_user_messages
-from tersely_agents.memory.settings import SMALLEST_LIMIT, MemorySettings
-from tersely_agents.memory.shortening import REFERENCE, Originals, Shortener, Shown, find_source
-from tersely_agents.memory.transcript import Count, Transcript
-from tersely_agents.prompts import escape_tag, load_prompt
+from tersely_agents.memory.shortening import REFERENCE_TOKENS, Originals, Shortener, Shown, find_source
+from tersely_agents.memory.transcript import Count, ResetEvent, Transcript
+from tersely_agents.prompts import load_prompt
 from tersely_agents.summaries.grounding import find_identifiers
 
+SMALLEST_LIMIT = 512
+"""Tokens, so that notes and a held step find room in what the shares leave."""
+SUMMARY_SHARE = 0.25
+"""Largest share of the limit for a summary."""
 PINNED_SHARE = 0.5
 """Share of the limit that system messages and pins may take, and that the first prompt gets with them."""
 OPENED_SHARE = 0.6
-"""The same where a session is opened: redaction may have made its texts longer."""
+"""The same when a session is opened: redaction may have made its texts longer."""
 TASK_SHARE = 0.15
-"""Share of the limit that the user's messages of the first prompt get at least, before they are shortened."""
+"""Least share of the limit for the user's messages of the first prompt. Longer ones are shortened."""
 USER_SHARE = 0.1
 """Share of the limit up to which the user's later messages survive a reset word for word, newest first. The
 first that does not fit is shortened, and of it and of older ones the identifiers survive."""
 IDENTIFIER_SHARE = 0.05
-"""Share of the limit for those, newest first."""
+"""Share of the limit for these identifiers, newest first."""
 
 _LATER = ("system", "developer", "user")
 """Roles of messages that neither the model nor a tool wrote."""
-_QUESTION = 300
-"""Characters at both ends of a long message, where its question stands."""
-_TAKEN_OUT = (
-    "The conversation so far was longer than fits. These notes stand for the part that was taken out."
-)
-_NOT_TAKEN_OUT = "These notes are on the conversation so far."
+_QUESTION_CHARACTERS = 300
+"""Length of both ends of a long message, in one of which its question is likely to be."""
 
 Lookup = Callable[[str], str | None]
-"""The original with an id; None where it is not known."""
+"""Finds an original by its id; None if the id is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySettings:
+    """The limits of a memory; `AgentMemory` describes them.
+
+    Raises InvalidInputError for values that cannot be used.
+    """
+
+    limit: int
+    max_summaries: int | None = None
+    max_steps: int | None = None
+    summary_tokens: int | None = None
+    compress_over: int | None = None
+    replay: bool = True
+
+    def __post_init__(self) -> None:
+        check_count(self.limit, "limit", "tokens")
+        if self.limit < SMALLEST_LIMIT:
+            raise InvalidInputError(f"limit is {self.limit}. Pass {SMALLEST_LIMIT} tokens or more.")
+        for name, unit in (
+            ("max_summaries", "summaries"),
+            ("max_steps", "steps"),
+            ("summary_tokens", "tokens"),
+            ("compress_over", "tokens"),
+        ):
+            if getattr(self, name) is not None:
+                check_count(getattr(self, name), name, unit)
+        most = self.share(SUMMARY_SHARE)
+        if self.summary_tokens is not None and self.summary_tokens > most:
+            raise InvalidInputError(
+                f"summary_tokens is {self.summary_tokens}, more than a quarter of the limit. Pass {most} or "
+                "less."
+            )
+
+    @property
+    def summary_limit(self) -> int:
+        """Most tokens of a summary."""
+        return self.share(SUMMARY_SHARE) if self.summary_tokens is None else self.summary_tokens
+
+    def share(self, share: float) -> int:
+        """Return a share of the limit in tokens."""
+        return int(share * self.limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +113,23 @@ class Resetter:
         return most is None or transcript.resets < most
 
     def takes_out(self, transcript: Transcript) -> bool:
-        """Whether a reset would take something out of the context that its notes should stand for."""
+        """Whether a reset would remove something from the context, so that notes are needed."""
         if _has_notes(transcript):
             return True
         if any(m["role"] in ("assistant", "tool") for m in transcript.segment.written):
             return True
         if any(m["role"] == "assistant" for m in transcript.held) and not self.settings.replay:
             return True
-        return measure_tokens(transcript.later_messages("user"), self.count) > int(
-            USER_SHARE * self.settings.limit
-        )
+        users = transcript.later_messages("user")
+        return measure_tokens(users, self.count) > self.settings.share(USER_SHARE)
 
     def check_pinned(
         self, messages: Sequence[Json], pins: Mapping[str, str], share: float = PINNED_SHARE
     ) -> None:
-        """Raises InvalidInputError where the system messages among `messages` and the pins would take more
-        than their share. The user's messages are never refused: they are shortened."""
-        used, limit = self._pinned(messages, pins), self.settings.limit
-        allowed = int(share * limit)
+        """Raise InvalidInputError if the system messages among `messages` and the pins take more than their
+        share. The user's messages are never refused: they are shortened."""
+        used, limit = self._measure_pinned(messages, pins), self.settings.limit
+        allowed = self.settings.share(share)
         if used > allowed:
             least = max(SMALLEST_LIMIT, int((used + 1) / share) + 1)
             raise InvalidInputError(
@@ -92,15 +140,15 @@ class Resetter:
     def fit_first(
         self, first: Sequence[Shown], later: Sequence[Json] = (), pins: Mapping[str, str] | None = None
     ) -> tuple[list[Shown], Originals]:
-        """The first prompt within its share of the limit, next to the `later` system messages and the pins:
-        the user's messages are shortened where they have to be."""
-        limit, users = self.settings.limit, [s for s in first if s.message["role"] == "user"]
-        pinned = self._pinned([*(s.message for s in first), *later], pins or {})
-        room = max(int(PINNED_SHARE * limit) - pinned, int(TASK_SHARE * limit))
+        """Shorten the user's messages of the first prompt, if it is longer than its share of the limit. The
+        `later` system messages and the pins take from this share."""
+        users = [s for s in first if s.message["role"] == "user"]
+        pinned = self._measure_pinned([*(s.message for s in first), *later], pins or {})
+        room = max(self.settings.share(PINNED_SHARE) - pinned, self.settings.share(TASK_SHARE))
         if measure_tokens([s.message for s in users], self.count) <= room:
             return list(first), []
-        text = get_text(users[-1].message).strip()
-        query = text if len(text) <= 2 * _QUESTION else f"{text[:_QUESTION]}\n{text[-_QUESTION:]}"
+        text, end = get_text(users[-1].message).strip(), _QUESTION_CHARACTERS
+        query = text if len(text) <= 2 * end else f"{text[:end]}\n{text[-end:]}"
         shown, originals = self.shortener.fit_newest(users, room, query or None)
         if len(shown) < len(users):
             return [s for s in first if s.message["role"] != "user"] + shown, originals
@@ -108,15 +156,15 @@ class Resetter:
         return [next(left) if s.message["role"] == "user" else s for s in first], originals
 
     def summary_request(self, transcript: Transcript) -> list[Json]:
-        """The context and the instruction to summarise it (v_sum). Of a context that is longer than the
-        limit, the beginning and the newest steps. Raises InvalidInputError while tool calls are
+        """Return the context and the instruction to summarise it (v_sum). If the context is longer than the
+        limit, take its beginning and its newest steps. Raises InvalidInputError while tool calls are
         unanswered."""
         messages = transcript.messages
         if measure_tokens(messages, self.count) >= self.settings.limit:
-            messages = self._newest(transcript)
+            messages = self._cut_context(transcript)
         return [*messages, self._instruction()]
 
-    def _newest(self, transcript: Transcript) -> list[Json]:
+    def _cut_context(self, transcript: Transcript) -> list[Json]:
         segment, left = transcript.segment, self.settings.limit
         base = [m for m in segment.base if get_text(m)]
         others = [m for m in base if m["role"] != "user"]
@@ -133,16 +181,16 @@ class Resetter:
         return merge_user_messages([*begin, *newest])
 
     def summary_options(self, tools: Sequence[Mapping[str, Any]] | None) -> Options:
-        """How the model is asked for a summary. The tools are sent along, unused, because without them the
-        prompt would begin differently."""
+        """Return the options of a request for a summary. The tools are sent along, unused, because without
+        them the prompt would begin differently."""
         most, choice = self.settings.summary_limit, "none" if tools else None
         return {"max_tokens": most, "tools": tools, "tool_choice": choice}
 
     def extract(self, transcript: Transcript) -> str:
-        """The sentences of the context that the user's request needs most, each quoted as what it is."""
+        """Quote the sentences of the context that the user's request needs most."""
         if not self.takes_out(transcript):
             return ""
-        # The notes themselves, because the words around them would be taken for a part of the transcript.
+        # Only the notes themselves: the words around them are not part of the transcript.
         last = transcript.closed[-1].notes if transcript.closed else None
         is_quoted = last is not None and not last.is_by_policy
         notes = read_quotes(transcript.notes) if is_quoted else [Quote(EARLIER_NOTES, transcript.notes)]
@@ -151,37 +199,36 @@ class Resetter:
             *notes,
             *quote_messages(transcript.segment.written),
         ]
-        return self.shortener.extract(transcript.user_request, quotes, self.settings.summary_limit)
+        return extract_notes(self.shortener, transcript.user_request, quotes, self.settings.summary_limit)
 
     def reset(
-        self, transcript: Transcript, summary: str, by: Literal["policy", "extractive"], original: Lookup
+        self, transcript: Transcript, summary: str, by: Literal["policy", "extractive"], lookup: Lookup
     ) -> tuple[ResetEvent, Originals]:
-        """The reset with `summary` in its notes, shortened where it is too long, and the originals of what
-        was shortened. `original` finds earlier ones."""
+        """Return the reset with `summary` in its notes, shortened if it is too long, and the originals of all
+        that was shortened."""
 
-        def shown(message: Json) -> Shown:
+        def trace(message: Json) -> Shown:
             key = transcript.original_key(message)
-            return find_source(message, key, None if key is None else original(key))
+            return find_source(message, key, None if key is None else lookup(key))
 
-        held = self._held(transcript)
-        kept, left, originals = self._surviving(
-            [shown(m) for m in transcript.later_messages(*_LATER)], transcript
-        )
+        held = self._find_held(transcript)
+        later = [trace(m) for m in transcript.later_messages(*_LATER)]
+        kept, left, originals = self._keep_later(later, transcript)
         if held and held[0]["role"] in ("system", "developer"):
-            kept, held = [*kept, *(shown(m) for m in held)], []
+            kept, held = [*kept, *(trace(m) for m in held)], []
         if held and held[0]["role"] == "user":
             left = [*held, *left]
-        known = self._known(left, transcript.identifiers)
-        later = [s.message for s in kept if s.message["role"] != "user"]
-        first, more = self.fit_first([shown(m) for m in transcript.first], later, transcript.pins)
+        identifiers = self._keep_identifiers(left, transcript.identifiers)
+        system = [s.message for s in kept if s.message["role"] != "user"]
+        first, more = self.fit_first([trace(m) for m in transcript.first], system, transcript.pins)
         originals += more
-        reserve = REFERENCE if held else 0
+        reserve = REFERENCE_TOKENS if held else 0
         base = [*first, *kept]
-        notes = self._notes([s.message for s in base], transcript, summary, by, known, reserve)
+        notes = self._write_notes([s.message for s in base], transcript, summary, by, identifiers, reserve)
         base.append(Shown(notes))
         used = measure_tokens(Segment(tuple(s.message for s in base), follows_reset=True).shown, self.count)
         room, task = self.settings.limit - used - 1, transcript.user_request
-        replayed, more = self.shortener.fit_step([shown(m) for m in held], room, task)
+        replayed, more = self.shortener.fit_step([trace(m) for m in held], room, task)
         event: ResetEvent = {
             "kind": "reset",
             "request": self._instruction(),
@@ -189,7 +236,7 @@ class Resetter:
             "by": by,
             "base": [s.message for s in base],
             "replayed": [s.message for s in replayed],
-            "identifiers": known,
+            "identifiers": identifiers,
         }
         if any(s.key for s in (*base, *replayed)):
             event["originals"] = [s.key for s in (*base, *replayed)]
@@ -197,8 +244,8 @@ class Resetter:
             event["first"] = [s.message for s in first]
         return event, [*originals, *more]
 
-    def _held(self, transcript: Transcript) -> list[Json]:
-        """The step that follows the notes."""
+    def _find_held(self, transcript: Transcript) -> list[Json]:
+        """Return the step that follows the notes."""
         held = list(transcript.held)
         if not held and transcript.is_over and transcript.segment.steps:
             held = list(transcript.segment.steps[-1].messages)
@@ -206,40 +253,38 @@ class Resetter:
             held = held if held[0]["role"] == "assistant" else []
         return held if self.settings.replay or not held or held[0]["role"] != "assistant" else []
 
-    def _notes(
+    def _write_notes(
         self,
         kept: Sequence[Json],
         transcript: Transcript,
         summary: str,
         by: Literal["policy", "extractive"],
-        known: Sequence[str],
+        identifiers: Sequence[str],
         reserve: int,
     ) -> Json:
-        """The notes behind the messages that stay, so that `reserve` tokens are left."""
-        room, task, taken = self.settings.summary_limit, transcript.user_request, self.takes_out(transcript)
+        """Return the notes that follow the messages that stay. They leave `reserve` tokens."""
+        room, is_taken_out = self.settings.summary_limit, self.takes_out(transcript)
 
-        def shortened() -> str:
+        def shorten() -> str:
             if by == "extractive" and self.count(summary) > room:
-                return self.shortener.fit_notes(summary, room)
-            return self.shortener.fit(summary, room, task) if room else ""
+                return cut_notes(self.shortener, summary, room)
+            return self.shortener.fit(summary, room, transcript.user_request) if room else ""
 
-        notes = _wrap_notes(shortened(), transcript.pins, known, taken)
-        most = self.settings.limit - reserve
-
-        def used() -> int:
+        def measure() -> int:
             return measure_tokens(Segment((*kept, notes), follows_reset=True).shown, self.count)
 
-        while used() >= most and room:  # counters need not add up
+        notes = wrap_notes(shorten(), transcript.pins, identifiers, is_taken_out)
+        while measure() >= self.settings.limit - reserve and room:  # counters need not add up
             room //= 2
-            notes = _wrap_notes(shortened(), transcript.pins, [], taken)
+            notes = wrap_notes(shorten(), transcript.pins, [], is_taken_out)
         return notes
 
-    def _surviving(
+    def _keep_later(
         self, later: Sequence[Shown], transcript: Transcript
     ) -> tuple[list[Shown], list[Json], Originals]:
-        """Messages that stay, in order; those of the user's that do not stay word for word, newest first; and
-        the originals of what was shortened."""
-        room = int(USER_SHARE * self.settings.limit)
+        """Return the later messages that stay, in order; the user's that do not stay word for word, newest
+        first; and the originals of those that were shortened."""
+        room = self.settings.share(USER_SHARE)
         kept: list[Shown] = []
         left: list[Json] = []
         originals: Originals = []
@@ -253,50 +298,34 @@ class Resetter:
                 room -= cost
             else:
                 left.append(message)
-                short, own = self.shortener.fit_step([shown], room, transcript.user_request)
+                short, more = self.shortener.fit_step([shown], room, transcript.user_request)
                 if measure_tokens([s.message for s in short], self.count) <= room:
                     kept += short
-                    originals += own
+                    originals += more
                 room = 0  # an older one must not outlive a newer one
         return kept[::-1], left, originals
 
-    def _known(self, left: Sequence[Json], before: Sequence[str]) -> list[str]:
-        """Identifiers that the user gave in messages that are gone, newest first, as far as there is room."""
+    def _keep_identifiers(self, left: Sequence[Json], before: Sequence[str]) -> list[str]:
+        """Return identifiers from messages of the user that are gone, newest first, while there is room."""
         given = [i for message in left for i in find_identifiers(get_text(message))]
-        room = int(IDENTIFIER_SHARE * self.settings.limit)
-        known: list[str] = []
+        room = self.settings.share(IDENTIFIER_SHARE)
+        kept: list[str] = []
         for identifier in dict.fromkeys([*given, *before]):
             cost = self.count(identifier) + 2
             if cost <= room:
                 room -= cost
-                known.append(identifier)
-        return known
+                kept.append(identifier)
+        return kept
 
     def _instruction(self) -> Json:
         words = str(max(20, self.settings.summary_limit * 2 // 3))
         return {"role": "user", "content": load_prompt("memory_request").render(words=words)}
 
-    def _pinned(self, messages: Sequence[Json], pins: Mapping[str, str]) -> int:
-        """Tokens of the system messages and the pins, and of the words around notes."""
-        pinned = [m for m in messages if m["role"] != "user"]
-        return measure_tokens([*pinned, _wrap_notes("", pins, [], taken=True)], self.count)
+    def _measure_pinned(self, messages: Sequence[Json], pins: Mapping[str, str]) -> int:
+        """Count the tokens of the system messages, of the pins, and of the words around notes."""
+        system = [m for m in messages if m["role"] != "user"]
+        return measure_tokens([*system, wrap_notes("", pins, [], is_taken_out=True)], self.count)
 
 
 def _has_notes(transcript: Transcript) -> bool:
     return bool(transcript.resets) and get_text(transcript.segment.base[-1]).startswith("<notes>")
-
-
-def _wrap_notes(summary: str, pins: Mapping[str, str], known: Sequence[str], taken: bool) -> Json:
-    """The message with notes and pins; empty, where there are none and nothing was taken out."""
-    pinned = "".join(f"\nPinned, {key}:\n{text}\n" for key, text in pins.items())
-    if known:
-        pinned += f"\nIdentifiers that the user gave: {', '.join(known)}\n"
-    if not summary and not taken:
-        return {"role": "user", "content": pinned.strip("\n") and pinned.lstrip("\n")}
-    # Tags of ours inside the text would end the notes early.
-    text = load_prompt("memory_note").render(
-        about=_TAKEN_OUT if taken else _NOT_TAKEN_OUT,
-        summary=escape_tag(summary, "notes") or "Nothing of it was kept.",
-        pins=pinned,
-    )
-    return {"role": "user", "content": text}

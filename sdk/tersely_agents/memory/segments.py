@@ -1,4 +1,4 @@
-"""What lies between two resets: a part of the transcript, and an example to train on."""
+"""Segments: the parts of a transcript between two resets, and the examples to train on that they give."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class SubTrajectory:
     mask: tuple[bool, ...]
     """Per message of the response: whether the policy wrote it there, as action or as notes."""
     steps: tuple[int | None, ...]
-    """Per message of the response: the number of the action that it is or follows; None for what belongs to
-    the notes."""
+    """Per message of the response: the number of the action that it is or follows; None for notes and their
+    request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +32,22 @@ class Step:
     """Assistant messages up to here, from the beginning of the transcript."""
     messages: tuple[Json, ...]
     is_carried: bool = False
-    """Whether the step was held back before the reset and put behind it."""
+    """Whether the step was held back before the reset and repeated after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """How a reset got its notes."""
+    """The notes of a reset, with their request."""
 
     request: Json
     answer: Json
     is_by_policy: bool
-    """Whether the policy wrote the answer, which otherwise holds sentences of the transcript."""
+    """Whether the policy wrote the answer; otherwise it quotes the transcript."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What was sent and written between two resets."""
+    """The messages that were sent and written between two resets."""
 
     base: tuple[Json, ...] = ()
     steps: tuple[Step, ...] = ()
@@ -63,8 +63,8 @@ class Segment:
 
     @property
     def shown(self) -> list[Json]:
-        """What the model sees. After a reset, messages of the user that follow each other are one, up to the
-        first message of the assistant: strict chat templates want the roles to alternate."""
+        """The messages that the model sees. After a reset, consecutive messages of the user are one, up to
+        the assistant's first message: strict chat templates want the roles to alternate."""
         return [*self._prompt, *self.written[self._leading :]]
 
     @property
@@ -76,12 +76,12 @@ class Segment:
 
     @property
     def _leading(self) -> int:
-        """Messages behind the notes, up to the first of the assistant."""
+        """Messages after the notes, up to the assistant's first."""
         written = self.written if self.follows_reset else []
         return len(list(takewhile(lambda message: message["role"] not in ("assistant", "tool"), written)))
 
     def sub_trajectory(self, last: Sequence[Step] = ()) -> SubTrajectory:
-        """The segment, with the steps `last` behind its own."""
+        """Return the segment as an example to train on, with the steps `last` at its end."""
         rows: list[tuple[Json, bool, int | None]] = [
             (message, not step.is_carried and message["role"] == "assistant", step.number)
             for step in (*self.steps, *last)
@@ -95,8 +95,8 @@ class Segment:
 
 
 def merge_user_messages(messages: Sequence[Json]) -> list[Json]:
-    """The messages, with those of the user that follow each other as one. Their texts stay word for word, a
-    blank line between them. A message with other fields than role and content stays apart."""
+    """Join consecutive messages of the user. Their texts stay word for word, with a blank line between them.
+    A message with other fields than role and content stays apart."""
     merged: list[Json] = []
     for message in messages:
         last = merged[-1] if merged else {}

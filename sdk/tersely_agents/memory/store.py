@@ -1,7 +1,7 @@
-"""Sessions in one SQLite file: an append-only log of events, and the originals of what was shortened.
+"""Sessions in one SQLite file: an append-only log of events, and the originals of shortened texts.
 
-Write-ahead logging, one transaction for each append. Killing the process loses at most the append under way;
-two processes that write to one session cannot both win the same place in its log.
+Each append is one transaction. Killing the process loses at most the append under way; two processes that
+write to one session cannot both win the same place in its log.
 """
 
 from __future__ import annotations
@@ -18,57 +18,37 @@ from tersely.errors import InvalidInputError, TerselyError
 from tersely.inputs import check_flag, check_list, check_text, is_list_of, show_value
 from tersely.messages import Json
 from tersely.runtime.paths import check_path
-from tersely_agents.database import BUSY_S, Database, Migration
+from tersely_agents.database import TIMEOUT_S, Database
 from tersely_agents.redaction import redact, redact_all
 
 
 def row_checksum(*values: object) -> str:
-    """Checksum of a row: it shows damage that SQLite does not see."""
+    """Return a checksum of a row. It shows damage that SQLite does not see."""
     return hashlib.sha256("\0".join(map(str, values)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _add_checksums(connection: sqlite3.Connection) -> None:
-    for table, place, text in (("events", "number", "event"), ("originals", "id", "text")):
-        rows = connection.execute(f"SELECT session, {place}, {text} FROM {table}").fetchall()
-        connection.executemany(
-            f"UPDATE {table} SET checksum = ? WHERE session = ? AND {place} = ?",
-            [(row_checksum(*row), row[0], row[1]) for row in rows],
-        )
-    rows = connection.execute(
-        "SELECT session, COUNT(*), (SELECT COUNT(*) FROM originals WHERE session = events.session) "
-        "FROM events GROUP BY session"
-    ).fetchall()
-    connection.executemany(
-        "INSERT INTO sessions VALUES (?, ?, ?, ?)", [(*row, row_checksum(*row)) for row in rows]
-    )
-
-
-_MIGRATIONS: Sequence[Migration] = (
-    (
-        """CREATE TABLE events (
-            session TEXT NOT NULL,
-            number INTEGER NOT NULL,
-            event TEXT NOT NULL,
-            PRIMARY KEY (session, number)
-        ) WITHOUT ROWID""",
-        """CREATE TABLE originals (
-            id TEXT NOT NULL,
-            session TEXT NOT NULL,
-            text TEXT NOT NULL,
-            PRIMARY KEY (session, id)
-        ) WITHOUT ROWID""",
-    ),
-    (
-        "ALTER TABLE events ADD COLUMN checksum TEXT NOT NULL DEFAULT ''",
-        "ALTER TABLE originals ADD COLUMN checksum TEXT NOT NULL DEFAULT ''",
-        """CREATE TABLE sessions (
-            session TEXT PRIMARY KEY,
-            events INTEGER NOT NULL,
-            originals INTEGER NOT NULL,
-            checksum TEXT NOT NULL
-        ) WITHOUT ROWID""",
-        _add_checksums,
-    ),
+_VERSION = 2
+_SCHEMA = (
+    """CREATE TABLE events (
+        session TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        event TEXT NOT NULL,
+        checksum TEXT NOT NULL,
+        PRIMARY KEY (session, number)
+    ) WITHOUT ROWID""",
+    """CREATE TABLE originals (
+        id TEXT NOT NULL,
+        session TEXT NOT NULL,
+        text TEXT NOT NULL,
+        checksum TEXT NOT NULL,
+        PRIMARY KEY (session, id)
+    ) WITHOUT ROWID""",
+    """CREATE TABLE sessions (
+        session TEXT PRIMARY KEY,
+        events INTEGER NOT NULL,
+        originals INTEGER NOT NULL,
+        checksum TEXT NOT NULL
+    ) WITHOUT ROWID""",
 )
 
 
@@ -81,11 +61,11 @@ class ConflictError(StoreError):
 
 
 class EventStore(Protocol):
-    """What an `AgentMemory` needs of the place where its sessions are kept."""
+    """Keeps the sessions of an `AgentMemory`."""
 
     def events(self, session: str) -> list[Json]:
-        """The events of a session, in order; none for one that is new. A store may drop those before the last
-        reset, except for the first prompt and the pins; then trajectories and counts begin there."""
+        """Return the events of a session, in order; none for a new one. A store may drop events before the
+        last reset, except for the first prompt and the pins; then trajectories and counts begin there."""
         ...
 
     def append(
@@ -95,41 +75,40 @@ class EventStore(Protocol):
         ...
 
     def original(self, session: str, key: str) -> str | None:
-        """The text that was shortened under this id; None for an id that is not known."""
+        """Return the text that was shortened under this id; None for an unknown id."""
         ...
 
 
 class MemoryStore:
-    """Many sessions in the file at `path`, which is made where it is missing.
+    """Many sessions in the file at `path`, which is created if it is missing.
 
-    Safe to share between threads. A new file can be read by its owner alone. What looks like a key, a token
-    or a password does not get into the file; `redact_secrets=False` writes everything as it is.
+    Safe to share between threads. A new file can be read by its owner alone. Texts that look like a key, a
+    token or a password do not get into the file; `redact_secrets=False` writes everything as it is.
 
-    Every row has a checksum, so that damage to the file is an error and never another content. A file that
+    Every row has a checksum, so that damage to the file is an error and never other content. A file that
     cannot be written is opened for reading; appending to it raises StoreError.
 
-    Raises StoreError for a file that cannot be opened, is no database, or was made by a newer version.
+    Raises StoreError for a file that cannot be opened, is not a database, or was made by a newer version.
     """
 
     def __init__(self, path: str | Path, *, redact_secrets: bool = True) -> None:
         self.path = check_path(path, "The file")
         self._redact = check_flag(redact_secrets, "redact_secrets")
-        self._database = Database(self.path, _MIGRATIONS, StoreError, _remedy)
+        self._database = Database(self.path, _VERSION, _SCHEMA, StoreError, _remedy)
 
     def events(self, session: str) -> list[Json]:
-        """The events of a session, in order; none for one that is new."""
+        """Return the events of a session, in order; none for a new one."""
         _check_name(session)
-        checksum = "checksum" if self._has_checksums else "NULL"
         # Before the rows, because another process may be adding some.
         written = self._counts(session)[0]
         rows = self._rows(
-            session, f"SELECT number, event, {checksum} FROM events WHERE session = ? ORDER BY number"
+            session, "SELECT number, event, checksum FROM events WHERE session = ? ORDER BY number"
         )
         events: list[Json] = []
         for place, (number, event, checksum) in enumerate(rows):
             if number != place:
                 raise self._damage(session, f"Event {place}")
-            events.append(self._checked(session, f"Event {number}", number, event, checksum))
+            events.append(self._read(session, f"Event {number}", number, event, checksum))
         if len(events) < written:
             raise self._damage(session, f"An event after event {len(events) - 1}")
         return events
@@ -139,7 +118,7 @@ class MemoryStore:
     ) -> None:
         """Write events from place `number` on and the originals (id, text), all or nothing.
 
-        Raises ConflictError where the place is taken, and InvalidInputError for what cannot be written.
+        Raises ConflictError if the place is taken, and InvalidInputError for values that cannot be written.
         """
         _check_name(session)
         _check_place(number)
@@ -176,47 +155,39 @@ class MemoryStore:
             )
 
     def original(self, session: str, key: str) -> str | None:
-        """The text that was shortened under this id; None for an id that is not known."""
+        """Return the text that was shortened under this id; None for an unknown id."""
         _check_name(session)
         check_text(key, "The id of an original")
-        checksum = "checksum" if self._has_checksums else "NULL"
-        rows = self._rows(
-            session, f"SELECT text, {checksum} FROM originals WHERE session = ? AND id = ?", key
-        )
+        rows = self._rows(session, "SELECT text, checksum FROM originals WHERE session = ? AND id = ?", key)
         if rows:
-            return self._checked(session, f"The original {key}", key, *rows[0])
+            return self._read(session, f"The original {key}", key, *rows[0])
         written = self._counts(session)[1]
-        # Damage may have changed the id of the one that is looked for.
-        others = self._rows(session, f"SELECT id, text, {checksum} FROM originals WHERE session = ?")
+        # Damage may have changed the id.
+        others = self._rows(session, "SELECT id, text, checksum FROM originals WHERE session = ?")
         if len(others) < written:
             raise self._damage(session, "An original")
         for other in others:
-            self._checked(session, f"The original {other[0]}", *other)
+            self._read(session, f"The original {other[0]}", *other)
         return None
 
     def sessions(self) -> list[str]:
-        """Names of all sessions."""
+        """Return the names of all sessions."""
         rows = self._database.rows("SELECT DISTINCT session FROM events ORDER BY session")
         return [row[0] for row in rows]
 
     def delete(self, session: str) -> None:
-        """Forget a session and its originals."""
+        """Delete a session and its originals."""
         _check_name(session)
         with self._database.transaction() as connection:
-            connection.execute("DELETE FROM events WHERE session = ?", (session,))
-            connection.execute("DELETE FROM originals WHERE session = ?", (session,))
-            connection.execute("DELETE FROM sessions WHERE session = ?", (session,))
+            for table in ("events", "originals", "sessions"):
+                connection.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
 
     def close(self) -> None:
         self._database.close()
 
     def __reduce__(self) -> tuple[Any, tuple[Path]]:
-        """A copy, or what is unpickled, opens the same file. Raises StoreError for a store in RAM."""
+        """Let copies and pickles open the same file. Raises StoreError for a store in RAM."""
         return partial(MemoryStore, redact_secrets=self._redact), (self._database.find_file(),)
-
-    @property
-    def _has_checksums(self) -> bool:
-        return self._database.version > 1
 
     def _rows(self, session: str, statement: str, *values: str) -> list[Any]:
         try:
@@ -225,9 +196,7 @@ class MemoryStore:
             raise StoreError(f"The session {session!r} cannot be read. {error}") from error
 
     def _counts(self, session: str) -> tuple[int, int]:
-        """Events and originals that were written of the session; in a file of the first version, none."""
-        if not self._has_checksums:
-            return 0, 0
+        """Return how many events and originals of the session were written."""
         rows = self._rows(session, "SELECT events, originals, checksum FROM sessions WHERE session = ?")
         if not rows:
             # One statement, because another process may be writing the first events.
@@ -240,9 +209,9 @@ class MemoryStore:
             raise self._damage(session, "The number of events")
         return events, originals
 
-    def _checked(self, session: str, what: str, place: object, text: object, checksum: object) -> Any:
-        """The JSON value in a row, whose checksum is None in a file of the first version."""
-        if checksum is not None and checksum != row_checksum(session, place, text):
+    def _read(self, session: str, what: str, place: object, text: object, checksum: object) -> Any:
+        """Return the JSON value in a row. Raises StoreError if it is not what was written."""
+        if checksum != row_checksum(session, place, text):
             raise self._damage(session, what)
         try:
             return json.loads(cast("str", text))
@@ -257,7 +226,7 @@ class MemoryStore:
 
 
 def original_id(text: str) -> str:
-    """The id under which a text is kept: twelve hexadecimal digits of its SHA-256."""
+    """Return the id under which a text is kept: twelve hexadecimal digits of its SHA-256."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
@@ -287,7 +256,7 @@ def _remedy(error: sqlite3.Error) -> str:
     if "full" in message:
         return "Free some space; nothing of this append was written."
     if "locked" in message:
-        return f"Another process has held the file for more than {BUSY_S:.0f} s; close it or try again."
+        return f"Another process has held the file for more than {TIMEOUT_S:.0f} s; close it or try again."
     if "not a database" in message or "malformed" in message or "corrupt" in message or "decode" in message:
         return (
             "The file is damaged or no database; save what can be read with `tersely doctor --session`, "

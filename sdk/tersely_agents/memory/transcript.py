@@ -5,26 +5,93 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import assert_never
+from typing import Literal, NotRequired, TypedDict, assert_never
 
 from tersely.errors import InvalidInputError
 from tersely.messages import Json, get_call_ids, get_text, join_query, measure_tokens
-from tersely_agents.memory.events import Ending, Event, MessageEvent, ResetEvent
 from tersely_agents.memory.segments import Notes, Segment, Step, SubTrajectory
 from tersely_agents.memory.store import original_id
 
 Count = Callable[[str], int]
-"""Tokens of a text."""
+"""Counts the tokens of a text."""
+Ending = Literal["finished", "overlong"]
+"""How a transcript ended: with its task done, or with more resets or steps than it may have."""
+
+
+# Kinds and keys of events are a file format: sessions that were written once must always open.
+
+
+class FirstEvent(TypedDict):
+    """The first prompt."""
+
+    kind: Literal["first"]
+    messages: list[Json]
+    """As the context shows them."""
+    given: NotRequired[str]
+    """Checksum of the messages as they were given, if some were shortened."""
+    originals: NotRequired[list[str | None]]
+    """For each message the id of its original; None if it was not shortened."""
+
+
+class MessageEvent(TypedDict):
+    """A message of the conversation."""
+
+    kind: Literal["message"]
+    message: Json
+    full: bool
+    """Whether the message fills the context, so that its step is held back."""
+    original: NotRequired[str]
+    """Id of the original, if the message was shortened."""
+
+
+class PinEvent(TypedDict):
+    """A text to keep through every reset."""
+
+    kind: Literal["pin"]
+    key: str
+    text: str | None
+    """None removes the pin."""
+
+
+class EndEvent(TypedDict):
+    """The end of the conversation."""
+
+    kind: Literal["outcome"]
+    outcome: Ending
+
+
+class ResetEvent(TypedDict):
+    """A new beginning of the context, with notes."""
+
+    kind: Literal["reset"]
+    request: Json
+    """The instruction to write notes."""
+    answer: Json
+    """The notes as they were written, before they were shortened."""
+    by: Literal["policy", "extractive"]
+    """Whether the model wrote the notes."""
+    base: list[Json]
+    """The new context. Its last message holds the notes, and is empty if there is nothing to note."""
+    replayed: list[Json]
+    """The step that was held back, shortened if it did not fit; empty if there was none or it was dropped."""
+    identifiers: list[str]
+    first: NotRequired[list[Json]]
+    """The first prompt as the context shows it from now on, if it had to be shortened further."""
+    originals: NotRequired[list[str | None]]
+    """For each message of `base` and `replayed` the id of its original."""
+
+
+Event = FirstEvent | MessageEvent | PinEvent | EndEvent | ResetEvent
+
+KINDS = frozenset({"first", "message", "pin", "outcome", "reset"})
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """The messages so far, and which of them the context holds.
 
-    `Transcript()` is empty; the event "first" has to come first. A transcript is what its events make of it:
-    the same events give equal transcripts.
-
-    Many members: it is a value, and they are what can be read off it. Only `apply` leads to another one.
+    `Transcript()` is empty; the event "first" must come first. The same events give equal transcripts. Only
+    `apply` leads to another one.
     """
 
     first: tuple[Json, ...] = ()
@@ -34,13 +101,13 @@ class Transcript:
     segment: Segment = field(default_factory=Segment)
     """The segment that the context shows."""
     held: tuple[Json, ...] = ()
-    """The step that is held back for a reset, because with it the context would be full."""
+    """The step that is held back for a reset, because it would fill the context."""
     open_step: tuple[Json, ...] = ()
-    """An assistant message whose calls are not all answered, and the results that have come."""
+    """An assistant message with unanswered calls, and the results that have come."""
     pins: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What is pinned, by key."""
+    """Pinned texts by key."""
     identifiers: tuple[str, ...] = ()
-    """Those that the last notes name, because the user's messages with them are gone."""
+    """Identifiers that the last notes name, because the user's messages with them are gone."""
     originals: Mapping[str, str] = field(default_factory=dict[str, str])
     """Texts that were shortened, by id, unless a store keeps them."""
     references: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -50,14 +117,14 @@ class Transcript:
     tokens: int = 0
     """Size of the context, with the open step and without the step that is held back."""
     steps: int = 0
-    """Assistant messages so far, those before the last reset included."""
+    """Assistant messages so far, including those before the last reset."""
     events: int = 0
     """Events so far: the place of the next one in the store."""
     ending: Ending | None = None
 
     @property
     def is_full(self) -> bool:
-        """Whether the context has to be reset before the model may act again."""
+        """Whether the context must be reset before the model may act again."""
         return bool(self.held) or (self.is_over and not self.open_step)
 
     @property
@@ -73,7 +140,7 @@ class Transcript:
 
     @property
     def unanswered(self) -> list[str]:
-        """Ids of the tool calls whose results are still to come."""
+        """Ids of the tool calls that have no result yet."""
         answered = {message["tool_call_id"] for message in self.open_step[1:]}
         return [i for message in self.open_step[:1] for i in get_call_ids(message) if i not in answered]
 
@@ -98,42 +165,42 @@ class Transcript:
 
     @property
     def user_request(self) -> str | None:
-        """What the user wants, as a query: the last request, then the first; None where nothing is said."""
+        """The user's last request and the first, as a query; None if there is no text."""
         given = [m for m in self.first if m["role"] == "user"] or self.first
         later = [*self.later_messages("user"), *(m for m in self.held if m["role"] == "user")]
         texts = [get_text(m).strip() for m in (*later[-1:], given[-1])]
         return "\n".join(filter(None, texts)) or None
 
     def query_of_call(self, call: str) -> str | None:
-        """What the result of a call is needed for, as a query: its arguments, then the user's request."""
+        """Return a query for the result of a call: its arguments, then the user's request."""
         for given in self.open_step[0].get("tool_calls") or () if self.open_step else ():
             if given["id"] == call:
                 return join_query(given.get("function", {}).get("arguments"), self.user_request)
         return self.user_request
 
     def later_messages(self, *roles: str) -> list[Json]:
-        """Messages of these roles after the first prompt, in order, notes left out."""
+        """Return messages of these roles after the first prompt, in order, without notes."""
         return [m for m in (*self.survivors, *self.segment.written) if m["role"] in roles]
 
     def check_answered(self, remedy: str) -> None:
-        """Raises InvalidInputError while tool calls are unanswered."""
+        """Raise InvalidInputError while tool calls are unanswered."""
         if self.open_step:
             raise InvalidInputError(f"The tool calls {self.unanswered} have no result yet. {remedy}")
 
     def trajectory(self) -> Iterator[SubTrajectory]:
-        """What was sent and written, from reset to reset. A step that is held back belongs to it once the
-        transcript has ended: then it was the last."""
+        """Yield what was sent and written, from reset to reset. A step that is held back belongs to it once
+        the transcript has ended: then it was the last."""
         for segment in self.closed:
             yield segment.sub_trajectory()
         is_last = bool(self.held) and self.ending is not None
         yield self.segment.sub_trajectory([Step(self.steps, self.held)] if is_last else [])
 
     def original_key(self, message: Json) -> str | None:
-        """The id of what a message of the context was first shortened from; None for one that came so."""
+        """Return the id of the first original of a message in the context; None if it was not shortened."""
         return self.references.get(original_id(get_text(message)))
 
     def tokens_with(self, message: Json, count: Count) -> int:
-        """Size of the context with a further message."""
+        """Return the size of the context with a further message."""
         segment = self.segment
         if message["role"] == "user" and segment.follows_reset and not self.open_step:
             added = replace(segment, steps=(*segment.steps, Step(self.steps, (message,))))
@@ -141,21 +208,20 @@ class Transcript:
         return self.tokens + measure_tokens([message], count)
 
     def apply(self, event: Event, count: Count, originals: Sequence[tuple[str, str]] = ()) -> Transcript:
-        """The transcript after `event`, measured with `count`; `originals` are those to keep here, as
-        (id, text)."""
-        after = self._after(event, count)
+        """Return the transcript after `event`, measured with `count`. It keeps the `originals` (id, text)."""
+        after = self._apply(event, count)
         texts = {**self.originals, **dict(originals)} if originals else self.originals
         return replace(after, events=self.events + 1, originals=texts)
 
-    def _after(self, event: Event, count: Count) -> Transcript:
+    def _apply(self, event: Event, count: Count) -> Transcript:
         match event["kind"]:
             case "first":
                 first = tuple(event["messages"])
-                references = _references(first, event.get("originals", ()))
+                references = _map_references(first, event.get("originals", ()))
                 segment, tokens = Segment(first), measure_tokens(first, count)
                 return replace(self, first=first, segment=segment, references=references, tokens=tokens)
             case "message":
-                return self._with_message(event, count)
+                return self._append(event, count)
             case "pin":
                 return replace(self, pins=with_pin(self.pins, event["key"], event["text"]))
             case "reset":
@@ -165,12 +231,12 @@ class Transcript:
             case _ as unknown:
                 assert_never(unknown)
 
-    def _with_message(self, event: MessageEvent, count: Count) -> Transcript:
+    def _append(self, event: MessageEvent, count: Count) -> Transcript:
         message = event["message"]
         after = replace(
             self,
             open_step=(*self.open_step, message),
-            references={**self.references, **_references([message], [event.get("original")])},
+            references={**self.references, **_map_references([message], [event.get("original")])},
             tokens=self.tokens_with(message, count),
             steps=self.steps + (message["role"] == "assistant"),
         )
@@ -194,7 +260,7 @@ class Transcript:
             closed=(*self.closed, replace(self.segment, notes=notes)),
             segment=segment,
             held=(),
-            references=_references([*base, *replayed], event.get("originals", ())),
+            references=_map_references([*base, *replayed], event.get("originals", ())),
             is_over=False,
             identifiers=tuple(event["identifiers"]),
             tokens=measure_tokens(segment.shown, count),
@@ -202,11 +268,11 @@ class Transcript:
 
 
 def with_pin(pins: Mapping[str, str], key: str, text: str | None) -> dict[str, str]:
-    """The pins with `text` under the key, or without the key where `text` is None."""
+    """Return the pins with `text` under the key, or without the key if `text` is None."""
     return {k: v for k, v in {**pins, key: text}.items() if v is not None}
 
 
-def _references(messages: Sequence[Json], keys: Sequence[str | None]) -> dict[str, str]:
-    """The ids of first originals, by the ids of the texts that stand for them."""
+def _map_references(messages: Sequence[Json], keys: Sequence[str | None]) -> dict[str, str]:
+    """Map the ids of shortened texts to the ids of their first originals."""
     pairs = zip(messages, keys, strict=False)
     return {original_id(get_text(message)): key for message, key in pairs if key is not None}
