@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from benchmarks.shared.statistics import quantile
 from benchmarks.table import Column, Row
-from tersely_agents.experience import ExactIndex, Experience, ExperienceBank, FaissIndex, Index
+from tersely_agents.experience import Experience, ExperienceBank
 
 Vectors = NDArray[np.float32]
 
 ENTRIES = 100_000
 CALLS = 200
-INDICES: dict[str, Callable[[int], Index]] = {"exact": ExactIndex, "FAISS": FaissIndex}
 BANK = (
     Column("index"),
     Column("entries", format=","),
@@ -34,7 +33,7 @@ BANK = (
 
 
 def time_bank(vectors: Vectors, queries: Vectors, seed: int) -> list[Row]:
-    """Return the times of the bank with each index.
+    """Return the times of a full bank.
 
     Vectors of entries are mixtures of two of `vectors` (n, dimension).
     """
@@ -49,25 +48,23 @@ def time_bank(vectors: Vectors, queries: Vectors, seed: int) -> list[Row]:
         bank = ExperienceBank(file, embedder)
         bank.import_jsonl(lines)
         bank.close()
-        for turn, (name, index) in enumerate(INDICES.items()):
-            started = perf_counter()
-            bank = ExperienceBank(file, embedder, index=index)
-            opened = perf_counter() - started
-            first = ENTRIES + turn * CALLS
-            recall = _time(bank.recall, [f"query {q}" for q in range(CALLS)])
-            insert = _time(bank.add, [_make_entry(n) for n in range(first, first + CALLS)])
-            rows.append(
-                {
-                    "index": name,
-                    "entries": ENTRIES,
-                    "recall, p50": quantile(recall, 0.5, 2),
-                    "recall, p95": quantile(recall, 0.95, 2),
-                    "insert with merge, p50": quantile(insert, 0.5, 2),
-                    "insert with merge, p95": quantile(insert, 0.95, 2),
-                    "opening": round(opened, 1),
-                }
-            )
-            bank.close()
+        started = perf_counter()
+        bank = ExperienceBank(file, embedder)
+        opened = perf_counter() - started
+        recall = _time(bank.recall, [f"query {q}" for q in range(CALLS)])
+        insert = _time(bank.add, [_make_entry(n) for n in range(ENTRIES, ENTRIES + CALLS)])
+        rows.append(
+            {
+                "index": "exact",
+                "entries": ENTRIES,
+                "recall, p50": quantile(recall, 0.5, 2),
+                "recall, p95": quantile(recall, 0.95, 2),
+                "insert with merge, p50": quantile(insert, 0.5, 2),
+                "insert with merge, p95": quantile(insert, 0.95, 2),
+                "opening": round(opened, 1),
+            }
+        )
+        bank.close()
         return [{**row, "on disk": file.stat().st_size / 1e6} for row in rows]
 
 
@@ -80,7 +77,7 @@ class _KnownVectors:
 
     def __init__(self, vectors: Vectors, queries: Vectors, seed: int) -> None:
         draw = np.random.default_rng(seed)
-        rows = ENTRIES + 2 * CALLS
+        rows = ENTRIES + CALLS
         left, right = (vectors[draw.integers(0, len(vectors), 2 * rows)] for _ in range(2))
         share = draw.uniform(0.3, 1.0, (2 * rows, 1)).astype(np.float32)
         mixed = share * left + (1 - share) * right

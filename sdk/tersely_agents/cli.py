@@ -125,4 +125,4 @@ def _report_damage(
         remedy = f"What is left is in {save}." if save else "Save what is left with --save NEW."
         problem = f"{path} is damaged: {'; '.join(filter(None, (lost, damage)))}. {remedy}"
     report["result"] = problem or "all is well"
-    return Report("", report, problem)
+    return Report(report, problem)

@@ -7,7 +7,6 @@ from typing import Any
 from tersely_agents.experience import Experience
 
 
-
 def make_experience(title: str, problem: str = "Who built the tower?", **changes: Any) -> Experience:
     """An experience of a success, with defaults for everything but the title."""
     values: dict[str, Any] = {"description": "When a date is asked.", "success": True, **changes}
