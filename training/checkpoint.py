@@ -1,8 +1,8 @@
-"""Checkpoints: a run that was stopped goes on from its last one and ends where an unbroken run ends.
+"""Checkpoints: a run that was stopped continues from the last one, and ends as if it had not been stopped.
 
 A checkpoint holds the parts of the training that change (model, optimiser, scheduler, random generators), the
-generators of the process, the time spent, and the position: a small dictionary by which the program knows
-where to go on. Entries of the history after the checkpoint are dropped: they will be recorded again.
+generators of the process, the time spent, and the position: a small dictionary that tells the program where
+to continue. Entries of the history after the checkpoint are dropped: they are recorded again.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def save_checkpoint(run: Run, parts: Mapping[str, Part], position: Mapping[str, 
 
 
 def resume(run: Run, parts: Mapping[str, Part]) -> dict[str, Any] | None:
-    """Bring `run` and `parts` to where the checkpoint was saved and give its position; None where the run
-    has none and starts from the beginning."""
+    """Restore `run` and `parts` from the checkpoint and return its position, or None if there is no
+    checkpoint and the run starts from the beginning."""
     file = run.folder / NAME
     if not file.exists():
         run.cut_history(0)
         return None
-    # It holds Python objects, and it was written by this program.
+    # It holds Python objects, and this program wrote it.
     content = torch.load(file, map_location="cpu", weights_only=False)
     for name, part in parts.items():
         _set_state(part, content["parts"][name])
@@ -72,12 +72,12 @@ def resume(run: Run, parts: Mapping[str, Part]) -> dict[str, Any] | None:
 
 
 def remove_checkpoint(run: Run) -> None:
-    """The same command then trains anew."""
+    """Remove the checkpoint, so that the same command trains from the beginning."""
     (run.folder / NAME).unlink(missing_ok=True)
 
 
 def save_whole(content: Any, path: Path) -> None:
-    """`torch.save` that writes a whole file or nothing."""
+    """Save `content` with torch: a whole file or nothing."""
     partial = path.with_name(f"{path.name}.partial")
     torch.save(content, partial)
     partial.replace(path)

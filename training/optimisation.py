@@ -1,4 +1,4 @@
-"""What every training run here shares: the machine's best precision, the optimiser, the learning rate."""
+"""Settings that all training runs share: precision, optimiser and learning rate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.shared.precision import bf16_is_fast
 
 
 def precision(device: str) -> str:
-    """The mixed-precision mode that is faster than float32 on this machine."""
+    """Return the mixed-precision mode that is faster than float32 on this machine."""
     return "bf16" if bf16_is_fast(device) else "no"
 
 
@@ -28,7 +28,7 @@ def keep_freed_memory() -> None:
 
 
 def adamw(model: nn.Module, learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
-    """AdamW over the trainable parameters; biases and norms do not decay."""
+    """Return AdamW over the trainable parameters; biases and norms do not decay."""
     trained = [p for p in model.parameters() if p.requires_grad]
     return torch.optim.AdamW(
         [
@@ -41,7 +41,8 @@ def adamw(model: nn.Module, learning_rate: float, weight_decay: float) -> torch.
 
 
 def triangle(share: float, warmup: float) -> float:
-    """Factor of the learning rate at `share` of a run: up linearly until `warmup`, then down to zero."""
+    """Return the factor of the learning rate at `share` of a run: it rises linearly until `warmup`, then
+    falls to zero."""
     return min(share / warmup, (1 - share) / (1 - warmup), 1.0)
 
 

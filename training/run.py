@@ -1,8 +1,8 @@
 """One training run: its folder, its clock and its history. Every training program here works on a `Run`.
 
-FOLDER/identity.json    settings that must be the same when the run goes on
+FOLDER/identity.json    settings that must not change when the run continues
 FOLDER/history.jsonl    one line for each step or validation
-FOLDER/checkpoint.pt    what a stopped run needs to go on (`training.checkpoint`)
+FOLDER/checkpoint.pt    what a stopped run needs to continue (`training.checkpoint`)
 FOLDER/final/           the best weights, and runs.json: the runs that made them
 """
 
@@ -22,7 +22,7 @@ Entry = dict[str, Any]
 class Clock:
     """The time that a run has taken, in this process and in those before it.
 
-    max_minutes: when the run is to end; None for no limit.
+    max_minutes: the time after which the run ends; None for no limit.
     """
 
     def __init__(self, max_minutes: float | None = None) -> None:
@@ -38,17 +38,17 @@ class Clock:
         return round(self.seconds() / 60)
 
     def share(self, done: float) -> float:
-        """How far the run is, in [0, 1]: the share of its work that is `done`, or of its time where that is
+        """How far the run is, in [0, 1]: the share of its work that is `done`, or of its time if that is
         more."""
         share = max(done, self.seconds() / self._limit) if self._limit else done
         return min(share, 1.0)
 
     def has_time_for(self, seconds: float) -> bool:
-        """Whether so much of the run's time is left; always, where there is no limit."""
+        """Whether so much of the run's time is left; always, if there is no limit."""
         return self._limit is None or self.seconds() + seconds <= self._limit
 
     def estimate_left(self, share: float) -> str:
-        """The minutes that are left when `share` of the run is done, as words for a progress bar."""
+        """Return the minutes that are left when `share` of the run is done, as words for a progress bar."""
         return f"{self.seconds() * (1 - share) / share / 60:.0f} min left" if share else "just started"
 
 
@@ -56,10 +56,10 @@ class Run:
     """The folder of a run, its clock, its history, and the runs that its first weights came from.
 
     Args:
-        max_minutes: when the run is to end; None for no limit.
+        max_minutes: the time after which the run ends; None for no limit.
         identity: settings that a run which goes on must share with the run that made the folder.
 
-    Raises ValueError where the folder was made with another identity.
+    Raises ValueError if the folder was made with another identity.
     """
 
     def __init__(
@@ -96,11 +96,11 @@ class Run:
         return self.record(**values, selection_score=score)
 
     def validations(self) -> list[Entry]:
-        """The entries that have a selection score, oldest first."""
+        """Return the entries that have a selection score, oldest first."""
         return [entry for entry in self.history if "selection_score" in entry]
 
     def best(self) -> Entry:
-        """The validation with the highest selection score, the first of equals."""
+        """Return the validation with the highest selection score, the first of equals."""
         return max(self.validations(), key=lambda entry: entry["selection_score"])
 
     def cut_history(self, length: int) -> None:
@@ -122,7 +122,7 @@ class Run:
 
 
 def read_runs(final: Path) -> list[dict[str, Any]]:
-    """The runs that made the weights in a `final` folder, oldest first."""
+    """Return the runs that made the weights in a `final` folder, oldest first."""
     return json.loads((final / "runs.json").read_text(encoding="utf-8"))
 
 
@@ -142,12 +142,12 @@ def show_progress(
     unit: str = "it",
     visible: bool = True,
 ) -> tqdm:
-    """A bar that names the stage, what is done of it, and the time that it has left."""
+    """Return a bar that names the stage, what is done of it, and the time that it has left."""
     return tqdm(rows, desc=stage, total=total, initial=done, unit=unit, mininterval=10, disable=not visible)
 
 
 def _read_lines(path: Path) -> list[Entry]:
-    """The whole lines of a history; one that a killed process left unfinished is no entry."""
+    """Return the whole lines of a history; one that a killed process left unfinished is no entry."""
     if not path.exists():
         return []
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 
 def read_settings(kind: type[T], file: Path, **overrides: object) -> T:
-    """The dataclass `kind` of a TOML file; a field that is a dataclass has a table of its name.
+    """Read a TOML file into the dataclass `kind`; a field that is a dataclass has a table with its name.
 
-    `overrides` replace what the file says. Raises ValueError that names the file, for a key that `kind` does
-    not have, for one that is missing, and for a value that is not one of its literals.
+    `overrides` replace what the file says. Raises ValueError, which names the file, for a key that `kind`
+    does not have, for a missing key, and for a value that is not one of its literals.
     """
     try:
         return _make(kind, {**tomllib.loads(file.read_text(encoding="utf-8")), **overrides}, "the file")

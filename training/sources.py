@@ -21,10 +21,10 @@ SOURCES = {
     ),
     "chains3": ("three-hop questions from the same", "CC BY-SA 4.0, CC BY-SA 3.0, CC BY 4.0, Apache-2.0"),
 }
-"""Description and licence of each set."""
+"""Description and licence of each training set."""
 
 
 def render_sources(names: Iterable[str]) -> str:
-    """A Markdown table of these sets."""
+    """Return a Markdown table of these sets."""
     rows = "\n".join(f"| {name} | {' | '.join(SOURCES[name])} |" for name in names)
     return f"| set | what | licence |\n|---|---|---|\n{rows}"

@@ -1,8 +1,8 @@
 """`python -m training.agent --config training/configs/agent_smollm2.toml --data DATA --out RUN`.
 
 Rewrites the trajectories of DATA into turns, trains an adapter on them and writes it to RUN/final. A command
-that was stopped goes on when it is given again. `--max-minutes` anneals the learning rate to that time;
-making the turns does not count.
+that was stopped continues when it is run again. With `--max-minutes` the learning rate reaches zero after
+that time, without the time for making the turns.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Examples for an agent: the runs of a ReAct agent once more, in ZipRL's turns.
+"""Examples for an agent: the runs of a ReAct agent, rewritten as ZipRL's turns.
 
-The agent of the SDK runs in its strict mode, and an expert writes for the model. Thoughts, searches and the
+The SDK's agent runs in strict mode, and a scripted expert takes the model's place. Thoughts, searches and the
 answer are those of the run. The search tool is the SDK's, over an index that holds the snippets of the run
 among passages and snippets of other questions. Level and summary come from the compressor (`teacher`). So an
-example is what the model reads at run time, token for token. A run ends without examples where the search
+example is exactly what the model reads at run time, token for token. A run gives no examples if the search
 does not find its snippet.
 """
 
@@ -33,28 +33,28 @@ _HIT = re.compile(
 _NAME = re.compile(r"[A-Z][\w'’-]*(?: (?:(?:of|the|and|in|de) (?=[A-Z]))?[A-Z0-9][\w'’-]*)*")
 _SLUG = re.compile(r"\W+")
 _SHORTEST_TEXT = 60
-"""Characters; a shorter snippet is an answer, which says something only together with what was asked."""
+"""Characters. A shorter snippet is only an answer, which means little without its query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Which examples are made."""
+    """Settings of the examples."""
 
     passages: list[str] = field(default_factory=lambda: ["hotpotqa", "twowiki"])
-    """Training sets whose passages stand beside the snippets."""
+    """Training sets that add passages to the snippets."""
     others: int = 8
-    """Passages, and half as many snippets of other runs, beside those of a run."""
+    """Passages that are added to a run's snippets, with half as many snippets of other runs."""
     trajectories: int | None = None
-    """Most runs; None for all."""
+    """Maximum number of runs; None for all."""
     search_tokens: int = 200
-    """Most tokens of what a search shows, of all documents together."""
+    """Maximum number of tokens that a search shows, all documents together."""
     seed: int = 13
 
 
 def make_lessons(recipe: Recipe, compressor: Compressor, file: Path, data: Path) -> list[list[Lesson]]:
-    """The turns of every run in random order; of a run that gives none, an empty list.
+    """Make the turns of each run, in random order; a run without examples gives an empty list.
 
-    `file` gets a line for each run as it is tried. Where it exists already, the rest is added.
+    `file` gets a line for each run when it is done. If it already exists, only the rest is added.
     """
     good = shuffle(read_trajectories(data), recipe.seed)
     chosen = good[: recipe.trajectories]
@@ -85,7 +85,7 @@ def make_lessons(recipe: Recipe, compressor: Compressor, file: Path, data: Path)
 
 
 def read_lessons(file: Path) -> list[list[Lesson]]:
-    """The examples of every run in a file of `make_lessons`."""
+    """Read the examples of each run from a file that `make_lessons` wrote."""
     return [[Lesson(**row) for row in rows] for rows in read_whole_lines(file)]
 
 
@@ -96,7 +96,6 @@ def _take_turns(
     compressor: Compressor,
     draw: random.Random,
 ) -> list[tuple[list[dict[str, str]], str]]:
-    """What the model reads and writes in each turn; nothing where the run does not work out."""
     own = [as_document(search) for search in trajectory.searches]
     documents = name_documents([*own, *beside], draw)
     ids = list(documents)[: len(own)]
@@ -128,7 +127,8 @@ def _take_turns(
 
 
 def as_document(search: Search) -> Document:
-    """A snippet as a document. Its title is the longest name in the query, or the query's first words."""
+    """Return a snippet as a document, titled with the longest name in the query, or with the query's first
+    words."""
     names = sorted(_NAME.findall(search.query), key=len, reverse=True)
     title = names[0] if names and len(names[0]) > 2 else " ".join(search.query.split()[:4])
     if len(search.found) >= _SHORTEST_TEXT:
@@ -137,7 +137,7 @@ def as_document(search: Search) -> Document:
 
 
 def name_documents(documents: Sequence[Document], draw: random.Random) -> dict[str, Document]:
-    """The documents by ids of one kind: files named after the titles, or numbers."""
+    """Give each document an id: a file named after its title, or a number."""
     numbered, named = draw.random() < 0.4, dict[str, Document]()
     numbers = draw.sample(range(1, 100), len(documents))
     for number, document in zip(numbers, documents, strict=True):
@@ -148,7 +148,7 @@ def name_documents(documents: Sequence[Document], draw: random.Random) -> dict[s
 
 
 def read_hits(result: str) -> dict[str, Document]:
-    """The documents that a search shows, by their ids."""
+    """Read the documents from the result of a search, by their ids."""
     return {hit["docid"]: Document(hit["passage"], hit["title"]) for hit in _HIT.finditer(result)}
 
 
@@ -157,8 +157,7 @@ def _copy(messages: Sequence[Message]) -> list[dict[str, str]]:
 
 
 def hold_out(runs: Sequence[Sequence[Lesson]], count: int) -> list[Lesson]:
-    """All turns, those of the first questions in front: exactly `count`, which no later one shares a question
-    with."""
+    """Return all turns, the `count` held-out ones first. No later turn has a question of theirs."""
     heldout: list[Lesson] = []
     taught: list[Lesson] = []
     for turns in runs:

@@ -1,6 +1,6 @@
-"""`python -m training.agent.export --run RUN --out models/tersely-agent`: an agent's adapter as an artifact.
+"""`python -m training.agent.export --run RUN --out models/tersely-agent`: package an agent's adapter.
 
-Its files are those of a summarizer (`training.summarizer.export`), and it is checked in the same way.
+It gets the same files and the same checks as a summarizer (`training.summarizer.export`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from training.settings import read_settings
 from training.summarizer.export import read_arguments, write_artifact
 
 MAX_TOKENS = 512
-"""Of a turn. The longest that was trained on has 380; the grammar lets a model write more."""
+"""Tokens of a turn. The longest training turn has 380; the grammar lets a model write more."""
 REPLIES = 3
 """Turns that the parity check compares."""
 
@@ -25,9 +25,9 @@ REPLIES = 3
 def export_agent(
     run: Path, config: Path, target: Path, command: str, base: Path | None = None
 ) -> dict[str, float]:
-    """Write the artifact of a finished run to `target`; how llama.cpp and transformers agree.
+    """Write the artifact of a finished run to `target`, and return how well llama.cpp and transformers agree.
 
-    Raises RuntimeError where they disagree; nothing is written to `target` then.
+    Raises RuntimeError, and writes nothing to `target`, if they disagree.
     """
     runs = [turns for turns in read_lessons(run / "lessons.jsonl") if turns]
     settings = read_settings(Settings, config)

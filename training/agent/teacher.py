@@ -1,4 +1,4 @@
-"""The compressor as teacher: which level the material deserves, and an extractive summary of that length."""
+"""The compressor as a teacher: it chooses a level and writes an extractive summary of that length."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tersely_agents.levels import LEVELS, Level, choose_level_for
 LONGEST = 700
 """Characters of a summary, so that a small model learns from many turns."""
 _BUDGETS = (None, 40, 60, 90, 120, 160)
-"""Tokens that are tried until the summary has the length of its level; None for the model's own threshold."""
+"""Token budgets to try until the summary has the length of its level; None is the model's threshold."""
 
 
 def write_turn(think: str, level: Level, summary: str, tool: str, arguments: Mapping[str, str]) -> str:
@@ -25,11 +25,11 @@ def write_turn(think: str, level: Level, summary: str, tool: str, arguments: Map
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """A summary as a teacher writes it."""
+    """A summary that the teacher wrote."""
 
     level: Level
     entries: Mapping[str, str]
-    """What is known from each document, by its id."""
+    """The known text of each document, by document id."""
 
     @property
     def text(self) -> str:
@@ -39,11 +39,11 @@ class Notes:
 def write_notes(
     compressor: Compressor, question: str, material: Mapping[str, Document], needed: Collection[str]
 ) -> Notes | None:
-    """What the compressor keeps of the material for the question; None where no summary of the right length
-    comes of it.
+    """Summarise the material for the question with the compressor; return None if no summary has the right
+    length.
 
-    The documents in `needed` are whole in it, whatever their score: they led to the answer. The level is the
-    one that the best score deserves, or a lower one where what is kept cannot fill it.
+    Documents in `needed` are kept whole, because they led to the answer. The best score determines the level,
+    unless the kept text is too short for it; then it is a lower one.
     """
     documents = list(material.values())
     for budget in _BUDGETS:
@@ -63,6 +63,6 @@ def write_notes(
 
 
 def choose_level(deserved: Level, length: int) -> Level:
-    """The level that is deserved, or the highest below it that a text of this length can fill."""
+    """Return `deserved`, or the highest level below it that a text of this length can fill."""
     fitting = [level for level in LEVELS[: deserved.number] if level.characters[0] <= length]
     return fitting[-1] if fitting else LEVELS[0]

@@ -1,8 +1,8 @@
-"""Runs of a ReAct agent that came to a right answer (ZipRL, appendix A: correct and well-formed).
+"""Runs of a ReAct agent with a right answer (ZipRL, appendix A: correct and well-formed).
 
-The set is FireAct's (MIT): questions of HotpotQA and others, GPT-4's thoughts and searches, and one snippet
-of a search engine for each search. Runs on questions of HotpotQA's development part are never read:
-benchmarks ask some of these.
+The set is FireAct's (MIT): questions of HotpotQA and others, GPT-4's thoughts and searches, and a search
+engine's snippet for each search. Runs on questions of HotpotQA's development part are never read, because
+benchmarks ask some of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tersely.metrics import contains_answer, normalize_answer
 
 FILE = "trajectories/traj_fireact.jsonl.gz"
 HELD_OUT = "hotpot-dev"
-"""Prefix of the ids of runs on questions that benchmarks may ask."""
+"""Prefix of the ids of questions that benchmarks may ask."""
 MOST_SEARCHES = 4
 LONGEST_THOUGHT = 300
 """Characters."""
@@ -36,7 +36,7 @@ class Search:
     thought: str
     query: str
     found: str
-    """The snippet."""
+    """The snippet that the search returned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,16 @@ class Trajectory:
     question: str
     searches: tuple[Search, ...]
     thought: str
-    """Before the answer."""
+    """The last thought, before the answer."""
     answer: str
 
 
 def read_trajectories(data: Path) -> list[Trajectory]:
-    """The good runs, one for each question, in the order of the file."""
+    """Read the good runs, one for each question, in the order of the file."""
     return keep_good(read_lines(data / FILE))
 
 
 def keep_good(rows: Iterable[dict[str, Any]]) -> list[Trajectory]:
-    """The runs that `_read` accepts, the first of each question."""
     chosen: dict[str, Trajectory] = {}
     for row in rows:
         trajectory = None if row["id"].startswith(HELD_OUT) else _read(row)
@@ -66,15 +65,14 @@ def keep_good(rows: Iterable[dict[str, Any]]) -> list[Trajectory]:
 
 
 def shuffle(trajectories: Iterable[Trajectory], seed: int) -> list[Trajectory]:
-    """The runs in random order."""
     mixed = list(trajectories)
     random.Random(seed).shuffle(mixed)
     return mixed
 
 
 def _read(row: dict[str, Any]) -> Trajectory | None:
-    """The run of a row; None where it is not rewarded, not well-formed, too long, or found nothing that its
-    answer rests on. Answers yes and no are left out: whether a snippet says so cannot be told."""
+    """Return the run in a row, or None if it is not rewarded, not well-formed, too long, or found no text
+    with its answer. This excludes the answers yes and no, which cannot be looked up in a snippet."""
     after = row["messages"][1:]
     said = [m["content"] for m in after if m["role"] == "assistant"]
     found = [m["content"].removeprefix(_OBSERVATION).strip() for m in after if m["role"] == "user"]

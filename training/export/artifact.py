@@ -1,4 +1,4 @@
-"""Turns a finished run into an artifact: graph, fusion layer, threshold, card, manifest."""
+"""Package a finished run as an artifact: graph, fusion layer, threshold, card and manifest."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from training.selector_model.scores import summarise
 from training.selector_model.trained import load_layout, load_trained
 
 MAX_TORCH_GAP = 1e-3
-"""Largest difference of a logit between torch and ONNX float32 that is still rounding."""
+"""Largest difference between a logit in torch and in ONNX float32 that counts as rounding."""
 
 MIN_INT8_RANK = 0.9
-"""Least mean rank correlation of sentence orders between the model as it was trained and int8."""
+"""Minimum mean rank correlation between the sentence orders of the trained model and of int8."""
 
 TARGET_RECALL = 0.95
 """Share of labelled sentences that the default threshold keeps on held-out questions."""
@@ -48,11 +48,12 @@ TOOLS = ("torch", "transformers", "onnx", "onnxruntime", "tokenizers", "numpy", 
 def export_artifact(
     config: SelectorConfig, run: Path, target: Path, command: str, decision: Decision = "fitted"
 ) -> Path:
-    """Write the artifact of the run in a folder to `target` and return that; the card names `command`.
+    """Write the artifact of the run in a folder to `target`, and return `target`. The card names `command`.
 
-    `decision`: whether it keeps by a fusion and a threshold that are fitted here, or as it was trained to.
+    `decision` says whether the model keeps a sentence by a fusion and threshold that are fitted here, or by
+    the keep logit it was trained for.
 
-    Raises RuntimeError when a graph disagrees with torch; nothing is written to `target` then.
+    Raises RuntimeError, and writes nothing to `target`, if a graph disagrees with torch.
     """
     trained = run / "final"
     model, layout_config = load_trained(trained)
@@ -102,10 +103,10 @@ def fit_decision(
     heldout: Sequence[Group],
     facts: dict[str, Any],
 ) -> None:
-    """Fit what turns logits into scores to held-out questions, and finish the artifact in `folder`: fusion,
-    threshold, calibration, card and manifest.
+    """Fit fusion, threshold and calibration to held-out questions, and finish the artifact in `folder` with
+    card and manifest.
 
-    `facts` are those of the card that are known before.
+    `facts` are the card's values that are already known.
     """
     selector = Selector.load(load_artifact(folder))
     if decision == "fitted":
@@ -126,9 +127,9 @@ def fit_decision(
 
 
 def check_parity(model: SelectorModel, layout: Layout, groups: list[Group], graphs: Path) -> dict[str, float]:
-    """Compare the graphs with torch on some windows; the differences.
+    """Compare the graphs with torch on some windows, and return the differences.
 
-    Raises RuntimeError where they are too large.
+    Raises RuntimeError if they are too large.
     """
     builder = WindowBuilder(layout, groups)
     windows = [w for g in groups[:12] for w in builder.build(g).windows[:4]]

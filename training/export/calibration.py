@@ -1,7 +1,7 @@
 """The calibration set of an artifact: cross-fitted scores of held-out questions.
 
-Each is scored by a fusion layer that was fitted without it. The layer that ships was fitted on all of them,
-so the promise of recall is approximate.
+Each question is scored by a fusion layer that was fitted without it. The shipped layer was fitted on all of
+them, so `recall` is approximate.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from training.selector_model.scores import GroupScores
 
 
 def build_calibration(scored: Sequence[GroupScores]) -> Calibration:
-    """From the logits of held-out questions; one without a sentence that holds an answer does not count."""
+    """Build the calibration from the logits of held-out questions; those without a sentence that holds an
+    answer are skipped."""
     scores: list[float] = []
     questions: Counter[str] = Counter()
     for item in scored:

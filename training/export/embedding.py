@@ -28,18 +28,18 @@ from training.selector_model.groups import Group, GroupDocument
 
 DIMENSION = 192
 PAIRS = 6000
-"""Most questions, each with a passage and one of its sentences."""
+"""Maximum number of training questions, each with a passage and one of its sentences."""
 HELD_OUT = 200
-"""Most questions of the check."""
+"""Maximum number of questions in the check."""
 LONGEST = 2000
 """Characters of a passage; the encoder reads only the first window of a longer one."""
 RIDGE = 1e-3
-"""Of the mean squared feature."""
+"""Relative to the mean squared feature."""
 EPOCHS = 6
 BATCH = 512
 LEARNING_RATE = 3e-4
 SCALE = 20.0
-"""Of cosines, before the softmax."""
+"""Factor of cosines before the softmax."""
 HOLD = 10.0
 """Weight of the squared difference to MiniLM's similarities."""
 CHUNK = 256
@@ -67,7 +67,7 @@ def write_projection(
     pooled, targets = _pool_texts(pooler, texts), embed_cached(texts).astype(np.float64)
     axes = np.linalg.svd(targets, full_matrices=False)[2][:DIMENSION].T
     projection = train_projection(fit_ridge(pooled, targets @ axes), pooled, targets, len(questions), seed)
-    # Most of the length into the first numbers: the dot products stay as they are.
+    # Move most of the length into the first numbers; the dot products do not change.
     projection = projection @ np.linalg.svd(_normalise(pooled @ projection), full_matrices=False)[2].T
     np.savez_compressed(folder / PROJECTION, projection=projection.astype(np.float16))
     pool, gold, queries = _make_pool(rng.sample(heldout, len(heldout)))
@@ -83,7 +83,7 @@ def write_projection(
 
 
 def fit_ridge(pooled: Floats, targets: Floats) -> Floats:
-    """The projection (features, dimension) that takes `pooled` (n, features) nearest to `targets` (n,
+    """Fit the projection (features, dimension) that maps `pooled` (n, features) closest to `targets` (n,
     dimension)."""
     squares = pooled.T @ pooled
     squares[np.diag_indices_from(squares)] += RIDGE * np.trace(squares) / len(squares)
@@ -91,7 +91,7 @@ def fit_ridge(pooled: Floats, targets: Floats) -> Floats:
 
 
 def train_projection(start: Floats, pooled: Floats, targets: Floats, pairs: int, seed: int) -> Floats:
-    """The projection after the contrastive steps; rows i and pairs + i of `pooled` belong together."""
+    """Train the projection with contrastive steps; rows i and pairs + i of `pooled` belong together."""
     generator = torch.Generator().manual_seed(seed)
     weight = torch.tensor(start, dtype=torch.float32, requires_grad=True)
     x, t = (torch.tensor(values, dtype=torch.float32) for values in (pooled, targets))
@@ -110,19 +110,19 @@ def train_projection(start: Floats, pooled: Floats, targets: Floats, pairs: int,
 
 
 def contrastive_loss(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """InfoNCE both ways: row i of one belongs to row i of the other, both (n, dimension)."""
+    """Return InfoNCE both ways: row i of one belongs to row i of the other, both (n, dimension)."""
     scores = SCALE * functional.normalize(left, dim=1) @ functional.normalize(right, dim=1).T
     own = torch.arange(len(scores))
     return (functional.cross_entropy(scores, own) + functional.cross_entropy(scores.T, own)) / 2
 
 
 def reciprocal_rank(scores: NDArray[Any], gold: Sequence[set[int]]) -> float:
-    """Mean reciprocal rank of the best gold passage, in percent; among equals it counts as the last."""
+    """Return the mean reciprocal rank of the best gold passage, in percent; ties count against it."""
     return round(float(100 * np.mean([1 / rank for rank in find_ranks(scores, gold)])), 1)
 
 
 def _draw_triples(groups: Sequence[Group], rng: random.Random) -> list[tuple[str, str, str]]:
-    """Question, a passage that answers it, and a sentence of it."""
+    """Draw questions, each with a passage that answers it and a sentence of that passage."""
     triples: list[tuple[str, str, str]] = []
     for group in rng.sample(groups, len(groups)):
         gold = _list_gold(group)
@@ -136,7 +136,7 @@ def _draw_triples(groups: Sequence[Group], rng: random.Random) -> list[tuple[str
 
 
 def _make_pool(groups: Sequence[Group]) -> tuple[list[str], list[set[int]], list[str]]:
-    """Passages, the gold ones of each question, and the questions."""
+    """Return passages, the gold ones of each question, and the questions."""
     chosen = [g for g in groups if _list_gold(g)][:HELD_OUT]
     pool = sorted({join_title(d.title, d.text) for g in chosen for d in g.documents})
     place = {text: i for i, text in enumerate(pool)}

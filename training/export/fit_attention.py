@@ -1,8 +1,8 @@
-"""Fits the attention between sentences on held-out questions, on exactly the features that the runtime
+"""Fit the attention between sentences to held-out questions, with exactly the features that the runtime
 computes.
 
-Several networks learn from the same questions, each from weights of its own; the runtime takes their mean,
-which is steadier than any of them. The loss is the one that the fusion is fitted by.
+Several networks learn from the same questions, each from different initial weights. The runtime takes their
+mean, which is steadier than any of them. The fusion is fitted with the same loss.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ BATCH = 16
 WARMUP = 20
 """Steps over which the learning rate rises."""
 PART_SENTENCES = 1024
-"""Most sentences, padding included, whose gradients are computed at once."""
+"""Maximum number of sentences, padding included, in one backward pass."""
 
 PADDING = -2
-"""The label of a sentence that only fills a batch."""
+"""Label of a padding sentence."""
 VERY_LOW = -1e4
-"""A logit that counts for nothing next to others."""
+"""A logit too low to matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ class Example:
     base: Floats
     """(sentences,) logits that the attention adds to."""
     gate: float
-    """What its sum is multiplied by."""
+    """Factor of what the attention adds."""
     labels: NDArray[np.int64]
-    """1, 0, or -1 where that is unknown."""
+    """1, 0, or -1 if unknown."""
     weight: float
-    """Of the question in the loss."""
+    """Weight of the question in the loss."""
 
 
 class AttentionNetwork(nn.Module):
@@ -77,7 +77,7 @@ class AttentionNetwork(nn.Module):
         self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, features: Tensor, relations: Tensor, is_real: Tensor) -> Tensor:
-        """(questions, networks, sentences) what each network adds to the logits.
+        """Return what each network adds to the logits, (questions, networks, sentences).
 
         Args:
             features: (questions, sentences, features)
@@ -141,11 +141,11 @@ def fit_attention(examples: Sequence[Example], seed: int, name: str | None = Non
 
 
 def compute_losses(logits: Tensor, labels: Tensor) -> Tensor:
-    """(questions,) the sum over networks of cross-entropy and, where a question has positives and negatives,
-    the listwise loss.
+    """Return (questions,) losses: cross-entropy, plus the listwise loss for a question with positives and
+    negatives, summed over the networks.
 
-    `logits` has shape (questions, networks, sentences), `labels` (questions, sentences). A sentence whose
-    label is negative does not count.
+    `logits` has shape (questions, networks, sentences), `labels` (questions, sentences). Negative labels do
+    not count.
     """
     labels = labels[:, None]
     is_known, is_positive, is_negative = labels >= 0, labels > 0, labels == 0
@@ -157,13 +157,13 @@ def compute_losses(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def _mean_where(chosen: Tensor, values: Tensor) -> Tensor:
-    """The mean over the last dimension of the chosen values; 0 where none is."""
+    """Return the mean of the chosen values over the last dimension; 0 if none is chosen."""
     return values.masked_fill(~chosen, 0.0).sum(-1) / chosen.sum(-1).clamp(min=1)
 
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Some examples, padded to the longest: the same values, with one more dimension for the questions."""
+    """Examples padded to the longest: the same values, with one more dimension for the questions."""
 
     features: Tensor
     relations: Tensor
@@ -196,7 +196,7 @@ def _pad(examples: Sequence[Example]) -> _Batch:
 
 
 def _draw(name: str, shape: tuple[int, ...], draw: torch.Generator) -> Tensor:
-    """Initial weights: uniform as in torch's linear layer; the output begins at zero."""
+    """Draw initial weights, uniform as in torch's linear layer; the output layer starts at zero."""
     if name.endswith("_scale"):
         return torch.ones(shape)
     if name.endswith(("_bias", "_shift")) or name == "out":

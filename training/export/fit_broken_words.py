@@ -1,11 +1,11 @@
-"""`python -m training.export.fit_broken_words --run RUN`: how much the characters should count where the
+"""`python -m training.export.fit_broken_words --run RUN`: find the weight of the characters when the
 vocabulary breaks the words of a question.
 
-Questions in other languages of Latin letters come apart into pieces that say little to an encoder of
-English. None are held out, so English ones are disguised: a share of their words that are no names gets other
-letters, the same ones everywhere, and longer ones an ending at random, as inflection would give them. Numbers
-and names stay. Prints the labelled sentences kept, by the share of broken words in the question and by the
-weight of the characters beside the model.
+Questions in other languages with Latin letters are broken into pieces that mean little to an English encoder.
+There are none among the held-out questions, so English ones are disguised: a share of their words gets other
+letters, always the same ones, and longer words a random ending, like an inflection. Numbers and names stay.
+Prints the labelled sentences kept, by the share of broken words in the question and by the weight of the
+characters.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from training.selector_model.groups import SINGLE_HOP, Group, GroupDocument, rea
 from training.selector_model.scores import RATES, summarise
 
 SHARES = (0.25, 0.5, 0.75, 1.0)
-"""Of the words that are disguised."""
+"""Shares of the words that are disguised."""
 WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 BOUNDS = (0.0, 0.25, 0.4, 0.55, 0.7, 1.01)
-"""Between the rows of the table."""
+"""Shares of broken words between the rows of the table."""
 
 LETTERS = str.maketrans("aeioubcdfghjklmnpqrstvwxyz", "iuaoedktvjyhgrnlbxmzsfpwcq")
 """Vowels stay vowels, so that the words can be spoken."""
 ENDINGS = ("", "", "", "lar", "in", "da", "i", "un", "dan", "e")
 SHORT = 3
-"""Characters of a word that gets no ending."""
+"""Maximum number of characters of a word that gets no ending."""
 
 _TOKEN = re.compile(r"[A-Za-z]+|[^A-Za-z]+")
 _END = re.compile(r"[.!?]\s")
@@ -60,8 +60,8 @@ class Disguised:
 
 
 def disguise_text(text: str, share: float, rng: random.Random) -> str:
-    """`text` with a share of its words in other letters; a word is a name if it is capitalised inside a
-    sentence."""
+    """Replace the letters of a share of the words in `text`; a word capitalised inside a sentence is a name,
+    and stays."""
     out: list[str] = []
     opens = True
     for token in _TOKEN.findall(text):
@@ -85,7 +85,7 @@ def _disguise_word(word: str, share: float, rng: random.Random) -> str:
 
 
 def disguise(group: Group, share: float) -> Group:
-    """The group with question and sentences disguised; titles are names, and stay."""
+    """Disguise the question and the sentences of a group; titles are names, and stay."""
     rng = random.Random(f"{group.name} {share}")
     documents: list[GroupDocument] = []
     for document in group.documents:
@@ -114,7 +114,7 @@ def read(selector: Selector, group: Group) -> Disguised:
 
 
 def measure(readings: Sequence[Disguised], weight: float) -> float:
-    """Labelled sentences kept in percent, mean over the sets and rates."""
+    """Return the labelled sentences kept in percent, averaged over the sets and rates."""
     scored = [split_by_document(Case.make(r.group), r.blend(weight)) for r in readings]
     table = summarise(scored)
     return float(np.mean([row[f"support@{rate}"] for row in table.values() for rate in RATES]))

@@ -1,8 +1,8 @@
-"""Fits the fusion layer on held-out questions, on exactly the features that the runtime computes.
+"""Fit the fusion layer to held-out questions, with exactly the features that the runtime computes.
 
-The encoder never saw these questions, so its logits are as uncertain here as they will be in use. Every
-figure is cross-fitted: a question is scored by a layer that was fitted without it. There are only some
-hundred questions, so the layers here are linear, penalised, and fitted to convergence by L-BFGS.
+The encoder never saw these questions, so its logits are as uncertain here as in use. Every number is
+cross-fitted: a question is scored by a layer that was fitted without it. There are only a few hundred
+questions, so the layers are linear, penalised, and fitted to convergence with L-BFGS.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PENALTY = {"first": 1e-3, "gate": 1e-2}
 
 
 def compute_idf(layout_ids: Iterable[Sequence[int]], vocabulary: int) -> NDArray[np.float32]:
-    """log((n + 1) / (df + 1)) of every token id over the training passages, shape (vocabulary,)."""
+    """Return log((n + 1) / (df + 1)) of each token id over the training passages, shape (vocabulary,)."""
     counts: Counter[int] = Counter()
     total = 0
     for ids in layout_ids:
@@ -59,11 +59,11 @@ def compute_idf(layout_ids: Iterable[Sequence[int]], vocabulary: int) -> NDArray
 
 @dataclass(slots=True)
 class Case:
-    """A held-out question, the labels of its sentences, and where each document begins among them."""
+    """A held-out question, the labels of its sentences, and the index of each document's first sentence."""
 
     group: Group
     labels: NDArray[np.int64]
-    """1, 0, or -1 where that is unknown."""
+    """1, 0, or -1 if unknown."""
     offsets: NDArray[np.int64]
 
     @classmethod
@@ -82,8 +82,8 @@ def make_inputs(group: Group) -> list[ScoredInput]:
 def fit_fusion(
     selector: Selector, groups: Sequence[Group], seed: int
 ) -> tuple[Fusion, dict[str, Any], list[GroupScores]]:
-    """The fitted fusion, an ablation table, and the cross-fitted final scores of every group."""
-    torch.set_num_threads(1)  # the layer is tiny: threads would only wait for each other
+    """Fit the fusion; return it with an ablation table and the cross-fitted final scores of each group."""
+    torch.set_num_threads(1)  # threads make so small a layer slower
     keep = FIRST_FEATURES.index("keep")
     progress = show_progress("first pass", groups)
     readings = [selector.first_pass(g.question, make_inputs(g)) for g in progress]
@@ -105,7 +105,7 @@ def fit_fusion(
     weights = (_weigh_questions(cases) * len(cases)).tolist()
 
     def examples(part: Sequence[int], *views: Sequence[Sequence[Hop]]) -> list[Example]:
-        """Those questions of a part whose gate is open, once for each view of what a second pass read."""
+        """Return the questions of a part whose gate is open, once for each view of the second pass."""
         open_part = [i for i in part if gates[i]]
         return [
             _make_example(stages[i], view[i], gates[i], cases[i], weights[i])
@@ -126,7 +126,7 @@ def fit_fusion(
     fusion = replace(Fusion.keep_alone(), attention=hinting)
     hinted = Selector(selector.encoder, selector.layout, fusion, selector.idf, 0.0)
     hops = [hinted.second_pass(readings[i], stages[i]) if gates[i] else () for i in progress]
-    # The runtime also lets sentences see each other before the second pass, to choose the windows.
+    # The runtime also applies the attention before the second pass, to choose the windows.
     networks = cross_fit(cases, lambda part: fit_attention(examples(part, hops, nothing), seed), "paths")
     out = scores(hops, networks)
     table["+ second pass"] = _summarise(cases, out)
@@ -136,7 +136,6 @@ def fit_fusion(
 
 
 def _make_example(stage: SecondStage, hops: Sequence[Hop], gate: float, case: Case, weight: float) -> Example:
-    """What the attention learns from one question."""
     chosen = stage.chosen
     labels = case.labels[chosen]
     return Example(stage.inputs(hops), stage.relations, stage.first[chosen], gate, labels, weight)
@@ -152,7 +151,7 @@ def _take(rows: Sequence[T], part: Sequence[int]) -> list[T]:
 def cross_fit(
     cases: Sequence[Case], fit_part: Callable[[Sequence[int]], T], name: str | None = None
 ) -> list[T]:
-    """For each case the result of `fit_part` on the other folds; folds are drawn by question id.
+    """Return the result of `fit_part` on the other folds for each case; the fold depends on the question id.
 
     With a name, it shows its progress.
     """
@@ -163,15 +162,15 @@ def cross_fit(
 
 
 def _weigh_questions(cases: Sequence[Case]) -> Tensor:
-    """(cases,) of sum 1. A question weighs by the inverse root of its set's size, so that small sets count
-    and noise does not."""
+    """Return weights (cases,) with sum 1. The weight of a question is the inverse root of its set's size, so
+    that small sets count but noise does not."""
     sets = Counter(c.group.source for c in cases)
     share = torch.tensor([sets[c.group.source] ** -0.5 for c in cases])
     return share / share.sum()
 
 
 class _Target:
-    """The loss of the sentence logits of all cases: that of the attention, weighed by question."""
+    """The attention's loss over the sentence logits of all cases, weighted by question."""
 
     def __init__(self, cases: Sequence[Case]) -> None:
         self.share = _weigh_questions(cases)
@@ -185,7 +184,7 @@ class _Target:
 
 
 class _Layer:
-    """A linear layer whose parameters torch can fit."""
+    """A linear layer that torch can fit."""
 
     def __init__(self, rows: NDArray[np.float64]) -> None:
         self.mean, self.deviation = rows.mean(0), np.maximum(rows.std(0), 1e-3)
@@ -224,14 +223,14 @@ def _minimise(parameters: Sequence[Tensor], objective: Callable[[], Tensor]) -> 
 
 
 def fit_first(features: Sequence[Floats], cases: Sequence[Case]) -> LinearLayer:
-    """The first stage, from the features of every sentence of each question."""
+    """Fit the first stage to the features of each question's sentences."""
     layer, target = _Layer(np.concatenate(features)), _Target(cases)
     _minimise(layer.parameters(), lambda: target.loss(layer()) + PENALTY["first"] * layer.penalty())
     return layer.numpy()
 
 
 def fit_gate(queries: Sequence[Floats], cases: Sequence[Case]) -> LinearLayer:
-    """The gate, from each question's features: it learns which sets are multi-hop."""
+    """Fit the gate to each question's features: it learns which sets are multi-hop."""
     layer, weights = _Layer(np.stack(queries)), _weigh_questions(cases)
     multi_hop = torch.tensor([float(c.group.source in MULTI_HOP) for c in cases])
 
@@ -246,9 +245,10 @@ def fit_gate(queries: Sequence[Floats], cases: Sequence[Case]) -> LinearLayer:
 
 
 def choose_threshold(scored: Sequence[GroupScores], recall: float) -> float:
-    """The highest score threshold at which questions keep `recall` of their labelled sentences on average.
+    """Return the highest score threshold at which questions keep `recall` of their labelled sentences on
+    average.
 
-    Questions without a labelled sentence do not count; every set weighs the same.
+    Questions without a labelled sentence do not count; all sets have the same weight.
     """
     sizes = Counter(s.group.source for s in scored)
     points: list[tuple[float, float]] = []

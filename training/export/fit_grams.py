@@ -1,7 +1,8 @@
-"""`python -m training.export.fit_grams --run RUN`: the weights of `tersely.score.grams`.
+"""`python -m training.export.fit_grams --run RUN`: fit the weights of `tersely.score.grams`.
 
-Fits a linear layer to the n-gram features of a run's held-out questions with one passage, and prints it with
-what it keeps. The features know no language, so English questions can teach what is used for other scripts.
+Fits a linear layer to the n-gram features of a run's held-out single-hop questions, and prints it with the
+sentences that it keeps. The features do not depend on the language, so English questions can teach the layer
+for other scripts.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ RECALL = 0.95
 
 
 def fit_grams(groups: list[Group]) -> tuple[Floats, float]:
-    """Weights (features,) and a bias. With the logit of a model's threshold added to that bias, the threshold
-    keeps RECALL of the labelled sentences."""
+    """Return weights (features,) and a bias. With the logit of a model's threshold added to the bias, the
+    threshold keeps RECALL of the labelled sentences."""
     torch.set_num_threads(1)
     features = [compute_features(group) for group in show_progress("features", groups, unit="q")]
     cases = [Case.make(group) for group in groups]

@@ -1,4 +1,4 @@
-"""The decision that the weights have learned, on held-out questions: no fusion, no fitted threshold."""
+"""The decision that the model has learned, without a fusion or a fitted threshold, on held-out questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from training.selector_model.scores import GroupScores
 
 
 def score_by_keep_logit(selector: Selector, groups: Sequence[Group]) -> list[GroupScores]:
-    """The keep logits of every group, as the runtime computes them."""
+    """Return the keep logits of every group, as the runtime computes them."""
     scored: list[GroupScores] = []
     for group in show_progress("first pass", groups):
         done = selector.first_pass(group.question, make_inputs(group))
@@ -24,8 +24,8 @@ def score_by_keep_logit(selector: Selector, groups: Sequence[Group]) -> list[Gro
 
 
 def measure_decision(scored: Sequence[GroupScores], threshold: float) -> dict[str, dict[str, float]]:
-    """For each set, in percent: labelled sentences kept by the model's own threshold (a probability), and the
-    share of the characters that it keeps."""
+    """Return for each set, in percent, the labelled sentences kept at the threshold (a probability) and the
+    share of the characters kept."""
     least = math.log(threshold / (1 - threshold))
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for item in scored:

@@ -1,4 +1,4 @@
-"""The selector from torch to ONNX, and the comparison of float32 and int8 graphs with torch."""
+"""Export of the selector to ONNX, and comparison of the float32 and int8 graphs with torch."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Outputs = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
 class _Graph(torch.nn.Module):
-    """The selector as it is exported: its logits, and the mean hidden states of segment 0 after each third of
-    the layers, (B, 3 H), which `tersely.embedding` projects."""
+    """The exported selector: its logits, and the mean hidden states of segment 0 after each third of the
+    layers, (B, 3 H), which `tersely.embedding` projects."""
 
     def __init__(self, model: SelectorModel) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ def export_float(model: SelectorModel, path: Path, max_length: int) -> None:
 
 
 def strip_notes(path: Path) -> None:
-    """Remove the exporter's notes from a graph: the stack trace of every node, with paths of this machine."""
+    """Remove the exporter's notes from a graph: stack traces with paths of this machine."""
     model = onnx.load(path)
     for part in (model, model.graph, *model.graph.node, *model.graph.value_info, *model.graph.initializer):
         part.doc_string = ""
@@ -81,8 +81,8 @@ def strip_notes(path: Path) -> None:
 def run_torch(
     model: SelectorModel, windows: Sequence[Window], pad_id: int, *, as_trained: bool = False
 ) -> list[Outputs]:
-    """Keep and relevance logits of each window, cut to its own markers; in float32, or with the rounding that
-    the model was trained with."""
+    """Return keep and relevance logits of each window, cut to its markers; in float32, or with the rounding
+    that the model was trained with."""
     arrays = collate(windows, pad_id)
     compute = model.eval().read if as_trained else model.eval()
     with torch.inference_mode():
@@ -91,7 +91,7 @@ def run_torch(
 
 
 def run_onnx(session: EncoderSession, windows: Sequence[Window], pad_id: int) -> list[Outputs]:
-    """The same from a graph, read in one batch."""
+    """Return the same logits from a graph, in one batch."""
     keep, relevance = session.run(dict(collate(windows, pad_id)), OUTPUT_NAMES)
     return _cut(windows, keep, relevance)
 
@@ -103,11 +103,11 @@ def _cut(windows: Sequence[Window], keep: Any, relevance: Any) -> list[Outputs]:
 def measure_parity(
     model: SelectorModel, float_graph: Path, int8_graph: Path, windows: Sequence[Window], pad_id: int
 ) -> dict[str, float]:
-    """Largest differences of keep logits: torch against ONNX, batched against single, and int8 against the
-    model as it was trained.
+    """Return the largest differences between keep logits: torch against ONNX, batched against single, and
+    int8 against the trained model.
 
-    `int8_rank` is the mean Spearman correlation of the last two orders of the sentences inside a window of
-    three or more.
+    `int8_rank` is the mean Spearman correlation between the last two orders of the sentences in a window with
+    at least three.
     """
     float_session, int8_session = EncoderSession(float_graph), EncoderSession(int8_graph)
     reference = run_torch(model, windows, pad_id)

@@ -1,7 +1,7 @@
-"""`python -m training.export.refit --config CONFIG --run RUN --out FOLDER`: an artifact whose fusion,
-attention, threshold and calibration are fitted again, on the held-out questions of a run.
+"""`python -m training.export.refit --config CONFIG --run RUN --out FOLDER`: fit the fusion, attention,
+threshold and calibration of an artifact again, to the held-out questions of a run.
 
-The encoder and everything else stay as they are. RUN is a folder of `python -m training.selector`, at least
+The encoder and everything else stay the same. RUN is a folder of `python -m training.selector`, at least
 prepared (`--stage prepare`).
 """
 
@@ -20,13 +20,13 @@ from training.selector_model.groups import read_groups
 from training.settings import read_settings
 
 FACTS = ("base_model", "training_command", "data", "runs", "parity", "embedding", "tools")
-"""Those of an artifact that stay true."""
+"""Facts of an artifact that stay true."""
 
 
 def refit(config: SelectorConfig, artifact: Artifact, run: Path, target: Path) -> None:
     """Write the artifact to the new folder `target`, fitted to the held-out questions of the run.
 
-    Raises ValueError for an artifact that decides as it was trained to, because nothing of it is fitted.
+    Raises ValueError for an artifact without a fitted decision.
     """
     if artifact.manifest.get("decision", "fitted") != "fitted":
         raise ValueError(f"{artifact.name} decides by its keep logit alone: there is nothing to fit")

@@ -1,8 +1,8 @@
-"""`python -m training.export.restore --config training/configs/selector_mini.toml --out RUN`: the weights of
-an artifact, to train on from there.
+"""`python -m training.export.restore --config training/configs/selector_mini.toml --out RUN`: restore the
+weights of an artifact, to continue training.
 
-Writes RUN/final, which `--start-from` takes. The weights are those of the int8 graph, so they have been
-rounded once; exported again as they are, they give that graph.
+Writes RUN/final for `--start-from`. The weights come from the int8 graph, so they have been rounded once;
+exporting them unchanged gives that graph again.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from training.settings import read_settings
 
 OUTPUTS = ("keep_logits", "relevance_logits")
 PREFIX = "model."
-"""What the names of the selector's parameters begin with in an exported graph."""
+"""Prefix of the selector's parameters in an exported graph."""
 
 
 def restore(config: SelectorConfig, folder: Path | None, out: Path) -> None:
-    """Write the weights of the artifact in `folder`, the bundled one for None, to `out`.
+    """Write the weights of the artifact in `folder` to `out`; None is the bundled one.
 
-    Raises ValueError where the artifact is not one that `config` describes.
+    Raises ValueError if `config` does not describe the artifact.
     """
     artifact = load_artifact(folder)
     check_layout_version(artifact)
@@ -51,7 +51,7 @@ def restore(config: SelectorConfig, folder: Path | None, out: Path) -> None:
 
 
 def read_weights(graph: Any) -> dict[str, torch.Tensor]:
-    """The parameters in a graph that `training.export` wrote, by their names in the model."""
+    """Read the parameters of a graph that `training.export` wrote, by their names in the model."""
     values = {i.name: onnx.numpy_helper.to_array(i) for i in graph.initializer}
     producers = {name: node for node in graph.node for name in node.output}
     consumers = {name: node for node in graph.node for name in node.input}
@@ -78,15 +78,15 @@ def read_weights(graph: Any) -> dict[str, torch.Tensor]:
 
 
 def _dequantised(values: dict[str, NDArray[Any]], name: str) -> NDArray[np.float32]:
-    """An int8 matrix as float32; scales and zero points are those of the columns, or one for all."""
+    """Convert an int8 matrix to float32; scale and zero point are per column, or one for all."""
     stem = name.removesuffix("_quantized")
     zero = values[f"{stem}_zero_point"].astype(np.float32)
     return (values[name].astype(np.float32) - zero) * values[f"{stem}_scale"]
 
 
 def _find_scale(producers: dict[str, Any], values: dict[str, NDArray[Any]], output: str) -> float:
-    """The number that a head multiplies its cosine by: logit = head + factor * cosine. 0 for a head without
-    a cosine."""
+    """Return the factor of a head's cosine (logit = head + factor * cosine); 0 for a head without a
+    cosine."""
     products = [producers[name] for name in producers[output].input if name in producers]
     factors = (
         float(values[name])

@@ -1,9 +1,9 @@
-"""`python -m training.reader --data DIR --selector RUN --out FOLDER`: the extractive reader of Phase II and
-of the benchmarks.
+"""`python -m training.reader --data DIR --selector RUN --out FOLDER`: train the extractive reader of Phase II
+and of the benchmarks.
 
-Span prediction on all-MiniLM-L6-v2, with questions on which Phase II of the selector run RUN is neither
-trained nor validated. FOLDER/questions.json lists them; Phase II refuses a reader that has seen its own.
-`--max-minutes` anneals the learning rate to that time. A training that was stopped goes on from its
+It predicts spans with all-MiniLM-L6-v2, trained on questions that Phase II of the selector run RUN does not
+use. FOLDER/questions.json lists them; Phase II refuses a reader that has seen one of its questions. With
+`--max-minutes` the learning rate reaches zero after that time. A training that was stopped continues from its
 checkpoint in FOLDER/run.
 """
 
@@ -36,9 +36,9 @@ from training.selector_model.groups import Part, read_groups
 def make_reader(
     config: ReaderConfig, data: Path, selector: Path, out: Path, max_minutes: float | None = None
 ) -> dict[str, float]:
-    """Train, export and evaluate a reader in `out`; its held-out metrics.
+    """Train, export and evaluate a reader in `out`, and return its held-out metrics.
 
-    `selector` is the run folder whose questions are left out.
+    Questions of the run folder `selector` are left out.
     """
     rng = random.Random(config.seed)
     torch.manual_seed(config.seed)
@@ -63,7 +63,8 @@ def make_reader(
 
 
 def evaluate(reader: ExtractiveReader, held: Sequence[Source], rng: random.Random) -> dict[str, float]:
-    """Exact match and F1 on held-out contexts that hold the answer; share left unanswered where none does."""
+    """Return exact match and F1 on held-out contexts with the answer, and the share left unanswered of those
+    without."""
     marked = [draw_context(s, rng) for s in held]
     answers = reader.answer([Prompt(m.question, m.context) for m in marked])
     pairs = [(m, a or "") for m, a in zip(marked, answers, strict=True)]

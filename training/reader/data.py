@@ -1,9 +1,8 @@
-"""Contexts with a marked answer, for the span reader: whole passages, and what a compressor keeps of
-several.
+"""Contexts with a marked answer, for the span reader: whole passages, and compressed ones.
 
-Questions that the selector is trained or validated on are left out, so that Phase II is not rewarded by a
-reader that has learned its answers by heart. The multi-hop sets are too small for that: Phase I uses all of
-their questions, and half of them are for readers, the other half for Phase II.
+Questions that the selector is trained or validated on are left out, so that the reader that rewards Phase II
+has not memorised its answers. The multi-hop sets are too small for that: Phase I uses all of their questions,
+half of them are for readers, and the other half for Phase II.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ NEGATIVES = 3
 """Hard negatives for each gold passage."""
 
 WHOLE, WITHOUT = 0.35, 0.15
-"""Shares of examples with the gold passage alone, and with negatives alone; the rest is compressed."""
+"""Shares of examples with only the gold passage, and with only a negative; the rest is compressed."""
 
 ANSWER_LOST = 0.15
-"""Share of the compressed contexts from which the answer's sentence is missing too."""
+"""Share of the compressed contexts that lose the answer's sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +45,10 @@ class Source:
 def read_sources(
     folder: Path, names: Sequence[str], trained: set[str], heldout: set[str], rng: random.Random
 ) -> list[Source]:
-    """Questions of the sets `names`, shuffled, with hard negatives.
+    """Read the questions of the sets `names`, shuffled, with hard negatives.
 
-    Those with an id in `heldout` are left out. So are those with an id in `trained`, and of multi-hop sets
-    the half that is for policies.
+    Questions with an id in `heldout` are left out. So are those with an id in `trained`, or for multi-hop
+    sets the half that is for policies.
     """
     sources: list[Source] = []
     for name in names:
@@ -85,7 +84,7 @@ def _make_multi_hop_source(name: str, q: Question) -> Source | None:
 
 
 def _find_answer(document: LabelledDocument, answers: Sequence[str]) -> Range | None:
-    """The first occurrence of an answer inside the support spans."""
+    """Return the first occurrence of an answer inside the support spans."""
     for start, end in document.support:
         for answer in answers:
             at = document.text.find(answer, start, end)
@@ -101,11 +100,11 @@ class MarkedContext:
     question: str
     context: str
     answer: Range | None
-    """In code points of the context; None where it does not hold the answer."""
+    """In code points of the context; None if the answer is not in it."""
 
 
 def draw_context(source: Source, rng: random.Random) -> MarkedContext:
-    """Draw one of the contexts that a question may be given with."""
+    """Draw a context for a question."""
     kind = rng.random()
     if kind < WHOLE:
         return _mark_answer(source, [(0, None)])
@@ -134,9 +133,9 @@ def _overlap(left: Range, right: Range) -> bool:
 
 
 def _mark_answer(source: Source, chosen: Sequence[tuple[int, list[int] | None]]) -> MarkedContext:
-    """The context as the compressor would render it, and the span of the answer in it.
+    """Render the context like the compressor, and mark the answer in it.
 
-    `chosen` are documents with the numbers of their kept units, None for all.
+    `chosen` has document numbers with the indices of their kept units; None keeps all.
     """
     rendered = join_documents(_render_parts(source, chosen))
     start, end = source.answer

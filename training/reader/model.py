@@ -26,7 +26,7 @@ class SpanModel(nn.Module):
 
 
 def span_loss(start: Tensor, end: Tensor, allowed: Tensor, first: Tensor, last: Tensor) -> Tensor:
-    """Mean cross-entropy of the first and the last answer token (BERT, section 4.3).
+    """Return the mean cross-entropy of the first and the last answer token (BERT, section 4.3).
 
     Logits and `allowed` (B, L); targets (B,), 0 for "no answer". Only allowed positions compete.
     """

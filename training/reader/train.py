@@ -22,7 +22,7 @@ from training.run import Run, show_progress
 from training.selector_model.model import resolve_base
 
 Example = tuple[SpanWindow, int, int]
-"""A window and the positions of the answer's first and last token, 0 where it has none."""
+"""A window and the positions of the answer's first and last token, 0 for no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class ReaderConfig:
 def train(
     config: ReaderConfig, sources: Sequence[Source], rng: random.Random, run: Run
 ) -> tuple[SpanModel, Tokenizer, SpanLayout, dict[str, Any]]:
-    """The trained model in evaluation mode, its tokenizer and layout, and the facts of the run for its card.
+    """Train a reader. Return the model in evaluation mode, its tokenizer and layout, and facts for its card.
 
-    Goes on from the checkpoint of `run` where there is one; `rng` then goes on too.
+    Continues from the checkpoint of `run` if there is one; this restores `rng` too.
     """
     keep_freed_memory()
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -92,7 +92,7 @@ def train(
 
 
 def build_reader(config: ReaderConfig) -> tuple[SpanModel, Tokenizer, SpanLayout]:
-    """The untrained reader, its tokenizer and its layout."""
+    """Build the untrained reader, its tokenizer and its layout."""
     base = resolve_base(config.base_model)
     hf = AutoTokenizer.from_pretrained(base)
     tokenizer = Tokenizer.from_str(hf.backend_tokenizer.to_str())
@@ -107,8 +107,7 @@ def build_reader(config: ReaderConfig) -> tuple[SpanModel, Tokenizer, SpanLayout
 def make_batches(
     sources: Sequence[Source], tokenizer: Tokenizer, layout: SpanLayout, rng: random.Random, size: int
 ) -> list[list[Example]]:
-    """One example of each source; windows of similar length share a batch, so that little of it is
-    padding."""
+    """Make one example of each source; windows of similar length share a batch, to avoid padding."""
     drawn = (make_example(tokenizer, layout, draw_context(s, rng), rng) for s in sources)
     examples = sorted((e for e in drawn if e), key=lambda e: len(e[0].input_ids))
     batches = [examples[i : i + size] for i in range(0, len(examples), size)]
@@ -118,9 +117,9 @@ def make_batches(
 def make_example(
     tokenizer: Tokenizer, layout: SpanLayout, marked: MarkedContext, rng: random.Random
 ) -> Example | None:
-    """An example of a context, with the answer where a window holds it.
+    """Make an example of a context, from a window with the answer if there is one.
 
-    A window that cuts the answer in two teaches nothing and is left out; None where no other is there.
+    A window that cuts the answer in two is left out. Returns None if no window is left.
     """
     examples: list[Example] = []
     start, end = marked.answer or (0, 0)
@@ -141,7 +140,7 @@ def _step(
     pad_id: int,
     device: str,
 ) -> float:
-    """One optimiser step; the loss."""
+    """Take one optimiser step and return the loss."""
     arrays = {k: torch.from_numpy(v).to(device) for k, v in collate([w for w, _, _ in batch], pad_id).items()}
     allowed = np.zeros(arrays["input_ids"].shape, dtype=bool)
     for row, (window, _, _) in enumerate(batch):

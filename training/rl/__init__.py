@@ -1,7 +1,7 @@
 """Reinforcement learning for agents that search, compress and learn (RECON, ZipRL, SUPO, Evolving).
 
-trajectory.py    what a rollout leaves: token ids, log-probabilities, masks, rewards
-episode.py       what a rollout runs: a context to continue, a step with what the policy wrote
+trajectory.py    the record of a rollout: token ids, log-probabilities, masks, rewards
+episode.py       the protocol of a rollout: a context to continue, a step with the policy's reply
 rollout.py       runs many episodes at once with one policy, and records their trajectories
 environments/    tasks, from synthetic ones to searches in any documents
 algorithms/      trajectories to advantages

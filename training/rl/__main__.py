@@ -4,7 +4,7 @@ RUN/history.jsonl   a line for each update and each evaluation
 RUN/curve.png       the evaluations' reward over the updates
 RUN/final/          the weights
 
-A run that was stopped goes on from its last checkpoint when the same command is given again.
+A run that was stopped continues from its last checkpoint when the same command is run again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def main() -> None:
         run = Run(args.out, identity=_to_json(asdict(settings)))
     except (OSError, ValueError) as error:
         parser.error(str(error))
-    # One thread: more do not make so small a model faster, and a seed gives the same weights everywhere.
+    # With one thread, a seed gives the same weights everywhere; more threads are not faster for so small a
+    # model.
     torch.set_num_threads(1)
     train(settings, run, visible=True)
     evaluations = [entry for entry in run.history if entry["kind"] == "evaluation"]
@@ -45,7 +46,7 @@ def main() -> None:
 
 
 def _to_json(values: Any) -> Any:
-    """The values as JSON gives them back: tuples are lists there."""
+    """Convert tuples to lists, as JSON does."""
     if isinstance(values, dict):
         return {key: _to_json(value) for key, value in values.items()}
     return [_to_json(value) for value in values] if isinstance(values, (list, tuple)) else values

@@ -1,9 +1,10 @@
 """`python -m training.rl.agent --config training/configs/agent_hrr_smollm2.toml --data DATA --adapter ADAPTER
 --out RUN`: an agent that writes ZipRL's turns learns from its own rollouts.
 
-It starts from an adapter of `training.agent` (models/tersely-agent, or a run's `final`) and goes on with HRR
-through TRL. RUN/final gets the adapter, RUN/history.jsonl a line for each update, and for the evaluations on
-held-out training questions before and after. A command that was stopped goes on when it is given again.
+It starts from an adapter of `training.agent` (models/tersely-agent, or a run's `final`) and trains it with
+HRR through TRL. RUN/final gets the adapter, RUN/history.jsonl a line for each update, and one for each of the
+evaluations on held-out training questions, before and after. A command that was stopped continues when it is
+run again.
 """
 
 from __future__ import annotations
@@ -29,22 +30,22 @@ from training.run import Entry, Run
 from training.settings import read_settings
 
 _LIMIT = 100_000
-"""Questions; more than any set has."""
+"""More questions than any set has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """What is asked, and what the agent may read and write."""
+    """Settings of the questions, and limits of what the agent reads and writes."""
 
     name: str = "hotpotqa"
-    """A set of the benchmarks' train split, whose questions bring their documents."""
+    """A set of the benchmarks' train split whose questions have documents."""
     search_tokens: int = 200
-    """Most tokens of what a search shows; as in the cold start."""
+    """Maximum number of tokens that a search shows, the same as in the cold start."""
     max_turns: int = 6
     max_reply: int = 512
-    """Tokens."""
+    """Maximum number of tokens of a reply."""
     positions: int = 3072
-    """The most tokens of a context with its reply."""
+    """Maximum number of tokens of a context with its reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def train(
     show: bool = False,
 ) -> None:
     """Train the adapter of `policy`. The first of the examples, in an order that depends on the seed, are
-    held out for the evaluations. Raises ValueError where they leave none to learn from."""
+    held out for the evaluations. Raises ValueError if that leaves none to learn from."""
     asked, count = settings.questions, settings.updates.evaluation_tasks
     mixed = random.Random(settings.seed).sample(examples, len(examples))
     heldout, taught = mixed[:count], mixed[count:]
@@ -88,8 +89,8 @@ def train(
 
 
 def describe(trajectories: Sequence[Trajectory]) -> dict[str, Any]:
-    """Shares of well-formed replies, of summaries inside their level, and of right answers; the mean quality
-    of the summaries; and each reward."""
+    """Return the shares of well-formed replies, of summaries within their level, and of correct answers, the
+    mean quality of the summaries, and each reward."""
 
     def add(name: str) -> int:
         return sum(trajectory.facts[name] for trajectory in trajectories)
@@ -105,7 +106,7 @@ def describe(trajectories: Sequence[Trajectory]) -> dict[str, Any]:
 
 
 def compare(before: Entry, after: Entry) -> str:
-    """What the updates changed on held-out questions."""
+    """Describe what the updates changed on held-out questions."""
     gain = bootstrap_mean_difference(after["rewards"], before["rewards"], seed=0)
     names = ("reward", "correct", "answered", "well_formed", "inside")
     rows = [f"{name:<12} {before[name]:.3f} -> {after[name]:.3f}" for name in names]

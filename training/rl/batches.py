@@ -15,13 +15,13 @@ from training.rl.targets import Target
 from training.rl.tiny import TinyPolicy
 
 MAX_TOKENS = 4096
-"""Of one batch, padding included: more does not make a small model faster."""
+"""Maximum number of tokens in a batch, padding included; larger batches do not make a small model faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows of tokens, and for each token that the policy wrote, in one line: where it stands and what is
-    known of it."""
+    """Rows of tokens, and flat tensors with the position and the values of each token that the policy
+    wrote."""
 
     tokens: Tensor
     """(rows, length), padded on the right."""
@@ -36,17 +36,17 @@ class Batch:
     returns: Tensor | None
 
     def logprobs(self, policy: TinyPolicy) -> Tensor:
-        """(written,) log-probabilities of the tokens under `policy`."""
+        """Return (written,) log-probabilities of the tokens under `policy`."""
         logits, written = self._read(policy), self.tokens[self.rows, self.columns]
         return -functional.cross_entropy(logits, written, reduction="none")
 
     def entropy(self, policy: TinyPolicy) -> Tensor:
-        """(written,) entropy of the choice of each token, in nats."""
+        """Return (written,) entropies of the choice of each token, in nats."""
         distribution = self._read(policy).log_softmax(-1)
         return -(distribution.exp() * distribution).sum(-1)
 
     def values(self, critic: Critic) -> Tensor:
-        """(written,) what `critic` says before each token."""
+        """Return (written,) values of `critic` before each token."""
         return critic(self.tokens)[self.rows, self.columns - 1]
 
     def _read(self, policy: TinyPolicy) -> Tensor:
@@ -55,8 +55,8 @@ class Batch:
 
 
 def make_batches(targets: Sequence[Target]) -> Iterator[Batch]:
-    """Batches of targets of like length, that hold each target once. Targets whose advantages are all zero
-    are left out, where no critic learns from them: they move nothing."""
+    """Yield batches of targets of similar length. Targets whose advantages are all zero are skipped unless a
+    critic learns from them, because they change nothing."""
     moving = [target for target in targets if any(target.advantages) or target.returns]
     rows: list[Target] = []
     for target in sorted(moving, key=lambda target: len(target.segment.tokens)):

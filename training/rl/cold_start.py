@@ -1,9 +1,8 @@
-"""The cold start: supervised training on what a scripted expert wrote.
+"""The cold start: supervised training on a scripted expert's replies.
 
-The loss covers the tokens that the expert wrote and no others: neither prompts nor what the environment
-answered. A trajectory is cut into segments as a rollout is, so that after a reset the policy learns from the
-context that it will see (ZipRL, appendix A, cuts into turns; the paper does not say whether observations are
-masked).
+The loss covers only the tokens that the expert wrote, not prompts or the environment's answers. A trajectory
+is cut into segments like a rollout, so that after a reset the policy learns from the context that it will see
+(ZipRL, appendix A, cuts into turns; the paper does not say whether observations are masked).
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from training.run import show_progress
 def record_demonstration(
     environment: Environment, task: Task, draw: random.Random, *, flawed: bool = False
 ) -> tuple[tuple[Segment, ...], float]:
-    """The segments of the expert's rollout, with log-probabilities 0, and its reward.
+    """Return the segments of the expert's rollout, with log-probabilities 0, and its reward.
 
-    A turn that was taken back (SUPO) is a segment of its own here. Without them, what is written just before
-    a context is full would be answers alone, and the policy would learn to answer there.
+    A dropped turn (SUPO) is a separate segment here. Without these, the policy would see only answers just
+    before a context is full, and would learn to answer there.
     """
     taken_back: list[Segment] = []
     trajectory = demonstrate(environment, task, draw, flawed=flawed, taken_back=taken_back)
@@ -43,7 +42,8 @@ def demonstrate(
     flawed: bool = False,
     taken_back: list[Segment] | None = None,
 ) -> Trajectory:
-    """The expert's rollout, with log-probabilities 0. `taken_back` gets the turns that no segment holds."""
+    """Return the expert's rollout, with log-probabilities 0. The dropped turns are appended to
+    `taken_back`."""
     episode, recorder = task.start(), Recorder()
     context = episode.context()
     for reply in environment.demonstrate(episode, draw, flawed=flawed):
@@ -73,8 +73,8 @@ def imitate(
     learning_rate: float = 2e-3,
     visible: bool = False,
 ) -> float:
-    """Train `policy` for `steps` steps of `tasks` flawed demonstrations of every difficulty; the last loss in
-    nats a token."""
+    """Train `policy` for `steps` steps of `tasks` flawed demonstrations of all difficulties; return the last
+    loss in nats per token."""
     optimizer = torch.optim.AdamW(policy.parameters(), lr=learning_rate, weight_decay=0.01)
     loss = 0.0
     for step in show_progress("cold start", range(steps), visible=visible):
@@ -88,7 +88,8 @@ def imitate(
 
 
 def fit(policy: TinyPolicy, segments: list[Segment], optimizer: torch.optim.Optimizer) -> float:
-    """One step of cross-entropy on what was written in `segments`; the loss in nats a token."""
+    """Take one step of cross-entropy on the written tokens of `segments`; return the loss in nats per
+    token."""
     written = sum(turn.end - turn.start for segment in segments for turn in segment.turns)
     loss = 0.0
     for batch in make_batches([_make_target(segment, 1 / written) for segment in segments]):

@@ -1,4 +1,4 @@
-"""A critic for the tiny policy, and what PPO reads from it and from the reference policy."""
+"""A critic for the tiny policy, and functions to read it and the reference policy for PPO."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from training.rl.tiny import TinyPolicy
 from training.rl.trajectory import Segment, Trajectory
 
 ROWS = 64
-"""Segments that are read at once."""
+"""Number of segments read at once."""
 
 
 class Critic(nn.Module):
-    """The reward that is still to come, before each token: a copy of a policy with a head of its own, which
-    says 0 at first."""
+    """Estimator of the remaining reward before each token: a copy of a policy with a new head, which returns
+    0 at first."""
 
     def __init__(self, policy: TinyPolicy) -> None:
         super().__init__()
@@ -28,17 +28,17 @@ class Critic(nn.Module):
         nn.init.zeros_(self.head.bias)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """(rows, length) token ids -> (rows, length) values after each of them."""
+        """Map (rows, length) token ids to (rows, length) values after each of them."""
         return self.head(self.body.states(tokens))[..., 0]
 
 
 def read_values(critic: Critic, trajectories: Sequence[Trajectory]) -> list[list[float]]:
-    """For each trajectory, the value before each token that the policy wrote."""
+    """Return the value before each token that the policy wrote, for each trajectory."""
     return _read(trajectories, lambda tokens: critic(tokens)[:, :-1])
 
 
 def read_logprobs(policy: TinyPolicy, trajectories: Sequence[Trajectory]) -> list[list[float]]:
-    """For each trajectory, the log-probability under `policy` of each token that was written, in nats."""
+    """Return the log-probability under `policy` of each written token in nats, for each trajectory."""
 
     def score(tokens: Tensor) -> Tensor:
         distribution = policy(tokens[:, :-1]).log_softmax(-1)
@@ -49,7 +49,8 @@ def read_logprobs(policy: TinyPolicy, trajectories: Sequence[Trajectory]) -> lis
 
 @torch.no_grad()
 def _read(trajectories: Sequence[Trajectory], score: Callable[[Tensor], Tensor]) -> list[list[float]]:
-    """`score` turns (rows, length) token ids into (rows, length - 1) numbers: all tokens but the first."""
+    """Score the written tokens; `score` maps (rows, length) token ids to (rows, length - 1) numbers, without
+    the first token."""
     segments = [segment for trajectory in trajectories for segment in trajectory.segments]
     rows: list[list[float]] = []
     for start in range(0, len(segments), ROWS):

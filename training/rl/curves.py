@@ -13,7 +13,7 @@ from matplotlib import pyplot
 
 
 def draw_curve(evaluations: Sequence[Mapping[str, Any]], file: Path, title: str) -> None:
-    """The reward, and the share of rollouts that summarised, over the updates."""
+    """Return the reward, and the share of rollouts that summarised, over the updates."""
     figure, axes = pyplot.subplots(figsize=(6, 3.5), layout="constrained")
     updates = [entry["update"] for entry in evaluations]
     axes.plot(updates, [entry["reward"] for entry in evaluations], marker="o", label="reward")

@@ -1,5 +1,5 @@
-"""What a rollout runs. An environment makes tasks; a task starts episodes; an episode reads what the policy
-wrote and gives the next context."""
+"""Protocols of a rollout. An environment makes tasks; a task starts episodes; an episode reads the policy's
+reply and gives the next context."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from training.rl.trajectory import Outcome, Trajectory
 
 
 class Episode(Protocol):
-    """One rollout under way.
+    """One rollout in progress.
 
     while episode.outcome is None:
         episode.step(policy.generate(episode.context()))
     """
 
     outcome: Outcome | None
-    """None while the episode goes on."""
+    """None while the episode runs."""
     reward: float
-    """Of the episode so far."""
+    """Reward of the episode so far."""
     facts: Mapping[str, Any]
-    """What to report beside the reward, as values that JSON can hold."""
+    """Values to report besides the reward, which JSON can represent."""
     dropped_turn: bool
-    """The last turn was taken back: the next context leaves it out, and it belongs to no segment (SUPO)."""
+    """Whether the last turn was dropped: it is not in the next context or in any segment (SUPO)."""
 
     def context(self) -> Sequence[int]:
-        """Token ids for the policy to continue. It belongs to the same segment as the turn before where it
-        begins with that turn's context and reply; else a new segment begins."""
+        """Return the token ids for the policy to continue. The context belongs to the segment of the previous
+        turn if it begins with that turn's context and reply; otherwise a new segment begins."""
         ...
 
     def step(self, reply: Sequence[int]) -> float | None:
-        """Read what the policy wrote, with the token that ended it. Returns the quality of its summary in
-        [0, 1], or None where the turn has none."""
+        """Read the policy's reply, with the token that ended it. Returns the quality of its summary in [0,
+        1], or None if the turn has no summary."""
         ...
 
 
 class Task(Protocol):
-    """One question of an environment. Its episodes differ in what the policy writes, in nothing else."""
+    """One question of an environment. Its episodes differ only in the policy's replies."""
 
     id: str
 
@@ -47,17 +47,17 @@ class Task(Protocol):
 
 @runtime_checkable
 class Learner(Protocol):
-    """What learns from rollouts beside the policy, such as an experience bank. An environment may be one."""
+    """A learner besides the policy, such as an experience bank. An environment may be one."""
 
     edition: int
-    """How often it was published; the trajectories' `bank_version`."""
+    """Number of publications; the trajectories' `bank_version`."""
 
     def learn(self, trajectories: Sequence[Trajectory]) -> None:
         """Read the rollouts of an update, before the policy learns from them."""
         ...
 
     def publish(self) -> None:
-        """The policy has learned: tasks that are sampled from now on show what was learned here."""
+        """Publish the learned state after the policy's update: new tasks show it."""
         ...
 
     def state_dict(self) -> dict[str, Any]: ...
@@ -65,25 +65,25 @@ class Learner(Protocol):
 
 
 class Environment(Protocol):
-    """Makes tasks. `difficulty` in [0, 1] goes from easy to hard."""
+    """Source of tasks. `difficulty` in [0, 1] goes from easy to hard."""
 
     vocabulary: Sequence[str]
-    """The words that its contexts and replies are made of; token ids are positions in it."""
+    """Words of its contexts and replies; token ids are indices into it."""
     stop: int
     """The token that ends a reply."""
     max_reply: int
-    """Tokens of the longest reply."""
+    """Maximum number of tokens of a reply."""
     positions: int
-    """Tokens of the longest context with its reply."""
+    """Maximum number of tokens of a context with its reply."""
 
     def sample(self, random: random.Random, difficulty: float) -> Task:
-        """A task, the same for the same state of `random`."""
+        """Make a task, the same for the same state of `random`."""
         ...
 
     def demonstrate(
         self, episode: Episode, random: random.Random, *, flawed: bool = False
     ) -> Iterator[Sequence[int]]:
-        """The replies of a scripted expert, each to be stepped before the next is asked for; they earn the
-        reward 1. With `flawed`, it makes the mistakes that the environment's settings name, so that a policy
-        which has learned from it has something left to learn."""
+        """Return the replies of a scripted expert, each must be stepped before the next one is requested.
+        They earn the reward 1. With `flawed`, the expert makes the mistakes in the environment's settings, so
+        that a policy that imitates it still has something to learn."""
         ...

@@ -3,8 +3,8 @@
     run = Run(folder)
     policy = train(settings, run)
 
-Everything random comes from the seed and is saved with the checkpoint: a run that was killed and started
-again ends with the same weights as one that was not."""
+All randomness comes from the seed and is saved with the checkpoint: a run that was killed and restarted ends
+with the same weights as one that was not."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from training.rl.trajectory import OUTCOMES, Trajectory
 from training.run import Run, show_progress
 
 CHECKPOINT_EVERY = 10
-"""Updates between two checkpoints."""
+"""Number of updates between two checkpoints."""
 
 
 def train(
@@ -43,15 +43,15 @@ def train(
     cold_start: Path | None = None,
     visible: bool = False,
 ) -> TinyPolicy:
-    """Train a policy and give it back; where `run` has finished before, read it.
+    """Train a policy and return it, or load it if `run` is finished.
 
     Args:
-        environment: of the settings, where the caller needs what it learns; None makes it.
-        cold_start: weights to start from (`write_cold_start`), made where the file does not exist; None for
-            a file in the run's folder.
+        environment: made from the settings, if the caller needs what it learns; None makes it. cold_start:
+        weights to start from (`write_cold_start`), made if the file does not exist; None for a file in the
+        run's folder.
 
     The run's history has a line for each update (`kind` "update") and each evaluation (`kind` "evaluation");
-    its `final` folder gets the weights, and what the environment learned.
+    its `final` folder gets the weights and the environment's learned state.
     """
     environment = environment or settings.make_environment()
     policy = make_policy(settings, environment)
@@ -77,7 +77,7 @@ def train(
 
 
 def make_policy(settings: Settings, environment: Environment) -> TinyPolicy:
-    """A policy with the random weights of the seed."""
+    """Make a policy with the random weights of the seed."""
     torch.manual_seed(settings.seed)
     return TinyPolicy(len(environment.vocabulary), environment.positions, settings.policy)
 
@@ -157,7 +157,7 @@ def roll_out(
     sampling: torch.Generator | None,
     version: int = 0,
 ) -> list[Trajectory]:
-    """One trajectory for each task; without `sampling`, the most probable words."""
+    """Roll out one trajectory for each task; without `sampling`, take the most probable words."""
     sampler = Sampler(
         policy,
         slots=len(tasks),
@@ -176,7 +176,7 @@ def learn(
     plan: Updates,
     reference: TinyPolicy | None = None,
 ) -> None:
-    """`plan.epochs` steps on all targets. Without a target that moves anything, nothing happens."""
+    """Take `plan.epochs` steps on all targets, if there are any with an effect."""
     batches = list(make_batches(targets))
     for _ in range(plan.epochs if batches else 0):
         for batch in batches:
@@ -189,7 +189,7 @@ def learn(
 def teach(
     critic: Critic, targets: Sequence[Target], optimizer: torch.optim.Optimizer, plan: Updates
 ) -> float:
-    """`plan.epochs` steps of the critic on all targets; the loss of the last one."""
+    """Take `plan.epochs` steps of the critic on all targets; return the last loss."""
     loss = 0.0
     batches = list(make_batches(targets))
     for _ in range(plan.epochs):
@@ -226,7 +226,7 @@ def _loss(policy: TinyPolicy, batch: Batch, plan: Updates, reference: TinyPolicy
 def _evaluate(
     settings: Settings, environment: Environment, policy: TinyPolicy, run: Run, update: int
 ) -> None:
-    """Record how the policy, sampled, does on tasks that are the same at every evaluation."""
+    """Record the sampled policy's results on tasks that are the same at each evaluation."""
     trajectories = roll_out(
         policy,
         environment,
@@ -238,17 +238,17 @@ def _evaluate(
 
 
 def make_evaluation_tasks(environment: Environment, seed: int, count: int) -> list[Task]:
-    """Tasks over the whole range of difficulty, that no training of this seed draws."""
+    """Make tasks of all difficulties that no training with this seed draws."""
     draw = random.Random(f"evaluation {seed}")
     return [environment.sample(draw, (index + 0.5) / count) for index in range(count)]
 
 
 def describe(trajectories: Sequence[Trajectory]) -> dict[str, Any]:
-    """The figures of a set of rollouts, each a mean over rollouts.
+    """Return the metrics of a set of rollouts, each averaged over rollouts.
 
-    `length` counts turns. `summarised` is the share that wrote a summary, `success_summarised` the reward of
-    those (None without any): SUPO's summarisation rate and conditional success rate. `quality` is the mean
-    over all turns that have one."""
+    `length` counts turns. `summarised` is the share with a summary, `success_summarised` their reward (None
+    without any): SUPO's summarisation rate and conditional success rate. `quality` is the mean over all turns
+    that have one."""
     summarised = [t.reward for t in trajectories if t.resets]
     qualities = [turn.quality for t in trajectories for turn in t.turns if turn.quality is not None]
     return {

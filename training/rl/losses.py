@@ -1,4 +1,4 @@
-"""The clipped surrogate that every policy gradient here descends."""
+"""The clipped surrogate loss of all policy gradients here."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def surrogate_loss(
     reference: Tensor | None = None,
     beta: float = 0.0,
 ) -> Tensor:
-    """- sum of weights x (min(rho A, clip(rho, 1 - clip, 1 + clip) A) - beta KL); ZipRL, equation 5.
+    """Return - sum of weights x (min(rho A, clip(rho, 1 - clip, 1 + clip) A) - beta KL); ZipRL, equation 5.
 
     All tensors have the shape (tokens,). rho is exp(logprobs - old_logprobs).
 
     Args:
-        reference: log-probabilities under the reference policy; needed where beta is not 0. The KL is
+        reference: log-probabilities under the reference policy; needed if beta is not 0. The KL is
             exp(d) - d - 1 with d = reference - logprobs, which is never negative (DeepSeekMath, equation 4).
     """
     rho = torch.exp(logprobs - old_logprobs)

@@ -1,7 +1,7 @@
-"""`python -m training.rl.replicate CLAIM ...` (or `all`): run what is missing, print and write the verdicts.
+"""`python -m training.rl.replicate CLAIM ...` (or `all`): run missing seeds, print and write the verdicts.
 
-Each run takes one core. Runs that are done are not run again; one that was interrupted goes on. The measured
-rows go to `training/rl/replications/results/`, and `training/REPLICATIONS.md` is written from them."""
+Each run takes one core. Finished runs are skipped; an interrupted one continues. The measured rows are
+written to `training/rl/replications/results/`, and `training/REPLICATIONS.md` is generated from them."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def main() -> None:
 
 
 def run_missing(claim: Claim, done: Results, out: Path, *, seeds: int, jobs: int = 1) -> Iterator[list[Row]]:
-    """Run the arms and seeds that have no row yet, a seed at a time, and give the rows of each. The arms of a
-    seed run one after the other, because they may share what they start from."""
+    """Run the arms and seeds without a row, and yield the rows of each seed. The arms of a seed run one after
+    the other, because they may share a cold start."""
     missing = {
         seed: arms
         for seed in range(1, seeds + 1)
@@ -88,7 +88,7 @@ def run_missing(claim: Claim, done: Results, out: Path, *, seeds: int, jobs: int
 
 
 def run_seed(claim: Claim, seed: int, arms: list[str], out: Path) -> list[Row]:
-    """Run some arms of one seed in this process."""
+    """Run arms of one seed in this process."""
     rows: list[Row] = []
     for arm in arms:
         began = time.process_time()
@@ -108,7 +108,7 @@ def render_document() -> str:
 
 
 def _run_named(name: str, seed: int, arms: list[str], out: Path) -> list[Row]:
-    # A claim holds a function and cannot be sent to another process; its name can.
+    # A claim has a function and cannot be sent to another process, but its name can.
     return run_seed(CLAIMS[name], seed, arms, out)
 
 

@@ -1,4 +1,4 @@
-"""Runs many episodes at once with one policy, and records their trajectories."""
+"""Run many episodes at once with one policy, and record their trajectories."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from training.rl.trajectory import Segment, Trajectory, Turn
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What a policy wrote: tokens with the one that ended it, and their log-probabilities in nats."""
+    """A policy's reply: its tokens, including the one that ended it, and their log-probabilities in nats."""
 
     tokens: Sequence[int]
     logprobs: Sequence[float]
@@ -20,14 +20,13 @@ class Generation:
 
 class Policy(Protocol):
     def generate(self, contexts: dict[int, Sequence[int]]) -> dict[int, Generation]:
-        """Continue each context. The keys name the episodes, so that a policy may keep what it computed for
-        the beginning of an episode's context. A context that the policy's server did not answer is left
-        out."""
+        """Continue each context. The keys name the episodes, so that a policy may cache the beginning of an
+        episode's context. A context that the policy's server did not answer is omitted."""
         ...
 
 
 class Recorder:
-    """Cuts an episode into segments while it runs."""
+    """Recorder that cuts an episode into segments while it runs."""
 
     def __init__(self) -> None:
         self._segments: list[Segment] = []
@@ -36,7 +35,7 @@ class Recorder:
         self._turns: list[Turn] = []
 
     def read(self, context: Sequence[int]) -> None:
-        """The policy is about to continue `context`."""
+        """Record the context that the policy is about to continue."""
         length = len(self._tokens)
         if list(context[:length]) != self._tokens:
             self._close()
@@ -45,14 +44,14 @@ class Recorder:
         self._logprobs += [0.0] * (len(context) - length)
 
     def write(self, generation: Generation, quality: float | None) -> None:
-        """The policy wrote `generation`, and the environment rated its summary."""
+        """Record the policy's reply, and the quality of its summary."""
         start = len(self._tokens)
         self._tokens += generation.tokens
         self._logprobs += generation.logprobs
         self._turns.append(Turn(start, len(self._tokens), quality))
 
     def drop_turn(self) -> None:
-        """Take the last turn back."""
+        """Drop the last turn."""
         turn = self._turns.pop()
         del self._tokens[turn.start :], self._logprobs[turn.start :]
 
@@ -69,7 +68,8 @@ class Recorder:
 def run_episodes(
     policy: Policy, tasks: Iterable[Task], *, policy_version: int = 0, bank_version: int | None = None
 ) -> list[Trajectory]:
-    """One trajectory for each task, in order; name a task several times for a group of rollouts."""
+    """Run one episode for each task, and return the trajectories in order. Repeat a task for a group of
+    rollouts."""
     tasks = list(tasks)
     episodes = [task.start() for task in tasks]
     recorders = [Recorder() for _ in tasks]

@@ -1,13 +1,13 @@
-"""The settings of a run of the tiny policy: a TOML file with a table for each part.
+"""Settings of a run of the tiny policy: a TOML file with a table for each part.
 
 seed = 1
 [environment]
-name = "registers"       # any of ENVIRONMENTS; the other keys are its settings
+name = "registers"       # one of ENVIRONMENTS; the other keys are its settings
 context = 56
 [policy]                 # tiny.TinyConfig
 [cold_start]             # ColdStart
 [algorithm]
-name = "supo"            # any of ALGORITHMS; the other keys are its settings
+name = "supo"            # one of ALGORITHMS; the other keys are its settings
 [updates]                # Updates
 """
 
@@ -31,7 +31,7 @@ from training.settings import read_settings
 
 T = TypeVar("T")
 Algorithm = Callable[..., list[Target]]
-"""Of trajectories; PPO's also of what its critic and its reference say (`critic`)."""
+"""Maps trajectories to targets; PPO also takes the outputs of its critic and reference (`critic`)."""
 
 ENVIRONMENTS: Mapping[str, Callable[..., Any]] = {
     "facts": Facts,
@@ -59,35 +59,35 @@ class ColdStart:
 
 @dataclass(frozen=True, slots=True)
 class Updates:
-    """The reinforcement learning."""
+    """Settings of the reinforcement learning."""
 
     count: int = 80
     tasks: int = 8
-    """Groups in each update."""
+    """Number of groups in each update."""
     group: int = 8
-    """Rollouts of each task."""
+    """Number of rollouts of each task."""
     epochs: int = 1
-    """How often the rollouts of an update are learned from."""
+    """Number of passes over the rollouts of an update."""
     learning_rate: float = 1e-3
     clip: float = 0.2
-    """Of the ratio of probabilities (PPO's epsilon)."""
+    """Clip of the ratio of probabilities (PPO's epsilon)."""
     beta: float = 0.0
-    """Of the KL to the policy of the cold start, in the loss."""
+    """Weight of the KL to the policy of the cold start, in the loss."""
     entropy: float = 0.0
-    """Of the entropy of the policy's choices, which is added to the gain."""
+    """Weight of the entropy of the policy's choices, in the gain."""
     critic_learning_rate: float = 1e-3
     """PPO's critic starts from the policy of the cold start."""
     value_clip: float = 0.5
-    """How far the critic's value of a token may move in one update, and still be moved on."""
+    """Clip of the change of the critic's values in one update."""
     max_norm: float = 1.0
-    """Of the gradient."""
+    """Maximum norm of the gradient."""
     evaluate_every: int = 10
     evaluation_tasks: int = 100
 
 
 @dataclass(frozen=True)
 class Settings:
-    """One run. Raises ValueError for names that do not exist."""
+    """Settings of one run. Making the environment or the algorithm raises ValueError for an unknown name."""
 
     seed: int = 1
     environment: Mapping[str, Any] = field(default_factory=lambda: {"name": "registers"})
@@ -111,7 +111,8 @@ class Settings:
 
 
 def read_run_settings(file: Path) -> Settings:
-    """Raises ValueError that names the file, for a table, a key or a name that does not exist."""
+    """Read the settings of a run. Raises ValueError, which names the file, for an unknown table, key or
+    name."""
     settings = read_settings(Settings, file)
     try:
         settings.make_environment()
@@ -122,7 +123,7 @@ def read_run_settings(file: Path) -> Settings:
 
 
 def _make(kind: str, table: Mapping[str, Any], known: Mapping[str, Callable[..., T]]) -> Callable[..., T]:
-    """What the table names, with the table's other keys as settings."""
+    """Return the factory that the table names, with the table's other keys as settings."""
     options = {key: tuple(v) if isinstance(v, list) else v for key, v in table.items() if key != "name"}
     name = str(table.get("name"))
     if name not in known:

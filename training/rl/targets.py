@@ -1,7 +1,7 @@
-"""What the loss reads: segments with an advantage and a weight for every token that the policy wrote.
+"""Inputs of the loss: segments with an advantage and a weight for each token that the policy wrote.
 
-An algorithm turns trajectories into targets; the weights carry its normaliser, so that the loss is a plain
-weighted sum whatever the batches.
+An algorithm turns trajectories into targets. The weights include its normaliser, so that the loss is a
+weighted sum for any batches.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from training.rl.trajectory import Segment, Trajectory
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One segment. The numbers have the length of its tokens, and are 0.0 outside the mask."""
+    """One segment with a number for each of its tokens, 0.0 outside the mask."""
 
     segment: Segment
     advantages: tuple[float, ...]
     weights: tuple[float, ...]
     values: tuple[float, ...] | None = None
-    """What the critic said when the segment was written; None without a critic."""
+    """The critic's values when the segment was written; None without a critic."""
     returns: tuple[float, ...] | None = None
-    """What the critic is to say."""
+    """Values that the critic should learn."""
 
 
 def spread_over_turns(segment: Segment, values: Iterable[float]) -> tuple[float, ...]:
-    """One value for each turn, given to all of its tokens; 0.0 for the other tokens."""
+    """Give all tokens of a turn its value, and the other tokens 0.0."""
     spread = [0.0] * len(segment.tokens)
     for turn, value in zip(segment.turns, values, strict=True):
         spread[turn.start : turn.end] = [value] * (turn.end - turn.start)
@@ -35,12 +35,12 @@ def spread_over_turns(segment: Segment, values: Iterable[float]) -> tuple[float,
 
 
 def spread_over_written(segment: Segment, values: Iterator[float]) -> tuple[float, ...]:
-    """The next of `values` for each token that the policy wrote; 0.0 for the other tokens."""
+    """Give each token that the policy wrote the next of `values`, and the other tokens 0.0."""
     return tuple(next(values) if own else 0.0 for own in segment.mask)
 
 
 def count_written(trajectory: Trajectory) -> int:
-    """Tokens that the policy wrote, over all segments."""
+    """Return the number of tokens that the policy wrote, over all segments."""
     return sum(turn.end - turn.start for turn in trajectory.turns)
 
 
@@ -52,7 +52,7 @@ def group_by_task(trajectories: Sequence[Trajectory]) -> Mapping[str, list[Traje
 
 
 def standardise(rewards: Sequence[float]) -> list[float]:
-    """(R - mean) / deviation of the sample, as verl computes it; zeros where all rewards are equal."""
+    """Return (R - mean) / sample deviation, like verl; zeros if all rewards are equal."""
     if len(set(rewards)) < 2:
         return [0.0] * len(rewards)
     mean, deviation = fmean(rewards), stdev(rewards)

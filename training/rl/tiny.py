@@ -1,5 +1,5 @@
-"""The tiny policy: a word-level transformer that two cores can train in minutes, and a sampler that keeps
-what it computed for each episode."""
+"""The tiny policy: a word-level transformer that two cores can train in minutes, and a sampler with a cache
+for each episode."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ class TinyPolicy(nn.Module):
     """A decoder with rotary positions and tied embeddings; pre-norm, GELU.
 
     Args:
-        vocabulary: how many words there are.
-        positions: tokens of the longest context with its reply.
+        vocabulary: number of words. positions: maximum number of tokens of a context with its reply.
     """
 
     def __init__(self, vocabulary: int, positions: int, config: TinyConfig) -> None:
@@ -45,8 +44,8 @@ class TinyPolicy(nn.Module):
         self.register_buffer("turns", _make_turns(positions, config.width // config.heads), persistent=False)
 
     def states(self, tokens: Tensor) -> Tensor:
-        """(rows, length) token ids -> (rows, length, width): what each position makes of the tokens up to it.
-        Rows are padded on the right with any token."""
+        """Map (rows, length) token ids to (rows, length, width) states. Rows are padded on the right with any
+        token."""
         x = self.tokens(tokens)
         turns = cast(Tensor, self.turns)[: tokens.shape[1]]
         for block in self.blocks:
@@ -54,17 +53,16 @@ class TinyPolicy(nn.Module):
         return self.norm(x)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """(rows, length) token ids -> (rows, length, vocabulary) logits of the next token."""
+        """Map (rows, length) token ids to (rows, length, vocabulary) logits of the next token."""
         return functional.linear(self.states(tokens), self.tokens.weight)
 
     def extend(self, tokens: Tensor, at: Tensor, slots: Tensor, cache: Cache) -> Tensor:
-        """Read more tokens of some episodes, whose earlier tokens stand in the cache.
+        """Read more tokens of some episodes whose earlier tokens are in the cache.
 
         Args:
-            tokens: (rows, length), padded on the right. What padding leaves in the cache is written over
-                before any token can see it.
-            at: (rows,), how many tokens of each row the cache holds.
-            slots: (rows,), which slot of the cache belongs to each row.
+            tokens: (rows, length), padded on the right. Cache entries of padding are overwritten before any
+            token can see them. at: (rows,), number of tokens of each row in the cache. slots: (rows,), the
+            cache slot of each row.
 
         Returns (rows, length, vocabulary) logits.
         """
@@ -120,7 +118,7 @@ class _Block(nn.Module):
 
 
 def _make_turns(positions: int, width: int) -> Tensor:
-    """(positions, width / 2, 2): cosine and sine of the angle by which each pair of a head is turned at each
+    """Return (positions, width / 2, 2): cosine and sine of the rotation of each pair of a head at each
     position (RoFormer, equation 15)."""
     speeds = 10_000.0 ** (-torch.arange(0, width, 2) / width)
     angles = torch.arange(positions)[:, None] * speeds
@@ -128,20 +126,19 @@ def _make_turns(positions: int, width: int) -> Tensor:
 
 
 def _turn(x: Tensor, turns: Tensor) -> Tensor:
-    """Turn the halves of each head against each other."""
+    """Rotate the two halves of each head."""
     a, b = x.chunk(2, dim=-1)
     cosine, sine = turns.unbind(-1)
     return torch.cat([a * cosine - b * sine, a * sine + b * cosine], dim=-1)
 
 
 class Sampler:
-    """Generates replies for many episodes at once (`rollout.Policy`).
+    """Generator of replies for many episodes at once (`rollout.Policy`).
 
     Args:
-        slots: how many episodes run at once; their keys are 0 to slots - 1.
-        stop: the token that ends a reply.
-        max_reply: tokens of the longest reply.
-        random: draws the tokens; None takes the most probable one.
+        slots: number of episodes at once; their keys are 0 to slots - 1. stop: the token that ends a reply.
+        max_reply: maximum number of tokens of a reply. random: draws the tokens; None takes the most probable
+        one.
     """
 
     def __init__(
@@ -159,7 +156,7 @@ class Sampler:
 
     @torch.no_grad()
     def generate(self, contexts: dict[int, Sequence[int]]) -> dict[int, Generation]:
-        """Raises ValueError for a context that leaves no room for a reply."""
+        """Continue each context. Raises ValueError for a context that leaves no room for a reply."""
         positions = self._model.positions
         if (longest := max(map(len, contexts.values()))) + self._max_reply > positions:
             raise ValueError(
@@ -182,7 +179,7 @@ class Sampler:
         return {slot: Generation(tokens[slot], logprobs[slot]) for slot in contexts}
 
     def _unread(self, slot: int, context: Sequence[int]) -> list[int]:
-        """The end of the context that the cache does not hold; at least its last token."""
+        """Return the end of the context that is not in the cache, at least its last token."""
         read, same = self._read[slot], 0
         for old, new in zip(read, context[:-1], strict=False):
             if old != new:
@@ -192,7 +189,7 @@ class Sampler:
         return list(context[same:])
 
     def _advance(self, active: list[int], pending: dict[int, list[int]]) -> Tensor:
-        """Read what is pending; logits after the last token of each row."""
+        """Read the pending tokens, and return the logits after the last token of each row."""
         lengths = torch.tensor([len(pending[slot]) for slot in active])
         tokens = nn.utils.rnn.pad_sequence(
             [torch.tensor(pending[slot]) for slot in active], batch_first=True, padding_value=self._stop

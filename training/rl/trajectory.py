@@ -1,8 +1,8 @@
-"""What a rollout leaves: everything that an update of the policy needs, whatever engine makes it.
+"""The record of a rollout: everything that an update of the policy needs, with any engine.
 
-A trajectory has one or more segments. A segment is one prompt and what follows it, as the exact token ids
-that the policy read and wrote. A new segment begins where the context is not the earlier one plus more
-tokens: after a reset (SUPO), or at every turn (ZipRL).
+A trajectory has one or more segments. A segment is one prompt and its continuation, as the exact token ids
+that the policy read and wrote. A new segment begins when the context does not continue the last one: after a
+reset (SUPO), or at every turn (ZipRL).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["OUTCOMES", "Outcome", "Segment", "Trajectory", "Turn"]
 class Turn:
     """One generation of the policy.
 
-    `start` and `end` are positions in the segment's tokens: what the policy wrote is tokens[start:end].
+    `start` and `end` are positions in the segment's tokens: the reply is tokens[start:end].
     """
 
     start: int
@@ -31,16 +31,17 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One prompt and what follows it. `tokens` and `logprobs` have the same length.
+    """One prompt and its continuation. `tokens` and `logprobs` have the same length.
 
-    Raises ValueError where lengths differ, or turns overlap or lie outside the tokens.
+    Raises ValueError if lengths differ, or turns overlap or lie outside the tokens.
     """
 
     tokens: tuple[int, ...]
     logprobs: tuple[float, ...]
-    """Of each token under the policy that wrote it, in nats; 0.0 for tokens that the policy did not write."""
+    """Log-probability of each token under the policy that wrote it, in nats; 0.0 for tokens that it did not
+    write."""
     turns: tuple[Turn, ...]
-    """In order. What lies outside every turn was not written by the policy."""
+    """Turns in order. The policy did not write tokens outside of turns."""
 
     def __post_init__(self) -> None:
         if len(self.logprobs) != len(self.tokens):
@@ -57,7 +58,7 @@ class Segment:
 
     @property
     def mask(self) -> tuple[bool, ...]:
-        """Which tokens the policy wrote."""
+        """Whether the policy wrote each token."""
         mask = [False] * len(self.tokens)
         for turn in self.turns:
             mask[turn.start : turn.end] = [True] * (turn.end - turn.start)
@@ -74,11 +75,11 @@ class Trajectory:
     reward: float
     outcome: Outcome
     policy_version: int = 0
-    """How many updates the policy had seen."""
+    """Number of updates of the policy before the rollout."""
     bank_version: int | None = None
-    """Which published edition of the experience bank was read; None without a bank."""
+    """Published edition of the experience bank that was read; None without a bank."""
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What the environment reports beside the reward, as values that JSON can hold."""
+    """The environment's report besides the reward, as values that JSON can represent."""
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -90,7 +91,7 @@ class Trajectory:
         return max(0, len(self.segments) - 1)
 
     def to_dict(self) -> dict[str, Any]:
-        """The trajectory as values that JSON can hold."""
+        """Return the trajectory as values that JSON can hold."""
         return asdict(self)
 
     @classmethod

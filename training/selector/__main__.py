@@ -1,7 +1,7 @@
 """`python -m training.selector --config training/configs/selector_mini.toml --data DIR --out RUN`.
 
-Three stages: prepare (labels and hard negatives), train (EFFCOMP Phase I; goes on from its checkpoint),
-export (ONNX, int8, parity, fusion layer, card). A stage whose output exists is not run again.
+Three stages: prepare (labels and hard negatives), train (EFFCOMP Phase I; continues from its checkpoint),
+export (ONNX, int8, parity, fusion layer, card). A stage is skipped if its output exists.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from training.selector_model.groups import has_groups, prepare_groups, read_prep
 from training.settings import read_settings
 
 GROUPS_PER_MINUTE = 240
-"""More than two cores can train on: a short run prepares no more than it can use."""
+"""More than two cores can train on, so that a short run prepares no more than it can use."""
 
 WHOLE_HELDOUT = 60.0
-"""Minutes of a run from which all held-out questions are used; a shorter one uses a part of them. With
-all of them validation and export take about 25 minutes on two cores."""
+"""Runs of at least this many minutes use all held-out questions, shorter ones a part of them. Validation and
+export take about 25 minutes on two cores with all of them."""
 
 TRAINING = {None: 0.5, "train": 0.8}
-"""Share of the time after the preparation that is training, by `--stage`; the rest validates and exports."""
+"""Share of the time after the preparation that is spent on training, by `--stage`; the rest is for validation
+and export."""
 
 
 def main() -> None:
@@ -72,9 +73,10 @@ def main() -> None:
 
 
 def limit_training(most: float | None, spent: float, stage: str | None) -> float | None:
-    """Minutes for the training of a command that may take `most` and has taken `spent`; None without a limit.
+    """Return the minutes for training in a command that may take `most` and has taken `spent`; None without a
+    limit.
 
-    A preparation that took nearly all of the time leaves a twentieth of it, so that something is trained.
+    Training gets at least a twentieth of `most`, even if the preparation took nearly all of it.
     """
     return None if most is None else max((most - spent) * TRAINING[stage], most / 20)
 

@@ -1,8 +1,8 @@
 """Phase II's ablations (EFFCOMP appendices D.8 and D.11), on few questions.
 
-`python -m training.selector.ablations --config training/configs/phase2_mini.toml --start-from RUN
---reader READER --out DIR` draws and filters questions as a whole run would, trains each variant from RUN's
-weights and prints one row an epoch. Variants that are finished in DIR are not trained again.
+`python -m training.selector.ablations --config training/configs/phase2_mini.toml --start-from RUN --reader
+READER --out DIR` draws and filters questions like a whole run, trains each variant from RUN's weights and
+prints a row for each epoch. Variants that are finished in DIR are not trained again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ALPHAS = (0.65, 0.75, 0.85)
 
 
 def make_variants(config: Phase2Config) -> Iterator[tuple[str, Phase2Config]]:
-    """Both passes, either alone, then both under other weights of the answer against compression."""
+    """Yield both passes, each alone, then both with other weights of the answer against compression."""
     yield "hybrid", config
     yield "rl", replace(config, strategy="rl")
     yield "sl", replace(config, strategy="sl")
@@ -47,7 +47,7 @@ def draw_few(
     validation: int,
     step: DocumentStep | None = None,
 ) -> Questions:
-    """Questions from a random part of all groups, as large as their share of a whole run's questions."""
+    """Draw questions from a random part of the groups: the same share as of a whole run's questions."""
     groups = {part: read_groups(phase1, part) for part in get_args(Part)}
     size = round(len(groups["train"]) * min(1.0, train / config.questions))
     groups["train"] = random.Random(config.seed).sample(groups["train"], size)
@@ -57,7 +57,7 @@ def draw_few(
 
 
 def format_rows(name: str, run: Run) -> Iterator[str]:
-    """One row of the table for every epoch of a run."""
+    """Yield a row of the table for each epoch of a run."""
     for entry in run.validations():
         metrics = entry["validation"]["all"]
         cells = (metrics[key] for key in ("reward", "acc", "rate", "support"))

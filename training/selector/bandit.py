@@ -29,15 +29,15 @@ Strategy = Literal["hybrid", "rl", "sl"]
 
 @dataclass(frozen=True, slots=True)
 class Phase2Config:
-    """Defaults are the paper's (appendix B.2)."""
+    """Settings of Phase II; the defaults are the paper's (appendix B.2)."""
 
     questions: int
     """Training questions, after the filter; multi-hop ones are taken first."""
     validation: int
-    """Held-out questions, not filtered: what compression gains counts like what it loses."""
+    """Held-out questions. They are not filtered, so that gains of compression count as much as losses."""
     learning_rate: float = 1e-6
     alpha: float = 0.95
-    """Weight of a right answer against compression (eq. 2)."""
+    """Weight of a correct answer against compression (eq. 2)."""
     group: int = 8
     """Actions sampled per question."""
     epsilon: float = 0.2
@@ -45,7 +45,7 @@ class Phase2Config:
     entropy_weight: float = 0.1
     """lambda (eq. 6)."""
     rollout_size: int = 128
-    """Questions between two updates of the sampling policy; the last ones of an epoch may be fewer."""
+    """Questions between two updates of the sampling policy; fewer at the end of an epoch."""
     updates: int = 4
     """Passes over a rollout."""
     batch: int = 8
@@ -58,14 +58,15 @@ class Phase2Config:
     strategy: Strategy = "hybrid"
     """Both passes of an epoch, or one of them: the ablation of appendix D.8."""
     max_docs: int | None = None
-    """Documents that step 1 leaves of those retrieved, best first (section 3); None for all, as they come."""
+    """Number of retrieved documents that step 1 keeps, best first (section 3); None keeps all, in their
+    order."""
     trained_layers: int | None = None
     """Encoder layers that learn, from the top; all by default."""
     seed: int = 13
 
 
 class Phase2:
-    """The policy, its training questions, the replay buffer, and the passes of an epoch."""
+    """Trainer of a policy: its training questions, replay buffer, and the passes of an epoch."""
 
     def __init__(
         self,
@@ -83,10 +84,10 @@ class Phase2:
         self.rng = random.Random(config.seed)
         self.generator = torch.Generator().manual_seed(config.seed)
         self.skipped = 0
-        """Questions left out of a rollout because the reader failed on them."""
+        """Questions that were skipped because the reader failed on them."""
 
     def compute_logits(self, observations: Sequence[Observation]) -> list[Tensor]:
-        """Keep logits (m,) of every observation."""
+        """Return the keep logits (m,) of each observation."""
         windows = [w for o in observations for w in o.windows]
         keys = [(o.group.source, o.group.id, i) for o in observations for i in range(len(o.windows))]
         rows = iter(self.trunk.keep_logits(windows, keys))
@@ -94,21 +95,21 @@ class Phase2:
 
     @torch.no_grad()
     def compute_sampling_logits(self, observations: Sequence[Observation]) -> list[Tensor]:
-        """Keep logits (m,) of the policy as it is, without gradients, on the CPU."""
+        """Return the keep logits (m,) of the current policy, without gradients, on the CPU."""
         size = self.config.batch
         parts = [observations[i : i + size] for i in range(0, len(observations), size)]
         return [x.cpu() for part in parts for x in self.compute_logits(part)]
 
     def fill_replay_buffer(self) -> None:
-        """Store the most likely action of the pretrained policy for every question on which the reader does
-        not fail."""
+        """Store the most likely action of the pretrained policy for each question, unless the reader fails on
+        it."""
         actions, feedback = self._evaluate(self.observations)
         for number, (action, result) in enumerate(zip(actions, feedback, strict=True)):
             if result:
                 self.replay.update(number, [action], [result.reward])
 
     def train_epoch(self) -> dict[str, Any]:
-        """One pass of Algorithm 1's outer loop, and the facts of it for the history."""
+        """Run one pass of Algorithm 1's outer loop, and return its facts for the history."""
         facts: dict[str, Any] = {}
         started = time.monotonic()
         order = list(range(len(self.observations)))
@@ -155,8 +156,8 @@ class Phase2:
         return rollouts, feedback
 
     def reinforce(self, rollouts: list[Rollout]) -> float:
-        """Update the policy by eq. 6; the mean divergence from the policy that sampled, measured in the last
-        pass, for each question before its own step."""
+        """Update the policy by eq. 6. Return the mean divergence from the sampling policy in the last pass,
+        measured for each question before its step."""
         c = self.config
         mean = 0.0
         for _ in range(c.updates):
@@ -186,7 +187,7 @@ class Phase2:
         return mean
 
     def supervise(self) -> int:
-        """Learn every best action that is new since the last epoch, once; their number."""
+        """Learn each best action that is new since the last epoch, once; return their number."""
         new = self.replay.take_new()
         self.rng.shuffle(new)
         for at in range(0, len(new), self.config.batch):
@@ -197,7 +198,7 @@ class Phase2:
         return len(new)
 
     def parts(self) -> dict[str, Part]:
-        """What a checkpoint has to hold."""
+        """Return the parts that a checkpoint has to hold."""
         return {
             "model": self.model,
             "optimizer": self.optimizer,
@@ -207,10 +208,10 @@ class Phase2:
         }
 
     def validate(self, observations: Sequence[Observation]) -> dict[str, Any]:
-        """Reward, Acc and rate of the most likely actions, and labelled sentences kept in percent, for all
-        questions and for each set.
+        """Return reward, Acc and rate of the most likely actions, and labelled sentences kept in percent, for
+        all questions and for each set.
 
-        Raises RuntimeError where the reader fails on a question.
+        Raises RuntimeError if the reader fails on a question.
         """
         actions, feedback = self._evaluate(observations)
         if None in feedback:
@@ -235,7 +236,7 @@ class Phase2:
         }
 
     def _evaluate(self, observations: Sequence[Observation]) -> tuple[list[Tensor], list[Feedback | None]]:
-        """The most likely action (m,) for every observation, and the reader's feedback on it."""
+        """Return the most likely action (m,) for each observation, and the reader's feedback on it."""
         actions = [(x > 0).float() for x in self.compute_sampling_logits(observations)]
         pairs = list(zip(observations, actions, strict=True))
         return actions, get_feedback(self.reader, pairs, self.config.alpha)
@@ -255,17 +256,17 @@ class Rollout:
     """The actions sampled for one question."""
 
     question: int
-    """Its number among the training questions."""
+    """Index among the training questions."""
     actions: Tensor
     """(g, m) 1 keeps a sentence, 0 drops it."""
     logits: Tensor
-    """(m,) those from which the actions were sampled."""
+    """(m,) logits that the actions were sampled from."""
     advantages: Tensor
     """(g,)"""
 
 
 def average(feedback: Sequence[Feedback]) -> dict[str, float]:
-    """Mean reward, and share of right answers and of tokens kept, both in percent."""
+    """Return the mean reward, and the shares of correct answers and of tokens kept, in percent."""
     count = max(1, len(feedback))
     return {
         "reward": round(sum(f.reward for f in feedback) / count, 4),

@@ -1,8 +1,8 @@
-"""What Phase II acts on: questions with their sentences, and the reward that a reader gives for keeping some.
+"""Phase II's environment: questions with their sentences, and a reader's reward for keeping some of them.
 
-An observation is one group of training data: all of its documents, or those that EFFCOMP's step 1 leaves,
-read as the runtime reads them. An action keeps sentences of it; the context is rendered as the compressor
-renders it, titles included.
+An observation is one group of training data: all of its documents, or those that EFFCOMP's step 1 keeps, read
+like the runtime reads them. An action keeps some of the sentences; the context is rendered like the
+compressor does, with titles.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ class Observation:
     """One question. Sentences are numbered over its documents, in order."""
 
     group: Group
-    """With the documents that the policy reads, in the order in which it reads them."""
+    """With the documents that the policy reads, in that order."""
     windows: tuple[Window, ...]
     owner: Tensor
-    """(markers,) number of the sentence behind each [SEN] of the windows, in their order."""
+    """(markers,) index of the sentence after each [SEN] of the windows, in order."""
     offsets: tuple[int, ...]
-    """First sentence of each document, and their number at the end."""
+    """Index of each document's first sentence; at the end the number of sentences."""
     costs: Tensor
     """(sentences,) tokens."""
     titles: Tensor
     """(documents,) tokens."""
     given: float
-    """Tokens of all documents, also of those that step 1 has left out."""
+    """Tokens of all documents, including those that step 1 dropped."""
     supports: int
     """Labelled sentences of all documents."""
 
@@ -52,14 +52,14 @@ class Observation:
         return self.offsets[-1]
 
     def gather_logits(self, markers: Tensor) -> Tensor:
-        """Logits of the sentences (m,) from those of the markers; a sentence in several windows gets its
-        highest."""
+        """Return the logits of the sentences (m,) from those of the markers; a sentence in several windows
+        gets its highest."""
         owner = self.owner.to(markers.device)
         lowest = torch.full((self.sentences,), -30.0, device=markers.device)
         return lowest.scatter_reduce(0, owner, markers, "amax", include_self=False)
 
     def render_context(self, action: Tensor) -> str:
-        """The kept sentences as the compressor renders them."""
+        """Render the kept sentences like the compressor does."""
         kept = action.bool().tolist()
         parts = []
         for number, (document, (first, last)) in enumerate(
@@ -71,21 +71,22 @@ class Observation:
         return join_documents(parts).text
 
     def compute_rate(self, action: Tensor) -> float:
-        """tau of EFFCOMP: tokens kept over tokens given, with the titles of the documents that remain."""
+        """Return EFFCOMP's tau: tokens kept over tokens given, with the titles of the documents that
+        remain."""
         present = [float(action[a:b].any()) for a, b in pairwise(self.offsets)]
         kept = float((action * self.costs).sum() + (torch.tensor(present) * self.titles).sum())
         return kept / self.given
 
 
 class DocumentStep:
-    """Step 1 of EFFCOMP (section 3): of the retrieved documents the `count` most relevant, best first. It is
-    what `compress(max_docs=count, order="rerank")` does with the same reranker."""
+    """Step 1 of EFFCOMP (section 3): the `count` most relevant documents, best first, as in
+    `compress(max_docs=count, order="rerank")` with the same reranker."""
 
     def __init__(self, reranker: Reranker, count: int) -> None:
         self.reranker, self.count = reranker, count
 
     def rank(self, group: Group) -> list[int]:
-        """The numbers of the documents that are left."""
+        """Return the indices of the documents to keep."""
         documents = [Document(d.text, d.title) for d in group.documents]
         relevance = self.reranker.rank(group.question, documents)
         return choose_documents(relevance, range(len(documents)), self.count)
@@ -94,7 +95,7 @@ class DocumentStep:
 def make_observation(
     builder: WindowBuilder, whole: Group, ranked: Sequence[int] | None = None
 ) -> Observation:
-    """A group without augmentation: its documents as they come, or the `ranked` ones."""
+    """Make an observation of a group without augmentation: its documents in order, or the `ranked` ones."""
     group = whole if ranked is None else replace(whole, documents=[whole.documents[i] for i in ranked])
     item = builder.build(group)
     counts = [len(d.units) for d in group.documents]
@@ -126,10 +127,10 @@ def _count_title(builder: WindowBuilder, document: GroupDocument) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """The reward of an action and what it follows from."""
+    """The reward of an action and its parts."""
 
     correct: bool
-    """Whether the reader answers right from the kept sentences."""
+    """Whether the reader answers correctly from the kept sentences."""
     rate: float
     """tau: tokens kept over tokens given."""
     reward: float
@@ -139,7 +140,7 @@ class Feedback:
 def get_feedback(
     reader: Reader, pairs: Sequence[tuple[Observation, Tensor]], alpha: float
 ) -> list[Feedback | None]:
-    """The feedback on each (observation, action), in order; None where the reader failed."""
+    """Return the feedback on each (observation, action), in order; None if the reader failed."""
     prompts = [Prompt(o.group.question, o.render_context(a)) for o, a in pairs]
     feedback: list[Feedback | None] = []
     for (observation, action), answer in zip(pairs, reader.answer(prompts), strict=True):
@@ -155,8 +156,8 @@ def get_feedback(
 def filter_answerable(
     reader: Reader, observations: Sequence[Observation]
 ) -> tuple[list[Observation], Counter[str]]:
-    """Questions that the reader answers with all sentences and not with none (EFFCOMP section 3.2.1), and
-    the number of others by reason."""
+    """Return the questions that the reader answers with all sentences but not without any (EFFCOMP section
+    3.2.1), and the number of others by reason."""
     whole = [Prompt(o.group.question, o.render_context(torch.ones(o.sentences))) for o in observations]
     none = [Prompt(o.group.question, "") for o in observations]
     answers = reader.answer([*whole, *none])

@@ -1,4 +1,4 @@
-"""Phase I losses, as pure functions over flat tensors. `group` numbers the question each entry belongs to."""
+"""Losses of Phase I, as pure functions over flat tensors. `group` is the index of each entry's question."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 
 def balanced_bce(logits: Tensor, labels: Tensor) -> Tensor:
-    """Cross-entropy with balanced class weights n / (2 n_c) (EFFCOMP section 3.1), over entries labelled 0
-    or 1.
+    """Return the cross-entropy with balanced class weights n / (2 n_c) (EFFCOMP section 3.1), over entries
+    labelled 0 or 1.
 
     Shapes (n,); labels of -1 are left out. A batch of one class falls back to plain cross-entropy.
     """
@@ -25,10 +25,11 @@ def balanced_bce(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def listwise(logits: Tensor, labels: Tensor, group: Tensor, groups: int) -> Tensor:
-    """Each positive against all negatives of its question: mean of -log(e^p / (e^p + sum e^n)).
+    """Return the loss of each positive against all negatives of its question: mean of -log(e^p / (e^p + sum
+    e^n)).
 
     Shapes (n,), group ids in [0, groups). Positives do not compete with each other. Questions without a
-    positive or without a negative add nothing; the mean is over questions, so each counts once.
+    positive or without a negative are skipped; the mean is over questions, so each counts once.
     """
     losses: list[Tensor] = []
     for g in range(groups):

@@ -1,8 +1,8 @@
-"""EFFCOMP Phase II: the reader that will use the context decides which sentences are needed (section 3.2).
+"""EFFCOMP Phase II: the reader of the context decides which sentences are needed (section 3.2).
 
 `python -m training.selector.phase2 --config training/configs/phase2_mini.toml --start-from RUN --out RUN2
 --reader READER`, then `python -m training.selector --stage export` on RUN2. RUN is a finished Phase I run.
-The passes of an epoch are in `bandit.py`, the equations in `policy.py`.
+`bandit.py` has the passes of an epoch, `policy.py` the equations.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def train_phase2(
     questions: Questions | None = None,
     reranker: Reranker | None = None,
 ) -> dict[str, Any]:
-    """Train from the weights of the run folder `phase1`; the best epoch by validation reward goes to
-    `out/final`, and its entry in the history is returned.
+    """Train from the weights of the run folder `phase1`. Write the best epoch by validation reward to
+    `out/final`, and return its entry in the history.
 
-    Epoch 0 is Phase I itself, so the result is never worse than that on the validation questions. Goes on
-    from the checkpoint in `out` where there is one. `questions` are those of `phase1` to train and validate
-    on; they are drawn where the caller gives none. `reranker` chooses the `max_docs` documents of step 1.
+    Epoch 0 is Phase I, so the result is never worse than Phase I on the validation questions. Continues from
+    the checkpoint in `out` if there is one. `questions` are drawn from those of `phase1` if not given.
+    `reranker` chooses the `max_docs` documents of step 1.
 
-    Raises ValueError where the reader was trained on a question, or a part of step 1 is missing.
+    Raises ValueError if the reader was trained on a question, or a part of step 1 is missing.
     """
     keep_freed_memory()
     step = make_document_step(config, reranker)
@@ -80,7 +80,7 @@ def train_phase2(
 
 
 def make_document_step(config: Phase2Config, reranker: Reranker | None) -> DocumentStep | None:
-    """Step 1 as the settings want it. Raises ValueError where a part of it is missing."""
+    """Make step 1 by the settings. Raises ValueError if a part of it is missing."""
     if (reranker is None) != (config.max_docs is None):
         missing = "a reranker: pass --reranker" if reranker is None else "max_docs in its settings"
         raise ValueError(f"step 1 of Phase II needs {missing}")
@@ -95,10 +95,11 @@ def _take_questions(
     questions: Questions | None,
     step: DocumentStep | None,
 ) -> tuple[list[Observation], list[Observation], dict[str, int]]:
-    """Training observations, validation observations, and why other questions are not trained on.
+    """Return training observations, validation observations, and the reasons why other questions were left
+    out.
 
-    The run keeps its groups, for its export, and its choice, so that it goes on with the same questions in
-    the same order.
+    The run keeps its groups for the export, and its choice to continue with the same questions in the same
+    order.
     """
     layout = load_layout(phase1 / "final")
     groups = {part: read_groups(phase1, part) for part in get_args(Part)}
@@ -132,7 +133,6 @@ def _take_questions(
 
 
 def _describe(config: Phase2Config, run: Run, reader: Reader, questions: int) -> dict[str, Any]:
-    """The facts of this run for the model card."""
     return {
         "phase": 2,
         "reader": reader.name,
@@ -146,7 +146,7 @@ def _describe(config: Phase2Config, run: Run, reader: Reader, questions: int) ->
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what every program of Phase II takes."""
+    """Add the options that all programs of Phase II take."""
     parser.add_argument("--config", type=Path, required=True)
     parser.add_argument("--start-from", type=Path, required=True, help="run folder of Phase I")
     parser.add_argument(

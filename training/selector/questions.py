@@ -1,4 +1,4 @@
-"""The questions of a Phase II run: which are trained on, which validate, and why others are left out."""
+"""The questions of a Phase II run: for training, for validation, and why others are left out."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ from training.selector_model.batching import WindowBuilder
 from training.selector_model.groups import MULTI_HOP, Group, Part, belongs_to_readers
 
 CHUNK = 256
-"""Most questions that the filter gives to the reader at once; at most twice the number to choose."""
+"""Maximum number of questions that the filter gives to the reader at once; at most twice the number to
+choose."""
 
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """Questions by name, in the order in which they are trained on."""
+    """Names of questions, in training order."""
 
     train: list[str]
     heldout: list[str]
     left_out: dict[str, int]
-    """Questions that did not pass the filter, by reason."""
+    """Number of questions that did not pass the filter, by reason."""
     ranked: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
-    """Of each question the documents that step 1 leaves, best first; empty without that step."""
+    """The documents that step 1 keeps for each question, best first; empty without step 1."""
 
     def save(self, path: Path) -> None:
         write_text(path, json.dumps(asdict(self)))
 
 
 def load_questions(path: Path) -> Questions:
-    """What `Questions.save` wrote."""
+    """Read the file that `Questions.save` wrote."""
     return Questions(**json.loads(path.read_text(encoding="utf-8")))
 
 
@@ -50,10 +51,10 @@ def draw_questions(
     seed: int,
     step: DocumentStep | None = None,
 ) -> Questions:
-    """Draw `train` questions that pass the filter, and `validation` held-out ones whose answer is in their
+    """Draw `train` questions that pass the filter, and `validation` held-out ones with the answer in their
     documents.
 
-    Raises ValueError where no question passes the filter, or the reader may have been trained on one.
+    Raises ValueError if no question passes the filter, or the reader may have been trained on one.
     """
     rng = random.Random(seed)
     findable = [g for g in groups["heldout"] if any(contains_answer(d.text, g.answers) for d in g.documents)]
@@ -73,8 +74,8 @@ def draw_questions(
 
 
 def check_unseen(reader: Reader, names: Iterable[str]) -> None:
-    """Raises ValueError where the reader was trained on one of these questions, or does not say on which it
-    was."""
+    """Raise ValueError if the reader was trained on one of these questions, or does not list its
+    questions."""
     if reader.trained_on is None:
         raise ValueError(
             f"{reader.name} does not list the questions that it was trained on, so it may know the policy's "
@@ -89,7 +90,6 @@ def check_unseen(reader: Reader, names: Iterable[str]) -> None:
 
 
 def find_groups(groups: Sequence[Group], names: Sequence[str]) -> list[Group]:
-    """The groups of these questions, in their order."""
     by_name = {g.name: g for g in groups}
     return [by_name[name] for name in names]
 
@@ -102,8 +102,8 @@ def _choose(
     rng: random.Random,
     step: DocumentStep | None,
 ) -> tuple[list[tuple[Group, list[int] | None]], Counter[str]]:
-    """The first `count` groups that pass the filter, multi-hop ones before others, else in random order; with
-    each the documents that step 1 leaves."""
+    """Return the first `count` groups that pass the filter, multi-hop ones first, else in random order, each
+    with the documents that step 1 keeps."""
     order = sorted(rng.sample(usable, len(usable)), key=lambda g: g.source not in MULTI_HOP)
     chosen: list[tuple[Group, list[int] | None]] = []
     left_out: Counter[str] = Counter()

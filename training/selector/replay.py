@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class ReplayBuffer:
-    """The best action of each question so far, and whether it still has to be learned.
+    """Store of the best action of each question so far, and whether it still has to be learned.
 
     Questions are numbers; actions have shape (m,).
     """
@@ -19,9 +19,9 @@ class ReplayBuffer:
         self._new: set[int] = set()
 
     def update(self, question: int, actions: Sequence[Tensor], rewards: Sequence[float]) -> None:
-        """Algorithm 2: an action is stored when its reward is positive and at least that of the stored one.
+        """Store an action if its reward is positive and at least that of the stored one (Algorithm 2).
 
-        The same action again is not new: it would only be learned twice.
+        The same action again does not count as new: it would be learned twice.
         """
         for action, reward in zip(actions, rewards, strict=True):
             stored = self._best.get(question)
@@ -32,7 +32,8 @@ class ReplayBuffer:
             self._best[question] = (action, reward)
 
     def take_new(self) -> list[tuple[int, Tensor]]:
-        """Questions and actions that were stored since the last call, in the order of the questions."""
+        """Return questions and actions that were stored since the last call, in the order of the
+        questions."""
         entries = [(question, self._best[question][0]) for question in sorted(self._new)]
         self._new.clear()
         return entries

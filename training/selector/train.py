@@ -1,7 +1,7 @@
 """Phase I: train the keep and relevance heads together, with checkpoints and validation.
 
-The program finds device and precision itself: CUDA in bf16 where there is one, CPU in bf16 where the
-processor has instructions for it, else float32. `accelerate launch` spreads a run over several GPUs.
+The program chooses device and precision: bf16 on CUDA, bf16 on a CPU with instructions for it, else float32.
+`accelerate launch` spreads a run over several GPUs.
 """
 
 from __future__ import annotations
@@ -42,12 +42,11 @@ from training.selector_model.trained import load_weights, save_trained
 
 
 def train(config: SelectorConfig, run: Run, *, start_from: Path | None = None) -> Metrics:
-    """Train on the groups of `run`, keep the best epoch in `run.final`, return its validation metrics.
+    """Train on the groups of `run`, keep the best epoch in `run.final`, and return its validation metrics.
 
-    Goes on from the checkpoint of `run` where there is one. `start_from` is the `final` folder of an earlier
-    run; its weights, heads included, are then the first ones: to train longer, or on other data.
-    A limit of the run's clock ends it early on the learning-rate schedule of the time that is left, so that a
-    short run is an annealed one too.
+    Continues from the checkpoint of `run` if there is one. `start_from` is the `final` folder of an earlier
+    run whose weights, heads included, are the first ones. If the run's clock has a limit, the learning-rate
+    schedule fits the time that is left.
     """
     keep_freed_memory()
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -88,7 +87,7 @@ def train(config: SelectorConfig, run: Run, *, start_from: Path | None = None) -
 
 
 class Trainer:
-    """The model, its optimiser, and the position of the training: epoch, place in it, steps, questions.
+    """State of a training: the model, its optimiser, and the position as epoch, place, step and questions.
 
     taught: the indices of the groups that teach.
     """
@@ -116,7 +115,7 @@ class Trainer:
             self.step, self.questions = position["step"], position["questions"]
 
     def describe(self) -> dict[str, Any]:
-        """The facts of this run for the model card."""
+        """Return facts about this run for the model card."""
         return {
             "seed": self._seed(),
             "questions": self.questions,
@@ -126,7 +125,7 @@ class Trainer:
         }
 
     def train_epoch(self) -> None:
-        """Train on what is left of the epoch, and save a checkpoint at its end."""
+        """Train on the rest of the epoch, and save a checkpoint at its end."""
         c, seed = self.config.train, self._seed()
         order = draw_order(self.builder.groups, self.taught, self.config.data, seed, self.epoch)
         total = c.epochs * len(order)
@@ -176,7 +175,7 @@ class Trainer:
         self._save_checkpoint()
 
     def update(self, batch: Batch) -> dict[str, float]:
-        """One optimiser step; the loss and its parts."""
+        """Take one optimiser step; return the loss and its parts."""
         c = self.config.train
         with self.accelerator.autocast():
             keep, relevance = compute_logits(self.model, batch, self.accelerator.device)
@@ -199,7 +198,7 @@ class Trainer:
         loss.backward()
         if self.accelerator.num_processes > 1:
             for parameter in self.model.parameters():
-                if parameter.grad is not None:  # a pooler that nothing uses has none
+                if parameter.grad is not None:  # the unused pooler has none
                     parameter.grad = reduce(parameter.grad, "mean")
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), c.max_grad_norm)
         self.optimizer.step()
@@ -207,11 +206,12 @@ class Trainer:
         return {"loss": float(loss.detach()), **{k: float(v.detach()) for k, v in parts.items()}}
 
     def _seed(self) -> int:
-        """With the seed of the runs that it started from, this one would read the same questions first."""
+        """Return a seed that differs from those of earlier runs, which would give the same first
+        questions."""
         return self.config.seed + len(self.run.origins)
 
     def _compute_share(self, total: int) -> float:
-        """How far the run is, in [0, 1]; the same number in every process."""
+        """Return the progress of the run in [0, 1], the same number in every process."""
         share = self.run.clock.share(self.questions / total)
         agreed = torch.tensor([share], dtype=torch.float64, device=self.accelerator.device)
         return float(broadcast(agreed))
@@ -228,7 +228,7 @@ class Trainer:
 def _split_by_process(
     batches: Iterable[tuple[list[Item], int]], processes: int
 ) -> Iterator[list[tuple[list[Item], int]]]:
-    """One batch per process; what does not fill every process is left out."""
+    """Yield one batch per process; drop a last chunk that does not fill all processes."""
     chunk: list[tuple[list[Item], int]] = []
     for batch in batches:
         chunk.append(batch)

@@ -1,5 +1,5 @@
-"""The selector with its lower layers frozen: their hidden states are computed once and kept, so that a step
-costs only the layers that learn. With one of MiniLM's six layers trained, a step is about ten times as fast.
+"""The selector with frozen lower layers: their hidden states are computed once, so that a step costs only the
+trained layers. With one of MiniLM's six layers trained, a step is about ten times as fast.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from training.selector_model.model import SelectorModel
 
 
 def _skip(hidden_states: Tensor, *_: Any, **__: Any) -> Tensor:
-    """Replaces the forward pass of a frozen layer, whose output is already known."""
+    """Replace the forward pass of a frozen layer, because its output is already known."""
     return hidden_states
 
 
 class Trunk:
-    """Keep logits of windows from a model whose lowest layers do not change.
+    """Computes keep logits of windows with a model whose lowest layers do not change.
 
     Args:
-        trained_layers: encoder layers that learn, counted from the top; None for all, embeddings included.
-        part_tokens: most tokens of one forward pass, padding included.
+        trained_layers: encoder layers to train, from the top; None for all, embeddings included. part_tokens:
+        maximum number of tokens in a forward pass, padding included.
     """
 
     def __init__(
@@ -49,7 +49,8 @@ class Trunk:
                     parameter.requires_grad = True
 
     def keep_logits(self, windows: Sequence[Window], keys: Sequence[Hashable]) -> list[Tensor]:
-        """Logits of each window's [SEN] markers, (its sentences,). `keys` name windows that come again."""
+        """Return the logits of each window's [SEN] markers, (its sentences,). `keys` identify windows that
+        are read again."""
         out: list[Tensor | None] = [None] * len(windows)
         for rows in batches([len(w.input_ids) for w in windows], self._part_tokens):
             chosen = [windows[i] for i in rows]
@@ -84,7 +85,7 @@ class Trunk:
 
     @contextmanager
     def _before_top(self, change: Any) -> Iterator[None]:
-        """Passes the input of the first layer that learns through `change`."""
+        """Pass the input of the first trained layer through `change`."""
 
         def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
             if args:
@@ -110,5 +111,5 @@ class Trunk:
 
 
 def find_layers(encoder: nn.Module) -> nn.ModuleList:
-    """The encoder's layers: its longest list of modules."""
+    """Return the encoder's layers: its longest list of modules."""
     return max((m for m in encoder.modules() if isinstance(m, nn.ModuleList)), key=len)

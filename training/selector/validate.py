@@ -1,4 +1,4 @@
-"""Validation of Phase I on held-out groups, and the score by which the best epoch is chosen."""
+"""Validation of Phase I on held-out groups, and the score that chooses the best epoch."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from training.selector_model.scores import GroupScores, Metrics, summarise
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What a model does with held-out groups."""
+    """Results of a model on held-out groups."""
 
     metrics: Metrics
-    """Of all groups, their sentences ranked by the keep logit alone."""
+    """Metrics of all groups, ranking sentences by the keep logit alone."""
     loss: float
-    """Balanced cross-entropy, mean over the groups that Phase I could learn from; nan where there is none."""
+    """Balanced cross-entropy, averaged over the groups that Phase I could learn from; nan if there are
+    none."""
 
 
 @torch.no_grad()
@@ -49,8 +50,8 @@ def validate(
 
 
 def compute_selection_score(validation: Validation, choice: Choice) -> float:
-    """What the best epoch is chosen by, higher for better: the mean over all sets of the labelled sentences
-    kept at a tenth of the text, or the negative loss."""
+    """Return the score of an epoch, higher is better: the labelled sentences kept at a tenth of the text,
+    averaged over the sets, or the negative loss."""
     if choice == "loss":
         return -validation.loss
     metrics = validation.metrics
@@ -58,7 +59,7 @@ def compute_selection_score(validation: Validation, choice: Choice) -> float:
 
 
 def _gather(group: Group, item: Item, keep: Tensor, part_tokens: int) -> GroupScores:
-    """The keep logits of a group; a sentence in several windows gets its highest."""
+    """Return the keep logits of a group; a sentence in several windows gets its highest."""
     places = [place for window in _sort_windows(item, part_tokens) for place in window.sentences]
     scores = [[-math.inf] * len(d.units) for d in group.documents]
     for (document, sentence), logit in zip(places, keep.tolist(), strict=True):
@@ -67,6 +68,6 @@ def _gather(group: Group, item: Item, keep: Tensor, part_tokens: int) -> GroupSc
 
 
 def _sort_windows(item: Item, part_tokens: int) -> list[Window]:
-    """The windows in the order in which `make_batch` puts them."""
+    """Return the windows in the order of `make_batch`."""
     lengths = [len(w.input_ids) for w in item.windows]
     return [item.windows[i] for part in batches(lengths, part_tokens) for i in part]

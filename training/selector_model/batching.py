@@ -17,15 +17,15 @@ from training.selector_model.groups import MULTI_HOP, Group, has_answer_string, 
 from training.selector_model.hostile import write_echoes
 
 LIES = 3
-"""Other questions whose answers a hostile document gives."""
+"""Number of other questions whose answers a hostile document gives."""
 
 PART_TOKENS = {"cpu": 2048, "cuda": 32768}
-"""Most tokens of one forward pass on a device, padding included."""
+"""Maximum number of tokens in a forward pass on a device, padding included."""
 
 
 @dataclass(slots=True)
 class Item:
-    """One group as it enters a batch, after augmentation."""
+    """One group in a batch, after augmentation."""
 
     windows: list[Window]
     labels: list[list[int]]
@@ -35,7 +35,7 @@ class Item:
 
 
 class WindowBuilder:
-    """Builds the windows of groups; the texts are tokenised once, the augmentation is drawn each time."""
+    """Builds the windows of groups. Texts are tokenised once; the augmentation is drawn each time."""
 
     def __init__(self, layout: Layout, groups: Sequence[Group], labels: Labels = "support") -> None:
         self.layout = layout
@@ -45,19 +45,20 @@ class WindowBuilder:
         self._mentions = Mentions(groups)
 
     def tokenize(self, text: str) -> Ids:
-        """Token ids of a text, without special tokens."""
+        """Return the token ids of a text, without special tokens."""
         if text not in self._ids:
             self._ids[text] = self.layout.tokenize([text])[0]
         return self._ids[text]
 
     def teaches(self, group: Group, longest: int | None) -> bool:
-        """Whether Phase I uses a group of which at most `longest` tokens are read (EFFCOMP section 3.1)."""
+        """Return whether Phase I uses a group: it needs an answer string, and at most `longest` tokens
+        (EFFCOMP section 3.1)."""
         if self.labels == "string" and not has_answer_string(group):
             return False
         return longest is None or sum(len(w.input_ids) for w in self.build(group).windows) <= longest
 
     def augment(self, group: Group, config: DataConfig, rng: random.Random) -> Item:
-        """Windows and labels of a group, augmented at the rates of `config`."""
+        """Return windows and labels of a group, augmented at the rates of `config`."""
         documents, labels, gold = self._encode(group)
         question, evidence = group.question, None
         if rng.random() < config.untitled:
@@ -78,7 +79,7 @@ class WindowBuilder:
         return Item(windows, labels, gold)
 
     def build(self, group: Group) -> Item:
-        """Windows and labels of a group as it is."""
+        """Return windows and labels of a group without augmentation."""
         documents, labels, gold = self._encode(group)
         return Item(self.layout.windows(self.tokenize(group.question), documents), labels, gold)
 
@@ -103,7 +104,7 @@ class WindowBuilder:
         gold: list[int],
         rng: random.Random,
     ) -> None:
-        """Add a document that echoes the question, or put the question in front of a needed one."""
+        """Add a document that echoes the question, or prepend the question to a needed one."""
         needed = [i for i, g in enumerate(gold) if g == 1]
         if needed and rng.random() < 0.5:
             i = rng.choice(needed)
@@ -129,10 +130,10 @@ class WindowBuilder:
         gold: list[int],
         rng: random.Random,
     ) -> Ids | None:
-        """A supporting sentence becomes the evidence, as in the second pass. Its document is removed.
+        """Make a supporting sentence the evidence, as in the second pass, and remove its document.
 
-        `hops` are the documents of a chained question's hops but the last, and the sentence is from one of
-        them. Without hops it is any, where two documents have one.
+        The sentence is from one of the documents `hops`, which a chained question needs before the last.
+        Without hops it is any supporting sentence, if at least two documents have one.
         """
         places = [(i, j) for i, row in enumerate(labels) for j, y in enumerate(row) if y == 1]
         if hops:
@@ -153,7 +154,7 @@ class Batch:
     """Padded encoder inputs of whole groups, with labels in the order of their markers."""
 
     parts: list[dict[str, Tensor]]
-    """Inputs (B, L) of windows of similar length, one dictionary for each forward pass."""
+    """Inputs (B, L) of windows of similar length, a dictionary for each forward pass."""
     sentence_masks: list[Tensor]
     """(B, S) for each part: which sentence positions are not padding."""
     doc_masks: list[Tensor]
@@ -161,18 +162,18 @@ class Batch:
     keep_labels: Tensor
     """(sentences,) 1 or 0, over all parts."""
     keep_group: Tensor
-    """(sentences,) number of the group."""
+    """(sentences,) index of the group."""
     doc_labels: Tensor
     """(documents,) 1 or 0, over all parts."""
     doc_group: Tensor
-    """(documents,) number of the group."""
+    """(documents,) index of the group."""
     groups: int
     tokens: int
-    """Of all parts, padding included."""
+    """Tokens of all parts, padding included."""
 
 
 def make_batch(items: Sequence[Item], pad_id: int, part_tokens: int) -> Batch:
-    """The items as tensors; a part has at most `part_tokens` tokens, padding included."""
+    """Turn items into tensors; a part has at most `part_tokens` tokens, padding included."""
     owned = [(number, item, window) for number, item in enumerate(items) for window in item.windows]
     order = list(batches([len(w.input_ids) for _, _, w in owned], part_tokens))
     parts, sentence_masks, doc_masks = [], [], []
@@ -211,7 +212,7 @@ def _make_mask(counts: Sequence[int]) -> Tensor:
 def draw_order(
     groups: Sequence[Group], taught: Sequence[int], config: DataConfig, seed: int, epoch: int
 ) -> list[int]:
-    """The indices `taught` of one pass, repeats included, shuffled by seed and epoch."""
+    """Return the indices `taught` for one pass, with repeats, shuffled by seed and epoch."""
     order = [i for i in taught for _ in range(config.repeats.get(groups[i].source, 1))]
     random.Random(f"{seed}-{epoch}").shuffle(order)
     return order
@@ -228,11 +229,10 @@ def batch_groups(
     max_tokens: int,
     max_groups: int | None = None,
 ) -> Iterator[tuple[list[Item], int]]:
-    """Whole groups of `order` from `start`, at most `max_tokens` tokens and `max_groups` groups a batch, and
-    the place where the next batch starts. A larger group makes a batch of its own.
+    """Yield batches of whole groups of `order` from `start`, of at most `max_tokens` tokens and `max_groups`
+    groups, each with the place where the next batch starts. A larger group is a batch by itself.
 
-    The augmentation of a group depends on seed, epoch and place alone, so that a pass can be resumed at any
-    batch.
+    The augmentation depends only on seed, epoch and place, so that a pass can be resumed at any batch.
     """
     batch: list[Item] = []
     tokens = 0

@@ -1,14 +1,14 @@
-"""Chained questions: two and three hops made of questions with one passage, because labelled ones are few.
+"""Chained questions: two and three hops made of single-hop questions, because labelled ones are rare.
 
-Where the answer of one question is a name that stands in another question about another passage, a
-description made from the first question takes the place of the name:
+If the answer of one question is a name in a question about another passage, a description made from the first
+question replaces the name:
 
     Who founded the Orvelle ferry?   Ada Penrose
     Where was Ada Penrose born?      Tarnwick
     Where was the one who founded the Orvelle ferry born?
 
-Chains that a single sentence could answer are dropped: those whose answer stands in an earlier passage, or
-next to most of the description's rare words.
+Chains that a single sentence could answer are dropped: if the answer is in an earlier passage, or next to
+most of the description's rare words.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from tersely.metrics import contains_answer
 from training.selector_model.questions import Question, split_words
 
 LONGEST_NAME = 5
-"""Most words of a name."""
+"""Maximum words of a name."""
 SHORTEST_NAME = 5
-"""Fewest letters of a name."""
+"""Minimum letters of a name."""
 FIRST_QUESTIONS = 3
-"""Most descriptions that one question is chained with."""
+"""Maximum number of descriptions that one question is chained with."""
 NAME_USES = 25
-"""Most chains over one name, so that countries do not crowd out everything else."""
+"""Maximum number of chains over one name, so that countries do not crowd out everything else."""
 SHARED = 0.4
-"""Share of a description's weight from which a sentence that also holds the answer gives it away."""
+"""A sentence with the answer and at least this share of the description's weight gives the answer away."""
 LONGEST_QUESTION = 40
-"""Most words of a chained question; the encoder reads 64 tokens of it."""
+"""Maximum words of a chained question; the encoder reads 64 tokens of it."""
 
 _WORD = re.compile(r"\w+")
 _COMMON = re.compile(
     r"\w+(?:ish|ese|ian|ean|can|ber|uary|ern)|(?:north|south)\w*|march|april|august|senate|house", re.I
 )
-"""Single words that are a nationality, a month or a direction, or name too much."""
+"""Single words that are a nationality, month or direction, or are too general."""
 _AUXILIARY = "is|are|was|were|has|have|had|does|do|did|can|could|will|would|may|might|must|should"
 _VERB = re.compile(
     rf"(?:{_AUXILIARY})$|\w{{2,}}(?:[^s]s|ed)$|(?:won|wrote|sang|led|made|gave|took|built|held|became)$"
@@ -81,7 +81,7 @@ class Chain:
 
 
 def describe(question: str) -> str | None:
-    """A noun phrase for what a question asks for; None where no rule fits."""
+    """Return a noun phrase for what a question asks for, or None if no rule fits."""
     text = re.sub(r"\s+", " ", question).strip(" ?.!")
     for pattern, form in _PATTERNS:
         if match := pattern.match(text):
@@ -92,7 +92,7 @@ def describe(question: str) -> str | None:
 
 
 def _relate(words: list[str]) -> str | None:
-    """ "river crosses Orvelle" as "the river that crosses Orvelle"."""
+    """ Turn "river crosses Orvelle" into "the river that crosses Orvelle"."""
     if _VERB.match(words[0].lower()):
         return None
     for place in range(1, min(len(words) - 1, 6)):
@@ -102,7 +102,7 @@ def _relate(words: list[str]) -> str | None:
 
 
 class Chainer:
-    """Finds the chains of a list of questions, each with one gold passage."""
+    """Finder of the chains in a list of questions with one gold passage each."""
 
     def __init__(self, questions: Sequence[Question], seed: int) -> None:
         self.questions = questions
@@ -116,7 +116,7 @@ class Chainer:
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
-        """Pairs of questions of which the first gives a name that the second contains, in random order."""
+        """Pairs of questions: the answer of the first is a name in the second. In random order."""
         rng = random.Random(self.seed)
         by_word: dict[str, list[int]] = defaultdict(list)
         for i, words in enumerate(self._words):
@@ -143,7 +143,7 @@ class Chainer:
         return rng.sample(pairs, len(pairs))
 
     def chains(self, hops: int) -> Iterator[Chain]:
-        """Chains of two or three questions, in random order."""
+        """Yield chains of two or three questions, in random order."""
         pairs = self.pairs
         if hops == 2:
             candidates = [list(pair) for pair in pairs]
@@ -158,8 +158,8 @@ class Chainer:
                 yield chain
 
     def _fits(self, first: int, second: int, name: re.Pattern[str]) -> bool:
-        """Whether the second passage is another one that names what the first gives, and alone has the
-        answer."""
+        """Return whether the second passage is a different one that contains the first answer, and is the
+        only one with the second answer."""
         one, two = self.questions[first], self.questions[second]
         return (
             self._passages[first] != self._passages[second]
@@ -173,7 +173,7 @@ class Chainer:
         )
 
     def _gives_away(self, first: int, last: int) -> bool:
-        """Whether one sentence holds the last answer and most of what the first question names."""
+        """Return whether one sentence has the last answer and most of the first question's words."""
         weights = {word: self._idf.get(word, self._most) for word in self._words[first] - self._words[last]}
         total = sum(weights.values()) or 1.0
         document = self.questions[last].passage
@@ -205,7 +205,7 @@ class Chainer:
 
 
 def get_name(question: Question) -> str | None:
-    """The answer as a name, capitalised and of one to five words; None where it is none."""
+    """Return the answer as a name, capitalised and of one to five words, or None if it is not a name."""
     for answer in question.answers:
         name = re.sub(r"^(?:the|a|an) ", "", answer.strip(" .,\"'"), flags=re.IGNORECASE)
         words = name.split()
@@ -224,7 +224,8 @@ def _name_pattern(name: str) -> re.Pattern[str]:
 
 
 def _is_part(name: re.Pattern[str], question: Question) -> bool:
-    """Whether the name is only a part of a longer one in the question, as "Baltic" of "Baltic Sea"."""
+    """Return whether the name is only a part of a longer one in the question, like "Baltic" in "Baltic
+    Sea"."""
     match = name.search(question.text)
     assert match is not None
     before, after = _WORD.findall(question.text[: match.start()]), _WORD.findall(question.text[match.end() :])

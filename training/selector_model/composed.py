@@ -1,8 +1,8 @@
-"""Composed questions: two-hop examples from questions with one passage, because labelled ones are few.
+"""Composed questions: two-hop examples from single-hop questions, because labelled ones are rare.
 
-A question that names the title of its passage loses the name. A sentence of another passage that mentions
-the title becomes the evidence. Only the evidence then tells which passage is meant, as in the second hop of
-a real question.
+If a question names the title of its passage, the name is removed. A sentence of another passage that mentions
+the title becomes the evidence. Then only the evidence tells which passage is meant, as in the second hop of a
+real question.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from training.selector_model.questions import split_words
 
 PLACEHOLDER = "it"
 LONGEST_NAME = 5
-"""Most words of a title that is looked for."""
+"""Maximum words of a title that is searched for."""
 MENTIONS = 20
-"""Most sentences kept for one title."""
+"""Maximum number of sentences kept for one title."""
 
 Name = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A sentence that names a title, and the passage it stands in."""
+    """A sentence that names a title, and its passage."""
 
     document: GroupDocument
     sentence: str
 
 
 class Mentions:
-    """Where the titles of the passages of `groups` are mentioned in other passages."""
+    """Index of sentences in which other passages mention the titles of the passages of `groups`."""
 
     def __init__(self, groups: Sequence[Group]) -> None:
         documents = {d.text: d for g in groups for d in g.documents}
@@ -49,8 +49,8 @@ class Mentions:
                         self._by_name[name].append(Mention(document, sentence))
 
     def compose(self, group: Group, rng: random.Random) -> tuple[str, Mention] | None:
-        """The question without the name of its passage, and a mention of the name in a passage outside the
-        group; None where either is missing."""
+        """Return the question without the name of its passage, and a mention of the name in a passage outside
+        the group, or None if either is missing."""
         own_texts = {d.text for d in group.documents}
         for document in group.documents:
             name = _get_name(document)
@@ -65,13 +65,13 @@ class Mentions:
 
 
 def _get_name(document: GroupDocument) -> Name | None:
-    """The title as words, unless it is so short that a mention would mean nothing."""
+    """Return the title as words, or None if it is too short or too long."""
     words = tuple(split_words(document.title or ""))
     return words if sum(map(len, words)) > 4 and len(words) <= LONGEST_NAME else None
 
 
 def _list_names(words: list[str]) -> Iterator[Name]:
-    """Every run of words that may be a title."""
+    """Yield every sequence of words that may be a title."""
     for start in range(len(words)):
         for length in range(1, LONGEST_NAME + 1):
             if start + length <= len(words):

@@ -1,4 +1,4 @@
-"""The settings of one selector training run, read from TOML; unknown keys are refused."""
+"""Settings of a selector's training run, read from TOML; unknown keys are refused."""
 
 from __future__ import annotations
 
@@ -11,63 +11,64 @@ from typing import Literal
 from benchmarks.shared.tasks.negatives import Neighbours
 
 Labels = Literal["support", "string"]
-"""What makes a sentence positive in Phase I: a span of it that supports the answer, or the answer as a string
-(EFFCOMP section 3.1)."""
+"""A sentence is positive in Phase I if a span of it supports the answer, or if it contains the answer as a
+string (EFFCOMP section 3.1)."""
 
 Head = Literal["pooled", "sen"]
-"""What the keep logit is computed from: the state at `[SEN]`, the sentence's mean and its likeness to the
-question, or the state at `[SEN]` alone (EFFCOMP section 3.1)."""
+"""Inputs of the keep logit: the state at `[SEN]`, the sentence's mean and its similarity to the question, or
+the state at `[SEN]` alone (EFFCOMP section 3.1)."""
 
 Choice = Literal["support", "loss"]
-"""What the best epoch is chosen by: labelled sentences kept at a tenth of the text, or the validation loss
+"""Criterion of the best epoch: labelled sentences kept at a tenth of the text, or the validation loss
 (EFFCOMP appendix B.2)."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataConfig:
-    """Which rows become training groups. A group is a question with its gold and its hard negatives."""
+    """Settings of the training groups. A group is a question with its gold passages and its hard
+    negatives."""
 
     questions: dict[str, int]
-    """Most questions used of each set, drawn by the seed; the rest is left out."""
+    """Maximum number of questions of each set, drawn by the seed."""
     heldout: dict[str, int]
-    """Questions of each set for validation and for the fusion layer, about articles that no training question
-    of any set is about. Their passages are not drawn as negatives of training questions either."""
+    """Questions of each set for validation and for the fusion layer. No training question of any set is about
+    their articles or gets their passages as negatives."""
     heldout_articles: float = 0.0
-    """Share of all articles, drawn by name, that is held out as well: held-out chains are made of their
-    questions alone."""
+    """Share of all articles, drawn by name, that is also held out; held-out chains are made only of their
+    questions."""
     repeats: dict[str, int] = field(default_factory=dict[str, int])
-    """Times each question of a set is trained on in one pass; 1 for a set that is not listed."""
+    """How often each question of a set is used in one pass; 1 for a set that is not listed."""
     labels: Labels = "support"
-    """With "string", questions that are answered by "yes", "no" or "noanswer" teach nothing in Phase I."""
+    """With "string", Phase I skips questions with the answers "yes", "no" or "noanswer"."""
     documents: int | None = None
-    """Documents of each question, filled up with its nearest passages; None for `negatives`, and for
-    multi-hop sets as they come."""
+    """Documents of each question, filled up with its nearest passages; with None, `negatives` counts, and
+    multi-hop sets keep theirs."""
     longest: int | None = None
-    """Most tokens of a question that Phase I trains on, all its windows together; None for no limit."""
+    """Maximum number of tokens of a question in Phase I, over all its windows; None for no limit."""
     negatives: int = 2
-    """Hard negatives for each gold passage, in sets with one passage a question."""
+    """Hard negatives for each gold passage, in sets with one passage per question."""
     heldout_negatives: int = 19
     unanswerable: float = 0.1
-    """Share of groups that lose their gold passage, so that no sentence is to keep."""
+    """Share of groups that lose their gold passage, so that no sentence should be kept."""
     untitled: float = 0.15
-    """Share of groups whose titles are removed, because many users have none."""
+    """Share of groups whose titles are removed, because many users' documents have none."""
     evidence: float = 0.5
-    """Share of multi-hop groups in which one supporting sentence is the evidence. Its document is removed,
-    and the supporting sentences of the others are to keep."""
+    """Share of multi-hop groups in which one supporting sentence is the evidence. Its document is removed;
+    the supporting sentences of the others should be kept."""
     hostile: float = 0.0
-    """Share of groups in which a document echoes the question: a hostile one, or a needed one that opens with
-    it (`hostile.py`)."""
+    """Share of groups in which a document echoes the question: a hostile one, or a needed one that begins
+    with it (`hostile.py`)."""
     composed: float = 0.5
-    """Share of the other groups, where the data allows it, that lose the name of their passage
+    """Share of the other groups that lose the name of their passage, if the data allows it
     (`composed.py`)."""
     neighbours: Neighbours = "mixed"
-    """Negatives by BM25 and MiniLM in turn, or by BM25 alone where MiniLM's weights are not installed."""
+    """Negatives by BM25 and MiniLM in turn, or by BM25 alone if MiniLM's weights are not installed."""
     lexical: Sequence[str] = ()
-    """Sets whose negatives come from BM25 alone in any case, because embedding takes a CPU long."""
+    """Sets whose negatives always come from BM25 alone, because embedding is slow on a CPU."""
 
     def limit(self, draws: int, heldout: float = 1.0) -> DataConfig:
-        """The same mixture, with no more questions than a pass of `draws` groups can use, and a share of the
-        held-out ones."""
+        """Return the same mixture with at most as many questions as a pass of `draws` groups can use, and
+        with a share of the held-out ones."""
         held = {name: math.ceil(count * heldout) for name, count in self.heldout.items()}
         used = {name: count for name, count in self.questions.items() if count}
         share = draws / sum(count * self.repeats.get(name, 1) for name, count in used.items())
@@ -85,9 +86,9 @@ class TrainConfig:
     """Passes over the training groups."""
     learning_rate: float
     batch_tokens: int
-    """Most tokens of an optimiser step and process, padding included."""
+    """Maximum number of tokens of an optimiser step and process, padding included."""
     batch_questions: int | None = None
-    """Most questions of one; None for as many as the tokens allow."""
+    """Maximum number of questions of a step; None for as many as the tokens allow."""
     weight_decay: float = 0.01
     warmup: float = 0.06
     """Share of the steps over which the learning rate rises linearly; then it falls linearly to zero."""
@@ -99,7 +100,7 @@ class TrainConfig:
     relevance_weight: float = 0.5
     """Weight of the document-relevance loss."""
     int8: bool = False
-    """Read, in training and validation, with the rounding of the exported int8 graph
+    """Train and validate with the rounding of the exported int8 graph
     (`training/selector_model/rounding.py`). For BERT encoders only."""
     best: Choice = "support"
     checkpoint_steps: int = 200
@@ -110,7 +111,7 @@ class SelectorConfig:
     name: str
     """Folder name of the artifact."""
     base_model: str
-    """A folder, an importable package that carries one, or a hub name."""
+    """A folder, an importable package that contains one, or a hub name."""
     max_length: int
     data: DataConfig
     train: TrainConfig

@@ -1,10 +1,10 @@
 """Groups of a selector's run: a question, its documents, and a label for each sentence.
 
-The labels mark the sentences that support the answer: what retention is measured by. Where a document is
-needed and nobody says which sentence of it, they are -1: unknown. Phase I learns them, or the sentences that
-contain the answer as a string (`Labels`). A group is kept whole in a batch, so that sentences of different
-documents compete. Rows and hard negatives are read as the benchmarks read them, but never from their split. A
-run keeps its groups in its own folder; the runs that follow it read them from there.
+The labels mark the sentences that support the answer; retention is measured by them. They are -1, unknown, if
+a document is needed but its sentences are not labelled. Phase I learns them, or the sentences that contain
+the answer as a string (`Labels`). A group is kept whole in a batch, so that sentences of different documents
+compete. Rows and hard negatives are read like in the benchmarks, but never from their split. A run keeps its
+groups in its folder; later runs read them from there.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from training.selector_model.config import DataConfig, Labels
 from training.selector_model.questions import LabelledDocument, Question, parse_question, split_by_article
 
 Part = Literal["train", "heldout"]
-"""Groups to train on, and those kept for validation, for the fusion layer and for calibration."""
+"""Groups for training, and those for validation, the fusion layer and calibration."""
 
 GROUPS: dict[Part, str] = {"train": "train.jsonl", "heldout": "heldout.jsonl"}
 SETTINGS = "settings.json"
 """Files of prepared data in a run's folder."""
 
 CHAINS = {"chains2": 2, "chains3": 3}
-"""Sets that are made here, and the hops of their questions."""
+"""Sets that are made here, with the number of hops of their questions."""
 
 SINGLE_HOP = ("qed_nq", "squad_train44", "squadshifts_wiki", "selqa")
 """Sets whose questions are chained."""
@@ -44,16 +44,16 @@ MULTI_HOP = frozenset({"hotpotqa", "twowiki", *CHAINS})
 """Sets whose questions need sentences of several documents."""
 
 HELDOUT_DOCUMENTS = 20
-"""Documents of a held-out chained question, as in hard multi-hop benchmarks."""
+"""Documents of a held-out chained question, like in hard multi-hop benchmarks."""
 
 LONG_DOCUMENT = 20_000
-"""Characters from which a document is read in sections."""
+"""A document of at least this many characters is read in sections."""
 
 SECTION = 1200
 """Characters of a section, cut at a line break."""
 
 GOLD_SECTIONS, OTHER_SECTIONS = 4, 5
-"""Sections of a long document that make a group, at most."""
+"""Maximum number of sections of a long document in a group, needed and other ones."""
 
 
 @dataclass(slots=True)
@@ -62,11 +62,11 @@ class GroupDocument:
     text: str
     units: list[Range]
     labels: list[int]
-    """1 or 0 for each unit; -1 where that is unknown."""
+    """1 or 0 for each unit; -1 if unknown."""
     gold: int
-    """1 where the document is needed, else 0."""
+    """1 if the document is needed, else 0."""
     hop: int = 0
-    """Which hop of a chained question it answers, from 1; 0 for every other document."""
+    """The hop of a chained question that it answers, from 1; 0 for other documents."""
 
 
 @dataclass(slots=True)
@@ -79,15 +79,15 @@ class Group:
 
     @property
     def name(self) -> str:
-        """The question's, the same wherever it is used."""
+        """Name of the question, the same wherever it is used."""
         return name_question(self.source, self.id)
 
 
 def prepare_groups(data: Path, run_folder: Path, config: DataConfig, seed: int) -> None:
-    """Write the groups of a run, made from the data folder `data`. Deterministic in `seed`."""
+    """Make the groups of a run from the data folder `data`, and write them. Deterministic in `seed`."""
     rng = random.Random(seed)
     parts: dict[Part, list[Group]] = {"heldout": [], "train": []}
-    # The questions that chains are made of.
+    # Questions to make chains of.
     links: dict[Part, list[Question]] = {"heldout": [], "train": []}
     splits = {
         name: _split_set(data, name, config, rng) for name in sorted(set(config.questions) - set(CHAINS))
@@ -129,7 +129,7 @@ def prepare_groups(data: Path, run_folder: Path, config: DataConfig, seed: int) 
 def _split_set(
     data: Path, name: str, config: DataConfig, rng: random.Random
 ) -> tuple[list[Question], list[Question]]:
-    """The usable questions of a set, drawn by `rng`: those to hold out, and the others."""
+    """Return the usable questions of a set in random order: those to hold out, and the others."""
     questions = [q for q in map(parse_question, read_rows(data, "train", name)) if q.is_usable]
     if _is_long(questions):
         questions = [q for q in questions if q.is_labelled]
@@ -138,14 +138,14 @@ def _split_set(
 
 
 def read_prepared_settings(run_folder: Path) -> DataConfig | None:
-    """The settings that the groups of a run were made with, None where nobody knows. A short run is prepared
-    with fewer questions, so that its repeats are other ones than the configuration's."""
+    """Read the settings that the groups of a run were made with, or None if they were not written. They can
+    differ from the configuration: a short run is prepared with fewer questions and other repeats."""
     file = _locate(run_folder, SETTINGS)
     return DataConfig(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
 
 
 def write_groups(run_folder: Path, part: Part, groups: Sequence[Group]) -> None:
-    """Keep the groups of a part in a run's folder."""
+    """Write the groups of a part to a run's folder."""
     path = _locate(run_folder, GROUPS[part])
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = (json.dumps(asdict(g), ensure_ascii=False) + "\n" for g in groups)
@@ -153,14 +153,14 @@ def write_groups(run_folder: Path, part: Part, groups: Sequence[Group]) -> None:
 
 
 def read_groups(run_folder: Path, part: Part) -> list[Group]:
-    """The groups that the run in a folder trains on or validates on."""
+    """Read the groups of a part from a run's folder."""
     with open(_locate(run_folder, GROUPS[part]), encoding="utf-8") as stream:
         rows = [json.loads(line) for line in stream]
     return [Group(**{**r, "documents": [GroupDocument(**d) for d in r["documents"]]}) for r in rows]
 
 
 def has_groups(run_folder: Path) -> bool:
-    """Whether both parts are there."""
+    """Return whether both parts are there."""
     return all(_locate(run_folder, name).exists() for name in GROUPS.values())
 
 
@@ -169,32 +169,32 @@ def _locate(run_folder: Path, name: str) -> Path:
 
 
 def name_question(source: str, number: str) -> str:
-    """The name of a question: its set and its id there."""
     return f"{source} {number}"
 
 
 def belongs_to_readers(source: str, number: str) -> bool:
-    """Whether a question of a multi-hop set may train readers. The other half is for policies, because a
-    reader that knows a question by heart rewards whatever is kept for it."""
+    """Return whether a question of a multi-hop set may train readers. The other half is for policies, because
+    a reader that has memorised a question rewards whatever is kept for it."""
     labelled = source in MULTI_HOP and source not in CHAINS
     return labelled and hashlib.sha256(number.encode()).digest()[0] % 2 == 0
 
 
 def list_labels(group: Group, labels: Labels) -> list[list[int]]:
-    """For each document of a group, 1 or 0 for each of its sentences."""
+    """Return 1 or 0 for each sentence of each document of a group."""
     if labels == "support":
         return [list(d.labels) for d in group.documents]
     return [[int(contains_string(d.text[a:b], group.answers)) for a, b in d.units] for d in group.documents]
 
 
 def has_answer_string(group: Group) -> bool:
-    """Whether an answer is more than "yes", "no" or "noanswer", which no sentence contains (EFFCOMP appendix
-    B.3)."""
+    """Return whether an answer is not just "yes", "no" or "noanswer", which sentences do not contain (EFFCOMP
+    appendix B.3)."""
     return any(normalize_answer(answer) not in WITHOUT_ANSWER_STRING for answer in group.answers)
 
 
 def label_document(document: LabelledDocument, hop: int = 0) -> GroupDocument:
-    """Split a document; a sentence is positive when it and a support span share half of the shorter one."""
+    """Split a document; a sentence is positive if its overlap with a support span is half of the shorter
+    one."""
     units = [(u.start, u.end) for u in split_units(document.text)]
     if document.gold and not document.support:
         labels = [-1] * len(units)
@@ -216,7 +216,8 @@ def _choose_documents(
     config: DataConfig,
     rng: random.Random,
 ) -> Iterator[Sequence[LabelledDocument]]:
-    """The documents of each question: its own, its sections, or what supports it among hard negatives."""
+    """Yield the documents of each question: its own, its sections, or its needed ones among hard
+    negatives."""
     if name in MULTI_HOP and config.documents is None:
         yield from (q.documents for q in questions)
     elif _is_long(pool_questions):
@@ -240,7 +241,7 @@ def _make_chained(
     config: DataConfig,
     rng: random.Random,
 ) -> Iterator[Group]:
-    """Each chain with the passages of its hops, and `negatives` neighbours of each hop's question."""
+    """Yield each chain with the passages of its hops and `negatives` neighbours of each hop's question."""
     numbers = {q.id: i for i, q in enumerate({q.id: q for chain in chains for q in chain.hops}.values())}
     asked = {q.id: q for chain in chains for q in chain.hops}
     pool = _make_pool(name, questions, [q.text for q in asked.values()], config)
@@ -275,7 +276,7 @@ def _take(pool: PassagePool, indices: Sequence[int]) -> list[LabelledDocument]:
 
 
 def _sample_own(question: Question, negatives: int, rng: random.Random) -> list[LabelledDocument]:
-    """The needed documents of a question that brings its own, and some of the others."""
+    """Return the needed documents of a question, and some of its others."""
     gold = [d for d in question.documents if d.support or d.gold]
     others = [d for d in question.documents if not (d.support or d.gold)]
     return gold + rng.sample(others, min(2 * negatives, len(others)))

@@ -1,8 +1,9 @@
-"""Hostile documents among the negatives: they echo the question, so that an echo is no evidence.
+"""Hostile documents among the negatives: they echo the question, so that the model learns that an echo is not
+evidence.
 
-Each statement gives the question again and another question's answer. The forms are none of those that
-`benchmarks/attacks` measures. An honest page may state the question too. So as often, the question opens a
-needed document instead: it is not to keep there, but what supports the answer is.
+Each statement repeats the question with another question's answer. `benchmarks/attacks` measures other forms.
+An honest page may contain the question too, so just as often the question begins a needed document instead:
+there it should not be kept, but what supports the answer should.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import random
 from collections.abc import Sequence
 
 FEWEST, MOST = 3, 8
-"""Statements of a hostile document."""
+"""Minimum and maximum number of statements in a hostile document."""
 
 FORMS = (
     "People often ask: {question} {lie}!",
@@ -24,7 +25,8 @@ FORMS = (
 
 
 def write_echoes(question: str, lies: Sequence[str], rng: random.Random) -> str:
-    """The text of a hostile document: statements in one or two forms, with one of `lies` or with all."""
+    """Write the text of a hostile document: statements in one or two forms, with one of `lies` or all of
+    them."""
     forms = rng.sample(FORMS, rng.randint(1, 2))
     lies = rng.choice([lies, lies[:1]])
     count = rng.randint(FEWEST, MOST)
@@ -35,7 +37,6 @@ def write_echoes(question: str, lies: Sequence[str], rng: random.Random) -> str:
 
 
 def _shuffle(question: str, rng: random.Random) -> str:
-    """The words of the question in another order."""
     words = question.rstrip("?.! ").split()
     rng.shuffle(words)
     return " ".join(words)

@@ -1,9 +1,9 @@
 """The selector as a torch module: any encoder, a keep head at `[SEN]` and a relevance head at `[DOC]`.
 
-EFFCOMP (section 3.1) computes the keep logit from the hidden state at `[SEN]` alone. Here the head also sees
-the sentence's mean-pooled vector and its product with the question's, and adds their scaled cosine. A
-sentence encoder such as MiniLM therefore ranks like plain embeddings before the first step, and training
-improves on that instead of forgetting it. With the head "sen" the keep logit is the paper's.
+EFFCOMP (section 3.1) computes the keep logit from the hidden state at `[SEN]` alone. Here the head also gets
+the sentence's mean-pooled vector and its product with the question's, and adds their scaled cosine. So a
+sentence encoder like MiniLM ranks like plain embeddings before the first step, and training improves on that.
+With the head "sen" the keep logit is the paper's.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from training.selector_model.packed import can_pack, encode_packed
 
 
 class SelectorModel(nn.Module):
-    """Inputs as built by `tersely.score.layout.collate`; outputs keep (B, S) and relevance (B, D)
-    logits."""
+    """Selector with inputs from `tersely.score.layout.collate` and outputs keep (B, S) and relevance (B,
+    D)."""
 
     def __init__(self, encoder: Any, doc_id: int, head: Head = "pooled", *, int8: bool = False) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class SelectorModel(nn.Module):
         self.keep = nn.Linear(width if head == "sen" else 3 * width, 1)
         self.relevance = nn.Linear(2 * width, 1)
         self.scale = nn.Parameter(torch.tensor([8.0, 8.0]))
-        # The paper's head has torch's own initial weights; zeros leave the ranking to the cosine.
+        # The paper's head has torch's initial weights; with zeros, only the cosine ranks at first.
         for layer in [self.relevance] if head == "sen" else [self.keep, self.relevance]:
             nn.init.zeros_(layer.weight)
             nn.init.constant_(layer.bias, -4.0)
@@ -57,8 +57,8 @@ class SelectorModel(nn.Module):
         return self.heads(hidden, input_ids, segments, sentence_positions, doc_positions)
 
     def read(self, input_ids: Tensor, attention_mask: Tensor, **rest: Tensor) -> tuple[Tensor, Tensor]:
-        """The same as `forward`, computed without the padding where the encoder is known, and with the
-        rounding of the exported graph if the model was made with `int8`."""
+        """Return the same as `forward`, computed without padding if `encode_packed` supports the encoder, and
+        with the rounding of the exported graph if the model was made with `int8`."""
         if not can_pack(self.encoder):
             return self(input_ids, attention_mask, **rest)
         hidden = encode_packed(self.encoder, input_ids, attention_mask, int8=self.int8)
@@ -72,7 +72,7 @@ class SelectorModel(nn.Module):
         sentence_positions: Tensor,
         doc_positions: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        """The outputs from the encoder's last hidden states (B, L, H)."""
+        """Compute the outputs from the encoder's last hidden states (B, L, H)."""
         sentences = _compute_means(segments, sentence_positions.shape[1], hidden)
         query = compute_mean((segments == 0).to(hidden.dtype)[:, None, :], hidden)
         document = torch.cumsum((input_ids == self.doc_id).to(torch.int64), dim=1) * (segments > 0)
@@ -90,13 +90,13 @@ class SelectorModel(nn.Module):
 
 
 def _compute_means(owner: Tensor, count: int, hidden: Tensor) -> Tensor:
-    """Mean of the tokens owned by 1, 2, ... count: (B, L) owners and (B, L, H) give (B, count, H)."""
+    """Return the means of the tokens of owners 1, 2, ... count: (B, L) and (B, L, H) give (B, count, H)."""
     numbers = torch.arange(1, count + 1, device=owner.device)
     return compute_mean((owner[:, None, :] == numbers[None, :, None]).to(hidden.dtype), hidden)
 
 
 def compute_mean(members: Tensor, hidden: Tensor) -> Tensor:
-    """Mean of the member tokens: (B, N, L) weights and (B, L, H) hidden states give (B, N, H)."""
+    """Return the mean of the member tokens: (B, N, L) weights and (B, L, H) hidden states give (B, N, H)."""
     return torch.matmul(members, hidden) / members.sum(-1, keepdim=True).clamp(min=1)
 
 
@@ -106,7 +106,8 @@ def _gather(hidden: Tensor, positions: Tensor) -> Tensor:
 
 
 def compute_logits(model: Any, batch: Batch, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Keep logits (sentences,) and relevance logits (documents,) of a batch, in the order of its labels."""
+    """Return keep logits (sentences,) and relevance logits (documents,) of a batch, in the order of its
+    labels."""
     keep: list[Tensor] = []
     relevance: list[Tensor] = []
     for part, sentences, documents in zip(batch.parts, batch.sentence_masks, batch.doc_masks, strict=True):
@@ -117,10 +118,6 @@ def compute_logits(model: Any, batch: Batch, device: torch.device) -> tuple[Tens
 
 
 def resolve_base(name: str) -> str:
-    """The folder of a base model: `name` itself, or the `model/` folder of a package of that name.
-
-    Else `name`, which is then a hub name.
-    """
     if Path(name).is_dir():
         return name
     if name.isidentifier():
@@ -133,8 +130,8 @@ def resolve_base(name: str) -> str:
 
 
 def build_selector(config: SelectorConfig) -> tuple[SelectorModel, Any, LayoutConfig]:
-    """The untrained selector, its Hugging Face tokenizer, and the layout that both phases and the runtime
-    share."""
+    """Build the untrained selector, its Hugging Face tokenizer, and the layout for both phases and the
+    runtime."""
     base = resolve_base(config.base_model)
     tokenizer = AutoTokenizer.from_pretrained(base)
     encoder = AutoModel.from_pretrained(base, attn_implementation="sdpa")
@@ -159,7 +156,7 @@ def build_selector(config: SelectorConfig) -> tuple[SelectorModel, Any, LayoutCo
 
 
 def _choose_marker_ids(tokenizer: Any, encoder: Any, config: SelectorConfig) -> tuple[int, int]:
-    """Ids of [SEN] and [DOC]: spare vocabulary entries, which start as copies of [SEP] and [CLS]."""
+    """Return the ids of [SEN] and [DOC]: spare vocabulary entries that start as copies of [SEP] and [CLS]."""
     table = encoder.get_input_embeddings().weight
     vocabulary = tokenizer.get_vocab()
     ids: list[int] = []

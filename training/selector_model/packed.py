@@ -1,8 +1,8 @@
-"""A BERT encoder that computes nothing for padding, and its attention without float32 copies.
+"""A BERT encoder that skips padding, and computes attention without float32 copies.
 
-All layers but attention work on the tokens of a batch as one list; only attention sees rows of equal length.
-In bf16 on a CPU a training step takes a quarter less time than with the encoder's own `forward`
-(`training/LOG.md`). The result is the same but for rounding.
+All layers except attention work on the tokens of a batch as one list; attention gets rows of equal length. In
+bf16 on a CPU a training step takes a quarter less time than with the encoder's `forward` (`training/LOG.md`).
+The result is the same except for rounding.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _EXCLUDED = -1e9
 
 
 def can_pack(encoder: Any) -> bool:
-    """Whether `encode_packed` knows this encoder: BERT with absolute positions, GELU, and no dropout."""
+    """Return whether `encode_packed` supports this encoder: BERT with absolute positions, GELU, and no
+    dropout."""
     config = encoder.config
     return (
         config.model_type == "bert"
@@ -31,9 +32,9 @@ def can_pack(encoder: Any) -> bool:
 
 
 def encode_packed(encoder: Any, input_ids: Tensor, attention_mask: Tensor, *, int8: bool = False) -> Tensor:
-    """The last hidden states (B, L, H); zeros at padding. Padding must stand at the end of a row.
+    """Return the last hidden states (B, L, H), zeros at padding. Padding must be at the end of a row.
 
-    With `int8`, all is rounded as in the exported graph (`training.selector_model.rounding`).
+    With `int8`, everything is rounded as in the exported graph (`training.selector_model.rounding`).
     """
     batch, length = input_ids.shape
     width, heads = encoder.config.hidden_size, encoder.config.num_attention_heads
@@ -78,14 +79,15 @@ class _Rounded:
 
 
 def _spread(states: Tensor, rows: Tensor, count: int) -> Tensor:
-    """(tokens, H) to (count, H): each token at its row, zeros elsewhere."""
+    """Spread (tokens, H) over (count, H): each token at its row, zeros elsewhere."""
     if len(rows) == count:
         return states
     return states.new_zeros(count, states.shape[1]).index_copy(0, rows, states)
 
 
 class _Softmax(torch.autograd.Function):
-    """Over the last dimension, in the type of its input: autocast would copy it to float32 and back."""
+    """Softmax over the last dimension in the type of its input; autocast would copy it to float32 and
+    back."""
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Questions with their labelled documents, read from rows, and the articles that are held out."""
+"""Questions with labelled documents, read from rows, and the choice of held-out articles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LabelledDocument:
     text: str
     support: tuple[Range, ...]
     gold: bool = False
-    """Whether it is needed although no span of it is labelled: which sentences are needed is then unknown."""
+    """Whether the document is needed although no span is labelled; then the needed sentences are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Question:
 
     @property
     def articles(self) -> tuple[str, ...]:
-        """What the question is about, so that no article is trained on and held out at once."""
+        """Articles that the question is about; none may be both trained on and held out."""
         gold = (d for d in self.documents if d.support or d.gold)
         return tuple((d.title or d.text[:80]).split(" §")[0].lower() for d in gold)
 
@@ -57,7 +57,7 @@ class Question:
 
 
 def parse_question(row: dict[str, Any]) -> Question:
-    """A row of a data folder as a question. The only document of a question is needed, labelled or not."""
+    """Read a question from a row of a data folder. A question's only document is needed, labelled or not."""
     answers = tuple(row["answers"])
     only = len(row["docs"]) == 1
     return Question(
@@ -69,18 +69,17 @@ def parse_question(row: dict[str, Any]) -> Question:
 
 
 def split_words(text: str) -> list[str]:
-    """The words of `text` in lower case."""
     return [word.lower() for word in _WORD.findall(text)]
 
 
 def split_by_article(
     questions: Sequence[Question], count: int, share: float = 0.0
 ) -> tuple[list[Question], list[Question]]:
-    """Questions to hold out, at most `count` of them first, and the others. What counts is the first article
-    of each.
+    """Split questions by their first article into those to hold out, at most `count` of them first, and the
+    others.
 
-    Held out are as many articles as `count` questions need, and then a `share` of all articles, drawn by
-    their names.
+    As many articles are held out as `count` questions need, and then a `share` of all articles, drawn by
+    name.
     """
     firsts = [question.articles[0] for question in questions]
     sizes = Counter(firsts)
@@ -118,7 +117,7 @@ def _parse_document(document: dict[str, Any], answers: Sequence[str], only: bool
 
 
 def _find_evidence(text: str, sentences: Sequence[str] | None, answers: Sequence[str]) -> set[Range]:
-    """The sentences of a gold document without labels that hold an answer, or its only sentence."""
+    """Return the sentences with an answer in a gold document without labels, or its only sentence."""
     units = [(u.start, u.end) for u in split_units(text)]
     if sentences is not None and len(sentences) == 1:
         return {(0, len(text))}

@@ -1,5 +1,5 @@
-"""Scores of held-out groups, measured as the benchmarks measure: answers and labelled sentences kept at a
-share of the text."""
+"""Scores of held-out groups, measured like in the benchmarks: answers and labelled sentences kept at a share
+of the text."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Metrics = dict[str, dict[str, float]]
 class GroupScores:
     group: Group
     scores: list[list[float]]
-    """One score per sentence, shaped like the group's documents."""
+    """One score per sentence, in the shape of the group's documents."""
 
 
 def keep_best(scored: GroupScores, rate: float) -> list[KeptSpan]:
-    """The best sentences that fit in `rate` of the characters, passing over those that do not."""
+    """Return the best sentences that fit in `rate` of the characters, skipping those that do not fit."""
     documents = scored.group.documents
     room = rate * sum(b - a for d in documents for a, b in d.units)
     ranked = sorted((-s, i, j) for i, row in enumerate(scored.scores) for j, s in enumerate(row))
@@ -40,7 +40,8 @@ def keep_best(scored: GroupScores, rate: float) -> list[KeptSpan]:
 
 
 def summarise(scored: Sequence[GroupScores]) -> Metrics:
-    """Per set and rate, in percent: questions that keep an answer, and labelled sentences kept."""
+    """Return the questions that keep an answer and the labelled sentences kept, in percent, per set and
+    rate."""
     answers: dict[tuple[str, float], list[bool]] = defaultdict(list)
     support: dict[tuple[str, float], list[tuple[float, int]]] = defaultdict(list)
     for item in scored:

@@ -1,4 +1,4 @@
-"""The weights of a trained selector in a folder, with all that is needed to run or export them."""
+"""Saving and loading of a trained selector, with everything that is needed to run or export it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from training.selector_model.model import SelectorModel
 
 
 def save_trained(model: SelectorModel, tokenizer: Any, layout: LayoutConfig, folder: Path) -> None:
-    """Write weights, the encoder's own configuration, the tokenizer and the layout."""
+    """Write the weights, the encoder's configuration, the tokenizer and the layout."""
     folder.mkdir(parents=True, exist_ok=True)
     save_whole(model.state_dict(), folder / "selector.pt")
     model.encoder.config.save_pretrained(folder)
@@ -25,7 +25,7 @@ def save_trained(model: SelectorModel, tokenizer: Any, layout: LayoutConfig, fol
 
 
 def load_trained(folder: Path) -> tuple[SelectorModel, LayoutConfig]:
-    """The model, in evaluation mode on the CPU, and its layout."""
+    """Load the model, in evaluation mode on the CPU, and its layout."""
     encoder = AutoModel.from_config(AutoConfig.from_pretrained(folder), attn_implementation="sdpa")
     layout = _read_layout_config(folder)
     weights = load_weights(folder)
@@ -36,12 +36,12 @@ def load_trained(folder: Path) -> tuple[SelectorModel, LayoutConfig]:
 
 
 def load_weights(folder: Path) -> dict[str, torch.Tensor]:
-    """The parameters by name, on the CPU."""
+    """Load the parameters by name, on the CPU."""
     return torch.load(folder / "selector.pt", map_location="cpu")
 
 
 def load_layout(folder: Path) -> Layout:
-    """The layout with its tokenizer."""
+    """Load the layout with its tokenizer."""
     return Layout(Tokenizer.from_file(str(folder / "tokenizer.json")), _read_layout_config(folder))
 
 

@@ -1,9 +1,10 @@
 """`python -m training.summarizer --config training/configs/summarizer_smollm2.toml --data DATA --out RUN`.
 
-Makes examples, trains an adapter on them and writes it to RUN/final. A command that was stopped goes on when
-it is given again. `--max-minutes` anneals the learning rate to that time; making the examples does not count.
-`--start-from RUN1/final` begins with what stage 1 has trained (`python -m training.summarizer.relevance`).
-With `--lessons FILE` it makes none, and takes those of a teacher (`python -m training.summarizer.teacher`).
+Makes examples, trains an adapter on them and writes it to RUN/final. A command that was stopped continues
+when it is run again. With `--max-minutes` the learning rate reaches zero after that time, without the time
+for making the examples. `--start-from RUN1/final` begins with the weights of stage 1 (`python -m
+training.summarizer.relevance`). `--lessons FILE` takes a teacher's examples instead of making them (`python
+-m training.summarizer.teacher`).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Examples for a summarizer without a teacher, from sets whose gold sentences or summaries people wrote.
+"""Examples for a summarizer without a teacher, from sets with gold sentences or human summaries.
 
     question sets   the sentences that support the answer, rewritten so that they stand alone (`standalone`)
     QMSum           the sentences of the reference summary that the passage supports
 
-The model reads what the selector leaves of a question's passages, in RECON's prompt. A target holds only
-what this text says, by the check that summaries get at run time (`tersely_agents.summaries.grounding`):
-nothing in it can contradict the passages, and the model never learns to add anything.
+The model reads the passages that the selector kept for a question, in RECON's prompt. A target contains only
+what this text says, by the check of summaries at run time (`tersely_agents.summaries.grounding`), so that the
+model does not learn to add anything.
 
 RECON's aspects: "completeness" and "coverage" add the sentences that the selector ranks next; the other four
 have the same target.
@@ -39,20 +39,20 @@ TASKS = {
     "squad_train44": "squad",
     "qmsum": "qmsum",
 }
-"""The benchmark task that reads each set's training part."""
+"""Benchmark task that reads each set's training part."""
 NEGATIVES = 9
 EXTRA: Mapping[Aspect, int] = {"completeness": 1, "coverage": 2}
-"""Sentences beyond the gold ones that an aspect adds."""
+"""Number of sentences that an aspect adds to the gold ones."""
 _USEFUL = 0.3
-"""Least score of such a sentence."""
+"""Minimum score of an added sentence."""
 _MARKUP = re.compile(r"\s*\{\w+\}")
 _LONGEST_TARGET = 900
-"""Characters. A longer one is a list, or was not split into sentences."""
+"""Characters. A longer target is a list, or was not split into sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """One example: the messages that a model reads and the summary that it is to write."""
+    """One example: the messages that a model reads and the summary that it should write."""
 
     id: str
     source: str
@@ -64,29 +64,29 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Which examples are made."""
+    """Settings of the examples."""
 
     questions: dict[str, int]
-    """Questions of each set, drawn by the seed; not each of them becomes an example."""
+    """Questions of each set, drawn by the seed; not all of them become examples."""
     documents: int = 6
     """Passages of a question: its gold ones and others."""
     smallest: int = 140
     largest: int = 340
-    """Tokens that the selector leaves, drawn between these."""
+    """Range of the tokens that the selector keeps."""
     examples: int | None = None
-    """Most examples; None for all that the questions give."""
+    """Maximum number of examples; None for all that the questions give."""
     clean: float = 0.7
-    """Share of texts that were cut into tokens and get their usual spaces back."""
+    """Share of tokenised texts that get their usual spaces back."""
     seed: int = 13
-    """Of the questions that are drawn and of the order."""
+    """Seed of the drawn questions and of their order."""
 
 
 def make_lessons(
     recipe: Recipe, compressor: Compressor, file: Path, data: Path | None = None
 ) -> list[Lesson]:
-    """Examples of all sets in random order, the same for the same recipe and selector.
+    """Make examples of all sets in random order, the same for the same recipe and selector.
 
-    `file` gets a line for each question as it is tried. Where it exists already, the rest is added.
+    `file` gets a line for each question when it is done. If it already exists, only the rest is added.
     """
     data = find_data_folder(data)
     references = _read_references(data)
@@ -107,12 +107,12 @@ def make_lessons(
 
 
 def read_lessons(file: Path) -> list[Lesson]:
-    """The examples in a file of `make_lessons`."""
+    """Read the examples from a file that `make_lessons` wrote."""
     return [Lesson(**row["lesson"]) for row in read_whole_lines(file) if row["lesson"] is not None]
 
 
 def read_whole_lines(file: Path) -> list[Any]:
-    """The JSON of a file's whole lines; one that a stopped process left unfinished is cut off."""
+    """Read the JSON of a file's complete lines; cut off a line that a stopped process left unfinished."""
     if not file.exists():
         return []
     # splitlines() would also split at U+2028, which a JSON string may contain.
@@ -123,7 +123,7 @@ def read_whole_lines(file: Path) -> list[Any]:
 
 
 def draw_questions(recipe: Recipe, data: Path) -> list[tuple[str, Example]]:
-    """The names of sets and their questions, in the random order of the recipe's seed."""
+    """Draw questions with the names of their sets, in the random order of the recipe's seed."""
     drawn = [
         (name, example)
         for name, count in recipe.questions.items()
@@ -141,7 +141,7 @@ def _draw(recipe: Recipe, name: str, count: int, data: Path) -> list[Example]:
 
 
 def _read_references(data: Path) -> dict[str, list[Reference]]:
-    """QED's annotation by the question's id: which mention refers to which part of the question."""
+    """Read QED's annotation by the question's id: which mention refers to which part of the question."""
     references: dict[str, list[Reference]] = {}
     for row in read_lines(data / "train" / "qed_references.jsonl.gz"):
         named = [r for r in row["references"] if r["question_text"]]
@@ -159,7 +159,7 @@ def _make_lesson(
     references: Sequence[Reference],
     draw: random.Random,
 ) -> Lesson | None:
-    """None where the set names no gold sentence, or the selector did not leave it."""
+    """Return an example, or None if the set has no gold sentence or the selector did not keep it."""
     clean = draw.random() < recipe.clean
     aspect: Aspect = "clarity" if draw.random() < 0.5 else draw.choice(list(ASPECTS))
     room = choose_room(recipe, draw)
@@ -187,21 +187,21 @@ def _make_lesson(
 
 
 def read_shown(kept: Compression, name: str, clean: bool) -> list[Document]:
-    """What the model reads of a compression; `clean`: with the usual spaces where the set has tokens."""
+    """Return the documents that the model reads; `clean` gives tokenised texts their usual spaces back."""
     cleans = clean and name == "qed_nq"
     return [Document(clean_tokenized(d.text) if cleans else d.text, d.title) for d in kept.documents]
 
 
 def choose_room(recipe: Recipe, draw: random.Random) -> int:
-    """Tokens that the selector leaves of a question's passages."""
+    """Draw the number of tokens that the selector keeps of a question's passages."""
     return draw.randint(recipe.smallest, recipe.largest)
 
 
 def gather_passages(
     recipe: Recipe, name: str, example: Example, clean: bool, draw: random.Random
 ) -> tuple[list[Document], tuple[KeptSpan, ...]]:
-    """The passages of a question and the gold spans in them; of a meeting its relevant turns, without spans.
-    Nothing where the set names no gold sentence."""
+    """Return the passages of a question and the gold spans in them; for a meeting its relevant turns without
+    spans. Returns nothing if the set has no gold sentence."""
     if name == "qmsum":
         turns = _join_turns(example, clean)
         return ([turns] if turns.text else []), ()
@@ -216,8 +216,8 @@ def _rewrite_gold(
     extra: int,
     references: Sequence[Reference],
 ) -> list[str]:
-    """The gold units of what is kept, and `extra` others, in the text's order and standing alone; none where
-    a gold document is missing."""
+    """Return the kept gold units and `extra` others in the order of the text, rewritten to make sense alone;
+    nothing if a gold document is missing."""
     spans = [s for d in kept.documents for s in d.spans]
     chosen = [s for s in spans if _overlaps(s.doc, s.start, s.end, gold)]
     if {doc for doc, _, _ in gold} - {s.doc for s in chosen}:
@@ -238,7 +238,7 @@ def _rewrite_gold(
 
 
 def find_gold(example: Example) -> tuple[KeptSpan, ...]:
-    """The labelled sentences; in SQuAD, whose answers are labelled, the sentence with the first of them."""
+    """Return the labelled sentences; in SQuAD, which labels answers, the first answer."""
     if example.support is not None:
         return example.support
     return (example.answer_spans or ())[:1] if len(example.answers) else ()
@@ -247,7 +247,8 @@ def find_gold(example: Example) -> tuple[KeptSpan, ...]:
 def _choose_documents(
     example: Example, gold: Sequence[KeptSpan], count: int, draw: random.Random
 ) -> tuple[list[Document], tuple[KeptSpan, ...]]:
-    """The gold documents and others up to `count`, in the example's order; `gold` with their new numbers."""
+    """Return the gold documents and others up to `count`, in order, and `gold` with the new document
+    numbers."""
     own = {doc for doc, _, _ in gold}
     rest = [i for i in range(len(example.documents)) if i not in own]
     kept = sorted([*own, *draw.sample(rest, min(len(rest), max(0, count - len(own))))])
@@ -257,14 +258,14 @@ def _choose_documents(
 
 
 def _join_turns(example: Example, clean: bool) -> Document:
-    """The relevant turns of a meeting as one text, without those of a word or two."""
+    """Join the relevant turns of a meeting into one text, without very short ones."""
     turns = [example.documents[doc].text[start:end] for doc, start, end in example.support or ()]
     text = "\n".join(turn for turn in turns if len(turn.split()) > 5)
     return Document(clean_tokenized(_MARKUP.sub("", text)) if clean else text)
 
 
 def _overlaps(doc: int, start: int, end: int, gold: Sequence[KeptSpan]) -> bool:
-    """Whether a unit holds a gold sentence, or at least half of it stands in one."""
+    """Return whether a unit and a gold sentence share at least half of the shorter one."""
     return any(d == doc and min(end, b) - max(start, a) >= min(end - start, b - a) / 2 for d, a, b in gold)
 
 
@@ -273,6 +274,6 @@ def _split(text: str) -> list[str]:
 
 
 def _keep_grounded(sentences: Sequence[str], shown: Sequence[Document], compressor: Compressor) -> list[str]:
-    """The sentences that the shown text supports and whose names and numbers are all in it."""
+    """Return the sentences that the shown text supports, with all of their names and numbers."""
     sources = Sources(shown, lambda sentence, texts: score_texts(compressor, sentence, texts))
     return [s for s in sentences if not sources.find_unknown(s) and sources.find_support(s)]

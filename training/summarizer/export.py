@@ -1,10 +1,10 @@
-"""`python -m training.summarizer.export --run RUN --out models/tersely-recon`: an adapter as an artifact.
+"""`python -m training.summarizer.export --run RUN --out models/tersely-recon`: package an adapter.
 
 adapter_model.safetensors, adapter_config.json   for transformers with peft, and for vLLM
-adapter.gguf                                     for llama.cpp, which `tersely_agents.summaries` runs
+adapter.gguf                                     for llama.cpp, which `tersely_agents.summaries` uses
 config.json, manifest.json, README.md            what the runtime needs to know, checksums, the card
 
-Both adapters are float16. The export fails where llama.cpp and transformers disagree on the next token.
+Both adapters are float16. The export fails if llama.cpp and transformers disagree on the next token.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from training.summarizer.gguf import write_gguf
 from training.summarizer.train import Settings, encode
 
 MIN_AGREEMENT = 0.9
-"""Least share of llama.cpp's tokens that transformers would have chosen too."""
+"""Minimum share of llama.cpp's tokens that transformers would choose too."""
 BASE = "HuggingFaceTB/SmolLM2-135M-Instruct"
 PRESELECT = 280
 """Tokens of the documents that the model reads, by the compressor's counter: as in training."""
 MAX_TOKENS = 200
 REPLIES = 5
-"""Replies that the parity check compares."""
+"""Number of replies that the parity check compares."""
 TRAINING_FILES = ["adapter_config.json", "adapter_model.safetensors"]
 """Files that the wheel leaves out."""
 TOOLS = ("torch", "transformers", "peft", "gguf", "xllamacpp")
@@ -54,9 +54,9 @@ TOOLS = ("torch", "transformers", "peft", "gguf", "xllamacpp")
 def export_adapter(
     run: Path, config: Path, target: Path, command: str, base: Path | None = None
 ) -> dict[str, float]:
-    """Write the artifact of a finished run to `target`; how llama.cpp and transformers agree.
+    """Write the artifact of a finished run to `target`, and return how well llama.cpp and transformers agree.
 
-    Raises RuntimeError where they disagree; nothing is written to `target` then.
+    Raises RuntimeError if they disagree; nothing is written to `target` then.
     """
     lessons = read_lessons(run / "lessons.jsonl")
     settings = read_settings(Settings, config)
@@ -85,13 +85,12 @@ def write_artifact(
     render: Callable[[str, dict[str, Any]], str],
     base: Path | None = None,
 ) -> dict[str, float]:
-    """The adapter of a finished run, with `values` in its configuration and a card of its facts.
+    """Write the adapter of a finished run, with `values` in its configuration and a card of its facts.
 
-    shape: the settings that the adapter was trained with.
-    facts: what the card says beside the base model, the run, parity, and the adapter's shape.
-    heldout: examples whose replies are compared.
+    shape: the settings that the adapter was trained with. facts: what the card says besides the base model,
+    the run, parity, and the adapter's shape. heldout: examples whose replies are compared.
 
-    Raises RuntimeError where llama.cpp and transformers disagree; nothing is written to `target` then.
+    Raises RuntimeError if llama.cpp and transformers disagree; nothing is written to `target` then.
     """
     staging = run / "artifact"
     shutil.rmtree(staging, ignore_errors=True)
@@ -136,10 +135,10 @@ def write_artifact(
 def measure_parity(
     model: Any, tokenizer: Any, adapter: Path, lessons: Sequence[Lesson], most: int = 64
 ) -> dict[str, float]:
-    """How the greedy replies of llama.cpp agree with transformers.
+    """Compare the greedy replies of llama.cpp with transformers.
 
-    agreement: share of llama.cpp's tokens that transformers ranks first after the same context.
-    replies: the number of replies that were compared.
+    agreement: share of llama.cpp's tokens that transformers ranks first after the same context. replies: the
+    number of compared replies.
     """
     same = count = 0
     options: Sampling = {"temperature": 0.0, "max_tokens": most}
@@ -160,7 +159,7 @@ def _write_json(path: Path, values: dict[str, Any]) -> None:
 
 
 def read_arguments(trainer: str, description: str | None, config: str) -> argparse.Namespace:
-    """The command line of `python -m TRAINER.export`: run, config, out, base, and `command`, the one that
+    """Read the command line of `python -m TRAINER.export`: run, config, out, base, and `command`, which
     trained the run."""
     parser = argparse.ArgumentParser(prog=f"python -m {trainer}.export", description=description)
     parser.add_argument("--run", type=Path, required=True, help="folder of a finished run")

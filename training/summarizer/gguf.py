@@ -1,4 +1,5 @@
-"""A LoRA adapter of peft as a GGUF file, which llama.cpp applies to a model of the Llama family."""
+"""Conversion of a peft LoRA adapter to a GGUF file, which llama.cpp applies to a model of the Llama
+family."""
 
 from __future__ import annotations
 
@@ -56,10 +57,10 @@ def write_gguf(adapter: Path, target: Path, *, heads: int, kv_heads: int) -> Non
 
 
 def interleave_heads(rows: Array, heads: int) -> Array:
-    """The output rows of a query or key layer in llama.cpp's order.
+    """Reorder the output rows of a query or key layer for llama.cpp.
 
-    Rotary positions turn pairs of numbers. In transformers a head's pair are the numbers i and i + size/2;
-    in llama.cpp they stand side by side.
+    Rotary positions rotate pairs of numbers. In transformers a pair is the numbers i and i + size/2 of a
+    head; in llama.cpp they are neighbours.
     """
     count, width = rows.shape
     return rows.reshape(heads, 2, count // heads // 2, width).swapaxes(1, 2).reshape(count, width)

@@ -2,12 +2,12 @@
 
 A causal model learns which of ten passages a question needs (section 3.2): a linear head scores the model's
 state at the end of each passage, given the question; the loss is cross-entropy over the passages. At most one
-is relevant, so "none of them" is an eleventh class, whose score is 0. Afterwards the head is thrown away, and
-stage 2 starts from what was trained: `python -m training.summarizer --start-from RUN/final`.
+is relevant, so "none of them" is an eleventh class with score 0. Afterwards the head is discarded, and stage
+2 starts from the trained weights: `python -m training.summarizer --start-from RUN/final`.
 
-The paper uses MS MARCO, which may not be redistributed; here any set with one gold passage a question will
-do. It does not say how the passages are laid out: here each stands alone behind the question, so that a score
-depends on these two alone. With its numbers, ten passages of one question fill the 2,048 tokens together.
+The paper uses MS MARCO, which may not be redistributed; here any set with one gold passage per question
+works. It does not say how the passages are laid out: here each follows the question alone, so that a score
+depends only on these two. With its numbers, ten passages of one question share the 2,048 tokens.
 
 RUN/history.jsonl   the loss of each update; the held-out loss before and after
 RUN/final/          the adapter, or the whole model where the rank is 0
@@ -41,19 +41,19 @@ from training.summarizer.train import Training, find_parts, open_model, run_upda
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Which questions are asked, and about how many passages."""
+    """Settings of the questions and their passages."""
 
     questions: dict[str, int]
-    """Questions of each set; those with several gold passages are left out."""
+    """Questions of each set; those with several gold passages are skipped."""
     passages: int = 10
     unanswered: float = 0.1
-    """Share of questions whose gold passage is taken away."""
+    """Share of questions that lose their gold passage."""
     seed: int = 13
 
 
 @dataclass(frozen=True, slots=True)
 class RelevanceSettings:
-    """The defaults are those of RECON's appendix B.4; a batch counts questions."""
+    """Settings of stage 1. The defaults are those of RECON's appendix B.4; a batch counts questions."""
 
     data: Candidates
     seed: int = 13
@@ -63,7 +63,8 @@ class RelevanceSettings:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A question, its passages, and the number of the relevant one: that of the passages if there is none."""
+    """A question, its passages, and the index of the relevant one, or the number of passages if there is
+    none."""
 
     question: str
     passages: tuple[str, ...]
@@ -71,7 +72,7 @@ class Choice:
 
 
 def make_choices(candidates: Candidates, data: Path | None = None) -> list[Choice]:
-    """The questions of all sets in the random order of the seed."""
+    """Make the choices of all sets in the random order of the seed."""
     data = find_data_folder(data)
     draw = random.Random(candidates.seed)
     choices: list[Choice] = []
@@ -107,14 +108,15 @@ def _make_choice(candidates: Candidates, example: Example, draw: random.Random) 
 
 @dataclass(frozen=True, slots=True)
 class EncodedChoice:
-    """Token ids of each passage behind the question, and the number of the relevant passage."""
+    """Token ids of the question with each passage, and the index of the relevant passage."""
 
     rows: tuple[tuple[int, ...], ...]
     relevant: int
 
 
 def encode_choice(choice: Choice, tokenizer: Any, positions: int) -> EncodedChoice:
-    """`positions`: most tokens of all passages together; a longer passage is cut at its end."""
+    """Encode a choice in at most `positions` tokens for all passages together; a longer passage is cut at its
+    end."""
     room = positions // len(choice.passages)
     rows = (
         tokenizer.encode(f"Question: {choice.question}\n\nPassage: {passage}", add_special_tokens=False)
@@ -124,7 +126,7 @@ def encode_choice(choice: Choice, tokenizer: Any, positions: int) -> EncodedChoi
 
 
 def score_passages(model: Any, head: nn.Linear, choice: EncodedChoice) -> Tensor:
-    """The scores of the passages, shape (passages,), in nats against "none of them"."""
+    """Score the passages, shape (passages,), in nats relative to "none of them"."""
     rows = [torch.tensor(row) for row in choice.rows]
     ids = pad_sequence(rows, batch_first=True).to(model.device)
     mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True).to(model.device)
@@ -135,7 +137,7 @@ def score_passages(model: Any, head: nn.Linear, choice: EncodedChoice) -> Tensor
 
 
 def relevance_loss(model: Any, head: nn.Linear, choice: EncodedChoice) -> Tensor:
-    """Cross-entropy over the passages and "none of them"."""
+    """Return the cross-entropy over the passages and "none of them"."""
     scores = score_passages(model, head, choice)
     return cross_entropy(
         torch.cat([scores, scores.new_zeros(1)]), torch.tensor(choice.relevant, device=scores.device)
@@ -145,7 +147,8 @@ def relevance_loss(model: Any, head: nn.Linear, choice: EncodedChoice) -> Tensor
 def train_relevance(
     settings: RelevanceSettings, choices: Sequence[Choice], run: Run, base: Path | None = None
 ) -> dict[str, Any]:
-    """Train on the choices and write `run.final`; the facts of the run. Goes on from the checkpoint."""
+    """Train on the choices, write `run.final`, and return the facts of the run. Continues from the
+    checkpoint."""
     model, tokenizer = open_model(settings.adapter, settings.seed, base)
     head = nn.Linear(model.config.hidden_size, 1).to(model.device)
     nn.init.zeros_(head.weight)
@@ -186,7 +189,8 @@ def train_relevance(
 
 @torch.no_grad()
 def evaluate(model: Any, head: nn.Linear, choices: Sequence[EncodedChoice]) -> dict[str, float]:
-    """loss: mean, in nats. right: of the choices with a relevant passage, the share that rank it first."""
+    """Return `loss`, the mean in nats, and `right`, the share of choices with a relevant passage that rank it
+    first."""
     model.eval()
     losses = [relevance_loss(model, head, choice).item() for choice in choices]
     firsts = [

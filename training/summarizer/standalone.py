@@ -1,8 +1,8 @@
-"""Rewrite a sentence so that it stands alone: mentions that need their passage get a name.
+"""Rewrite a sentence so that it makes sense alone: names replace mentions that need their passage.
 
-"He wrote it in 1931." of a passage with the title "Arno Holt (writer)" becomes "Arno Holt wrote it in 1931."
-QED's annotation says which mention of a passage refers to which part of the question; without it, a pronoun
-or a class word ("The film") at the start of a sentence is taken for the passage's title.
+"He wrote it in 1931." in a passage with the title "Arno Holt (writer)" becomes "Arno Holt wrote it in 1931."
+QED's annotation says which mention refers to which part of the question. Without it, a pronoun or a class
+word ("The film") at the start of a sentence is assumed to mean the passage's title.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class Reference:
 def make_standalone(
     text: str, start: int, end: int, title: str | None, references: Sequence[Reference] = ()
 ) -> str:
-    """The sentence `text[start:end]` of a passage with names in the place of mentions that need the passage.
+    """Return the sentence `text[start:end]` of a passage with names instead of mentions that need the
+    passage.
 
-    `references` belong to the passage. A mention without a name that the passage or its title writes out
-    stays as it is.
+    `references` belong to the passage. A mention stays unless the passage or its title contains its name.
     """
     sentence, name = text[start:end], _clean_title(title)
     for reference in sorted(references, key=lambda r: -r.start):
@@ -73,7 +73,7 @@ def make_standalone(
 
 
 def clean_tokenized(text: str) -> str:
-    """Text that was cut into tokens, with its usual spaces and quotation marks: "He won ." -> "He won."."""
+    """Give tokenised text its usual spaces and quotation marks: "He won ." -> "He won."."""
     text = re.sub(r"``\s*", '"', text)
     text = re.sub(r"\s*''", '"', text)
     text = re.sub(r" (?=[.,;:!?%)\]])", "", text)
@@ -84,8 +84,7 @@ def clean_tokenized(text: str) -> str:
 
 
 def _clean_title(title: str | None) -> str | None:
-    """The title as a name: without the part in brackets that tells it from others. None for what names
-    nothing."""
+    """Return the title as a name, without a disambiguation in brackets, or None if it is not a name."""
     if not title:
         return None
     name = _ALTERNATIVE.sub("", title).replace("_", " ").strip()
@@ -94,7 +93,7 @@ def _clean_title(title: str | None) -> str | None:
 
 
 def _is_anaphor(mention: str) -> bool:
-    """Whether a mention needs what was said before: a pronoun, or "the" with words that name nothing."""
+    """Return whether a mention needs earlier text: a pronoun, or "the" with common nouns."""
     words = mention.split()
     if len(words) == 1:
         return mention.lower() in _POSSESSIVE | _PERSONAL
@@ -103,7 +102,7 @@ def _is_anaphor(mention: str) -> bool:
 
 
 def _find_name(question_text: str, passage: str, title: str | None) -> str | None:
-    """What the question calls it, as the title or the passage writes it."""
+    """Find the question's words in the title or the passage, and return them as written there."""
     words = {word.lower() for word in _WORD.findall(question_text)} - {"the", "a", "an", "of", "in"}
     if title:
         own = {word.lower() for word in _WORD.findall(title)} - {"the", "a", "an", "of", "in"}
@@ -114,13 +113,13 @@ def _find_name(question_text: str, passage: str, title: str | None) -> str | Non
 
 
 def _is_quoted(before: str) -> bool:
-    """Whether a quotation is open after this text: who speaks there is not the passage."""
+    """Return whether a quotation is open after this text; there a pronoun means the speaker."""
     return before.count('"') % 2 == 1 or before.count("``") > before.count("''")
 
 
 def _inflect(name: str, mention: str, rest: str) -> str:
-    """The name in the place of the mention: "his" before a noun becomes "Holt's", "the match" keeps its
-    article before a number."""
+    """Inflect the name like the mention: "his" before a noun becomes "Holt's", "the match" keeps its article
+    before a number."""
     word = mention.lower()
     if word.startswith("the ") and name[0].isdigit():
         return f"{mention[:3]} {name}"

@@ -1,13 +1,13 @@
 """`python -m training.summarizer.teacher --config CONFIG --data DATA --teacher openai:URL#MODEL --out FOLDER`
 
 Makes examples with a teacher (RECON, section 3.2 and appendix B.2): for each question and each of the six
-aspects, a chat model writes a summary of what the selector leaves of the question's passages. Of its answer
-only the sentences are learned that this text supports, by the check that summaries get at run time.
+aspects, a chat model summarises the passages that the selector kept. Only sentences of its answer that this
+text supports, by the check of summaries at run time, are learned.
 
-FOLDER/answers.jsonl   every answer of the teacher, by its prompt; no prompt is asked again
+FOLDER/answers.jsonl   every answer of the teacher, by its prompt; no prompt is sent twice
 FOLDER/lessons.jsonl   the examples, for `python -m training.summarizer --lessons`
 
-A command that was stopped goes on when it is given again. The key of a server is read from OPENAI_API_KEY.
+A command that was stopped continues when it is run again. OPENAI_API_KEY has the key of a server.
 """
 
 from __future__ import annotations
@@ -44,36 +44,37 @@ from training.summarizer.examples import (
 )
 
 FAILURES = 20
-"""Requests in a row without an answer after which the teacher counts as down."""
+"""The teacher is down after this many failed requests in a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Teaching:
-    """What the teacher is asked for. RECON asks for all six aspects of every question (appendix B.2)."""
+    """Settings of the teacher's prompts. RECON asks for all six aspects of every question (appendix B.2)."""
 
     aspects: list[Aspect] = field(default_factory=lambda: list(ASPECTS))
     budgeted: float = 0.25
     """Share of the prompts that name a length."""
     shortest: int = 40
     longest: int = 140
-    """Tokens of such a length, drawn between these."""
+    """Range of the lengths, in tokens."""
     grounded: float = 0.5
-    """Least share of an answer's sentences that must be supported: a torn summary teaches nothing."""
+    """Minimum share of an answer's sentences that must be supported, because an incomplete summary is not
+    worth learning."""
     temperature: float = 0.0
     max_tokens: int = 400
-    """Of an answer whose prompt names no length."""
+    """Tokens of an answer if the prompt names no length."""
 
 
 @dataclass(frozen=True, slots=True)
 class TeacherSettings:
-    """`data` is the recipe of the questions; its `examples` is the most questions that are asked."""
+    """Settings of the questions and the teacher; `data.examples` is the maximum number of questions."""
 
     data: Recipe
     teacher: Teaching = field(default_factory=Teaching)
 
 
 class Teacher:
-    """A chat model that answers each prompt once: its answers are kept in `file`, a line each.
+    """A chat model that answers each prompt once: its answers are kept in `file`, one per line.
 
     A failed request is not kept, so it is sent again by the next command. Several threads may ask.
     """
@@ -81,7 +82,7 @@ class Teacher:
     def __init__(self, chat: ChatModel, settings: Teaching, file: Path) -> None:
         self.name = chat.name
         self.failed = 0
-        """Requests without an answer."""
+        """Number of failed requests."""
         self._chat = chat
         self._settings = settings
         self._failed_in_a_row = 0
@@ -92,9 +93,9 @@ class Teacher:
         self._stream = open(file, "a", encoding="utf-8")  # noqa: SIM115 (closed by close)
 
     def ask(self, messages: Sequence[Message], limit: int | None) -> Reply | None:
-        """The answer to a prompt in at most `limit` tokens; None where the request failed.
+        """Return the answer to a prompt in at most `limit` tokens, or None if the request failed.
 
-        Raises ChatError where `FAILURES` requests in a row have failed.
+        Raises ChatError if `FAILURES` requests in a row have failed.
         """
         sampling: Sampling = {
             "temperature": self._settings.temperature,
@@ -132,14 +133,14 @@ def teach(
     data: Path | None = None,
     parallel: int = 1,
 ) -> dict[str, int]:
-    """Ask `chat` about every question that the recipe draws, and write the examples to `folder`.
+    """Ask `chat` about each question that the recipe draws, and write the examples to `folder`.
 
-    parallel: questions that are worked on at once.
+    parallel: number of questions at once.
 
-    Gives the numbers of examples, of answers without one, and of requests that failed. Raises ChatError where
-    the teacher is down.
+    Returns the numbers of examples, of dropped answers, and of failed requests. Raises ChatError if the
+    teacher is down.
     """
-    # More questions may join later; everything else would make other examples.
+    # Questions may be added later; any other change would change the examples.
     recipe = replace(settings.data, questions={}, examples=None)
     Run(folder, identity={**asdict(replace(settings, data=recipe)), "model": chat.name})
     file = folder / "lessons.jsonl"
@@ -175,8 +176,8 @@ def _name_row(example: Example, aspect: Aspect) -> str:
 def _make_rows(
     settings: TeacherSettings, teacher: Teacher, compressor: Compressor, name: str, example: Example
 ) -> Iterator[dict[str, Any]]:
-    """A line for each aspect with an answer; its example is None where too little of the answer is
-    supported, and where the question has no passages."""
+    """Yield a line for each aspect with an answer; its example is None if too little of the answer is
+    supported, or if the question has no passages."""
     draw = random.Random(f"{settings.data.seed} {example.id}")
     clean = draw.random() < settings.data.clean
     room = choose_room(settings.data, draw)
@@ -210,7 +211,8 @@ def _choose_budget(teaching: Teaching, draw: random.Random) -> int | None:
 
 
 def open_teacher(spec: str) -> ChatModel:
-    """`openai:URL#MODEL` is a server; `local` is SmolLM2 in this process, `local:FILE` another GGUF file."""
+    """Open a teacher: `openai:URL#MODEL` is a server, `local` is SmolLM2 in this process, `local:FILE`
+    another GGUF file."""
     kind, _, source = spec.partition(":")
     url, _, model = source.partition("#")
     if kind == "openai" and url and model:

@@ -1,11 +1,11 @@
-"""Teacher forcing of a summarizer (RECON, section 3.2, stage 2): the loss of the summary's tokens alone.
+"""Teacher forcing of a summarizer (RECON, section 3.2, stage 2): only the summary's tokens have a loss.
 
-All examples of one aspect begin with the same system message. A batch has one aspect, and reads that message
-once: its keys and values are shared by the examples, which on a CPU saves a third of the time.
+All examples of one aspect begin with the same system message. A batch has one aspect and reads that message
+once: the examples share its keys and values, which saves a third of the time on a CPU.
 
 FOLDER/lessons.jsonl   the examples
 FOLDER/history.jsonl   the loss of each update, and of held-out examples before and after
-FOLDER/final/          the adapter, or the whole model where the rank is 0
+FOLDER/final/          the adapter, or the whole model if the rank is 0
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ IGNORED = -100
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """RECON's appendix B.4 has rank 8, alpha 32, all layers, batches of 16, 1e-4, a warmup of 5 % and one
-    epoch; fewer examples want larger steps."""
+    """Settings of the training. RECON's appendix B.4 has rank 8, alpha 32, all layers, batches of 16, 1e-4, a
+    warmup of 5 % and one epoch; fewer examples need larger steps."""
 
     learning_rate: float = 1e-4
     warmup: float = 0.05
     batch: int = 16
     epochs: int = 1
     positions: int = 2048
-    """Tokens of the longest example; longer ones are left out."""
+    """Maximum number of tokens of an example; longer ones are skipped."""
     heldout: int = 24
-    """Examples whose questions are not trained on."""
+    """Number of examples whose questions are not trained on."""
     save_every: int = 40
-    """Updates."""
+    """Number of updates between checkpoints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,11 @@ class Encoded:
     system: tuple[int, ...]
     prompt: tuple[int, ...]
     summary: tuple[int, ...]
-    """With the token that ends the message."""
+    """Includes the token that ends the message."""
 
 
 def encode(lesson: Lesson, tokenizer: Any) -> Encoded:
-    """The tokens that a chat model reads and writes at run time."""
+    """Encode an example as the tokens that a chat model reads and writes at run time."""
     system, whole = (
         tokenizer.apply_chat_template(messages, add_generation_prompt=more, tokenize=False)
         for messages, more in ((lesson.messages[:1], False), (lesson.messages, True))
@@ -87,8 +87,8 @@ def encode(lesson: Lesson, tokenizer: Any) -> Encoded:
 
 
 def split_heldout(examples: Sequence[tuple[str, Encoded]], count: int) -> tuple[list[Encoded], list[Encoded]]:
-    """The first `count` examples, and the others but for those of the same questions, which a teacher may
-    have been asked about under several aspects. `examples`: the question's id, and what is read and written.
+    """Split off the first `count` examples from the others, and drop others with the same questions: a
+    teacher may have been asked about several aspects. `examples` have the question's id and the encoded text.
     """
     questions = {question for question, _ in examples[:count]}
     taught = [example for question, example in examples[count:] if question not in questions]
@@ -96,7 +96,8 @@ def split_heldout(examples: Sequence[tuple[str, Encoded]], count: int) -> tuple[
 
 
 def make_batches(examples: Sequence[Encoded], size: int, draw: random.Random) -> list[list[Encoded]]:
-    """Examples with one system message and of similar length; every example once, in random order."""
+    """Make batches of examples with the same system message and similar length; each example once, in random
+    order."""
     batches: list[list[Encoded]] = []
     for _, group in groupby(sorted(examples, key=lambda e: e.system), key=lambda e: e.system):
         alike = sorted(group, key=lambda e: len(e.prompt) + len(e.summary))
@@ -106,7 +107,7 @@ def make_batches(examples: Sequence[Encoded], size: int, draw: random.Random) ->
 
 
 def summary_loss(model: Any, batch: Sequence[Encoded]) -> Tensor:
-    """Mean loss of the summaries' tokens in nats. The examples share their system message."""
+    """Return the mean loss of the summaries' tokens in nats. The examples share their system message."""
     device, count = model.device, len(batch)
     system = torch.tensor([batch[0].system], device=device)
     cache = DynamicCache()
@@ -123,7 +124,7 @@ def summary_loss(model: Any, batch: Sequence[Encoded]) -> Tensor:
         input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True
     ).last_hidden_state
     learned = wanted[:, 1:] != IGNORED
-    # Only these positions need logits: the vocabulary is the largest matrix of a small model.
+    # Compute logits only at these positions: the output layer is the largest matrix of a small model.
     return cross_entropy(head(states[:, :-1][learned]).float(), wanted[:, 1:][learned])
 
 
@@ -134,7 +135,8 @@ def train(
     base: Path | None = None,
     start_from: Path | None = None,
 ) -> dict[str, Any]:
-    """Train on the examples and write `run.final`; the facts of the run. Goes on from the checkpoint.
+    """Train on the examples, write `run.final`, and return the facts of the run. Continues from the
+    checkpoint.
 
     start_from: the `final` folder of a run with the same adapter, such as one of stage 1.
     """
@@ -171,13 +173,13 @@ def train(
 
 
 def open_model(adapter: Adapter, seed: int, base: Path | None) -> tuple[Any, Any]:
-    """A causal model in training, with a new adapter unless its rank is 0, and its tokenizer."""
+    """Load a causal model in training mode, with a new adapter unless its rank is 0, and its tokenizer."""
     keep_freed_memory()
     torch.manual_seed(seed)
     model, tokenizer = load_causal(base)
     model = add_adapter(model, adapter) if adapter.rank else model
     if not torch.cuda.is_available():
-        # On a CPU this is the faster of the two by a seventh.
+        # On a CPU this is faster by a seventh.
         causal: Any = model.get_base_model() if adapter.rank else model
         causal.set_attn_implementation("eager")
     model.to("cuda" if torch.cuda.is_available() else "cpu").train()
@@ -185,9 +187,9 @@ def open_model(adapter: Adapter, seed: int, base: Path | None) -> tuple[Any, Any
 
 
 def load_weights(model: Any, final: Path) -> None:
-    """Give `model` what a run has trained: its adapter, or all weights.
+    """Load the weights that a run trained into `model`: its adapter, or all weights.
 
-    Raises ValueError where the run trained an adapter of another shape, or other weights.
+    Raises ValueError if the run trained an adapter of another shape, or another model.
     """
     if not isinstance(model, PeftModel):
         missing, unexpected = model.load_state_dict(load_file(final / "model.safetensors"), strict=False)
@@ -214,11 +216,11 @@ def run_updates(
     evaluate: Callable[[], float],
     head: nn.Module | None = None,
 ) -> int:
-    """An update for each batch until the run's time is up; how many were done. Goes on from the checkpoint.
+    """Update the model with each batch until the run's time is up; return the number of updates. Continues
+    from the checkpoint.
 
-    backward: computes the gradients of a batch, and gives its loss.
-    evaluate: the held-out loss, which is recorded before the first update and after the last.
-    head: trained besides the model.
+    backward: computes the gradients of a batch, and returns its loss. evaluate: returns the held-out loss,
+    which is recorded before the first update and after the last. head: a module to train with the model.
     """
     modules = [model] if head is None else [model, head]
     optimizer = adamw(nn.ModuleList(modules), own.learning_rate, weight_decay=0.0)
@@ -250,7 +252,7 @@ def run_updates(
 
 
 class _Weights:
-    """The trained weights of a model: those of its adapter, or all."""
+    """The trained weights of a model: its adapter's, or all."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -266,7 +268,7 @@ class _Weights:
 
 
 def find_parts(model: Any) -> tuple[Any, Any]:
-    """What gives the hidden states, and the output layer."""
+    """Return the part that computes the hidden states, and the output layer."""
     causal: Any = model.get_base_model() if isinstance(model, PeftModel) else model
     return causal.base_model, causal.get_output_embeddings()
 
@@ -277,7 +279,7 @@ def _count(example: Encoded) -> int:
 
 @torch.no_grad()
 def _evaluate(model: Any, examples: Sequence[Encoded]) -> float:
-    """Mean loss in nats a token."""
+    """Return the mean loss in nats per token."""
     model.eval()
     losses = [(summary_loss(model, [e]).item(), len(e.summary)) for e in examples]
     model.train()

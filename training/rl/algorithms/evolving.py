@@ -1,9 +1,9 @@
-"""Evolving Rollouts: groups of one outcome teach the experience bank, and not the policy.
+"""Evolving Rollouts: groups with one outcome teach the experience bank, but not the policy.
 
 One step, in this order (appendix B.2): rollouts that read the published bank; rewards; lessons from all
 groups, consolidated, and those that never helped forgotten; the policy's update on the groups whose rewards
-differ; the bank's new edition is published. `loop` keeps the order, `episode.Learner` is the bank's side of
-it."""
+differ; the bank's new edition is published. `loop` keeps this order; `episode.Learner` is the bank's
+interface."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from training.rl.targets import Target, group_by_task
 from training.rl.trajectory import Trajectory
 
 SUCCESS = 0.5
-"""The reward from which a rollout counts as a success (table 3)."""
+"""Minimum reward of a success (table 3)."""
 
 
 def make_targets(trajectories: Sequence[Trajectory]) -> list[Target]:
-    """GRPO on the groups whose rewards differ. The weights count those groups' rollouts alone: how many
-    groups were left out does not change the size of the step."""
+    """Apply GRPO to the groups whose rewards differ. The weights count only those groups' rollouts, so that
+    the other groups do not change the size of the step."""
     mixed = [t for group in group_by_task(trajectories).values() if has_variance(group) for t in group]
     return grpo.make_targets(mixed)
 

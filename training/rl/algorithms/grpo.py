@@ -1,4 +1,4 @@
-"""GRPO: a rollout is as good as it is better than the other rollouts of its task."""
+"""GRPO: a rollout is rated relative to the other rollouts of its task."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from training.rl.trajectory import Trajectory
 
 
 def make_targets(trajectories: Sequence[Trajectory]) -> list[Target]:
-    """A_i = (R_i - mean R) / std R over the group, for every token of rollout i (DeepSeekMath, equation 3).
+    """Return A_i = (R_i - mean R) / std R over the group, for each token of rollout i (DeepSeekMath, equation
+    3).
 
     Weights are 1 / (N |o_i|): the mean over a rollout's tokens, then over the N rollouts. A group whose
     rewards are all equal has advantage 0.

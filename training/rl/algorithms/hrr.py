@@ -11,14 +11,14 @@ from training.rl.trajectory import Trajectory, Turn
 
 
 def make_targets(trajectories: Sequence[Trajectory], w: float = 0.2) -> list[Target]:
-    """A_ij = A_GRPO_i + w (Q_ij - mean_j Q_ij) for turn j of rollout i (ZipRL, equation 4).
+    """Return A_ij = A_GRPO_i + w (Q_ij - mean_j Q_ij) for turn j of rollout i (ZipRL, equation 4).
 
     Weights are 1 / (N |o_i|), where |o_i| counts the tokens of all turns of the rollout (equation 5): a turn
-    is no row of its own, although it is a segment of its own.
+    does not count as a row, although it is a segment.
 
-    The mean is over the turns that have a quality. A turn without a summary has none and keeps A_GRPO_i: so
-    the shaping terms of a rollout sum to 0 over its turns. A group whose rewards are all equal keeps the
-    shaping, and so has a gradient.
+    The mean is over the turns that have a quality. A turn without a summary has none and keeps A_GRPO_i, so
+    the shaping terms of a rollout sum to 0 over its turns. A group whose rewards are all equal still has the
+    shaping, and so a gradient.
     """
     targets: list[Target] = []
     for group in group_by_task(trajectories).values():

@@ -1,5 +1,5 @@
-"""PPO with a critic (RECON, appendix B.4): every token has an advantage of its own, and the distance to the
-reference policy is paid from the reward."""
+"""PPO with a critic (RECON, appendix B.4): each token has its own advantage, and the distance to the
+reference policy is subtracted from the reward."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from training.rl.targets import Target, count_written, spread_over_written, stan
 from training.rl.trajectory import Trajectory
 
 Rows = Sequence[Sequence[float]]
-"""For each trajectory, a number for each token that the policy wrote, over all segments in order."""
+"""For each trajectory, one number per token that the policy wrote, over all segments in order."""
 
 
 def make_targets(
@@ -24,13 +24,14 @@ def make_targets(
     gamma: float = 1.0,
     lam: float = 1.0,
 ) -> list[Target]:
-    """Advantages by GAE, standardised over all tokens of the batch, and the returns that the critic learns.
+    """Return advantages by GAE, standardised over all tokens of the batch, and the returns that the critic
+    learns.
 
-    The reward of a token is -kl (log pi_old - log pi_reference), and the last one of a trajectory earns the
+    The reward of a token is -kl (log pi_old - log pi_reference), and the last one of a trajectory gets the
     trajectory's reward too. RECON's objective (appendix C) has no KL term, so its fixed KL is in the reward
-    here. A trajectory that was cut off ends with its last token: nothing is expected after it.
+    here. A trajectory that was cut off ends with its last token; the value after it is 0.
 
-    kl, gamma and lam are RECON's. Tokens that the policy did not write are no steps: the value after a
+    kl, gamma and lam are RECON's. Tokens that the policy did not write are not steps: the value after a
     written token is that of the next written one. Weights are 1 / (N |y_i|): the mean over a trajectory's
     written tokens, then over the N trajectories.
 
@@ -57,7 +58,7 @@ def make_targets(
 
 
 def pay_tokens(trajectory: Trajectory, reference: Sequence[float], kl: float) -> list[float]:
-    """The reward of each token that the policy wrote."""
+    """Return the reward of each token that the policy wrote."""
     written = [
         logprob
         for segment in trajectory.segments
@@ -73,8 +74,8 @@ def pay_tokens(trajectory: Trajectory, reference: Sequence[float], kl: float) ->
 def estimate_advantages(
     rewards: Sequence[float], values: Sequence[float], *, gamma: float, lam: float
 ) -> list[float]:
-    """GAE: A_t = d_t + gamma lambda A_{t+1} with d_t = r_t + gamma V_{t+1} - V_t (Schulman et al., 2016,
-    equation 16). The value after the last token is 0."""
+    """Return GAE: A_t = d_t + gamma lambda A_{t+1} with d_t = r_t + gamma V_{t+1} - V_t (Schulman et al.,
+    2016, equation 16). The value after the last token is 0."""
     advantages: list[float] = []
     after = following = 0.0
     for reward, value in zip(reversed(rewards), reversed(values), strict=True):
@@ -87,10 +88,11 @@ def estimate_advantages(
 def value_loss(
     values: Tensor, old_values: Tensor, returns: Tensor, weights: Tensor, clip: float = 0.5
 ) -> Tensor:
-    """Half the weighted sum of max((V - R)^2, (V' - R)^2), where V' is V held within `clip` of the old value.
+    """Return half the weighted sum of max((V - R)^2, (V' - R)^2), where V' is V clipped to within `clip` of
+    the old value.
 
-    The larger of the two errors counts: a value that has moved further than `clip` towards its return gets no
-    gradient; one that has moved away keeps it. All tensors have the shape (tokens,).
+    A value that has moved further than `clip` towards its return gets no gradient; one that has moved away
+    keeps it. All tensors have the shape (tokens,).
     """
     held = torch.clamp(values, old_values - clip, old_values + clip)
     return 0.5 * (weights * torch.maximum((values - returns) ** 2, (held - returns) ** 2)).sum()
@@ -103,7 +105,7 @@ def _cut(
     values: Iterator[float],
     returns: Iterator[float],
 ) -> Iterator[Target]:
-    """The targets of a trajectory; the iterators are read in the order of its tokens."""
+    """Yield the targets of a trajectory; the iterators are read in the order of its tokens."""
     for segment in trajectory.segments:
         yield Target(
             segment,

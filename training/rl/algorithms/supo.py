@@ -1,4 +1,4 @@
-"""SUPO: a rollout that summarises and resets is a list of ordinary prompt-and-response pairs, which share one
+"""SUPO: a rollout that summarises and resets is a list of prompt-and-response pairs that share one
 advantage."""
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from training.rl.targets import Target, count_written, group_by_task, spread_ove
 from training.rl.trajectory import Trajectory
 
 OVERLONG = ("turns", "overlong")
-"""A rollout that used up H turns or S summaries without an answer."""
+"""Outcomes of a rollout that used up H turns or S summaries without an answer."""
 
 
 def make_targets(trajectories: Sequence[Trajectory], mask_overlong: bool = True) -> list[Target]:
-    """The group-relative advantage, computed once for each rollout and shared by all of its sub-trajectories,
-    summaries included (SUPO, theorem 3.2). Weights are 1 / M for the M tokens of all targets: the mean over
-    tokens.
+    """Return the group-relative advantage, computed once for each rollout and shared by all of its
+    sub-trajectories, summaries included (SUPO, theorem 3.2). Weights are 1 / M for the M tokens of all
+    targets: the mean over tokens.
 
     With `mask_overlong`, rollouts without an answer (`OVERLONG`) give no target. They do not enter the mean
-    and deviation of their group either; the paper leaves that open. If they entered with reward 0, every
-    answer, a guess included, would look better than going on.
+    and deviation of their group either; the paper leaves that open. If they entered with reward 0, any
+    answer, even a guess, would look better than continuing.
     """
     rows: list[tuple[Trajectory, float]] = []
     for group in group_by_task(trajectories).values():

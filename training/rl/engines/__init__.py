@@ -1,9 +1,9 @@
 """Language models trained with trajectories of exact tokens.
 
-sft.py           the cold start: supervised training on what was written in good trajectories
+sft.py           the cold start: supervised training on the replies in good trajectories
 trl_trainer.py   reinforcement learning on one node: TRL's GRPOTrainer with our rollouts and targets
-updates.py       a run of it: rollouts, targets, evaluations, checkpoints, the end of its time
+updates.py       a run of it: rollouts, targets, evaluations, checkpoints, time limit
 search_run.py    both, for an agent that searches: `python -m training.rl.engines --config FILE --out RUN`
-report.py        what several runs have learned
-overhead.py      what rollouts cost beside generation
+report.py        results of several runs
+overhead.py      the cost of rollouts on top of generation
 """

@@ -1,7 +1,7 @@
 """`python -m training.rl.engines --config training/configs/search_smollm2.toml --out RUN`.
 
 Trains SmolLM2-135M with LoRA to search an archive: a cold start on an expert's demonstrations, then
-reinforcement learning through TRL. A run that was stopped goes on when the same command is given again.
+reinforcement learning through TRL. A run that was stopped continues when the same command is run again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""`python -m training.rl.engines.overhead --out FILE`: what rollouts cost beside generation.
+"""`python -m training.rl.engines.overhead --out FILE`: the cost of rollouts on top of generation.
 
-Rollouts of a search task by SmolLM2-135M in this process, and then the same contexts given to the same
-backend again, with the same random numbers: what is left is generation alone. Both take turns in one process.
-The rate of rollouts should reach 80 % of the bare rate.
+SmolLM2-135M rolls out a search task in this process. Then the same contexts are given to the same backend
+with the same random numbers, which measures generation alone. Both alternate in one process. The rate of
+rollouts should reach 80 % of the rate of generation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from training.rl.rollout import Generation, run_episodes
 
 
 class _Recording:
-    """A policy that remembers what it was asked."""
+    """A policy that records its contexts."""
 
     def __init__(self, policy: TransformersPolicy) -> None:
         self._policy = policy
@@ -45,7 +45,7 @@ class _Recording:
 
 
 def measure(model: Any, tokenizer: Any, *, rounds: int, rollouts: int, seed: int) -> list[dict[str, float]]:
-    """A row for each round: seconds of the rollouts and of generation alone, and the tokens written."""
+    """Measure each round: seconds of the rollouts and of generation alone, and the tokens written."""
     questions, documents = make_archive(200, seed)
     environment = SearchEnvironment(
         questions, documents, Chat(tokenizer), k=3, max_reply=24, positions=512, max_turns=2

@@ -1,5 +1,5 @@
-"""A language model of two layers with random weights, and a tokenizer of letters: what dry runs and tests
-train. Nothing is downloaded."""
+"""A language model of two layers with random weights, and a tokenizer of letters, for dry runs and tests.
+Nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _END = "<|end|>"
 
 
 def make_tokenizer() -> Any:
-    """A token for every byte, one for the end of a message, and two for pairs of letters: some texts can be
-    written in several ways."""
+    """Make a tokenizer with a token for each byte, one for the end of a message, and two for pairs of
+    letters, so that some texts have several encodings."""
     words = [*sorted(pre_tokenizers.ByteLevel.alphabet()), "se", "ar"]
     vocabulary = {word: number for number, word in enumerate(words)}
     core = Tokenizer(models.BPE(vocab=vocabulary, merges=[("s", "e"), ("a", "r")]))
@@ -30,7 +30,7 @@ def make_tokenizer() -> Any:
 
 
 def make_model(tokenizer: Any, seed: int = 0, positions: int = 4096) -> LlamaForCausalLM:
-    """The same weights for the same seed."""
+    """Make the model, with the same weights for the same seed."""
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=len(tokenizer),

@@ -1,7 +1,7 @@
-"""`python -m training.rl.engines.report RUN [RUN ...] --plot FILE.png`: what several seeds have learned.
+"""`python -m training.rl.engines.report RUN [RUN ...] --plot FILE.png`: results of several seeds.
 
 Prints the reward over the updates with its interval (95 %, bootstrap over the updates of all seeds in a
-window), the reward on new tasks before and after, tokens a second, and the peak of memory.
+window), the reward on new tasks before and after, tokens a second, and peak memory.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from benchmarks.shared.statistics import Estimate, bootstrap_mean
 from training.run import Run
 
 WINDOW = 10
-"""Updates."""
+"""Number of updates."""
 
 
 def average(histories: Sequence[Sequence[dict[str, Any]]]) -> dict[int, Estimate]:
-    """The reward of each window of updates, by the number of its last update."""
+    """Return the mean reward of each window of updates, by its last update."""
     values: dict[int, list[float]] = {}
     for entry in (entry for history in histories for entry in history if entry["kind"] == "update"):
         last = -(-entry["update"] // WINDOW) * WINDOW
@@ -29,7 +29,7 @@ def average(histories: Sequence[Sequence[dict[str, Any]]]) -> dict[int, Estimate
 
 
 def describe(history: Sequence[dict[str, Any]]) -> str:
-    """One run in one line."""
+    """Describe a run in one line."""
     updates = [entry for entry in history if entry["kind"] == "update"]
     tests = [f"{entry['reward']:.3f}" for entry in history if entry["kind"] == "evaluation"]
     seconds = max(history[-1]["clock"] - history[0]["clock"], 1e-9)
@@ -44,7 +44,7 @@ def describe(history: Sequence[dict[str, Any]]) -> str:
 
 
 def draw(curve: dict[int, Estimate], file: Path, runs: int) -> None:
-    """The curve with its interval."""
+    """Draw the curve with its interval."""
     import matplotlib as mpl
 
     mpl.use("Agg")

@@ -1,6 +1,6 @@
 """One run of a language model that learns to search: cold start, then updates through TRL.
 
-FOLDER/cold_start/     the adapter after the cold start; the rest is that of `updates`
+FOLDER/cold_start/     the adapter after the cold start; for other files see `updates`
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _TEMPLATE = (
     "{{ message['content'].split('\n\n')[-1] }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
-"""SmolLM2's own marks. It leaves out the system message that SmolLM2's template adds to every prompt, and of
-the agent's prompt all but the question: the cold start teaches the form, and a core reads few tokens."""
+"""SmolLM2's template without the system message that it adds to each prompt, and with only the question of
+the agent's prompt. The cold start teaches the form, and short prompts are faster on a CPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """Records of the archive that is searched, and what the agent reads."""
+    """Settings of the archive, and limits of what the agent reads."""
 
     records: int = 200
     k: int = 3
@@ -53,7 +53,7 @@ class ColdStart:
     batch: int = 2
     learning_rate: float = 1e-3
     slip: float = 0.5
-    """How often a demonstration makes each of its mistakes."""
+    """Probability of each mistake in a demonstration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,14 @@ class Settings:
 
 
 def load_model() -> tuple[Any, Any]:
-    """SmolLM2 and its tokenizer, with a shorter template."""
+    """Load SmolLM2 and its tokenizer, with a shorter template."""
     model, tokenizer = load_smollm2()
     tokenizer.chat_template = _TEMPLATE
     return model, tokenizer
 
 
 def train(settings: Settings, run: Run, model: Any, tokenizer: Any, *, show: bool = False) -> PeftModel:
-    """Train an adapter and give the model with it back. A run that was stopped goes on from TRL's last
+    """Train an adapter and return the model with it. A run that was stopped continues from TRL's last
     checkpoint."""
     torch.manual_seed(settings.seed)
     archive = settings.archive

@@ -1,12 +1,12 @@
-"""The cold start of a language model: supervised training on what was written in good trajectories.
+"""The cold start of a language model: supervised training on the replies in good trajectories.
 
-A trajectory is cut as a rollout is: a segment is one example. With the strategy "summary" each turn is a
-segment of its own, which is ZipRL's cut (appendix A); where a context grows, its turns share an example,
-which has the loss of all of them.
+A trajectory is cut like a rollout: each segment is one example. With the strategy "summary" each turn is a
+segment, as in ZipRL (appendix A). If a context grows, its turns share an example with the loss of all of
+them.
 
-Masking: the loss covers the tokens that the expert or the policy wrote, with the token that ends a message.
-Prompts, and what tools and the agent put between, are read and not learned. The papers do not say whether
-observations are masked; they are masked in reinforcement learning, and so they are here.
+Masking: the loss covers the tokens that the expert or the policy wrote, including the token that ends a
+message. Prompts and the text of tools and the agent are not learned. The papers do not say whether
+observations are masked; they are masked in reinforcement learning, and so also here.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ IGNORED = -100
 def collect_demonstrations(
     environment: Environment, count: int, draw: random.Random, *, flawed: bool
 ) -> list[Trajectory]:
-    """Rollouts of the environment's expert on tasks of every difficulty."""
+    """Collect rollouts of the environment's expert on tasks of all difficulties."""
     tasks = [environment.sample(draw, draw.random()) for _ in range(count)]
     return [demonstrate(environment, task, draw, flawed=flawed) for task in tasks]
 
 
 def keep_good(trajectories: Sequence[Trajectory], threshold: float = 1.0) -> list[Trajectory]:
-    """Those that came to an answer and earned the threshold (ZipRL, appendix A: correct and well-formed)."""
+    """Keep those with an answer and a reward of at least the threshold (ZipRL, appendix A: correct and
+    well-formed)."""
     return [t for t in trajectories if t.outcome == "answered" and t.reward >= threshold]
 
 
 def make_example(segment: Segment) -> dict[str, list[int]]:
-    """Token ids, and labels that are the ids where the policy wrote them and else `IGNORED`."""
+    """Return token ids, and labels: the id of a token that the policy wrote, else `IGNORED`."""
     labels = [token if own else IGNORED for token, own in zip(segment.tokens, segment.mask, strict=True)]
     return {"input_ids": list(segment.tokens), "labels": labels}
 
@@ -59,7 +60,7 @@ def imitate(
     seed: int = 0,
     show: bool = False,
 ) -> float:
-    """Train `model` on the segments of the trajectories. Returns the mean loss in nats a token."""
+    """Train `model` on the segments of the trajectories. Returns the mean loss in nats per token."""
     examples = [make_example(segment) for t in trajectories for segment in t.segments]
     on_cpu = not torch.cuda.is_available()
     args = TrainingArguments(
@@ -83,7 +84,7 @@ def imitate(
 
 
 def _collate(examples: Sequence[dict[str, list[int]]]) -> dict[str, Tensor]:
-    """Padded on the right; any token will do where the mask is 0."""
+    """Pad on the right; the padding token does not matter, because its mask is 0."""
     tokens = [torch.tensor(example["input_ids"]) for example in examples]
     labels = [torch.tensor(example["labels"]) for example in examples]
     return {

@@ -1,7 +1,7 @@
 """TRL's GRPOTrainer with our rollouts and targets: one subclass for GRPO, HRR and SUPO.
 
-TRL keeps the optimiser, LoRA, checkpoints and many processes. What differs between the algorithms is in
-`training.rl.algorithms`: an advantage and a weight for every token. TRL's loss "dapo" is the sum of clipped
+TRL handles the optimiser, LoRA, checkpoints and processes. The algorithms differ only in
+`training.rl.algorithms`: an advantage and a weight for each token. TRL's loss "dapo" is the sum of clipped
 gains over a constant; with the weights multiplied into the advantages and the constant 1, it is
 `training.rl.losses.surrogate_loss`.
 """
@@ -21,20 +21,19 @@ from training.rl.targets import Target
 from training.rl.trajectory import Trajectory
 
 RollOut = Callable[[Any, Sequence[str], int], Sequence[Trajectory]]
-"""From the model, the keys of tasks and the number of updates so far to a trajectory for each key."""
+"""Maps the model, the keys of tasks and the number of updates so far to a trajectory for each key."""
 MakeTargets = Callable[[Sequence[Trajectory]], Sequence[Target]]
 
 
 class TrajectoryTrainer(GRPOTrainer):
-    """Updates a policy with targets of its own trajectories.
+    """A trainer that updates a policy with targets of its own trajectories.
 
     Args:
-        model: a causal language model, or a peft model of one.
-        roll_out: makes the trajectories. Each key comes `args.num_generations` times in a row.
-        make_targets: an algorithm of `training.rl.algorithms`, with its settings.
-        keys: names of tasks, in the order of training.
-        watch: gets the trajectories of each update.
-        args: with loss_type "dapo" (TRL's default) and beta 0: the weights cannot reach TRL's KL.
+        model: a causal language model, or a peft model of one. roll_out: makes the trajectories. Each key is
+        repeated `args.num_generations` times. make_targets: an algorithm of `training.rl.algorithms`, with
+        its settings. keys: names of tasks, in the order of training. watch: receives the trajectories of each
+        update. args: with loss_type "dapo" (TRL's default) and beta 0, because the weights do not apply to
+        TRL's KL.
 
     Raises ValueError for other `args`.
     """
@@ -66,7 +65,7 @@ class TrajectoryTrainer(GRPOTrainer):
         self._metrics["train"]["reward"].append(sum(rewards) / len(rewards))
         targets = list(self._make_targets(trajectories))
         batch = make_batch(targets, self._count_rows(len(targets)), self.processing_class.eos_token_id)
-        # TRL divides the loss by this number for each optimiser step and process: so it divides by 1.
+        # TRL divides the loss by this number per optimiser step and process, so it divides by 1.
         steps = self.args.steps_per_generation / self.args.gradient_accumulation_steps
         batch["num_items_in_batch"] = torch.tensor(steps * self.accelerator.num_processes)
         return {name: tensor.to(self.accelerator.device) for name, tensor in batch.items()}
@@ -77,8 +76,8 @@ class TrajectoryTrainer(GRPOTrainer):
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: Tensor, attention_mask: Tensor, logits_to_keep: int, **options: Any
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """As TRL computes them; but on a CPU, TRL would put every token of the prompts through the output
-        layer, the largest matrix of a small model."""
+        """Compute them like TRL, but on a CPU without the output layer for the tokens of prompts: it is the
+        largest matrix of a small model."""
         if input_ids.device.type != "cpu":
             return super()._get_per_token_logps_and_entropies(
                 model, input_ids, attention_mask, logits_to_keep, **options
@@ -96,16 +95,16 @@ class TrajectoryTrainer(GRPOTrainer):
         return chances.gather(-1, written)[..., 0], entropies, None
 
     def _count_rows(self, targets: int) -> int:
-        """Rows of the batch: the same number in every process, and a multiple of the micro-batches, because
-        TRL drops what remains."""
+        """Return the number of rows: the same in each process, and a multiple of the micro-batches, because
+        TRL drops the rest."""
         own = torch.tensor([targets], device=self.accelerator.device)
         most, parts = int(self.accelerator.gather(own).max()), self.args.steps_per_generation
         return max(1, -(-most // parts)) * parts
 
 
 def make_batch(targets: Sequence[Target], rows: int, filler: int) -> dict[str, Tensor]:
-    """TRL's tensors for targets: prompts padded on the left, what follows padded on the right. Rows beyond
-    the targets have an empty mask.
+    """Make TRL's tensors from targets: prompts padded on the left, completions padded on the right. Rows
+    beyond the targets have an empty mask.
 
     The prompt of a segment ends where its first turn begins. `advantages` are those of the targets times
     their weights; `old_per_token_logps` are those of the policy when it wrote the tokens.
@@ -133,7 +132,7 @@ def make_batch(targets: Sequence[Target], rows: int, filler: int) -> dict[str, T
 
 
 def trim(batch: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A part of a batch without the columns that are padding in all of its rows."""
+    """Remove the columns of a batch that are padding in all rows."""
     before = int(batch["prompt_mask"].any(0).long().argmax())
     after = int(batch["completion_mask"].any(0).sum())
     cut = {name: batch[name][:, before:] for name in ("prompt_ids", "prompt_mask")}
@@ -142,7 +141,7 @@ def trim(batch: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _split(target: Target) -> dict[str, Tensor]:
-    """The rows of one segment, cut where its first turn begins."""
+    """Return the tensors of one segment, cut where its first turn begins."""
     segment = target.segment
     start, end = segment.turns[0].start, segment.turns[-1].end
     gains = [a * w for a, w in zip(target.advantages, target.weights, strict=True)]

@@ -38,29 +38,28 @@ class Updates:
     count: int = 60
     tasks: int = 2
     group: int = 4
-    """Rollouts of a task."""
+    """Rollouts of each task."""
     learning_rate: float = 1e-4
     evaluation_tasks: int = 48
     evaluation_temperature: float = 1.0
-    """0 for the most probable tokens."""
+    """0 takes the most probable tokens."""
     micro_batch: int = 8
-    """Rollouts whose gradients are computed at once."""
+    """Number of rollouts in a backward pass."""
     save_every: int = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Practice:
-    """What a policy practises on, and what is told of it."""
+    """Tasks that a policy practises on, and what is recorded about it."""
 
     make_task: Callable[[str], Task]
-    """The task of a key. The keys of training are "0", "1" and so on, those of an evaluation
-    "evaluation 0" and so on."""
+    """The task of a key. Training keys are "0", "1" and so on, evaluation keys "evaluation 0" and so on."""
     max_reply: int
-    """Tokens of the longest reply."""
+    """Maximum number of tokens of a reply."""
     describe: Callable[[Sequence[Trajectory]], dict[str, Any]]
-    """What the history tells of rollouts beside their reward, outcomes and cost."""
+    """Returns what the history records about rollouts besides reward, outcomes and cost."""
     stop_texts: Sequence[str] = ()
-    """What ends a reply beside the end of the message."""
+    """Texts that end a reply, besides the end of the message."""
 
 
 def train_policy(
@@ -73,8 +72,8 @@ def train_policy(
     seed: int,
     show: bool = False,
 ) -> None:
-    """Train the adapter of `policy`, and write it to `run.final`. A run that was stopped goes on from TRL's
-    last checkpoint. No update begins that could not end, with the evaluation after it, in the run's time."""
+    """Train the adapter of `policy`, and write it to `run.final`. A run that was stopped continues from TRL's
+    last checkpoint. An update begins only if there is time for it and for the final evaluation."""
     policy.to("cuda" if torch.cuda.is_available() else "cpu")
     job = _Job(practice, updates, run, tokenizer, seed)
     done = _count_done(run)
@@ -87,7 +86,7 @@ def train_policy(
         load_weights(policy, _name_checkpoint(run, done))
     evaluation = run.history[0]["seconds"]
     rollouts = updates.tasks * updates.group
-    # The first update is guessed to learn for as long as it rolls out.
+    # Assume that learning from the first update takes as long as its rollouts.
     guess = 2 * evaluation * rollouts / updates.evaluation_tasks
     if done < updates.count and run.clock.has_time_for(guess + evaluation):
         job.bar = show_progress("updates", total=updates.count, done=done, unit="update", visible=show)
@@ -110,7 +109,7 @@ def train_policy(
 
 
 def _count_done(run: Run) -> int:
-    """Updates at TRL's last checkpoint."""
+    """Return the number of updates at TRL's last checkpoint."""
     checkpoints = (run.folder / "checkpoints").glob("checkpoint-*")
     return max((int(path.name.rpartition("-")[2]) for path in checkpoints), default=0)
 
@@ -120,7 +119,7 @@ def _name_checkpoint(run: Run, done: int) -> Path:
 
 
 def _is_before(entry: dict[str, Any], done: int) -> bool:
-    """Whether the run goes on after this entry; the last evaluation is repeated."""
+    """Return whether the run continues after this entry; the last evaluation is repeated."""
     return entry["update"] <= done and (entry["kind"] == "update" or not entry["update"])
 
 
@@ -151,7 +150,7 @@ def _make_args(updates: Updates, folder: Path, seed: int) -> GRPOConfig:
 
 
 class _TimeLimit(TrainerCallback):
-    """Ends the training while there is time for what follows it."""
+    """Callback that ends the training while there is time for the final evaluation."""
 
     def __init__(self, clock: Clock, reserve: float) -> None:
         self._clock, self._reserve = clock, reserve
@@ -167,7 +166,7 @@ class _TimeLimit(TrainerCallback):
 
 
 class _Job:
-    """The rollouts of a run, and the record of them."""
+    """The rollouts of a run and their record."""
 
     def __init__(self, practice: Practice, updates: Updates, run: Run, tokenizer: Any, seed: int) -> None:
         self._practice, self._updates, self._run = practice, updates, run
@@ -178,8 +177,8 @@ class _Job:
     def roll_out(
         self, model: Any, keys: Sequence[str], version: int, temperature: float = 1.0
     ) -> list[Trajectory]:
-        """Trajectories of the tasks with these keys; equal keys are one task. All that is random comes from
-        the seed, the keys and `version`."""
+        """Roll out the tasks with these keys; equal keys are one task. Randomness depends only on the seed,
+        the keys and `version`."""
         self._started = time.perf_counter()
         tasks = {key: self._practice.make_task(key) for key in set(keys)}
         policy = TransformersPolicy(
@@ -195,7 +194,8 @@ class _Job:
         return made
 
     def record(self, trajectories: Sequence[Trajectory]) -> None:
-        """Of the rollouts of one update. `seconds` are those of the rollouts, `clock` those of the run."""
+        """Record the rollouts of one update. `seconds` is the time of the rollouts, `clock` the time of the
+        run."""
         done = 1 + max((entry["update"] for entry in self._run.history), default=0)
         entry = self._run.record(kind="update", update=done, **self._describe(trajectories))
         share = self._run.clock.share(done / self._updates.count)
@@ -203,7 +203,7 @@ class _Job:
         self.bar.update()
 
     def evaluate(self, model: Any, update: int) -> None:
-        """On tasks that training does not see: the same at every evaluation of a seed."""
+        """Evaluate on tasks that are not used for training, the same in each evaluation of a seed."""
         keys = [f"evaluation {number}" for number in range(self._updates.evaluation_tasks)]
         made = self.roll_out(model, keys, 0, self._updates.evaluation_temperature)
         self._run.record(kind="evaluation", update=update, **self._describe(made))

@@ -1,5 +1,5 @@
-"""A made-up archive: short records of who holds which office in which town. Nothing of it can be known
-without a search, and names and towns look alike."""
+"""A made-up archive: short records of who holds which office in which town. It cannot be known without a
+search, and names and towns are similar."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LAST = (
 
 
 def make_archive(records: int, seed: int) -> tuple[list[Question], dict[str, Document]]:
-    """`records` records (1152 at most), and a question for each of them.
+    """Make `records` records (1152 at most), and a question for each of them.
 
     A record is one sentence: "The baker of Kordale is Rosa Quill."
     """

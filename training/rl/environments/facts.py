@@ -1,8 +1,8 @@
-"""A base of facts that is searched one fact at a time (RECON): each leads to the entity of the next search.
+"""A base of facts that is searched one fact at a time (RECON): each fact gives the entity of the next search.
 
-The context is RECON's: it grows with every action and what it found. A search finds one passage about its
-entity among others; in the raw arm the policy reads all of them, in the other what a frozen summarizer keeps.
-What exceeds the window is cut off. Two hops from ada, first raw, then summarised:
+The context is RECON's: it grows with each action and its result. A search finds one passage about its entity
+among others. In the raw arm the policy reads all of them, in the other a frozen summarizer's text. Text
+beyond the window is cut off. Two hops from ada, first raw, then summarised:
 
     ask two ada   search ada .   found cal:fay ada:bob ...   search bob .   found dan:eve ...   answer gus .
     ask two ada   search ada .   found ada:bob               search bob .   found bob:gus       answer gus .
@@ -22,9 +22,9 @@ from training.rl.trajectory import Outcome
 ENTITIES = ("ada", "bob", "cal", "dan", "eve", "fay", "gus", "hal")
 HOPS = ("one", "two", "three")
 PASSAGES = 5
-"""That a search finds."""
+"""Number of passages that a search finds."""
 ACTIONS = 5
-"""B: actions of an episode, the answer included."""
+"""B: maximum number of actions of an episode, with the answer."""
 WORDS = Words(
     [
         *("ask", "search", "answer", "found", "again", *HOPS, *ENTITIES),
@@ -32,7 +32,7 @@ WORDS = Words(
     ]
 )
 LONGEST = 3 + (ACTIONS - 1) * (3 + 1 + PASSAGES) + 3
-"""Tokens of the longest episode without a limit."""
+"""Tokens of the longest episode without a window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,13 @@ class Facts:
     """
 
     summarise: bool = False
-    """Whether the policy reads a summary in place of the passages."""
+    """Whether the policy reads a summary instead of the passages."""
     window: int = LONGEST
-    """Tokens of the longest context with its reply."""
+    """Maximum number of tokens of a context with its reply."""
     stray: float = 0.2
-    """How often a flawed demonstration searches for some entity in place of the right one."""
+    """Probability that a flawed demonstration searches for a random entity."""
     early: float = 0.1
-    """How often it answers before the last hop."""
+    """Probability that it answers before the last hop."""
 
     vocabulary: ClassVar = WORDS.words
     stop: ClassVar = WORDS.stop
@@ -91,7 +91,7 @@ class Facts:
 class FactTask:
     id: str
     chain: tuple[str, ...]
-    """From the entity of the question to the answer."""
+    """Entities from the question to the answer."""
     base: Mapping[str, str]
     """The fact about each entity."""
     settings: Facts
@@ -100,12 +100,12 @@ class FactTask:
         return FactEpisode(self)
 
     def within(self, settings: Facts) -> FactTask:
-        """The same base and question under other settings."""
+        """Return the task with other settings."""
         return replace(self, settings=settings)
 
     def search(self, entity: str) -> list[str]:
-        """The passages that a search for `entity` finds: one about it, the others about entities off the
-        chain where there are enough. The same search finds the same."""
+        """Return the passages that a search for `entity` finds: one about it, the others about entities off
+        the chain if there are enough. The same search finds the same."""
         draw = random.Random(f"{self.id} {entity}")
         others = [other for other in ENTITIES if other not in (*self.chain, entity)]
         more = [other for other in self.chain if other != entity]
@@ -118,8 +118,8 @@ class FactTask:
 class FactEpisode:
     """One rollout (`episode.Episode`). The reward is 1 for the entity at the end of the chain, else 0.
 
-    facts: `hops`, `actions`, `context`, the tokens of the longest context, and `cut`, the words of passages
-    for which the window had no room.
+    facts: `hops`, `actions`, `context`, tokens of the longest context, and `cut`, words of passages that did
+    not fit in the window.
     """
 
     def __init__(self, task: FactTask) -> None:
@@ -151,7 +151,7 @@ class FactEpisode:
             case ["search", entity, end] if entity in ENTITIES and end == STOP:
                 self._observe(reply, ["found", *self._read(entity)])
             case _:
-                # RECON corrects what is no action, and counts it.
+                # RECON corrects an invalid action, and counts it.
                 self._observe(reply, ["again"])
         if self.outcome is None and self._actions >= ACTIONS:
             self.outcome = "turns"

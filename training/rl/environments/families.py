@@ -1,9 +1,8 @@
-"""Families of tasks with a hidden rule, and the experience bank that holds what was found out about them.
+"""Families of tasks with a hidden rule, and the experience bank that collects lessons about them.
 
-A family is a colour and a shape. The colour alone decides which tool solves its tasks, so a lesson learned
-in one family helps in others, also in families that were never seen. Lessons come from the real
-`ExperienceBank`, two for each task, and stand in the context before the task; they may be about another
-colour.
+A family is a colour and a shape. The colour alone decides which tool solves its tasks, so a lesson from one
+family helps in others, even in families that were never seen. Lessons come from the real `ExperienceBank`,
+two for each task, at the beginning of the context; they may be about another colour.
 
     c12 use u3 c40 not u0 task c12 s4    u3 .
 """
@@ -27,7 +26,7 @@ from training.rl.trajectory import Outcome, Trajectory
 
 COLOURS, SHAPES, TOOLS = 120, 12, 6
 UNSEEN_SHAPES = 2
-"""Shapes that no training task has: families that are new at the test."""
+"""Number of shapes that no training task has, so that the test has new families."""
 RECALLED = 2
 WORDS = Words(
     [
@@ -42,17 +41,16 @@ Groups = Literal["all", "mixed"]
 
 
 class Families:
-    """The environment (`episode.Environment`), and what learns beside the policy (`episode.Learner`).
+    """The environment (`episode.Environment`), and a learner besides the policy (`episode.Learner`).
 
     Args:
-        rules: seed of the hidden rules; the colours' tools follow from it.
-        bank: "none" recalls nothing, "static" what the cold start knew, "evolving" learns from rollouts too.
-        known: share of the colours that the bank of the cold start knows.
-        learn_from: groups that lessons are taken from: all, or those whose rewards differ.
-        omitted: share of the tasks that show no lessons.
-        habit: how often a flawed demonstration takes the first tool where it knows no lesson.
+        rules: seed of the hidden rules, the tool of each colour. bank: "none" recalls nothing, "static"
+        recalls lessons of the cold start, "evolving" also learns from rollouts. known: share of the colours
+        that the cold start has lessons about. learn_from: groups to take lessons from: all, or only those
+        whose rewards differ. omitted: share of the tasks that show no lessons. habit: probability that a
+        flawed demonstration without a lesson takes the first tool.
 
-    Raises ValueError for a bank or groups of another name.
+    Raises ValueError for an unknown bank or groups.
     """
 
     stop = WORDS.stop
@@ -83,11 +81,11 @@ class Families:
         self._bank.add_all([make_lesson(c, draw.randrange(SHAPES), self.tools[c], True) for c in colours])
 
     def sample(self, random: random.Random, difficulty: float) -> FamilyTask:
-        """A task of a family of the training. All tasks are equally hard: `difficulty` counts for nothing."""
+        """Return a task of a training family. All tasks are equally hard: `difficulty` is ignored."""
         return self._make_task(random, random.randrange(SHAPES - UNSEEN_SHAPES))
 
     def sample_unseen(self, random: random.Random) -> FamilyTask:
-        """A task of a family that no training task belongs to."""
+        """Return a task of a family that no training task belongs to."""
         return self._make_task(random, SHAPES - 1 - random.randrange(UNSEEN_SHAPES))
 
     def demonstrate(
@@ -99,7 +97,7 @@ class Families:
         yield WORDS.encode(f"u{tool} .")
 
     def learn(self, trajectories: Sequence[Trajectory]) -> None:
-        """Take a lesson from each group, and count the uses of those that were read."""
+        """Take a lesson from each group, and record the use of those that were read."""
         if self._kind != "evolving":
             return
         for group in group_by_task(trajectories).values():
@@ -130,7 +128,7 @@ class Families:
             colour,
             shape,
             self.tools[colour],
-            # The best match stands next to the task.
+            # Put the best match next to the task.
             " ".join(match.experience.content for match in reversed(recalled)),
             tuple(match.experience.id for match in recalled),
         )
@@ -143,7 +141,7 @@ class FamilyTask:
     shape: int
     tool: int
     lessons: str
-    """What was recalled, as the policy reads it."""
+    """Recalled lessons, as the policy reads them."""
     keys: tuple[str, ...]
     """Ids of the recalled lessons."""
 
@@ -152,7 +150,7 @@ class FamilyTask:
 
 
 class FamilyEpisode:
-    """One turn: the reward is 1 for the family's tool, else 0."""
+    """An episode of one turn: the reward is 1 for the family's tool, else 0."""
 
     def __init__(self, task: FamilyTask) -> None:
         self.task = task
@@ -175,8 +173,8 @@ class FamilyEpisode:
 
 
 def extract_lesson(group: Sequence[Trajectory]) -> Experience:
-    """The scripted extractor, which stays as it is while the policy learns: the tool that succeeded, or the
-    one that failed most often where all failed."""
+    """Extract the lesson of a group: the tool that succeeded, or if all failed the one that failed most
+    often. The rule does not change while the policy learns."""
     facts = group[0].facts
     right = [t.facts["tool"] for t in group if succeeded(t)]
     tools = right or [t.facts.get("tool", 0) for t in group]
@@ -186,13 +184,13 @@ def extract_lesson(group: Sequence[Trajectory]) -> Experience:
 
 def make_lesson(colour: int, shape: int, tool: int, success: bool) -> Experience:
     verb = "use" if success else "not"
-    # Title and description name the colour alone, so that a later lesson about it replaces an earlier one.
+    # Title and description have only the colour, so that a later lesson about it replaces an earlier one.
     content = f"c{colour} {verb} u{tool}"
     return Experience(f"c{colour}", f"task c{colour}", content, f"c{colour} s{shape}", success)
 
 
 class WordEmbedder:
-    """The sum of a random direction for each word, so that texts are alike as far as they share words."""
+    """Embedder that adds a random direction for each word, so that texts with the same words are similar."""
 
     name = "words"
     dimension = 64

@@ -1,9 +1,9 @@
-"""Pages of facts are read one by one, and only what the policy writes into its summary lasts.
+"""Pages of facts that are read one by one; the policy remembers only its summary.
 
-The context of a turn is ZipRL's: the question, the previous summary and the new page, nothing else. The
-question asks for the facts about some keys, which stand on several pages among others. Every key has its
-place in a line, so that a tiny policy learns to copy within minutes. A summary names its level and is rated
-by `tersely_agents.quality`, the levels scaled down to a few words; the last turn answers. With three keys:
+The context of a turn is ZipRL's: only the question, the previous summary and the new page. The question asks
+for the facts about some keys, which are on several pages among others. Each key has its place in a line, so
+that a tiny policy learns to copy within minutes. A summary names its level and is rated by
+`tersely_agents.quality`, the levels scaled down to a few words; the last turn answers. With three keys:
 
     find amber - cedar known - - - page - birch:glass cedar:river more     ultra-coarse - - cedar:river .
     find amber - cedar known - - cedar:river page amber:cloud - - last     answer amber:cloud - cedar:river .
@@ -22,13 +22,13 @@ from tersely_agents.quality import quality
 from training.rl.environments.words import STOP, Words
 from training.rl.trajectory import Outcome
 
-# Four letters at least: shorter words are no keywords to the quality.
+# At least four letters: the quality does not count shorter words as keywords.
 KEYS = ("amber", "birch", "cedar", "daisy", "ember", "grape")
 VALUES = ("stone", "river", "cloud", "glass")
 NOTHING = "-"
-"""Fills the place of a key without a fact."""
+"""Placeholder for a key without a fact."""
 SCALE = 20
-"""How much shorter a summary is here than in the paper: the bounds of a level are divided by it."""
+"""The bounds of a level are divided by it, because summaries are shorter here than in the paper."""
 SHORT_LEVELS = {
     level.name: replace(
         level,
@@ -39,11 +39,11 @@ SHORT_LEVELS = {
     for level in LEVELS
 }
 FACTS = tuple(f"{key}:{value}" for key in KEYS for value in VALUES)
-"""A fact is one word to the policy and two to the quality."""
+"""A fact is one word for the policy and two for the quality."""
 WORDS = Words(["find", "known", "page", "more", "last", "answer", NOTHING, *SHORT_LEVELS, *KEYS, *FACTS])
 
 Line = tuple[str, ...]
-"""A word for each key: a fact about it, or `NOTHING`."""
+"""One word per key: a fact about it, or `NOTHING`."""
 EMPTY: Line = (NOTHING,) * len(KEYS)
 
 
@@ -51,20 +51,20 @@ EMPTY: Line = (NOTHING,) * len(KEYS)
 class Gather:
     """The environment (`episode.Environment`).
 
-    Raises ValueError where a question asks for more facts than a summary has room for.
+    Raises ValueError if a question asks for more facts than a summary can hold.
     """
 
     asked: tuple[int, int] = (2, 4)
-    """The fewest and the most keys of a question; difficulty 0 and 1."""
+    """Minimum and maximum number of keys of a question, at difficulty 0 and 1."""
     pages: int = 6
     room: int = 4
-    """Facts that a summary can hold; those after them are lost."""
+    """Number of facts that a summary can hold; further ones are lost."""
     fill: float = 0.3
-    """How often a page has a fact about a key that nobody asked for."""
+    """Probability that a page has a fact about another key."""
     drop: float = 0.08
-    """How often a flawed demonstration leaves a fact out that it should keep, at each turn."""
+    """Probability that a flawed demonstration drops a requested fact, at each turn."""
     hoard: float = 0.1
-    """How often it keeps one that nobody asked for."""
+    """Probability that it keeps another fact."""
 
     vocabulary: ClassVar = WORDS.words
     stop: ClassVar = WORDS.stop
@@ -118,7 +118,7 @@ class GatherTask:
 
     @property
     def question(self) -> Line:
-        """The keys that it asks for."""
+        """Keys that it asks for."""
         return tuple(fact.split(":")[0] for fact in self.wanted)
 
     def start(self) -> GatherEpisode:
@@ -128,7 +128,8 @@ class GatherTask:
 class GatherEpisode:
     """One rollout (`episode.Episode`). The reward is 1 for an answer with all the facts and no other, else 0.
 
-    facts: `asked`, how many facts the question asks for, and `kept`, how many of them the last summary held.
+    facts: `asked`, how many facts the question asks for, and `kept`, how many of them are in the last
+    summary.
     """
 
     def __init__(self, task: GatherTask) -> None:
@@ -152,7 +153,7 @@ class GatherEpisode:
 
     @property
     def is_last(self) -> bool:
-        """No page follows: the answer is due."""
+        """Whether this is the last page, so that the policy should answer."""
         return self._read == len(self.task.pages) - 1
 
     def context(self) -> Sequence[int]:
@@ -183,7 +184,7 @@ def _draw_fact(place: int, random: random.Random) -> str:
 
 
 def _is_line(words: Sequence[str]) -> bool:
-    """Every key has its fact, or nothing, in its place."""
+    """Return whether each key has a fact or nothing in its place."""
     return len(words) == len(KEYS) and all(
         word == NOTHING or (word in FACTS and word.startswith(key))
         for key, word in zip(KEYS, words, strict=True)
@@ -191,22 +192,22 @@ def _is_line(words: Sequence[str]) -> bool:
 
 
 def _cut(line: Line, room: int) -> Line:
-    """The line without the facts for which there is no room."""
+    """Drop the facts that do not fit."""
     places = [place for place, word in enumerate(line) if word != NOTHING][:room]
     return tuple(word if place in places else NOTHING for place, word in enumerate(line))
 
 
 def _join(words: Iterable[str]) -> str:
-    """The text that the quality reads."""
+    """Return the text for the quality."""
     return " ".join(word for word in words if word != NOTHING)
 
 
 def _choose_level(text: str) -> str:
-    """The shortest level that has room for the text."""
+    """Return the shortest level that the text fits in."""
     return next(name for name, level in SHORT_LEVELS.items() if len(text) <= level.characters[1])
 
 
 @lru_cache(maxsize=1 << 14)
 def _rate(text: str, source: str, question: str, level: str) -> float:
-    """Q_com of a summary."""
+    """Return Q_com of a summary."""
     return quality(text, source, question, SHORT_LEVELS[level]).total

@@ -1,9 +1,9 @@
-"""A register machine: cells are read one by one and folded into a total, which is the answer.
+"""A register machine: cells are read one by one and added up; the total is the answer.
 
 The machine tells after each cell whether it was the last one, so the policy cannot know how long a task is.
-The context is SUPO's: when it is full, the last turn is taken back, the policy is told to summarise, and goes
-on from the task and its summary. Every action begins with the running total, so that one step is easy and the
-length of the task is what makes it hard.
+The context is SUPO's: when it is full, the last turn is taken back, the policy is told to summarise, and
+continues from the task and its summary. Every action begins with the running total, so that one step is easy
+and the length of the task is what makes it hard.
 
     sum begin          t0 next .   v3 more   t3 next .   v4 last   t2 answer .
     sum begin          t0 next .   v3 more   summarise   t3 .
@@ -21,7 +21,7 @@ from training.rl.environments.words import STOP, Words
 from training.rl.trajectory import Outcome
 
 BASE = 5
-"""Cells and totals are numbers below it; a guess is right once in BASE times."""
+"""Cells and totals are numbers below it; a guess is correct with probability 1 / BASE."""
 ACTIONS = ("next", "look", "answer")
 WORDS = Words(
     [
@@ -40,17 +40,17 @@ class Registers:
     """
 
     cells: tuple[int, int] = (3, 16)
-    """The fewest and the most cells of a task; difficulty 0 and 1."""
+    """Minimum and maximum number of cells of a task, at difficulty 0 and 1."""
     context: int = 56
     """L: tokens at which the context is full."""
     resets: int = 4
-    """S: summaries that an episode may write. 0: a full context ends it, as without SUPO."""
+    """S: maximum number of summaries of an episode. With 0, a full context ends it, as without SUPO."""
     turns: int = 24
-    """H: turns that an episode may take, summaries included."""
+    """H: maximum number of turns of an episode, summaries included."""
     waste: float = 0.4
-    """How often a flawed demonstration looks again at the cell it has just read."""
+    """Probability that a flawed demonstration looks again at the cell it has just read."""
     guess: float = 0.01
-    """How often a flawed demonstration answers before the last cell."""
+    """Probability that a flawed demonstration answers before the last cell."""
 
     vocabulary: ClassVar = WORDS.words
     stop: ClassVar = WORDS.stop
@@ -62,7 +62,8 @@ class Registers:
 
     @property
     def positions(self) -> int:
-        """The bound on a context with its reply: L + 2 L_A + L_O + |v_sum| (SUPO, proposition 3.1)."""
+        """Maximum number of tokens of a context with its reply: L + 2 L_A + L_O + |v_sum| (SUPO, proposition
+        3.1)."""
         return self.context + 2 * self.max_reply + 2 + 1
 
     def sample(self, random: random.Random, difficulty: float) -> RegisterTask:
@@ -96,7 +97,7 @@ class RegisterTask:
         return RegisterEpisode(self)
 
     def within(self, settings: Registers) -> RegisterTask:
-        """The same cells under other limits."""
+        """Return the task with other settings."""
         return replace(self, settings=settings)
 
 
@@ -123,12 +124,12 @@ class RegisterEpisode:
 
     @property
     def total(self) -> int:
-        """Of the cells that were read: what a faultless policy writes."""
+        """Total of the cells that were read, which a perfect policy writes."""
         return sum(self._task.cells[: self._read]) % BASE
 
     @property
     def finished(self) -> bool:
-        """The last cell was read."""
+        """Whether the last cell was read."""
         return self._read == len(self._task.cells)
 
     def context(self) -> Sequence[int]:
@@ -161,7 +162,7 @@ class RegisterEpisode:
         if len(longer) < self._task.settings.context:
             self._context = longer
             return
-        # The last turn is taken back, and with it the cell that it read.
+        # Drop the last turn, and with it the cell that it read.
         self._read -= read
         self.dropped_turn = True
         if self._resets == self._task.settings.resets:

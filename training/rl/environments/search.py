@@ -1,8 +1,8 @@
-"""Questions that are answered by searching documents: a folder's, a task set's, or any others.
+"""Questions to answer by searching documents: those of a task set, or any others.
 
-The agent is that of the SDK, with the strategy of a paper; what it reads of a search is raw passages,
-selected sentences or a summary (`tersely_agents.agent.reading_tool`). The difficulty is how many other
-documents stand beside those that hold the answer.
+The agent is the SDK's, with the strategy of a paper. From a search it reads raw passages, selected sentences
+or a summary (`tersely_agents.agent.reading_tool`). The difficulty is the number of documents besides those
+with the answer.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from training.rl.language.chat import Chat
 from training.rl.language.episodes import AgentEpisode, AgentTask
 
 NOTE = 300
-"""Characters of a passage that the expert notes down."""
+"""Characters of a passage in the expert's notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Question:
     id: str
     text: str
     answers: tuple[str, ...]
-    """Any of them is right."""
+    """Each of them is correct."""
     documents: tuple[str, ...]
-    """Ids of the documents that hold the answer, in the order in which they lead to it."""
+    """Ids of the documents with the answer, in the order in which they lead to it."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class SearchEnvironment:
     The reward is 1 for an answer that equals one of the question's after normalisation (RECON's exact match),
     else 0.
 
-    Raises ValueError where there is no question, or one names a document that is not there.
+    Raises ValueError if there is no question, or a question names a missing document.
     """
 
     questions: Sequence[Question]
@@ -66,15 +66,15 @@ class SearchEnvironment:
     strategy: StrategyName = "recon"
     read: Reading = read_passages
     k: int = 5
-    """Documents that a search finds."""
+    """Number of documents that a search finds."""
     max_turns: int | None = None
-    """None for the strategy's own number."""
+    """None for the strategy's number."""
     max_reply: int = 500
     positions: int = 4096
-    """The most tokens of a context with its reply."""
+    """Maximum number of tokens of a context with its reply."""
     slip: float = 0.3
-    """How often a flawed demonstration searches for a single word of the question, and how often it gives the
-    answer of another question."""
+    """Probability that a flawed demonstration searches for a single word of the question, and that it gives
+    the answer of another question."""
     compressor: Compressor = field(default_factory=Compressor)
     """Counts tokens, and shortens results that are too long."""
     experience: ExperienceBank | None = None
@@ -98,7 +98,7 @@ class SearchEnvironment:
         return self.make_task(question, random, difficulty)
 
     def make_task(self, question: Question, random: random.Random, difficulty: float) -> SearchTask:
-        """The task of one question, among others' documents in a share of `difficulty`."""
+        """Make the task of a question, with a share `difficulty` of the other documents."""
         others = [docid for docid in self.documents if docid not in question.documents]
         chosen = {*question.documents, *random.sample(others, round(difficulty * len(others)))}
         index = self._whole if len(chosen) == len(self.documents) else self._make_index(chosen)
@@ -129,8 +129,8 @@ class SearchEnvironment:
     def demonstrate(
         self, episode: SearchEpisode, random: random.Random, *, flawed: bool = False
     ) -> Iterator[Sequence[int]]:
-        """One search for each document, then the answer. Whatever the strategy asks for beside it, notes of
-        the passages found."""
+        """Yield one search for each document, then the answer. Text that the strategy also asks for consists
+        of notes from the passages."""
         expert = _Expert(self, episode)
         for docid in episode.question.documents:
             if flawed and random.random() < self.slip:
@@ -157,7 +157,7 @@ class SearchTask:
 
 
 class SearchEpisode(AgentEpisode):
-    """One rollout. facts: also `found`, whether an answer stood in what the agent read."""
+    """One rollout. facts: also `found`, whether the agent has read an answer."""
 
     def __init__(self, task: SearchTask) -> None:
         self.question, self.index = task.question, task.index
@@ -177,14 +177,15 @@ class SearchEpisode(AgentEpisode):
 
 
 class _Expert:
-    """Writes actions in the form of the environment's strategy."""
+    """Writer of actions in the form of the environment's strategy."""
 
     def __init__(self, environment: SearchEnvironment, episode: SearchEpisode) -> None:
         self._environment, self._episode = environment, episode
         self._notes = ""
 
     def find_query(self, docid: str) -> str:
-        """The shortest query that finds the document: the question, its title, its text."""
+        """Return the shortest query that finds the document: the question, the document's title, or its
+        text."""
         document, k = self._environment.documents[docid], self._environment.k
         queries = [self._episode.question.text, document.title or "", f"{document.title} {document.text}"]
         finds = [q for q in queries if docid in {hit.docid for hit in self._episode.index.search(q, k)}]
@@ -199,7 +200,7 @@ class _Expert:
         yield from self._act("finish", answer=text)
 
     def _act(self, tool: str, **arguments: str) -> Iterator[Sequence[int]]:
-        """The action; before it the notes, where they are asked for."""
+        """Yield the action, and before it the notes if the agent asks for them."""
         chat, strategy = self._environment.chat, self._environment.strategy
         (value,) = arguments.values()
         if strategy == "recon":
@@ -223,7 +224,6 @@ class _Expert:
 
 
 def _results(state: EpisodeState) -> list[str]:
-    """The results of tools in the transcript."""
     return [str(m["content"]) for m in state.transcript.messages if m["role"] == "tool"]
 
 
@@ -239,8 +239,8 @@ def read_questions(file: Path) -> list[Question]:
 def load_task_set(
     name: str, *, data: str | Path | None, limit: int, seed: int = 13
 ) -> tuple[list[Question], dict[str, Document]]:
-    """Questions of a set of the benchmarks' train split, and the documents of all of them. A question's own
-    documents are those that the set marks as gold, or else those that hold an answer."""
+    """Load questions of a set of the benchmarks' train split, and the documents of all of them. A question's
+    documents are those that the set marks as gold, or else those with an answer."""
     questions: list[Question] = []
     documents: dict[str, Document] = {}
     ids: dict[tuple[str | None, str], str] = {}

@@ -1,10 +1,9 @@
-"""Questions that bring their own documents, for the agent that ships (`tersely_agents.agent.trained`): it
-searches among the documents, reads what the selector keeps of them, and writes ZipRL's turns.
+"""Questions with their documents, for the shipped agent (`tersely_agents.agent.trained`): it searches the
+documents, reads what the selector keeps, and writes ZipRL's turns.
 
-The reward is the F1 of the answer's words and those of the question's answer that fits best. An episode
-without an answer earns nothing, so that a reply which breaks the form does not either. The quality of the
-summaries is no part of it: it enters through the advantage (ZipRL, appendix T.3, which names exact match and
-F1).
+The reward is the F1 of the answer's words with the best matching answer of the question. An episode without
+an answer earns nothing, and so does a malformed reply. The quality of the summaries is not part of the
+reward: it enters through the advantage (ZipRL, appendix T.3, which names exact match and F1).
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ class TurnsEnvironment:
     chat: Chat
     compressor: Compressor
     search_tokens: int
-    """Most tokens of what a search shows, of all documents together."""
+    """Maximum number of tokens that a search shows, all documents together."""
     max_turns: int
     max_reply: int
-    """Tokens of the longest reply."""
+    """Maximum number of tokens of a reply."""
     positions: int
-    """The most tokens of a context with its reply."""
+    """Maximum number of tokens of a context with its reply."""
 
     def make_task(self, example: Example) -> TurnsTask:
-        """The task of one question."""
+        """Make the task of a question."""
         agent = make_agent(
             ScriptedChat(()),
             make_index(example),
@@ -60,14 +59,14 @@ class TurnsEnvironment:
 @dataclass(frozen=True, slots=True)
 class TurnsTask(AgentTask):
     answers: tuple[str, ...]
-    """Any of them is right."""
+    """Each of them is correct."""
 
     def start(self) -> TurnsEpisode:
         return TurnsEpisode(self)
 
 
 class TurnsEpisode(AgentEpisode):
-    """One rollout. facts: also those of `count_turns`, and `correct`, whether the answer contains a right
+    """One rollout. facts: also those of `count_turns`, and `correct`, whether the answer contains a correct
     one."""
 
     def __init__(self, task: TurnsTask) -> None:

@@ -1,4 +1,4 @@
-"""Words to token ids and back: the tasks here are written in words, the tiny policy reads ids."""
+"""Words to token ids and back: these tasks use words, and the tiny policy reads ids."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ STOP = "."
 
 
 class Words:
-    """A vocabulary. Raises ValueError for a word that stands in it twice."""
+    """A vocabulary. Raises ValueError for a repeated word."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words: Sequence[str] = (STOP, *words)
@@ -19,7 +19,7 @@ class Words:
         self.stop = self._ids[STOP]
 
     def encode(self, text: str) -> list[int]:
-        """The ids of words with spaces between them. Raises KeyError for an unknown word."""
+        """Return the ids of words separated by spaces. Raises KeyError for an unknown word."""
         return [self._ids[word] for word in text.split()]
 
     def decode(self, ids: Iterable[int]) -> str:

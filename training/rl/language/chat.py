@@ -1,4 +1,4 @@
-"""Messages to token ids and back, as a policy reads and writes them."""
+"""Messages to token ids and back, for a policy."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
 class Chat:
     """A tokenizer with a chat template.
 
-    Tool calls are read from the text as models of the Hermes and Qwen families write them: JSON with `name`
-    and `arguments` between <tool_call> and </tool_call>. The template has to tell the model so.
+    Tool calls have the form of the Hermes and Qwen families: JSON with `name` and `arguments` between
+    <tool_call> and </tool_call>. The template must tell the model so.
     """
 
     tokenizer: Any
-    """Of transformers; it needs a chat template and a token that ends a message."""
+    """A tokenizer of transformers with a chat template and a token that ends a message."""
 
     @property
     def stop(self) -> int:
@@ -31,7 +31,8 @@ class Chat:
         return self.tokenizer.eos_token_id
 
     def render(self, request: Request) -> str:
-        """The text that the policy continues. What it wrote earlier stands in it word for word."""
+        """Return the text that the policy continues. It contains the policy's earlier replies word for
+        word."""
         messages = [_without_calls(message) for message in request.messages]
         written = messages.pop()["content"] if request.options.get("continue_last") else ""
         tools = request.options.get("tools")
@@ -41,24 +42,24 @@ class Chat:
         return text + written
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of a text; nothing is added to it."""
+        """Return the token ids of a text, with nothing added."""
         return self.tokenizer.encode(text, add_special_tokens=False)
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of tokens, special ones included; without the token that ends the message."""
+        """Return the text of tokens, with special ones but without the token that ends the message."""
         kept = list(tokens[:-1] if tokens and tokens[-1] == self.stop else tokens)
         return self.tokenizer.decode(kept, skip_special_tokens=False, clean_up_tokenization_spaces=False)
 
     def follow(self, context: Sequence[int], reply: Sequence[int], rest: str) -> list[int]:
-        """The tokens of a context, of the reply to it, and of the text `rest` that follows. Nothing that the
-        policy read or wrote is encoded again."""
+        """Return the tokens of a context, its reply, and the following text `rest`. Only `rest` is
+        encoded."""
         if reply and reply[-1] == self.stop:
             rest = rest.removeprefix(self.tokenizer.eos_token)
         return [*context, *reply, *self.encode(rest)]
 
 
 def read_tool_calls(text: str) -> tuple[ToolCall, ...]:
-    """The tool calls in a reply. One that cannot be read is left out."""
+    """Read the tool calls in a reply. Malformed ones are skipped."""
     calls: list[ToolCall] = []
     for number, body in enumerate(_CALL.findall(text)):
         try:
@@ -71,6 +72,6 @@ def read_tool_calls(text: str) -> tuple[ToolCall, ...]:
 
 
 def _without_calls(message: Any) -> dict[str, Any]:
-    """A message whose text, which holds the calls as the policy wrote them, stands for its calls."""
+    """Remove the calls of a message; its text contains them as the policy wrote them."""
     kept = {key: value for key, value in message.items() if key != "tool_calls"}
     return {**kept, "content": message.get("content") or ""}

@@ -1,4 +1,4 @@
-"""The SDK's agent as an episode of exact token ids: the loop that serves users is the one that is trained."""
+"""The SDK's agent as an episode of exact token ids: the same loop serves users and is trained."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ class AgentTask:
     id: str
     question: str
     agent: Agent
-    """In strict mode."""
+    """An agent in strict mode."""
     chat: Chat
     score: Callable[[EpisodeState], float]
-    """The reward of an episode that was answered; others have none."""
+    """Returns the reward of an episode with an answer; others earn nothing."""
     positions: int
-    """The most tokens of a context with its reply; a context that leaves no room is overlong."""
+    """Maximum number of tokens of a context with its reply; a context without room for a reply is
+    overlong."""
     max_reply: int
-    """Tokens of the longest reply."""
+    """Maximum number of tokens of a reply."""
 
     def __post_init__(self) -> None:
         if not self.agent.strict:
@@ -40,11 +41,11 @@ class AgentTask:
 class AgentEpisode:
     """One rollout (`episode.Episode`).
 
-    A context that continues what the policy read and wrote keeps their tokens, and encodes what is new. Any
-    other context is encoded as a whole and begins a segment.
+    A context that continues the last one keeps its tokens, and only new text is encoded. Any other context is
+    encoded as a whole and begins a segment.
 
-    facts: `answer`, `turns`, `searches`, `resets`, `context` (tokens of the longest context) and `reason`
-    where there is no answer.
+    facts: `answer`, `turns`, `searches`, `resets`, `context` (tokens of the longest context) and `reason` if
+    there is no answer.
     """
 
     def __init__(self, task: AgentTask) -> None:
@@ -55,7 +56,7 @@ class AgentEpisode:
         self._text, self._tokens = "", list[int]()
         """The context."""
         self._reply: Sequence[int] = ()
-        """What the policy wrote last."""
+        """The policy's last reply."""
         self._read_context("")
 
     @property
@@ -111,5 +112,5 @@ class AgentEpisode:
 
 
 def _drops_turn(before: EpisodeState, after: EpisodeState) -> bool:
-    """Whether the turn filled the context, so that it is dropped and a summary is asked for (SUPO)."""
+    """Return whether the turn filled the context, so that it is dropped and a summary is requested (SUPO)."""
     return after.outcome is None and after.transcript.is_full and not before.transcript.is_full

@@ -1,4 +1,4 @@
-"""Replies of a causal language model in this process, many at once, with exact log-probabilities."""
+"""Batched replies of a causal language model in this process, with exact log-probabilities."""
 
 from __future__ import annotations
 
@@ -11,21 +11,18 @@ from torch import Tensor
 from training.rl.rollout import Generation
 
 _TAIL = 16
-"""Tokens of a reply's end in which a stop text is looked for."""
+"""Number of tokens at the end of a reply that are searched for a stop text."""
 
 
 class TransformersPolicy:
-    """Samples from a model of transformers (`rollout.Policy`).
+    """Sampler of a model of transformers (`rollout.Policy`).
 
     Args:
-        model: any causal language model, adapters included. It is not changed.
-        tokenizer: reads the stop texts.
-        max_reply: tokens of the longest reply.
-        stop_texts: what ends a reply beside the end of the message; the text stays in the reply.
-        temperature: 0 takes the most probable token. Log-probabilities are those of the distribution that was
-            sampled, or, with 0, of the untempered one.
-        rows: replies that are generated at once.
-        random: draws the tokens; None for torch's own generator.
+        model: any causal language model, adapters included. It is not changed. tokenizer: reads the stop
+        texts. max_reply: maximum number of tokens of a reply. stop_texts: texts that end a reply, besides the
+        end of the message; they stay in the reply. temperature: 0 takes the most probable token.
+        Log-probabilities are those of the sampled distribution, or with 0 those at temperature 1. rows:
+        number of replies generated at once. random: draws the tokens; None for torch's own generator.
     """
 
     def __init__(
@@ -44,7 +41,7 @@ class TransformersPolicy:
         self._temperature = temperature
 
     def generate(self, contexts: Mapping[int, Sequence[int]]) -> dict[int, Generation]:
-        """Continue each context; contexts of like length together, and equal ones read once."""
+        """Continue each context. Contexts of similar length share a batch, and equal ones are read once."""
         training = self._model.training
         self._model.eval()
         try:
@@ -88,7 +85,7 @@ class TransformersPolicy:
             yield key, Generation(tokens[key], chances[key])
 
     def _read(self, tokens: Tensor, mask: Tensor, cache: Any) -> tuple[Tensor, Any]:
-        """(rows, vocabulary) logits after the tokens, and the cache with them."""
+        """Return (rows, vocabulary) logits after the tokens, and the cache with them."""
         places = (mask.cumsum(1) - 1).clamp(min=0)[:, -tokens.shape[1] :]
         output = self._model(
             input_ids=tokens,
@@ -101,7 +98,7 @@ class TransformersPolicy:
         return output.logits[:, -1].float(), output.past_key_values
 
     def _pad(self, contexts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """(rows, length) token ids, padded on the left, and which of them are read."""
+        """Return (rows, length) token ids, padded on the left, and their mask."""
         length = max(len(context) for context in contexts)
         device = self._model.device
         filler = self._tokenizer.eos_token_id
@@ -110,7 +107,7 @@ class TransformersPolicy:
         return torch.tensor(tokens, device=device), torch.tensor(mask, device=device)
 
     def _choose(self, logits: Tensor) -> tuple[Tensor, Tensor]:
-        """Token ids and log-probabilities, each of shape (rows,)."""
+        """Return token ids and log-probabilities, each of shape (rows,)."""
         distribution = torch.log_softmax(logits / (self._temperature or 1.0), dim=-1)
         if self._temperature:
             chosen = torch.multinomial(distribution.exp(), 1, generator=self._random)[:, 0]

@@ -71,7 +71,7 @@ class VllmPolicy:
         """Sample from the LoRA adapter in `folder` from now on, under a name that is new to the server. The
         server runs with --enable-lora and VLLM_ALLOW_RUNTIME_LORA_UPDATING=True, and can read the folder.
 
-        Raises RuntimeError where the server does not load it.
+        Raises RuntimeError if the server does not load it.
         """
         try:
             self._post("/v1/load_lora_adapter", {"lora_name": name, "lora_path": str(folder)})

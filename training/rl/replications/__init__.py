@@ -1,2 +1,2 @@
-"""Small replications of the papers' claims. Each file holds the claims of one paper, with the prediction that
-stood before the first run; `results/` holds what the runs measured, one file a claim."""
+"""Small replications of the papers' claims. Each file has the claims of one paper with predictions from
+before the first run; `results/` has the measurements, one file per claim."""

@@ -1,4 +1,4 @@
-"""A claim of a paper, what was predicted before the first run, and how the results are judged."""
+"""A claim of a paper, its predictions from before the first run, and the verdict on the results."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 from benchmarks.shared.statistics import RESAMPLES, Estimate
 
 Metrics = Mapping[str, float | None]
-"""What one run measured. None where there was nothing to measure."""
+"""What one run measured. None if there was nothing to measure."""
 
 Verdict = Literal["replicated", "null", "reversed", "not measured"]
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """`higher` - `lower` of a metric, written down before the runs.
+    """A predicted difference `higher` - `lower` of a metric, written down before the runs.
 
     statistic: "mean" compares the means over seeds; "deviation" compares the sample deviations over seeds.
     """
@@ -29,7 +29,7 @@ class Prediction:
     """The arm whose value is predicted to be higher."""
     lower: str
     margin: float
-    """The least difference that counts as the claim's, in the metric's unit."""
+    """Minimum difference that supports the claim, in the metric's unit."""
     statistic: Literal["mean", "deviation"] = "mean"
 
     def describe(self) -> str:
@@ -39,23 +39,23 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim. `run(arm, seed, folder)` trains and measures one arm; `folder` keeps what it needs to go on
-    after an interruption, and is shared by the arms of a seed under `folder.parent`."""
+    """One claim. `run(arm, seed, folder)` trains and measures one arm. `folder` keeps what it needs to
+    continue after an interruption; the arms of a seed share `folder.parent`."""
 
     name: str
     paper: str
-    """What the paper says, with its numbers."""
+    """The paper's statement, with its numbers."""
     setup: str
-    """What is run here instead."""
+    """The setup here."""
     arms: Sequence[str]
     seeds: int
     predictions: Sequence[Prediction]
     """The first decides the verdict; the others are reported."""
     initial: str
-    """The metric that tells how often the policy succeeds before it is trained by reinforcement."""
+    """Metric of the policy's success before reinforcement learning."""
     run: Callable[[str, int, Path], Metrics]
     remarks: str = ""
-    """What was tried and changed, and why; empty where nothing was."""
+    """Changes that were tried, and why; empty if there were none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ class Row:
 
 
 def compare(prediction: Prediction, rows: Sequence[Row]) -> Estimate | None:
-    """The predicted difference with its 95 % interval: a bootstrap over seeds that keeps the two arms of a
-    seed together. None with fewer than two seeds that measured the metric in both arms."""
+    """Return the predicted difference with its 95 % interval, from a bootstrap over seeds that keeps the two
+    arms of a seed together. Returns None if fewer than two seeds measured the metric in both arms."""
     higher, lower = (_values(prediction.metric, arm, rows) for arm in (prediction.higher, prediction.lower))
     seeds = sorted(higher.keys() & lower.keys())
     if len(seeds) < 2:
@@ -86,8 +86,8 @@ def compare(prediction: Prediction, rows: Sequence[Row]) -> Estimate | None:
 
 
 def judge(prediction: Prediction, difference: Estimate | None) -> Verdict:
-    """Replicated where the interval lies above zero and the difference reaches the margin; reversed where the
-    interval lies below zero; else null."""
+    """Return "replicated" if the interval is above zero and the difference reaches the margin, "reversed" if
+    the interval is below zero, else "null"."""
     if difference is None:
         return "not measured"
     if difference.standing == "behind":

@@ -1,7 +1,7 @@
 """EFFCOMP's claims about Phase II, on two-hop questions with a symbolic reader.
 
 Phase I learns string-match labels; Phase II is rewarded by a reader that needs both hops. Both are this
-repository's own training. Each seed has its own questions, initial weights and samples.
+repository's training. Each seed has its own questions, initial weights and samples.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from training.selector_model.groups import write_groups
 from training.selector_model.trained import load_layout, load_trained
 
 TRAIN, VALIDATION, TEST = 800, 100, 300
-"""Questions."""
+"""Numbers of questions."""
 
 _REMARKS = (
     "The dials were chosen on one seed whose questions no run uses, before the predictions; `training/LOG.md`"
@@ -35,7 +35,7 @@ _REMARKS = (
 
 
 def train_phase1_once(seed: int, folder: Path) -> Path:
-    """The run of Phase I of a seed in `folder`; it is made where it is not there."""
+    """Return the run of Phase I of a seed in `folder`; it is made if it is not there."""
     run = Run(folder / "phase1")
     if not (run.final / "validation.json").exists():
         torch.manual_seed(seed)
@@ -48,8 +48,8 @@ def train_phase1_once(seed: int, folder: Path) -> Path:
 
 
 def _make_config(seed: int, encoder: Path) -> SelectorConfig:
-    """Phase I as in the paper, except for all sizes, and for the head, which can compare a sentence with the
-    question without having learned to."""
+    """Configure Phase I as in the paper, except for the sizes and the head, which can compare a sentence with
+    the question without training."""
     data = DataConfig({}, {}, labels="string", unanswerable=0.0, untitled=0.0, evidence=0.0, composed=0.0)
     training = TrainConfig(
         epochs=2,
@@ -75,12 +75,12 @@ class Scored:
 
     @property
     def hops(self) -> Tensor:
-        """(m,) whether a sentence is one of the two hops."""
+        """(m,) Whether a sentence is one of the two hops."""
         return torch.tensor([bool(y) for d in self.observation.group.documents for y in d.labels])
 
 
 def score_test_questions(seed: int, phase: Path) -> list[Scored]:
-    """The questions of a seed that no phase has seen, scored by the weights in the run folder `phase`."""
+    """Score questions that no phase has seen with the weights in the run folder `phase`."""
     questions = make_questions(TEST, f"two hops {seed}, test")
     model, layout = load_trained(phase / "final")
     builder = WindowBuilder(load_layout(phase / "final"), questions)
@@ -91,19 +91,19 @@ def score_test_questions(seed: int, phase: Path) -> list[Scored]:
 
 
 def measure_retention(scored: Sequence[Scored], threshold: float) -> float:
-    """Share of the hops that score more than the threshold (EFFCOMP, RQ4)."""
+    """Return the share of the hops that score above the threshold (EFFCOMP, RQ4)."""
     kept = [bool(score > threshold) for s in scored for score in s.scores[s.hops]]
     return sum(kept) / len(kept)
 
 
 def measure_rate(scored: Sequence[Scored], threshold: float) -> float:
-    """Mean tau: tokens kept over tokens given."""
+    """Return the mean tau: tokens kept over tokens given."""
     rates = [s.observation.compute_rate((s.scores > threshold).float()) for s in scored]
     return sum(rates) / len(rates)
 
 
 def find_threshold(scored: Sequence[Scored], rate: float) -> float:
-    """The lowest score threshold at which at most `rate` of the tokens are kept."""
+    """Return the lowest score threshold that keeps at most `rate` of the tokens."""
     low, high = 0.0, 1.0
     for _ in range(30):
         middle = (low + high) / 2
@@ -115,7 +115,7 @@ def find_threshold(scored: Sequence[Scored], rate: float) -> float:
 
 
 def measure_success(scored: Sequence[Scored]) -> float:
-    """How often an action drawn from the policy keeps both hops."""
+    """Return the probability that a sampled action keeps both hops."""
     return sum(float(s.scores[s.hops].prod()) for s in scored) / len(scored)
 
 

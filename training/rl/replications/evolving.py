@@ -29,9 +29,9 @@ _COLD = Settings(
 
 
 def _train_and_test(environment: dict[str, object], seed: int, folder: Path, *, frozen: bool) -> Metrics:
-    """Train with a bank, then test, with the bank that the training left, on families that it never saw.
+    """Train with a bank, then test with the resulting bank on families that it never saw.
 
-    `reward` is over all of them, `reward_hard` over those that the habit of the cold start fails.
+    `reward` is over all of them, `reward_hard` over those on which the cold start's habit fails.
     """
     start = folder.parent / "cold_start.pt"
     cold = replace(_COLD, seed=seed, environment={**_COLD.environment, "rules": seed})

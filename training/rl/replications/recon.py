@@ -1,4 +1,4 @@
-"""RECON's claim, on the base of facts: what a summarizer in front of the policy is worth."""
+"""RECON's claim about the value of a summarizer for the policy, on the base of facts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from training.rl.settings import ColdStart, Settings, Updates
 from training.rl.tiny import TinyConfig
 
 NARROW = 24
-"""A window that ends a third search among raw passages; three summaries and the answer fit."""
+"""A window too small for a third search with raw passages, but enough for three summaries and the answer."""
 
 
 def _run_window(arm: str, seed: int, folder: Path) -> Metrics:

@@ -1,4 +1,4 @@
-"""The measured rows of a claim: one JSON file each, from which `training/REPLICATIONS.md` is written."""
+"""The measured rows of a claim: one JSON file each, from which `training/REPLICATIONS.md` is generated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RESULTS = Path(__file__).with_name("results")
 
 @dataclass
 class Results:
-    """What the runs of one claim measured, and on what machine the last of them ran."""
+    """Measurements of the runs of one claim, and the machine of the last run."""
 
     rows: list[Row] = field(default_factory=list[Row])
     machine: str = ""
@@ -27,7 +27,7 @@ class Results:
 
 
 def read_results(claim: Claim, folder: Path = RESULTS) -> Results:
-    """The results of a claim; empty where it was never run."""
+    """Read the results of a claim; they are empty if it was never run."""
     file = folder / f"{claim.name}.json"
     if not file.exists():
         return Results()
@@ -36,7 +36,7 @@ def read_results(claim: Claim, folder: Path = RESULTS) -> Results:
 
 
 def write_results(claim: Claim, results: Results, folder: Path = RESULTS) -> None:
-    """Write the results, rows in the order of seeds and arms, and the machine of this process."""
+    """Write the results, ordered by seed and arm, and the machine of this process."""
     folder.mkdir(parents=True, exist_ok=True)
     order = {arm: position for position, arm in enumerate(claim.arms)}
     results.rows.sort(key=lambda row: (row.seed, order[row.arm]))
@@ -46,7 +46,7 @@ def write_results(claim: Claim, results: Results, folder: Path = RESULTS) -> Non
 
 
 def render_claim(claim: Claim, results: Results) -> str:
-    """A section of Markdown: claim, prediction, figures, verdict."""
+    """Render a section of Markdown: claim, predictions, numbers, verdicts."""
     lines = [f"## {claim.name}", "", f"**Claim.** {claim.paper}", "", f"**Here.** {claim.setup}", ""]
     for number, prediction in enumerate(claim.predictions):
         difference = compare(prediction, results.rows)
@@ -83,7 +83,7 @@ def _render_arms(claim: Claim, rows: Sequence[Row]) -> list[str]:
 
 
 def _render_values(values: Sequence[float | None]) -> str:
-    """Mean and sample deviation."""
+    """Render mean and sample deviation."""
     numbers = [value for value in values if value is not None]
     if not numbers:
         return "-"
@@ -99,5 +99,5 @@ def _render_origin(claim: Claim, results: Results) -> str:
 
 
 def verdicts(claim: Claim, results: Results) -> list[Verdict]:
-    """The verdict on each prediction of a claim, in order."""
+    """Return the verdict on each prediction of a claim, in order."""
     return [judge(prediction, compare(prediction, results.rows)) for prediction in claim.predictions]

@@ -1,5 +1,5 @@
-"""What the replications with a tiny policy share: cold starts that arms have in common, runs that are made
-once, and the figures of the end of a run."""
+"""Helpers of the replications with a tiny policy: shared cold starts, runs that are made once, and final
+metrics."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ TEST_TASKS = 400
 
 
 def train_once(settings: Settings, folder: Path) -> tuple[TinyPolicy, Run]:
-    """Train in `folder`; where it was done before, read what was trained.
+    """Train in `folder`, or load the policy if it was trained before.
 
-    Runs in sibling folders whose seed, environment, policy and cold start are the same share a cold start.
+    Runs in sibling folders share a cold start if seed, environment, policy and cold start are equal.
     """
     run = Run(folder)
     start = folder.parent / f"cold_start-{_digest(settings)}.pt"
@@ -32,21 +32,21 @@ def train_once(settings: Settings, folder: Path) -> tuple[TinyPolicy, Run]:
 
 
 def train_and_test(settings: Settings, folder: Path) -> Metrics:
-    """Train in `folder`, and measure on tasks that no evaluation of the training draws."""
+    """Train in `folder`, and measure on tasks that the training does not use."""
     policy, run = train_once(settings, folder)
     tasks = make_evaluation_tasks(settings.make_environment(), 1000 + settings.seed, TEST_TASKS)
     return {**measure(settings, policy, tasks), **read_initial(run)}
 
 
 def measure(settings: Settings, policy: TinyPolicy, tasks: Sequence[Task]) -> Metrics:
-    """What `loop.describe` tells of one sampled rollout of each task."""
+    """Return `loop.describe` of one sampled rollout of each task."""
     environment = settings.make_environment()
     trajectories = roll_out(policy, environment, tasks, torch.Generator().manual_seed(settings.seed))
     return describe(trajectories)
 
 
 def read_initial(run: Run) -> Metrics:
-    """The evaluation before the first update, its names with "initial_" before them."""
+    """Return the evaluation before the first update, with the prefix "initial_" in its names."""
     first = next(entry for entry in run.history if entry["kind"] == "evaluation")
     return {f"initial_{name}": value for name, value in first.items() if name not in ("kind", "update")}
 

@@ -1,5 +1,5 @@
-"""Two-hop questions made by a generator, a reader that needs both hops, and a small encoder: the ground on
-which EFFCOMP's claims about Phase II are tried.
+"""Generated two-hop questions, a reader that needs both hops, and a small encoder, to test EFFCOMP's claims
+about Phase II.
 
     Which river crosses the town where Kakara was born?
     first hop    kakara was born in loluton near the mimigue .
@@ -7,8 +7,8 @@ which EFFCOMP's claims about Phase II are tried.
     idle         the nenegue rises in the hills .
 
 String-match labels (EFFCOMP, section 3.1) mark the second hop and the idle sentences about the answer. They
-mark the first hop only where the river that it names happens to be the answer, in a share CHANCE of the
-questions: so a policy of Phase I is uncertain about first hops, and sampling finds them now and then.
+mark the first hop only if its river happens to be the answer, in a share CHANCE of the questions. So a policy
+of Phase I is uncertain about first hops, and sampling finds them now and then.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from training.selector_model.groups import Group, GroupDocument
 
 SOURCE = "two_hop"
 PEOPLE = 3
-"""Persons of a question; it asks about the first. There is a town more, in which nobody of them was born."""
+"""Persons of a question; it asks about the first. There is one more town, in which none of them was born."""
 CHANCE = 0.12
 GOODS = ("salt", "wool", "wine", "fish", "glass", "paper")
 
@@ -46,7 +46,7 @@ _CROSSES = re.compile(r"the (\w+) crosses (\w+)")
 
 
 def make_questions(count: int, seed: str) -> list[Group]:
-    """`count` questions with their documents, the same for the same seed. The labels mark the two hops."""
+    """Make `count` questions with documents, the same for the same seed. The labels mark the two hops."""
     rng = random.Random(seed)
     return [_make_question(str(number), rng) for number in range(count)]
 
@@ -84,7 +84,7 @@ def _make_question(number: str, rng: random.Random) -> Group:
 
 
 def _make_document(sentences: Sequence[str], *, is_hop: bool) -> GroupDocument:
-    """`is_hop`: whether the first sentence is one of the two hops."""
+    """Make a document; `is_hop` says whether the first sentence is one of the two hops."""
     units: list[tuple[int, int]] = []
     for sentence in sentences:
         start = units[-1][1] + 1 if units else 0
@@ -94,13 +94,13 @@ def _make_document(sentences: Sequence[str], *, is_hop: bool) -> GroupDocument:
 
 
 class TwoHopReader:
-    """Follows the two hops through a context; says nothing where one of them is missing."""
+    """A reader that follows the two hops through a context, and does not answer if one is missing."""
 
     name = "two hops"
     trained_on: frozenset[str] = frozenset()
 
     def answer(self, prompts: Sequence[Prompt]) -> list[str | None]:
-        """One answer for each prompt, in order, never None."""
+        """Return one answer for each prompt, in order, never None."""
         return [_follow(prompt) for prompt in prompts]
 
 
@@ -112,7 +112,7 @@ def _follow(prompt: Prompt) -> str:
 
 
 def save_encoder(folder: Path) -> None:
-    """A BERT of two layers and 32 units with random weights, and a tokenizer of whole words."""
+    """Write a BERT of two layers and 32 units with random weights, and a tokenizer of whole words."""
     words = [*_SPECIAL, *_OTHER_WORDS.split(), ".", "?", *GOODS, *PERSONS, *TOWNS, *RIVERS]
     vocabulary = {word: number for number, word in enumerate(words)}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))

@@ -1,4 +1,4 @@
-"""ZipRL's claim for Hindsight Response Replay, on the gathering of facts."""
+"""ZipRL's claim about Hindsight Response Replay, on the gathering of facts."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ W = 0.2
 @dataclass(frozen=True)
 class ShuffledSettings(Settings):
     """HRR with the qualities of each rollout permuted among its turns: a control that keeps the size of the
-    shaping and takes away what it says about a turn."""
+    shaping but not its relation to the turn."""
 
     def make_algorithm(self) -> Algorithm:
         return _make_shuffled_targets
 
 
 def _make_shuffled_targets(trajectories: Sequence[Trajectory]) -> list[Target]:
-    # The same draw for the same rollouts: a run that was interrupted goes on alike.
+    # The draw depends only on the rollouts, so that an interrupted run continues in the same way.
     draw = random.Random(f"{trajectories[0].task} {trajectories[0].policy_version}")
     return hrr.make_targets([shuffle_qualities(trajectory, draw) for trajectory in trajectories], w=W)
 
 
 def shuffle_qualities(trajectory: Trajectory, draw: random.Random) -> Trajectory:
-    """The trajectory with its qualities permuted among the turns that have one."""
+    """Permute the qualities of a trajectory among the turns that have one."""
     qualities = [turn.quality for turn in trajectory.turns if turn.quality is not None]
     draw.shuffle(qualities)
     left = iter(qualities)

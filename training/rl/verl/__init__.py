@@ -1,10 +1,10 @@
-"""Runs on many nodes with verl, in an environment of its own (`scripts/verl`).
+"""Runs on many nodes with verl, in a separate environment (`scripts/verl`).
 
 advantages.py   our algorithms on verl's batches; torch only
 outputs.py      a trajectory as verl's agent loops return it
 loop.py         the agent of the SDK as an agent loop: "tersely"
 trainer.py      a trainer whose advantages are those of our algorithms: "tersely"
-recipe.py       a paper's run: its settings, and verl's for it
+recipe.py       a paper's run: its settings, and verl's settings for it
 dry_run.py      one step of a recipe with a random model on a CPU
 contract.py     checks that need verl: `scripts/verl -m training.rl.verl.contract`
 

@@ -1,8 +1,8 @@
 """Our algorithms on verl's batches.
 
 In verl a row is one output of an agent loop, which is one segment here. verl's loss is the mean over all
-tokens that the policy wrote (loss_agg_mode "token-mean"); so each advantage is multiplied by its weight and
-by the number of those tokens, and the sum of the algorithms remains.
+tokens that the policy wrote (loss_agg_mode "token-mean"). So each advantage is multiplied by its weight and
+by the number of those tokens, which gives the algorithms' weighted sum.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from training.rl.trajectory import Segment, Trajectory, Turn
 def read_trajectories(
     keys: Sequence[str], lengths: Sequence[int], rewards: Sequence[float], facts: Sequence[Mapping[str, Any]]
 ) -> list[Trajectory]:
-    """The trajectories of a batch, without their tokens.
+    """Read the trajectories of a batch, without their tokens.
 
     Args:
-        keys: verl's, `{question}_{rollout}_{segment}`, in any order.
-        lengths: tokens of each row's response.
-        rewards: of each row's rollout.
-        facts: of each row: `turns` as [start, end, quality or None] in the response, and `outcome`.
+        keys: verl's keys `{question}_{rollout}_{segment}`, in any order. lengths: number of tokens of each
+        row's response. rewards: reward of each row's rollout. facts: for each row `turns` as [start, end,
+        quality or None] in the response, and `outcome`.
     """
     rows: dict[tuple[str, str], dict[int, int]] = {}
     for row, key in enumerate(keys):
@@ -46,8 +45,8 @@ def compute_advantages(
     trajectories: Sequence[Trajectory],
     mask: Tensor,
 ) -> Tensor:
-    """(rows, tokens) advantages for verl, 0 where `mask` (rows, tokens) is 0 and for rollouts that the
-    algorithm leaves out."""
+    """Return (rows, tokens) advantages for verl: 0 where `mask` (rows, tokens) is 0, and for rollouts that
+    the algorithm skips."""
     advantages = torch.zeros(mask.shape, dtype=torch.float32)
     written = mask.sum().item()
     for target in make_targets(trajectories):
@@ -58,6 +57,6 @@ def compute_advantages(
 
 
 def _read_segment(length: int, turns: Sequence[Sequence[Any]], row: int) -> Segment:
-    """A segment of the response alone. Its tokens are the number of its row."""
+    """Return a segment with only the response. Its tokens are the index of its row."""
     read = tuple(Turn(int(start), int(end), quality) for start, end, quality in turns)
     return Segment((row,) * length, (0.0,) * length, read)

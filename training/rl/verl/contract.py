@@ -1,9 +1,9 @@
-"""`scripts/verl -m training.rl.verl.contract`: what this repository needs of verl, checked on a CPU.
+"""`scripts/verl -m training.rl.verl.contract`: check what this repository needs from verl, on a CPU.
 
 registration   the agent loop and the trainer are found by name
 settings       every recipe's settings exist in verl's configuration
 rollout        a scripted policy's rollout through the agent loop gives verl's outputs, token for token
-advantages     what the trainer reads from verl's batch are our advantages; GRPO's equal verl's own
+advantages     the trainer reads our advantages from verl's batch; GRPO's equal verl's
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def check_settings() -> str:
 
 
 class _Server:
-    """verl's client of the policy's servers, with a script."""
+    """A scripted version of verl's client of the policy's servers."""
 
     def __init__(self, replies: Sequence[list[int]]) -> None:
         self._replies = list(replies)
@@ -69,10 +69,10 @@ class _Server:
 
 
 def roll_out(questions: Questions, replies: Sequence[str]) -> tuple[list[AgentLoopOutput], Trajectory]:
-    """A scripted rollout of the first question, by the loop and by `run_episode`."""
+    """Run a scripted rollout of the first question with the loop and with `run_episode`."""
     chat = questions.environment.chat
     script = [chat.encode(reply) for reply in replies]
-    loop = object.__new__(TerselyLoop)  # verl's own constructor wants its servers and data sets
+    loop = object.__new__(TerselyLoop)  # verl's constructor needs its servers and data sets
     loop.recipe, loop.environment = read_settings(Recipe, RUNS / "recon.toml"), questions
     loop.server_manager = _Server(script)
     outputs = asyncio.run(loop.run({"temperature": 1.0}, extra_info={"index": 0}))
@@ -109,7 +109,7 @@ def check_rollout() -> str:
 
 
 def make_batch() -> tuple[list[str], TensorDict, list[Trajectory]]:
-    """Two questions with three scripted rollouts each, as verl stores them."""
+    """Make two questions with three scripted rollouts each, as verl stores them."""
     questions = make_questions()
     question = questions.environment.questions[0]
     search, answer = f"<search>{question.text}</search>", f"<answer>{question.answers[0]}</answer>"

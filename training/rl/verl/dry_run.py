@@ -1,4 +1,4 @@
-"""A recipe in small: its agent, its reading and its algorithm with a random model of two layers."""
+"""A small version of a recipe: its agent, reading and algorithm with a random model of two layers."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ from training.rl.trajectory import Trajectory
 from training.rl.verl.recipe import Recipe, make_algorithm, make_environment
 
 REPLY, POSITIONS = 400, 16_000
-"""Tokens; a tokenizer of letters needs more of them."""
+"""Limits in tokens; a tokenizer of letters needs more of them."""
 
 
 def take_step(recipe: Recipe) -> str:
-    """One optimiser step of TRL on a group of two rollouts: one by the random model, and one by the expert,
-    so that their rewards differ. With PPO, its critic takes a step too. Returns what happened, in one line.
+    """Take one optimiser step with TRL on a group of two rollouts: one by the random model and one by the
+    expert, so that their rewards differ. With PPO, the critic takes a step too. Returns a line that describes
+    it.
     """
     torch.manual_seed(0)
     tokenizer = make_tokenizer()
@@ -83,7 +84,7 @@ def take_step(recipe: Recipe) -> str:
 
 
 class PpoTargets:
-    """Makes PPO's targets, and teaches the critic that they need; TRL has neither."""
+    """Maker of PPO's targets with its critic, which TRL lacks."""
 
     def __init__(self, model: Any, recipe: Recipe) -> None:
         self._reference = copy.deepcopy(_Readable(model)).requires_grad_(False)
@@ -99,12 +100,12 @@ class PpoTargets:
         return self._targets
 
     def teach(self) -> float:
-        """One step of the critic on the last targets; its loss."""
+        """Take one step of the critic on the last targets, and return its loss."""
         return teach(self._critic, self._targets, self._optimizer, self._plan)
 
 
 class _Readable(nn.Module):
-    """A causal model of transformers as critic and reference read it."""
+    """A causal model of transformers with the interface of the critic and the reference."""
 
     def __init__(self, model: Any) -> None:
         super().__init__()
@@ -112,9 +113,9 @@ class _Readable(nn.Module):
         self.config = SimpleNamespace(width=model.config.hidden_size)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """(rows, length) token ids -> (rows, length, vocabulary) logits."""
+        """Map (rows, length) token ids to (rows, length, vocabulary) logits."""
         return self.model(input_ids=tokens).logits
 
     def states(self, tokens: Tensor) -> Tensor:
-        """(rows, length) token ids -> (rows, length, width) states."""
+        """Map (rows, length) token ids to (rows, length, width) states."""
         return self.model(input_ids=tokens, output_hidden_states=True).hidden_states[-1]

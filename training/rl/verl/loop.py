@@ -18,16 +18,16 @@ from training.rl.verl.recipe import Questions, Recipe, load_environment
 from training.settings import read_settings
 
 Generate = Callable[[Sequence[int]], Awaitable[Generation | None]]
-"""From a context to what the policy writes; None where its server fails."""
+"""Maps a context to the policy's reply; None if its server fails."""
 
 
 @register("tersely")
 class TerselyLoop(AgentLoopBase):
-    """Runs one question of a recipe. `trainer.tersely_recipe` of verl's configuration names the recipe's
-    file; `extra_info.index` of a row of the data set is the number of the question."""
+    """An agent loop that runs one question of a recipe. `trainer.tersely_recipe` in verl's configuration is
+    the recipe's file; `extra_info.index` in a row of the data set is the index of the question."""
 
     loaded: ClassVar[dict[str, Questions]] = {}
-    """By the file of the recipe: verl makes a loop for each rollout."""
+    """Questions by the file of the recipe, because verl makes a loop for each rollout."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -38,7 +38,7 @@ class TerselyLoop(AgentLoopBase):
         self.environment = self.loaded[file]
 
     async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> list[AgentLoopOutput]:  # type: ignore[override]
-        """An output for each segment; none where the rollout is nobody's fault."""
+        """Return an output for each segment; none if the rollout is nobody's fault."""
         task = self.environment.pose(int(kwargs["extra_info"]["index"]))
         own = {
             **sampling_params,
@@ -60,7 +60,7 @@ class TerselyLoop(AgentLoopBase):
 
 
 async def run_episode(task: Task, generate: Generate) -> Trajectory:
-    """`rollout.run_episodes` for one episode among many in an event loop. Tools run in threads."""
+    """Run one episode like `rollout.run_episodes`, among many in an event loop. Tools run in threads."""
     episode, recorder = await asyncio.to_thread(task.start), Recorder()
     while episode.outcome is None:
         context = episode.context()

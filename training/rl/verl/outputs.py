@@ -1,4 +1,4 @@
-"""A trajectory as verl's agent loops return it: one output for each segment."""
+"""Conversion of a trajectory to the outputs of verl's agent loops, one for each segment."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from training.rl.trajectory import Trajectory
 
 
 def to_outputs(trajectory: Trajectory) -> list[dict[str, Any]]:
-    """The arguments of an `AgentLoopOutput` for each segment. The prompt ends where the first turn begins.
+    """Return the arguments of an `AgentLoopOutput` for each segment. The prompt ends where the first turn
+    begins.
 
-    A rollout whose server or environment failed gives none, and so leaves its group.
+    A rollout whose server or environment failed has no outputs, which removes it from its group.
     """
     if trajectory.outcome in ("server", "environment"):
         return []

@@ -1,4 +1,4 @@
-"""A paper's run at full scale: its settings, its environment, and verl's settings for it."""
+"""A paper's run at full scale: its settings, its environment, and verl's settings."""
 
 from __future__ import annotations
 
@@ -20,53 +20,54 @@ from training.rl.environments.search import SearchEnvironment, SearchTask, load_
 from training.rl.language.chat import Chat
 
 GPUS = 8
-"""Of one node."""
+"""GPUs of one node."""
 _BYTES = 16
-"""Of a parameter in training: weights, gradients, and Adam's moments and master weights (2 + 2 + 12)."""
+"""Bytes of a parameter in training: weights, gradients, and Adam's moments and master weights (2 + 2 +
+12)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A run of a paper. Which numbers are the paper's is written beside them in the configuration."""
+    """Settings of a paper's run. Comments in the configuration say which numbers are the paper's."""
 
     paper: str
     policy: str
-    """On the model hub, or a folder."""
+    """A model on the hub, or a folder."""
     parameters: float
-    """Of the policy, in billions."""
+    """Parameters of the policy, in billions."""
     algorithm: Literal["ppo", "grpo", "hrr", "supo"]
     strategy: StrategyName
     reading: Literal["passages", "selected", "summary"]
     data: str
-    """A set of `benchmarks.shared.tasks`; its training questions."""
+    """A set of `benchmarks.shared.tasks` whose training questions are used."""
     questions: int
-    """That are read of it."""
+    """Number of questions to read."""
     turns: int
     k: int
     reply_tokens: int
     context_tokens: int
-    """The most tokens of a context with its reply."""
+    """Maximum number of tokens of a context with its reply."""
     batch: int
-    """Questions of a step."""
+    """Number of questions per step."""
     mini_batch: int
     group: int
-    """Rollouts of a question."""
+    """Number of rollouts per question."""
     steps: int
     learning_rate: float
     warm_up: float = 0.0
-    """Share of the steps."""
+    """Share of the steps with a rising learning rate."""
     critic_learning_rate: float = 0.0
     critic_warm_up: float = 0.0
     clip: float = 0.2
     value_clip: float = 0.5
     kl: float = 0.0
-    """In the reward with "ppo", else in the loss."""
+    """Weight of the KL, in the reward with "ppo", else in the loss."""
     entropy: float = 0.0
     temperature: float = 1.0
     w: float = 0.2
     """Weight of the quality with "hrr" (ZipRL, equation 4)."""
     summarizer: str = ""
-    """A model behind SUMMARIZER_URL, frozen; with the reading "summary"."""
+    """Frozen model on the server OPENAI_BASE_URL; with the reading "summary"."""
     bank: str = ""
     """A published edition of the experience bank."""
 
@@ -76,17 +77,19 @@ class Recipe:
 
     @property
     def step_tokens(self) -> int:
-        """The most tokens that one step reads and writes."""
+        """Maximum number of tokens that one step reads and writes."""
         return self.batch * self.group * self.context_tokens
 
     def gigabytes(self, gpus: int) -> float:
-        """Of weights, gradients and optimiser on one GPU, sharded over all; a critic counts like a policy."""
+        """Return the memory of weights, gradients and optimiser on each of `gpus`; a critic counts like a
+        policy."""
         models = 2 if self.algorithm == "ppo" else 1
         return models * self.parameters * _BYTES / gpus
 
 
 def make_algorithm(recipe: Recipe) -> Callable[..., Any]:
-    """From trajectories to targets. Raises ValueError for "ppo", which needs a critic: verl has one."""
+    """Return the function from trajectories to targets. Raises ValueError for "ppo", which needs verl's
+    critic."""
     known = {
         "grpo": grpo.make_targets,
         "hrr": partial(hrr.make_targets, w=recipe.w),
@@ -104,18 +107,18 @@ class Questions:
         self.environment = environment
 
     def pose(self, index: int) -> SearchTask:
-        """The question with this number."""
+        """Return the task of the question with this index."""
         return self.environment.make_task(self.environment.questions[index], random.Random(index), 1.0)
 
 
 def load_environment(recipe: Recipe, tokenizer: Any, *, data: Path | None = None) -> Questions:
-    """The environment that a recipe describes, with the documents of its task set."""
+    """Load a recipe's environment, with the documents of its task set."""
     questions, documents = load_task_set(recipe.data, data=data, limit=recipe.questions)
     return Questions(make_environment(recipe, tokenizer, questions, documents))
 
 
 def make_environment(recipe: Recipe, tokenizer: Any, questions: Any, documents: Any) -> SearchEnvironment:
-    """The environment that a recipe describes, with these documents."""
+    """Make a recipe's environment with these documents."""
     compressor = Compressor()
     return SearchEnvironment(
         questions,
@@ -144,7 +147,7 @@ def make_reading(recipe: Recipe, compressor: Compressor) -> Reading:
 
 
 def write_questions(recipe: Recipe, file: Path, *, data: Path | None = None) -> None:
-    """The numbers of the recipe's questions, as verl reads a data set. The loop looks the questions up."""
+    """Write a data set for verl with the indices of the recipe's questions, which the loop looks up."""
     from datasets import Dataset
 
     questions, _ = load_task_set(recipe.data, data=data, limit=recipe.questions)
@@ -160,7 +163,7 @@ def write_questions(recipe: Recipe, file: Path, *, data: Path | None = None) -> 
 
 
 def list_overrides(recipe: Recipe, file: Path, nodes: int, questions: Path) -> list[str]:
-    """verl's settings. The names are those of verl 0.9; `contract.py` checks them."""
+    """Return verl's settings, with the names of verl 0.9; `contract.py` checks them."""
     rollout, actor = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
     is_ppo = recipe.algorithm == "ppo"
     values: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""A trainer of verl whose advantages are those of our algorithms."""
+"""A verl trainer with the advantages of our algorithms."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ FIELDS = ["response_mask", "rm_scores", "extra_fields"]
 
 @register_trainer("tersely")
 class TerselyTrainer(PPOTrainerSync):
-    """verl's synchronous trainer. Its own advantages, with the KL and the corrections for the sampler that
-    come with them, are computed first, and then replaced."""
+    """verl's synchronous trainer. Its advantages are computed first, with the KL and the corrections for the
+    sampler, and then replaced."""
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         batch = super()._compute_advantage(batch, metrics)
@@ -35,7 +35,7 @@ class TerselyTrainer(PPOTrainerSync):
 
 
 def read_advantages(keys: list[str], data: TensorDict, make_targets: Any) -> torch.Tensor:
-    """(rows, tokens) advantages of verl's batch, whose fields are nested tensors."""
+    """Return (rows, tokens) advantages of verl's batch, which has nested tensors."""
     masks = list(data["response_mask"].unbind())
     rewards = [float(row.sum()) for row in data["rm_scores"].unbind()]
     facts = [dict(entry) for entry in data["extra_fields"]]
