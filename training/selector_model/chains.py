@@ -92,7 +92,7 @@ def describe(question: str) -> str | None:
 
 
 def _relate(words: list[str]) -> str | None:
-    """ Turn "river crosses Orvelle" into "the river that crosses Orvelle"."""
+    """Turn "river crosses Orvelle" into "the river that crosses Orvelle"."""
     if _VERB.match(words[0].lower()):
         return None
     for place in range(1, min(len(words) - 1, 6)):
