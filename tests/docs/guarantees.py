@@ -31,8 +31,7 @@ GUARANTEES: dict[int, tuple[str, ...]] = {
         "tests/contracts/test_network.py",
         "tests/contracts/test_wheel.py",
         "tests/sdk/test_hub.py",
-        "tests/sdk/test_chat_limits.py",
-        "tests/sdk/test_rerank_limits.py",
+        "tests/sdk/test_http.py",
     ),
     8: (
         "tests/sdk/test_messages.py::test_only_the_texts_of_tool_results_change",
