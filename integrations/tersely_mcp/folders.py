@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from itertools import islice, product
+from itertools import islice, product, takewhile
 from pathlib import Path
 
 from tersely import Document, InvalidInputError
@@ -48,7 +49,7 @@ class File:
     def read(self, most: int) -> bytes:
         """Return the first `most` bytes. Raises OSError."""
         with (
-            self.folder.open(self.parts[:-1]) as folder,
+            closing(self.folder.open(self.parts[:-1])) as folder,
             open(folder.open_file(self.parts[-1]), "rb") as file,
         ):
             return file.read(most)
@@ -119,21 +120,18 @@ class Folder:
         names = dict.fromkeys((self._named, Path(self.name).parts, (self.path.name,)))
         return [parts[len(prefix) :] for prefix in names if prefix and prefix == parts[: len(prefix)]]
 
-    def find(self, parts: Parts, skipped: list[tuple[str, str]]) -> Iterator[File]:
+    def find(self, pattern: Parts, skipped: list[tuple[str, str]]) -> Iterator[File]:
         """Yield the files that match a pattern, sorted; add folders that cannot be read to `skipped`.
 
-        Raises LinkError if the pattern names a link.
+        Raises LinkError if the pattern names a link before its first wildcard.
         """
-        return self._match((), parts, skipped)
+        fixed = tuple(takewhile(lambda part: not _is_pattern(part), pattern[:-1]))
+        return self._match(fixed, pattern[len(fixed) :], skipped)
 
     def _match(self, at: Parts, pattern: Parts, skipped: list[tuple[str, str]]) -> Iterator[File]:
-        first, *others = pattern
-        rest = tuple(others)
-        if first != "**" and rest and not _is_pattern(first):
-            yield from self._match((*at, first), rest, skipped)
-            return
+        first, rest = pattern[0], pattern[1:]
         try:
-            with self.open(at) as handle:
+            with closing(self.open(at)) as handle:
                 files, folders = handle.list()
         except LinkError:
             raise
@@ -144,22 +142,16 @@ class Folder:
             return
         if first == "**":
             if rest:
-                yield from self._match_real(at, rest, skipped)
+                yield from self._match(at, rest, skipped)
             inner, below = folders if len(at) < MAX_DEPTH else [], pattern
-        else:
-            if not rest:
-                yield from (self.file((*at, file)) for file in files if fnmatchcase(file, first))
-                return
+        elif rest:
             inner, below = [folder for folder in folders if fnmatchcase(folder, first)], rest
-        for folder in inner:
-            yield from self._match_real((*at, folder), below, skipped)
-
-    def _match_real(self, at: Parts, pattern: Parts, skipped: list[tuple[str, str]]) -> Iterator[File]:
-        """Call `_match`, but skip links: the pattern has found them, and nobody has named them."""
-        try:
-            yield from self._match(at, pattern, skipped)
-        except LinkError:
+        else:
+            yield from (self.file((*at, file)) for file in files if fnmatchcase(file, first))
             return
+        for folder in inner:
+            with suppress(LinkError):  # it was swapped for a link, which is not followed
+                yield from self._match((*at, folder), below, skipped)
 
 
 class Folders:

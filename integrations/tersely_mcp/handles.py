@@ -11,7 +11,6 @@ import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 HAS_HANDLES = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
 """Whether the system opens files relative to a folder. On Windows, which does not, a path is checked, opened
@@ -28,7 +27,7 @@ class LinkError(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """An open folder, to be used in a `with` statement."""
+    """An open folder."""
 
     path: Path
     """Its path when it was opened; used only on systems without handles."""
@@ -82,14 +81,6 @@ class Handle:
     def close(self) -> None:
         if self.number is not None:
             os.close(self.number)
-
-    def __enter__(self) -> Handle:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _open(self, name: str, flags: int) -> int:
         try:

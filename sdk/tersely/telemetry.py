@@ -1,14 +1,14 @@
 """Spans and metrics of compressions for OpenTelemetry: numbers and names, no texts.
 
-Only the interface is used (`pip install 'tersely[telemetry]'`). Where it is missing, or where the application
-has set no SDK up, all of this does nothing. tersely itself sends nothing to anybody.
+Needs only OpenTelemetry's API (`pip install 'tersely[telemetry]'`). Without it, or if the application has not
+set up an SDK, nothing is recorded. tersely itself sends nothing to anybody.
 
-span     tersely.compress            one for every call of `Compressor.compress`
-metrics  tersely.compressions        calls, by `tersely.status`, or by `error.type` where they raise
-         tersely.compression.duration    their seconds
-         tersely.model.duration      seconds in the model, of calls that ask it
-         tersely.tokens.in, .out     tokens of the documents, and of the results
-         tersely.cache.lookups       texts that a cache of results was asked for, by `tersely.hit`
+span     tersely.compress                one for every call of `Compressor.compress`
+metrics  tersely.compressions            calls, by `tersely.status`, or by `error.type` if they raise
+         tersely.compression.duration    seconds of a call
+         tersely.model.duration          seconds in the model, of calls that use it
+         tersely.tokens.in, .out         tokens of the documents, and of the results
+         tersely.cache.lookups           texts that were looked up in a cache of results, by `tersely.hit`
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class _Instruments:
 
 @contextmanager
 def watch_compression() -> Generator[Callable[[Compression], None]]:
-    """A span around a compression. Call what it gives with the result."""
+    """Open a span around a compression, and yield a function that records the result."""
     instruments = _get_instruments()
     if instruments is None:
         yield lambda result: None
         return
     from opentelemetry.trace import StatusCode
 
-    # The message of an exception may quote the input, so it does not get into the span.
+    # The message of an exception may quote the input, so the span does not hold it.
     with instruments.tracer.start_as_current_span(
         SPAN, record_exception=False, set_status_on_exception=False
     ) as span:
@@ -82,7 +82,7 @@ def watch_compression() -> Generator[Callable[[Compression], None]]:
 
 
 def count_lookup(*, hit: bool) -> None:
-    """Count a text that a cache of results was asked for."""
+    """Count a text that was looked up in a cache of results."""
     if (instruments := _get_instruments()) is not None:
         instruments.lookups.add(1, {"tersely.hit": hit})
 
@@ -99,9 +99,9 @@ def _record(instruments: _Instruments, result: Compression) -> None:
 
 @cache
 def _get_instruments() -> _Instruments | None:
-    """Made once: an SDK that is set up later takes them over."""
+    """Return the instruments, or None without the API. An SDK that is set up later takes them over."""
     try:
-        from opentelemetry import metrics, trace  # at first use: `import tersely` need not wait for it
+        from opentelemetry import metrics, trace  # here, so that `import tersely` does not wait
     except ImportError:
         return None
     meter = metrics.get_meter(_SCOPE)

@@ -7,7 +7,6 @@ import itertools
 import json
 import socket
 import struct
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -127,11 +126,9 @@ def _large() -> dict[str, Play]:
         "a length beyond any memory": send_endlessly(OK + b"Content-Length: %d\r\n\r\n" % 10**18, BLOCK),
         "a chunk beyond any memory": send_endlessly(CHUNKED + b"fffffffffffffff\r\n", BLOCK),
         "a gzip bomb": send_body(zeros, b"Content-Encoding: gzip\r\n"),
-        "a deflate bomb": send_body(zlib.compress(bytes(40 * 2**20)), b"Content-Encoding: deflate\r\n"),
         "a bomb in an error": send_body(zeros, b"Content-Encoding: gzip\r\n", b"400 No"),
         "six million bytes of objects": send_body(list_of_objects),
         "as many choices": send_body(b'{"choices": [{"a": ' + list_of_objects + b"}]}"),
-        "as many results": send_body(b'{"results": ' + list_of_objects + b"}"),
         "a number of a million digits": send_body(b"1" * 10**6),
     }
 
@@ -140,12 +137,10 @@ def _deep() -> dict[str, Play]:
     deep = b"[" * 100_000
     return {
         "lists": send_body(deep),
-        "closed lists": send_body(deep + b"]" * 100_000),
         "objects": send_body(b'{"a":' * 100_000),
         "lists in a content": send_body(b'{"choices": [{"message": {"content": ' + deep),
         "lists in a refusal": send_body(deep, status=b"400 No"),
         "lists in a redirect": send_body(deep, status=b"302 No"),
-        "a line of brackets each": send_body(b"[\n" * 100_000),
     }
 
 
@@ -153,25 +148,15 @@ def _malformed() -> dict[str, Play]:
     call = {"id": "c", "function": {"name": "f", "arguments": "{}"}}
     bodies: list[object] = [
         None,
-        True,
         7,
-        "text",
-        [],
         [[]],
         {},
         {"choices": None},
-        {"choices": {}},
-        {"choices": "abc"},
         {"choices": [None]},
-        {"choices": [[]]},
         {"choices": [{}]},
         {"choices": [{"message": None}]},
-        {"choices": [{"message": []}]},
-        {"choices": [{"message": "hi"}]},
         completion(content=[5]),
-        completion(content=["a"]),
         completion(tool_calls=5),
-        completion(tool_calls=[None]),
         completion(tool_calls=[{"function": 5}]),
         completion(tool_calls=[{"function": {"name": ["f"], "arguments": ""}}]),
         completion(tool_calls=[{**call, "id": {"a": 1}}]),
@@ -187,8 +172,6 @@ def _malformed() -> dict[str, Play]:
     texts = {
         "infinite scores": b'[{"index": 0, "score": Infinity}, {"index": 1e999, "score": NaN}]',
         "no UTF-8": b'{"choices": "\xff\xfe\xfa"}',
-        "a cut UTF-8 character": '{"choices": "é"}'.encode()[:-3],
-        "an overlong character": b'{"choices": "\xc0\xaf"}',
         "NUL bytes": bytes(1000),
         "nothing": b"",
         "two values": b"{}{}",
@@ -205,12 +188,10 @@ def _broken() -> dict[str, Play]:
     return {
         "nothing": send(b""),
         "a reset": send_and_reset(b""),
-        "half a status line": send(b"HTTP/1."),
         "half a header": send(OK[:30]),
         "a reset in the body": send_and_reset(long),
         "less than its length": send(long),
         "half a chunk": send(CHUNKED + b"ff\r\n" + body[:20]),
-        "no last chunk": send(CHUNKED + b"2\r\n{}\r\n"),
         "no size of a chunk": send(CHUNKED + b"zz\r\n{}\r\n0\r\n\r\n"),
         "a negative chunk": send(CHUNKED + b"-5\r\n{}\r\n0\r\n\r\n"),
     }
@@ -222,21 +203,15 @@ def _bad_heads() -> dict[str, Play]:
 
     return {
         "another protocol": send(b"SSH-2.0-OpenSSH_9.6\r\n"),
-        "TLS": send(bytes.fromhex("15030100020246")),
         "HTTP/0.9": send(b"<html>hello</html>"),
-        "HTTP/9.9": send(b"HTTP/9.9 200 OK\r\n\r\n{}"),
         "no status": send(b"HTTP/1.1 \r\n\r\n{}"),
         "status 42": send(b"HTTP/1.1 42 OK\r\n\r\n{}"),
-        "status 999": send(b"HTTP/1.1 999 OK\r\nContent-Length: 0\r\n\r\n"),
         "status 204": send(b"HTTP/1.1 204 No Content\r\n\r\n"),
-        "status 304": send(b"HTTP/1.1 304 Not Modified\r\n\r\n"),
         "status 101": send(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"),
         "a negative length": with_header(b"Content-Length: -1"),
-        "a length in words": with_header(b"Content-Length: two"),
         "two lengths": with_header(b"Content-Length: 2\r\nContent-Length: 3"),
         "a header without a colon": with_header(b"no colon"),
         "a header with NUL": with_header(b"A: \x00"),
-        "a header that is not ASCII": with_header(b"\xff\xfe: \xff"),
         "a long header": with_header(b"A: " + b"x" * 300_000),
         "10,000 headers": with_header(b"A: b\r\n" * 10_000 + b"A: b"),
         "an unknown coding": with_header(b"Content-Encoding: br"),

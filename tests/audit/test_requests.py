@@ -57,7 +57,7 @@ def test_the_oracles_notice_a_broken_guarantee(change: dict[str, Any], complaint
         check({**result, **change}, request, COUNTERS[1])
 
 
-def test_the_oracles_notice_half_a_sentence_and_an_unmarked_record() -> None:
+def test_the_oracles_notice_half_sentences_and_lost_marks() -> None:
     result, request = result_of(budget=6)
     with pytest.raises(AssertionError, match="a sentence was cut"):
         check(result, Request(request.query, request.documents, [Known([(0, 36)])], request.options), None)

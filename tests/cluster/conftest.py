@@ -1,4 +1,4 @@
-"""A cluster on this machine, whose nodes can be killed."""
+"""A cluster on this machine with nodes that a test can kill."""
 
 from __future__ import annotations
 

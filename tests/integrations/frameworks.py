@@ -1,4 +1,4 @@
-"""The adapters that compress retrieved documents, behind one interface for the tests that they share."""
+"""One interface to the adapters that compress retrieved documents, for the tests that they share."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def test_lessons_leave_room_for_the_conversation() -> None:
     assert block.compressor.count_tokens(content) <= 150
 
 
-def test_a_copy_of_a_block_opens_the_same_files_and_is_independent(tmp_path: Path) -> None:
+def test_a_copy_of_a_block_shares_files_but_not_messages(tmp_path: Path) -> None:
     with (
         closing(MemoryStore(tmp_path / "chat.db")) as store,
         closing(ExperienceBank(tmp_path / "bank")) as bank,
