@@ -118,7 +118,7 @@ def _redact_once(text: str) -> str:
 
 
 def _secret(name: re.Match[str], value: re.Match[str]) -> str | None:
-    """What of the value behind a name is a secret."""
+    """Return the secret part of a named value."""
     if value["bare"] is None:
         secret, quoted = value["quoted"], True
     else:
@@ -135,7 +135,7 @@ def _secret(name: re.Match[str], value: re.Match[str]) -> str | None:
 
 
 def _is_secret(name: re.Match[str], value: str, *, quoted: bool) -> bool:
-    """Whether a value that is assigned to such a name is a secret: "the secret: patience" is none."""
+    """Whether a value assigned to a name of this kind is a secret: "the secret: patience" is not."""
     if "[redacted" in value:
         return False
     if name["weak"] is not None:

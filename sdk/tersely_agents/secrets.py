@@ -1,4 +1,4 @@
-"""What keys, tokens and passwords look like: the forms that providers give them, and where they stand.
+"""The forms of keys, tokens and passwords of many providers, and the places where they occur.
 
 Every pattern takes linear time: what repeats without a bound begins where the repeated part cannot.
 """
@@ -14,14 +14,14 @@ from dataclasses import dataclass
 Check = Callable[[str], bool]
 
 _CHANGE = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
-"""Where lower case, upper case and digits follow one another. "Aa" is left out: CamelCase has it too."""
+"""A change between lower case, upper case and digits. "Aa" is left out: CamelCase has it too."""
 
 
 _HEXADECIMAL = re.compile(r"[0-9a-f]{24}")
 
 
 def changes(text: str) -> int:
-    """How often lower case, upper case and digits follow one another: in random text at every third place."""
+    """Count the changes between lower case, upper case and digits: one in three characters of random text."""
     return len(_CHANGE.findall(text))
 
 
@@ -81,7 +81,7 @@ def is_placeholder(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What has the form `pattern` is a secret of this kind; its group `secret`, where it has one.
+    """A kind of secret: text of the form `pattern`, or its group `secret` if it has one.
 
     `check` looks at the secret, or at its group `body`.
     """
@@ -258,7 +258,7 @@ _PLACES = (
 
 _RUN_CHARACTERS = r"\w.~+/=$:@-"
 _RUN = re.compile(rf"(?:(?<=\\)[nrt]|(?<![{_RUN_CHARACTERS}]))(?P<run>[{_RUN_CHARACTERS}]{{20,}})")
-"""What may hold a token. The "n" of "\\n" in JSON is no part of it."""
+"""Text that may be a token. The "n" of "\\n" in JSON is not part of it."""
 
 
 _CALL_ID = re.compile(r"(?:msg|toolu|call|resp|chatcmpl)[_-][A-Za-z0-9]{16,}")

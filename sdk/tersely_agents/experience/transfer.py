@@ -40,16 +40,16 @@ def read_jsonl(path: str | Path) -> list[Experience]:
 
 
 class BankCheck(NamedTuple):
-    """What is left of a bank."""
+    """The intact part of a bank, and its damage."""
 
     experiences: list[Experience]
     """Intact ones that can be recalled, oldest first."""
     damaged: dict[str, str]
-    """What is wrong with the others, by id, as `ExperienceBank.damaged` says it."""
+    """Problems of the others, by id, as `ExperienceBank.damaged` says it."""
     unreadable: int
     """Rows that are lost with their ids."""
     damage: str | None
-    """What SQLite finds wrong with the file; None for a sound one, whose rows may be damaged all the same."""
+    """SQLite's report of damage to the file; None for a sound one, whose rows may be damaged all the same."""
 
 
 def check_bank(path: str | Path) -> BankCheck:

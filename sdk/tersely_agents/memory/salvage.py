@@ -56,13 +56,13 @@ class SessionCheck:
 
 
 class StoreCheck(NamedTuple):
-    """What is left of a store."""
+    """The intact part of a store, and its damage."""
 
     sessions: dict[str, SessionCheck]
     damaged_rows: int
     """Rows whose checksum differs."""
     damage: str | None
-    """What SQLite finds wrong with the file; None for a sound one, whose rows may be damaged all the same."""
+    """SQLite's report of damage to the file; None for a sound one, whose rows may be damaged all the same."""
 
 
 def check_store(path: str | Path) -> StoreCheck:
