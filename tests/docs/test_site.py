@@ -43,7 +43,7 @@ def test_pages_from_elsewhere_have_links_that_work_on_the_site(site: Path) -> No
     start = (site / "get-started.html").read_text("utf-8")
     assert 'href="guarantees.html"' in start
     assert "docs/" not in "".join(re.findall(r'href="([^"]+)"', start))
-    assert (site / "plots" / "peers_latency.png").is_file()
+    assert (site / "plots" / "quality.png").is_file()
     assert "Training data" in (site / "models" / "tersely-mini.html").read_text("utf-8")
 
 

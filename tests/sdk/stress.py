@@ -77,7 +77,7 @@ def _random_options(generator: random.Random) -> dict[str, Any]:
     if generator.random() < 0.3:
         options["order"] = "rerank"
     if generator.random() < 0.2:
-        options["level"] = generator.choice(["auto", 1, 2, 3, 5])
+        options["level"] = generator.choice([1, 2, 3, 5])
     return options
 
 

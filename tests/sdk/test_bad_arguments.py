@@ -168,12 +168,6 @@ def test_an_embedder_is_recognised_by_what_it_can_do(value: Any) -> None:
         ExperienceBank(":memory:", value)
 
 
-@pytest.mark.parametrize("value", [None, 5, "x", [], object(), lambda dimension: [dimension]])  # pyright: ignore[reportUnknownLambdaType]
-def test_an_index_is_made_by_a_function(value: Any) -> None:
-    with pytest.raises(InvalidInputError, match="Pass a function that makes one"):
-        ExperienceBank(":memory:", Letters(), index=value)
-
-
 @pytest.mark.parametrize("value", [None, "0.9", [], True, 0, -1, 1.1, float("nan")], ids=repr)
 def test_a_merge_threshold_is_a_similarity(value: Any) -> None:
     with pytest.raises(InvalidInputError, match="merge_threshold is"):

@@ -121,7 +121,8 @@ def test_messages_without_a_user_are_compressed_within_a_limit() -> None:
 
 
 def test_a_memory_that_knows_no_request_keeps_what_tells_most() -> None:
-    memory = AgentMemory(MESSAGES[:1], limit=1000, compress_over=60, compressor=NO_MODEL)
+    silent = [{"role": "system", "content": " "}]
+    memory = AgentMemory(silent, limit=1000, compress_over=60, compressor=NO_MODEL)
     memory.append(call(0, arguments="{}"), result(0, NOTE + " Somewhere there is something." * 40))
     text = memory.transcript.messages[-1]["content"]
     assert text.startswith("[shortened from ")
