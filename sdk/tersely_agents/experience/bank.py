@@ -45,6 +45,8 @@ FORGET_AFTER = 3
 class ExperienceBank:
     """A bank of lessons in the file at `path`. Safe to share between threads and processes.
 
+    Many members: one for each way to add, recall, count or remove lessons.
+
     Args:
         path: the file, created if it is missing; ":memory:" for a bank that ends with the process.
         embedder: makes the vectors; None for `SentenceEmbedder()`. Another one embeds the bank again once.

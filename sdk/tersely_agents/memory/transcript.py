@@ -90,6 +90,8 @@ KINDS = frozenset({"first", "message", "pin", "outcome", "reset"})
 class Transcript:
     """The messages so far, and which of them the context holds.
 
+    Many members: what the memory, a reset and training read of it.
+
     `Transcript()` is empty; the event "first" must come first. The same events give equal transcripts. Only
     `apply` leads to another one.
     """
