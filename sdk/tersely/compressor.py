@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Compressor:
-    """Keeps the sentences of documents that a query needs. Safe to share between threads.
+    """Reusable compressor that keeps the sentences a query needs. Safe to share between threads.
 
     Args:
         model: None for the bundled model, the folder of an exported one, a hub name "owner/name", or a
@@ -79,25 +79,25 @@ class Compressor:
     def compress(
         self, query: str | None, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
     ) -> Compression:
-        """Keep what the query needs; for None, what tells most about all of the documents.
+        """Keep what the query needs or, without a query, what covers most of the documents.
 
         With `budget` or `rate` the best units fill the limit. With `recall` every unit above a calibrated
-        threshold is kept, as far as a limit beside it allows. With none of them it is every unit above the
-        model's own threshold, so the size adapts to the query and may be nothing at all. A sentence that
-        repeats a kept one word for word is left out. The text is never longer than the input.
+        threshold is kept, as far as a limit allows. With none of them every unit above the model's own
+        threshold is kept, so the size varies and the text can be empty. A sentence that repeats a kept one
+        word for word is left out. The text is never longer than the input.
 
         Args:
-            query: the question that the context should answer. None if it is not known: then the units that
-                cover the documents' topics come first, names, numbers and errors before all, and without
-                repetition. That needs no model, and needs `budget`, `rate` or a `level`.
+            query: the question that the context should answer. None without a question: units that cover
+                the documents' topics come first, without repetition, above all those with names, numbers and
+                errors. This uses no model, and needs `budget`, `rate` or `level`.
             docs: texts, `Document`s, mappings with the key "text", or what `prepare` returned.
             budget: most tokens of the text, by the compressor's counter; titles and separators included.
             rate: most tokens of the text, as a share of the input's, in (0, 1].
             recall: keep enough that the answer sentence survives in at least this share of questions, for
                 questions like those of the model's calibration set, in (0, 1). `recall_met` of the result
-                says whether `budget`, `rate`, `level` or `max_docs` prevented it.
+                is false if `budget`, `rate`, `level` or `max_docs` may have prevented it.
             level: how much detail to keep of each document, from 1 (at most 500 characters) to 5 (at most
-                6,000; ZipRL, appendix J.2). Without a limit beside it, units below the threshold fill a
+                6,000; ZipRL, appendix J.2). Without `budget` and `rate`, units below the threshold fill a
                 document up to its level's lower bound.
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
@@ -105,8 +105,8 @@ class Compressor:
                 two pieces that could be read as one), or "all" (in prose too).
             min_tokens: return documents of fewer tokens unchanged, with the status "bypassed", unless they
                 exceed `budget`. Short inputs are not worth the time.
-            timeout: seconds after which the model stops reading, so that the result comes in time. Splitting
-                and writing are never cut short; they take about seven seconds for a million words.
+            timeout: seconds until the result is due; the model stops reading in time. Splitting and writing
+                are never cut short; they take about seven seconds for a million words.
 
         Returns:
             The compression. If the model fails or its time is up, a warning is logged. With a limit the
@@ -138,13 +138,13 @@ class Compressor:
         options: CompressionOptions,
         timer: StageTimer,
     ) -> Compression:
-        from tersely.score.scoring import ScoringError, score  # numpy, which `import tersely` does without
+        from tersely.score.scoring import ScoringError, score  # here: `import tersely` must not load numpy
 
         recall_threshold = promised_threshold(self._scorer, self.model, options.recall)
         name = COVERAGE if query is None else self.model
         promises_recall = recall_threshold is not None
         units = split(documents, options, self._count)
-        # Matching, choosing and writing take about twice as long.
+        # Matching, choosing and writing take about twice as long as splitting.
         current_time_limit().reserve(2 * timer.lap("split"))
         if units.bypass is not None:
             return keep_everything(units, *units.bypass, name, promises_recall=promises_recall)
@@ -158,7 +158,7 @@ class Compressor:
         return write_receipt(units, scored, selection, name, promises_recall=promises_recall)
 
     def prepare(self, docs: Iterable[DocumentLike]) -> list[PreparedDocument]:
-        """Return documents with what can be known of them before any question, so `compress` takes less time.
+        """Prepare documents before any question, so that `compress` takes less time.
 
         Store `PreparedDocument.to_bytes()` beside each document, and bring it back with `from_bytes`.
 
@@ -166,9 +166,9 @@ class Compressor:
             docs: texts, `Document`s, or mappings with the key "text".
 
         Returns:
-            One for each document, in order. `compress` takes them instead of the documents, alone or mixed
-            with others. Documents prepared with another model are read as if they were not prepared, and
-            `warnings` says so.
+            A prepared document for each one, in order. `compress` takes them in place of the documents, alone
+            or mixed with others. Documents prepared with another model are read as if they were not prepared,
+            and `warnings` says so.
 
         Raises:
             InvalidInputError: a document cannot be used, or the model cannot prepare any.
@@ -190,7 +190,7 @@ class Compressor:
         """Run `compress` for each (query, docs) in parallel, with the same options; results are in order."""
         # Read at once: a generator may overwrite the documents of one request with those of the next.
         read = read_requests(requests)
-        # Each in a copy of the caller's context, so that spans know their parent and a cancellation is heard.
+        # Each runs in a copy of the caller's context, which holds its tracing span and its cancellation.
         jobs = [(copy_context(), request) for request in read]
         return self._workers.map(lambda job: job[0].run(self.compress, *job[1], **options), jobs)
 
@@ -210,7 +210,7 @@ class Compressor:
         timeout: float | None = None,
     ) -> CompressedMessages:
         """Shorten the tool results of a chat; see `tersely.messages.compress_messages`."""
-        from tersely.messages import compress_messages  # `import tersely` does without
+        from tersely.messages import compress_messages  # here: `import tersely` does not need it
 
         return compress_messages(self, messages, query=query, budget=budget, rate=rate, timeout=timeout)
 

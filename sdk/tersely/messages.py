@@ -136,7 +136,7 @@ def get_text(message: Message) -> str:
 
 
 def with_text(message: Message, text: str) -> Json:
-    """Return a copy of the message with another text in place of its first one. Other parts stay."""
+    """Return a copy of the message with `text` in place of its text. Parts such as images stay."""
     changed = copy.deepcopy(dict(message))
     content = changed.get("content")
     if isinstance(content, list):
@@ -183,10 +183,10 @@ def render_messages(messages: Sequence[Message]) -> str:
 SHORTENED = "[shortened]\n"
 """Start of a shortened tool result."""
 LEFT_OUT = "[left out]"
-"""Replaces a tool result if nothing of it is kept, because servers refuse an empty one. Results that are not
-longer than this or `SHORTENED` stay unchanged."""
+"""Replaces a tool result if nothing of it is kept, because servers refuse an empty one. Results with no
+more tokens than the longer of this and `SHORTENED` stay unchanged."""
 LEAST_TIME_S = 0.001
-"""Seconds for a further try if no time is left."""
+"""Time limit of a further attempt if no time is left."""
 
 
 class TextCompressor(Protocol):
@@ -201,11 +201,11 @@ class TextCompressor(Protocol):
         rate: float | None = ...,
         timeout: float | None = ...,
     ) -> Compression:
-        """Keep what the query needs of each text; for None, what tells most about them."""
+        """Keep what the query needs of each text or, without a query, what covers most of them."""
         ...
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of a text, by which limits are measured."""
+        """Count the tokens of a text. Limits are in these tokens."""
         ...
 
 
@@ -214,7 +214,7 @@ class CompressedMessages:
     """The messages, and the receipt for what was left out."""
 
     messages: list[Json]
-    """One for each message before, in the same order."""
+    """One for each input message, in the same order."""
     results: tuple[int, ...]
     """Positions of the compressed tool results, the newest first. Document i of the receipt is message
     results[i]."""
@@ -239,11 +239,11 @@ def compress_messages(
         compressor: chooses what is kept, and counts tokens.
         messages: in OpenAI's format.
         query: what the results are needed for; None for the user's last message. Without either, the parts
-            that tell most about the results are kept, which needs a limit.
+            that cover most of the results are kept, which needs a limit.
         budget: most tokens of all messages, including what roles and calls add.
-        rate: the same as a share of the tokens before. With neither, the results keep what scores above the
-            model's own threshold.
-        timeout: seconds after which the model stops reading, as in `Compressor.compress`.
+        rate: the same as a share of the tokens before. With neither `budget` nor `rate`, the results keep
+            what scores above the model's own threshold.
+        timeout: seconds until the result is due, as in `Compressor.compress`.
 
     Raises:
         InvalidInputError: an argument cannot be used, or the messages without the tool results exceed the

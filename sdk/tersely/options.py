@@ -1,7 +1,7 @@
 """The options of a compression. The compressor, the command line and the adapters all take these.
 
-To add an option, add a field to `CompressionOptions` and a key to `CompressionArguments`, and say in
-`packing` what it does. The command line and the adapters take it from here.
+To add an option, add a field to `CompressionOptions`, a key to `CompressionArguments`, and a row to
+docs/options-and-results.md. The command line and the adapters take it from here.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class CompressionOptions:
     )
     timeout: float | None = field(
         default=None,
-        metadata=_flag(float, "S", "seconds after which the model stops reading, to end in time"),
+        metadata=_flag(float, "S", "seconds until the result is due; the model stops reading in time"),
     )
 
     def __post_init__(self) -> None:
@@ -115,11 +115,11 @@ class CompressionOptions:
 
     @property
     def bounds(self) -> tuple[int, int] | None:
-        """Fewest and most characters of each document by its level; None for any."""
+        """Fewest and most characters of each document at its level; None without a level."""
         return None if self.level is None else LEVEL_CHARACTERS[self.level]
 
     def limit(self, tokens_before: int) -> int:
-        """Return the most tokens of the result; never more than the input's `tokens_before`."""
+        """Return the most tokens that the result may have: at most `tokens_before`, those of the input."""
         if self.budget is not None:
             return min(tokens_before, self.budget)
         if self.rate is None:
@@ -128,7 +128,7 @@ class CompressionOptions:
         return min(tokens_before, math.floor(self.rate * tokens_before + 1e-9))
 
     def check_without_query(self) -> None:
-        """Raises InvalidInputError for options that have no meaning without a query."""
+        """Raise InvalidInputError for options that do not work without a query."""
         if self.recall is not None:
             raise InvalidInputError("recall is about answers, and there is no query. Leave it out.")
         if not self.is_limited and self.level is None:
@@ -160,9 +160,9 @@ OPTION_FIELDS: tuple[Field[Any], ...] = fields(CompressionOptions)
 
 
 def make_options(arguments: Mapping[str, Any]) -> CompressionOptions:
-    """Return the options of keyword arguments.
+    """Return keyword arguments as checked options.
 
-    Raises InvalidInputError for one that does not exist, or cannot be used.
+    Raises InvalidInputError for one that is unknown or cannot be used.
     """
     names = [option.name for option in OPTION_FIELDS]
     if unknown := sorted(map(str, arguments.keys() - set(names))):

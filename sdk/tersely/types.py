@@ -1,4 +1,4 @@
-"""Documents in, a compression with its receipt out. All results are frozen."""
+"""Input documents, and the compression with its receipt. All of them are frozen."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Span:
     start: int
     end: int
     score: float
-    """In [0, 1]; higher means more likely to be needed. 0.0 if nothing was scored. In a degraded result it
-    only grows with exact matches and is not a probability. Without a query it is what the unit adds for its
-    length, as a share of what the best unit adds."""
+    """In [0, 1]; higher means more likely to be needed. 0.0 if nothing was scored. If the model failed,
+    it only grows with exact matches and is not a probability. Without a query it is what the unit adds for
+    its length, as a share of what the best unit adds."""
     reason: str
     """Why it was kept or dropped.
 
@@ -41,11 +41,10 @@ class Span:
 
     Dropped: "threshold" (its score is too low), "budget" (the limit is full), "truncated" (the rest of a unit
     that was cut), "max_docs" (its document is not among the most relevant), "level" (its document's level of
-    detail is full), "duplicate" (a kept sentence says the same, word for word), "unread"
-    (the input is too long, or the time too short, to read all of it, and this part shares least with the
-    query; or it was prepared, and neither its vectors nor its words promised an answer), "echo" (half of its
-    document repeats the query, so only the best of it competes with others), "markup" (tags of a web page,
-    or an HTML comment in prose).
+    detail is full), "duplicate" (a kept sentence says the same, word for word), "unread" (the input was too
+    long or the time too short, and other parts share more with the query; or it was prepared, and neither its
+    vectors nor its words promised an answer), "echo" (half of its document repeats the query, so only the
+    document's best sentence competes), "markup" (tags of a web page, or an HTML comment in prose).
     """
 
 
@@ -133,19 +132,20 @@ class Compression:
     """Tokens of the same rendering with nothing dropped, by the compressor's counter."""
     tokens_after: int
     status: Status
-    """Whether anything was left out.
+    """What became of the request.
 
-    "compressed"; "unchanged": all of it fits and `text` is all of it; "bypassed": there was nothing to
-    compress, or the input has fewer tokens than `min_tokens`; "failed_open": the model failed, or its time
-    was up, and no `budget` or `rate` was given, so `text` is all of it; "degraded": the same with a limit, so
-    `text` is the best by what the model had read, or by exact matching if that is nothing.
+    "compressed": something was left out, or documents were reordered; "unchanged": everything fits or scores
+    high enough; "bypassed": there was nothing to compress, or the input has fewer tokens than `min_tokens`;
+    "failed_open": the model failed, or its time was up, and there was no `budget` or `rate`, so `text` is all
+    of it; "degraded": the same with a limit, so `text` is chosen by what the model had read, or by exact
+    matches if that is nothing.
     """
     reason: str | None
     """Why the status is not "compressed"; None if it is."""
     model: str
     """Name and checksum of the model, as "name@12345678"; "coverage" without a query."""
     timings: Mapping[str, float] = field(compare=False)
-    """Seconds per stage: "split" (into units), "score" (and cut), "pack" (and render), "total"."""
+    """Seconds per stage: "split" (into units), "score", "pack" (choose and render), "total"."""
     recall_met: bool | None = None
     """Whether everything was kept that the promised `recall` needs; None without a promise."""
     best_fits: bool | None = None

@@ -36,7 +36,7 @@ class Series:
     is_numbered: bool = False
     """Whether the marks must differ from each other, as the keys of an object must."""
     flows: bool = False
-    """Whether its members are events in the order of time: many are alike, neighbours explain each other."""
+    """Whether its members are events in order of time: many are alike, and neighbours explain each other."""
 
     def mark(self, count: int, number: int, *, is_last: bool, alike: int = 0) -> str:
         """Return the mark for `count` siblings, the `number`-th mark of the series.
@@ -56,9 +56,9 @@ class Link:
     """Dependencies of a part of structure on other units of its document."""
 
     series: Series | None
-    """Its siblings, or those of the container that it opens or closes; None for the only one."""
+    """Its siblings, or those of the container that it opens or closes; None if there are none."""
     items: int
-    """Siblings that it counts for: 1 for most, 0 for a tail, more for small values that are kept together."""
+    """Siblings that a mark counts for it: 1 for most, 0 for a tail, more for small values kept together."""
     needs: tuple[int, ...]
     """Positions of the units without which it would mislead, ascending."""
     is_frame: bool
@@ -92,7 +92,7 @@ class Unit:
     doc: int = 0
     """Index of its document."""
     parent: int = 0
-    """Number of the unit among those of its document before any was cut. Pieces of one unit share it."""
+    """Index of the unit in its document before any unit was cut. Pieces of one unit share it."""
     is_piece: bool = False
     cost: int = 0
     """Tokens, counted alone, if the request has a limit; code points otherwise."""

@@ -52,7 +52,7 @@ exit codes:
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code. Raises InvalidInputError for bad usage.
 
-    click's own main() is left out: it has other exit codes, and handles interrupts and closed pipes itself.
+    click's own main() is not used: it has other exit codes, and handles interrupts and closed pipes itself.
     """
     try:
         with app.make_context("tersely", list(arguments)) as context:
@@ -79,16 +79,14 @@ def app() -> None:
 
 
 @app.command()
-@option("-q --query QUERY", "the question; without one, what tells most about the documents, up to a limit")
+@option("-q --query QUERY", "the question; without one, keep what covers most of the documents")
 @option(
     "--batch FILE",
     'JSON lines {"query", "documents", "id"} from FILE or -; JSON lines out, in the same order',
     type=click.File("rb"),
 )
 @option("--out FILE", "with --batch: a new file for the results (default: standard output)", type=Path)
-@option(
-    "--resume", "go on with the file of --out: no request is done twice, and those that failed are done again"
-)
+@option("--resume", "continue the file of --out: finished requests are skipped, failed ones are repeated")
 @option(
     "--format [auto|text|jsonl]",
     'jsonl is one {"text", "title", "id"} a line (default: by suffix or first line)',
@@ -152,7 +150,7 @@ def demo(query: str, **options: Any) -> int:
     "what the model sees of earlier turns: its summary, a transcript that resets, all, or its response",
 )
 @option("--max-turns N", "give up after N turns (default: 20; with recon 5)")
-@option("--experience FILE", "experience bank whose lessons the model may recall; made where it is missing")
+@option("--experience FILE", "experience bank whose lessons the model may recall; created if missing")
 @option("--trace FILE", "append every turn to FILE as JSON lines")
 @JSON
 @MODEL
@@ -170,7 +168,7 @@ def agent(**options: Any) -> int:
 )
 @option(
     "--experience FILE",
-    "experience bank for recall and remember; made where it is missing (default: neither tool)",
+    "experience bank for recall and remember; created if missing (default: neither tool)",
 )
 @option(
     "--http PORT", "streamable HTTP on this port of 127.0.0.1, path /mcp (default: standard input and output)"
@@ -231,9 +229,9 @@ def proxy(host: str, port: int, upstream: str, over: int | None, tool: Any, **op
 @app.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 def trace(file: str) -> int:
-    """Show the turns that an agent has written down.
+    """Show the turns of an agent's run.
 
-    FILE is what --trace has written.
+    FILE was written by --trace.
     """
     return importlib.import_module("tersely_agents.cli").show(file)
 

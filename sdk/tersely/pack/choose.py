@@ -19,9 +19,9 @@ from tersely.score.protocol import Scored, Scores
 from tersely.split.documents import CHARACTERS_PER_TOKEN, Split, choose_documents
 
 MARK_TOKENS = 8
-"""Tokens of a mark, about."""
+"""Approximate tokens of a mark."""
 _HEADING = 0.5
-"""Priority of a heading, as a share of that of the best unit below it."""
+"""Lowest priority of a heading, as a share of that of the best unit below it."""
 
 
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -67,7 +67,7 @@ def choose(
     Args:
         split: the documents as units.
         scored: scores of all units. Those below the threshold may fill a level.
-        options: `level`, `max_docs`, `order` and `marks` count here.
+        options: `level`, `max_docs`, `order` and `marks` matter here.
         count: returns the tokens of a text.
     """
     scores, threshold = scored.scores, scored.threshold
@@ -100,7 +100,7 @@ def choose(
     if best is not None and not best_fits and measure(frozenset(best.positions)) <= split.limit:
         best_fits = True
         # Shorter units came first and left no room for it. Greedy filling alone can miss nearly everything;
-        # the better of it and the best unit cannot (Lin and Bilmes, 2010).
+        # the better of this and a selection with the best unit cannot (Lin and Bilmes, 2010).
         others = [fill([best, *ranked]), renderer.complete(frozenset(best.positions))]
         kept = max((kept, *others), key=lambda own: math.fsum(unit_scores[at] for at in own))
     kept_words = {c.words for c in candidates if c.words and c.position in kept}
@@ -153,13 +153,13 @@ def _find_candidates(
 
 
 def _raise_headings(split: Split, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates, with headings that come with the best unit below them, if there is room.
+    """Return the candidates, with each heading tied to the best unit below it.
 
     A heading is never kept without that unit: alone it says nothing.
     """
     raised: list[Candidate] = []
     best: Candidate | None = None
-    """Between a heading and the next one."""
+    """The best unit between a heading and the next one."""
     for candidate in reversed(candidates):
         if best is not None and best.doc != candidate.doc:
             best = None
@@ -196,8 +196,7 @@ def _fill_level(
 ) -> list[Candidate]:
     """Return those of one document's candidates that its level has room for.
 
-    They are the ones that reach the threshold as far as they fit, then the best others until the lower bound
-    is reached.
+    First come those that reach the threshold, as far as they fit, then the best others up to the lower bound.
     """
     doc = candidates[0].doc
 

@@ -53,7 +53,7 @@ class Rendered(NamedTuple):
 
 
 class Renderer:
-    """Renders and measures selections of one request. A document is rendered once for each selection of it.
+    """Renderer of the selections of one request. It renders each selection of a document once.
 
     Args:
         count: returns the tokens of a text.
@@ -74,14 +74,14 @@ class Renderer:
         ]
 
     def group(self, kept: Iterable[int]) -> dict[int, list[int]]:
-        """Return the positions of each document that keeps any, ascending."""
+        """Return the kept positions by document, ascending."""
         grouped: dict[int, list[int]] = {}
         for position in sorted(kept):
             grouped.setdefault(self._split.units[position].doc, []).append(position)
         return grouped
 
     def complete(self, kept: frozenset[int]) -> frozenset[int]:
-        """Return the positions, and those of runs that are shorter than the mark that would replace them."""
+        """Return the positions, plus any run that is shorter than the mark that would replace it."""
         if not any(self._has_series):
             return kept
         split, completed = self._split, set(kept)
@@ -196,9 +196,9 @@ def _mark_omissions(
     omissions: Sequence[Omission],
     after: int | None,
 ) -> None:
-    """Add marks, with their separators, between the source up to `before` and that from `after` on.
+    """Add marks and separators between the source that ends at `before` and that which starts at `after`.
 
-    None: the document begins or ends there.
+    None: the text begins or ends with the marks.
     """
     for first, last, mark in omissions:
         start, end = line_start(text, units[first].start), units[last].end
@@ -212,7 +212,7 @@ def _mark_omissions(
 
 
 class _Builder:
-    """Puts a document's text together, and notes where each part of it comes from."""
+    """Builder of a document's text, with the source of each part."""
 
     def __init__(self, text: str) -> None:
         self._source = text
@@ -249,7 +249,7 @@ class _Builder:
 
 
 def join_documents(parts: Iterable[tuple[int, Document, RenderedDocument]]) -> Rendered:
-    """Join (index, document, its rendered units) to one text with titles. Empty documents are left out."""
+    """Join (index, document, its rendered units) into one text with titles. Empty documents are left out."""
     texts: list[str] = []
     citations: list[Citation] = []
     marks: list[Mark] = []

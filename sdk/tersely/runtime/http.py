@@ -1,4 +1,4 @@
-"""Send JSON to a server and read what it answers, within limits of time and size."""
+"""Send JSON to a server and read its answer, within limits of time and size."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 MAX_ANSWER_BYTES = 8 * 2**20
 """Most bytes of an answer. A reply of 100,000 tokens has less than one million."""
 _MAX_REFUSAL_BYTES = 2**16
-"""Bytes that are read of an answer that is not a success."""
+"""Most bytes that are read of an answer that is not a success."""
 _PAUSE_S = 0.5
-"""Before the second attempt; each further pause is twice as long."""
+"""Seconds before the second attempt; each further pause is twice as long."""
 _BUSY = frozenset({408, 409, 429})
 """HTTP codes below 500 after which another attempt may succeed."""
 
 
 class _FailureError(Exception):
-    """An attempt without an answer. The message goes on after the name of the server."""
+    """An attempt without an answer. Its message continues a sentence that begins with the server's name."""
 
     def __init__(self, reason: str, *, is_temporary: bool = False, pause_s: float = 0.0) -> None:
         super().__init__(reason)
@@ -41,13 +41,13 @@ class Endpoint:
     """A server that takes and gives JSON. Several threads or tasks may use it at once.
 
     Args:
-        url: where the server is; its user and password are sent instead of the key, and never shown.
+        url: address of the server; a user and password in it replace the key, and are never shown.
         api_key: sent as a bearer token; None for none.
         timeout_s: seconds for a call, including all its attempts.
         retries: further attempts, with growing pauses, if the server is busy or the connection breaks.
-        kind: how messages introduce the address, such as "the reranker at".
+        kind: how error messages introduce the address, such as "the reranker at".
         faster: how to get an answer sooner, such as "lower max_tokens".
-        error: the class of all errors about answers.
+        error: the class of the errors that calls raise.
 
     Raises:
         InvalidInputError: `url` is not an HTTP address, or another argument cannot be used.
@@ -109,7 +109,7 @@ class Endpoint:
 
         Raises:
             OfflineError: the server is not on this machine and TERSELY_OFFLINE forbids the network.
-            TerselyError: the body is not JSON, or there is no answer in time; of the class `error`.
+            TerselyError: of the class `error`; the body is not JSON, or no usable answer came in time.
         """
         import httpx2
 
@@ -178,7 +178,7 @@ class Endpoint:
 
 @cache
 def _make_tls_context() -> ssl.SSLContext:
-    """Read the certificates to trust, once: it takes longer than many requests."""
+    """Read the trusted certificates once, because that takes longer than many requests."""
     import httpx2
 
     return httpx2.create_ssl_context()

@@ -1,7 +1,7 @@
 """The second step of a compression: every unit gets a score, every document a relevance.
 
-Three scorers of one shape: the model for a question, coverage without one, and BM25 if the model fails. The
-relevance comes from the caller's reranker if there is one.
+Three scorers give the same kind of scores: the model for a question, coverage without one, and BM25 if the
+model fails. The relevance comes from the caller's reranker if there is one.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def score_by_model(
     A reranker that fails is replaced by the model's own relevance, with a warning.
 
     Raises:
-        ScoringError: the model raised, or gave something else than finite scores.
+        ScoringError: the model raised, or gave something other than finite scores.
         TimeIsUpError: the time was up before there were scores.
     """
     warnings: tuple[str, ...] = ()
@@ -116,7 +116,7 @@ def score_by_matches(query: str, split: Split) -> Scores:
 
 
 def score_by_coverage(split: Split, options: CompressionOptions) -> Scores:
-    """Return scores without a query: what each unit adds to those before it."""
+    """Return scores without a query: what each unit adds to those chosen before it."""
     from tersely.score.coverage import UnitText, score_units
     from tersely.score.structure import rate_failures
 
@@ -149,8 +149,8 @@ def _rate_documents(scores: Floats, split: Split) -> Scores:
 
 
 def _is_failure(error: BaseException) -> bool:
-    """Whether the model or the reranker failed. Else the caller is stopping us."""
-    # A panic in Rust is no `Exception`.
+    """Whether the model or the reranker failed. Otherwise the caller is stopping the call."""
+    # A panic in Rust is not an `Exception`.
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 
@@ -171,7 +171,7 @@ def _score(
         with_text = [doc for doc in to_read if split.positions(doc)]
         to_read = sorted(choose_documents(relevance.tolist(), with_text, options.max_docs))
     structure = None
-    if any(unit.link for unit in split.units):  # prose does without it
+    if any(unit.link for unit in split.units):  # prose does not need it
         from tersely.score.structure import Structure
 
         structure = Structure(query, split)

@@ -2,12 +2,12 @@
 
     tokenise -> first pass of the encoder -> fusion's first stage -> score
 
-If the question seems to need another hop, the gate opens: more windows of a long input are read, a second
-pass searches for paths of two sentences by reading the most promising windows again after some of the best
-sentences (the evidence), and the second stage lets the sentences of all documents see each other.
+If the question seems to need another hop, the gate opens. More windows of a long input are read. A second
+pass searches for paths of two sentences: it rereads the most promising windows, each after one of the best
+sentences (the evidence). The second stage then compares the best sentences of all documents.
 
 A question in a script that the vocabulary does not know is matched by characters (`grams`) instead: the
-encoder would read letters without meaning. If the vocabulary breaks most words of a question, both count.
+encoder would read letters without meaning. If the vocabulary breaks many words of a question, both count.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ LENGTH_PRICE = 0.5
 best compromise between single answers (0) and many supporting sentences (1)."""
 
 NEIGHBOUR = 0.3
-"""Under a limit, the share of a sentence's score that its neighbours gain: a reader answers more from
-sentences that stand together (training/LOG.md). Questions that need another hop need the room for it."""
+"""Under a limit, the share of a sentence's score that its neighbours gain: a reader answers more
+questions from adjacent sentences (training/LOG.md). An open gate lowers it, because hops need the room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Selector:
 
     @classmethod
     def load(cls, artifact: Artifact, threads: int | None = None) -> Selector:
-        """Raises ArtifactError if the artifact lacks a part, or a part fails on a small built-in request."""
+        """Load a selector. Raises ArtifactError if a part is missing or fails on a small built-in request."""
         layout = Layout.load(artifact)
         with artifact.usable():
             fusion, threshold = _load_decision(artifact)
@@ -160,15 +160,15 @@ class Selector:
         """Return one DocumentScores per document, in the order given. Documents without units get relevance
         0.
 
-        When the time limit of the request is up, what was read until then gives the scores. Raises
-        TimeIsUpError if that is nothing.
+        If the time is up, the scores come from what was read by then. Raises TimeIsUpError if that is
+        nothing.
         """
         if not any(d.units for d in documents):
             return [DocumentScores(0.0, ()) for _ in documents]
         weight = weigh_characters(query, self.layout.tokenizer)
         if weight == 0.0:
             return self._score_by_model(query, documents, None, 0.0)
-        # Vectors of words that the vocabulary does not know rule nothing out.
+        # Vectors of words that the vocabulary does not know cannot rule anything out.
         documents = [replace(document, preparation=None) for document in documents]
         current_cancellation().check()
         current_time_limit().check()
@@ -185,7 +185,7 @@ class Selector:
     def _score_by_model(
         self, query: str, documents: Sequence[ScoredInput], grams: Floats | None, weight: float
     ) -> list[DocumentScores]:
-        """Return scores by the model; the logits by characters, if any, have a share of `weight` in them."""
+        """Return the model's scores; its logits are mixed with those by characters, if any, by `weight`."""
         reading = self.read(query, documents)
         first, logits = reading.first, reading.logits
         logits = logits if grams is None else (1.0 - weight) * logits + weight * grams
@@ -210,7 +210,7 @@ class Selector:
         return Reading(done, logits, NEIGHBOUR * (1.0 - stage.gate))
 
     def first_pass(self, query: str, documents: Sequence[ScoredInput]) -> FirstPass:
-        """Read every window once, or as many of the best-matching ones as have `max_tokens`."""
+        """Read every window once, or the best-matching ones up to `max_tokens`."""
         ids = tokenize_request(self.layout, query, documents)
         encoded = ids.group_by_document(documents)
         counts = [len(d.units) for d in documents]
@@ -253,7 +253,7 @@ class Selector:
         return _merge(done.matches, done.encoded, done.offsets, window_logits, [*ruled_out, *unread])
 
     def second_pass(self, done: FirstPass, second: SecondStage) -> list[Hop]:
-        """Read again what promises the best paths."""
+        """Reread the windows that promise the best paths."""
         promise = second.first + self.fusion.attend(second, ())
         return search_paths(
             self.layout, self.encoder, done.matches, done.encoded, done.offsets, second.first, promise
@@ -267,7 +267,7 @@ class Selector:
 
 
 def _load_decision(artifact: Artifact) -> tuple[Fusion, float]:
-    """Load the fusion that the manifest names, and the score from which a sentence is kept."""
+    """Load the fusion that the manifest names, and the lowest score at which a sentence is kept."""
     decision = artifact.manifest.get("decision", "fitted")
     if decision == "learned":
         return Fusion.keep_alone(), LEARNED_THRESHOLD
@@ -319,7 +319,7 @@ def _split(
 
 
 def _fill(values: Floats) -> Floats:
-    """Replace unread entries (nan) by a value below everything that was read."""
+    """Replace unread entries (nan) with a value below everything that was read."""
     read = ~np.isnan(values)
     floor = values[read].min() - 1.0 if read.any() else 0.0
     return np.where(read, values, floor)

@@ -38,14 +38,14 @@ STRATEGIES: Mapping[str, type[Strategy]] = {
 MAX_TURNS, RECON_TURNS = 20, 5
 """Turns of an episode, unless the caller passes a number (ZipRL, section 5.1; RECON, appendix B.4)."""
 _TOKEN_CHARACTERS = 3
-"""Characters of a token, at least, in the parts of an original."""
+"""Low estimate of the characters in a token, for the size of an original's parts."""
 
 
 class Agent:
-    """Answers questions with tools.
+    """Agent that answers questions with tools.
 
     Args:
-        model: decides.
+        model: decides what to do.
         tools: tools that it may use in addition to `finish`; see `search_tools`.
         memory: makes the memory of an episode from its first prompt, for the strategy "reset":
             `lambda first: AgentMemory(first, ...)`. The episode starts from its transcript and writes to its
@@ -53,16 +53,16 @@ class Agent:
         experience: lessons that the model may recall.
         strategy: what the model sees of earlier turns: its own "summary" of them, a transcript that is
             summarised and "reset" when it would not fit, the whole "transcript", or with "recon" its one
-            growing response, into which search results are put.
+            growing response, with the search results inserted.
         max_turns: turns after which an episode ends without an answer; None for the strategy's default: 5
             for "recon", otherwise 20 (both from the papers' training).
         result_tokens: a longer tool result is compressed for the question; the model may open the original.
-            If you pass a memory, its `compress_over` counts instead.
+            If you pass a memory, its `compress_over` applies instead.
         compressor: compresses and counts tokens; None for the bundled model.
         strict: for training. Every turn is what the model wrote: nothing corrects it, answers for it, or
             shortens what it wrote. A reply that is not an action, and a tool that breaks, end the episode.
-        constrained: whether the model can write nothing but turns, for the strategy "summary" and a model of
-            llama.cpp, which takes a grammar.
+        constrained: whether a grammar forces the model to write valid turns, for the strategy "summary" and
+            models of llama.cpp.
         trace_file: file to which every turn is appended as one JSON line.
         redact_secrets: whether what looks like keys, tokens and passwords is kept out of the trace file.
 
@@ -128,7 +128,7 @@ class Agent:
         self._setup = Setup(self.compressor, model.name, self._result_tokens, memory, strict, constrained)
 
     def run(self, question: str) -> EpisodeState:
-        """Take steps until there is an answer, or no way to one."""
+        """Take steps until the episode has an outcome."""
         state = self.start(question)
         while state.outcome is None:
             state = self.step(state, self.complete(self.request(state)))

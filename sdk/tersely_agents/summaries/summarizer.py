@@ -53,17 +53,17 @@ class TrainedModel:
 
 
 class Summarizer:
-    """Summarizes many documents for one query. Safe to share between threads.
+    """Summarizer of many documents for one query. Safe to share between threads.
 
     Args:
         model: writes the summary: a chat model, or a trained summarizer by its folder or name, such as
             "tersely-recon", which runs in this process. None for a summary of the documents' own sentences.
         compressor: chooses sentences and counts tokens; None for `Compressor()`.
         preselect: most tokens of the documents that the model reads, chosen by the compressor. None for all,
-            and for as many as a trained summarizer is made for.
+            or for as many as a trained summarizer was made for.
         unsupported: what happens to sentences of the model that no document supports. "flag" keeps them with
-            an empty `support`, "drop" leaves them out. None flags them, but drops those of a trained
-            summarizer, and those that mix the names and numbers of several documents.
+            an empty `support`, "drop" leaves them out. None flags them, but with a trained summarizer drops
+            them, repetitions, and sentences that mix up the names and numbers of several documents.
         base: GGUF file of the model that a trained summarizer adapts; None for that of the installed package.
 
     Raises:
@@ -159,7 +159,7 @@ class Summarizer:
         return await asyncio.to_thread(check_reply, request, reply, self.model.name, checks=self._checks)
 
     def _limit(self, request: Request) -> Sampling:
-        """Return how to generate the reply to a request."""
+        """Return the sampling options for a request."""
         if request.reply_limit is None:
             return self._sampling
         return {**self._sampling, "max_tokens": request.reply_limit}
