@@ -34,36 +34,16 @@ STOPS = {
     "japanese": "。？！",
 }
 EMOJI = ["😀", "👩‍👩‍👧‍👦", "🇩🇪", "👍🏽", "❤️", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "1️⃣"]
+# fmt: off
 BREAKS = [
-    "\n",
-    "\n",
-    "\n\n",
-    "\r\n",
-    "\r\n\r\n",
-    "\r",
-    "\n   \n",
-    "\u2028",
-    "\u2029",
-    "\x0b",
-    "\x85",
-    "\t",
-    " ",
+    "\n", "\n", "\n\n", "\r\n", "\r\n\r\n", "\r", "\n   \n", "\u2028", "\u2029", "\x0b", "\x85", "\t", " ",
     "\n\n\n\n",
 ]
 JUNK = [
-    "\x00",
-    "\ud800",
-    "\udfff",
-    "\udc80\ud83d",
-    "\ufeff",
-    "\u200b",
-    "\u00ad",
-    "\x1b[0m",
-    "\u202e",
-    "\xa0",
-    "\ufffe",
-    "a\u0301\u0302",
+    "\x00", "\ud800", "\udfff", "\udc80\ud83d", "\ufeff", "\u200b", "\u00ad", "\x1b[0m", "\u202e", "\xa0",
+    "\ufffe", "a\u0301\u0302",
 ]
+# fmt: on
 
 Random = random.Random
 
@@ -127,18 +107,7 @@ def stream(r: Random, size: int) -> str:
     return r.choice(["na", "so we went ", "字", "0123456789abcdef", "😀"]) * (size * 40)
 
 
-BLOCKS: list[Callable[[Random, int], str]] = [
-    prose,
-    prose,
-    prose,
-    code,
-    table,
-    data,
-    listing,
-    log,
-    junk,
-    stream,
-]
+BLOCKS: list[Callable[[Random, int], str]] = [prose] * 3 + [code, table, data, listing, log, junk, stream]
 
 
 def text(r: Random) -> str:
@@ -178,11 +147,5 @@ def long_document(r: Random, words: int, kind: int) -> Document:
 
 def query(r: Random) -> str:
     words = r.choice(list(WORDS.values())).split()
-    return r.choice(
-        [
-            " ".join(r.sample(words, 4)),
-            r.choice(words) + "?",
-            "灯塔 1861",
-            "\x00\ud800 light " + r.choice(EMOJI),
-        ]
-    )
+    few, one = " ".join(r.sample(words, 4)), r.choice(words)
+    return r.choice([few, one + "?", "灯塔 1861", "\x00\ud800 light " + r.choice(EMOJI)])

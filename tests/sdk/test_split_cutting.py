@@ -39,12 +39,15 @@ def test_pieces_hold_every_visible_character_in_order(text: str, room: int) -> N
     assert all(len(text[slice(*p)]) <= max(room * 4, 1) for p in pieces)
 
 
-def test_only_structure_and_endless_sentences_may_be_cut() -> None:
-    assert not can_cut(Unit(0, LONGEST_SENTENCE, "sentence", False), room=100)
-    assert can_cut(Unit(0, LONGEST_SENTENCE + 1, "sentence", False), room=100)
-    assert can_cut(Unit(0, 10, "code", True), room=100)
-
-
-def test_nothing_is_cut_into_pieces_too_small_to_mean_anything() -> None:
-    assert can_cut(Unit(0, 1000, "code", True), room=SMALLEST_PIECE)
-    assert not can_cut(Unit(0, 1000, "code", True), room=SMALLEST_PIECE - 1)
+@pytest.mark.parametrize(
+    ("unit", "room", "may"),
+    [
+        (Unit(0, LONGEST_SENTENCE, "sentence", False), 100, False),
+        (Unit(0, LONGEST_SENTENCE + 1, "sentence", False), 100, True),
+        (Unit(0, 10, "code", True), 100, True),
+        (Unit(0, 1000, "code", True), SMALLEST_PIECE, True),
+        (Unit(0, 1000, "code", True), SMALLEST_PIECE - 1, False),  # pieces too small to mean anything
+    ],
+)
+def test_only_structure_and_endless_sentences_are_cut(unit: Unit, room: int, may: bool) -> None:
+    assert can_cut(unit, room) is may

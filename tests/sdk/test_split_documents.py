@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
@@ -143,11 +142,3 @@ def test_needs_point_at_positions_of_the_same_document() -> None:
     for at, unit in linked:
         assert unit.link is not None
         assert all(need in own.positions(unit.doc) and need != at for need in unit.link.needs)
-
-
-def test_split_documents_are_frozen() -> None:
-    own = split_docs()
-    with pytest.raises(FrozenInstanceError):
-        own.limit = 1  # type: ignore[misc]
-    with pytest.raises(FrozenInstanceError):
-        own.units[0].cost = 1  # type: ignore[misc]

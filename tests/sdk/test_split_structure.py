@@ -7,8 +7,7 @@ import json
 import pytest
 
 from tersely.split.code import LONGEST_RUN
-from tersely.split.lines import LONGEST_ITEM, Likeness, mask, rate_line
-from tersely.split.prose import is_wrapped
+from tersely.split.lines import LONGEST_ITEM, mask
 from tersely.split.sentences import split_units
 from tests.sdk.units import list_units
 
@@ -69,10 +68,6 @@ def test_structure_is_one_unit_between_sentences(kind: str, block: str, line_bre
     text = gap.join([" ".join(BEFORE), block, " ".join(AFTER)])
     assert list_units(text) == [*as_sentences(BEFORE), (kind, block.strip()), *as_sentences(AFTER)]
     assert [unit.atomic for unit in split_units(text)] == [False, False, True, False, False]
-
-
-@pytest.mark.parametrize(("kind", "block"), WHOLE.values(), ids=WHOLE.keys())
-def test_structure_without_prose_is_one_unit(kind: str, block: str) -> None:
     assert list_units(block) == [(kind, block.strip())]
 
 
@@ -120,41 +115,30 @@ def test_a_heading_is_a_unit(heading: str) -> None:
     assert not any(unit.atomic for unit in split_units(text))
 
 
-def test_a_heading_can_stand_directly_above_its_text() -> None:
-    assert list_units("# Tower\nIt is old. It leans.") == [
-        ("heading", "# Tower"), ("sentence", "It is old."), ("sentence", "It leans.")
-    ]  # fmt: skip
+MIXED = {
+    "a heading directly above its text": [("heading", "# Tower\n"), ("sentence", "It is old.")],
+    "a block quote": [
+        ("sentence", "> The lamp was lit for the whole of the harbour by Dr.\n> Weiss herself. "),
+        ("sentence", "Nobody in the village on the northern\n> cliff saw it that night.\n\n"),
+        ("sentence", "That is what the keeper wrote."),
+    ],
+    "a list after its introduction": [
+        ("sentence", "You need:\n"), ("list_item", "- oil\n"), ("list_item", "- ink\n\n"), ("sentence", "Go.")
+    ],
+    "code inside a list item": [
+        ("list_item", "- Run this:\n  "), ("code", "```\n  make. all\n  ```\n"), ("list_item", "- Then rest")
+    ],
+    "a fence that nothing closes": [("code", "```py\nx = f(1)\n\n"), ("sentence", "The lamp burns.")],
+    "front matter": [("code", "---\ntitle: Tower. Old\nyear: 1861\n---\n\n"), ("sentence", "It is old.")],
+    "a label and a small value": [("sentence", "Sources: [1]\n"), ("sentence", "They are old.")],
+    "dialogue": [("sentence", "Ada: Is it lit\n"), ("sentence", "Ben: Not yet\n"), ("sentence", "Ada: Go")],
+}  # fmt: skip
 
 
-def test_a_block_quote_is_prose_without_its_markers() -> None:
-    text = (
-        "> The lamp was lit for the whole of the harbour by Dr.\n"
-        "> Weiss herself. Nobody in the village on the northern\n"
-        "> cliff saw it that night.\n\n"
-        "That is what the keeper wrote."
-    )
-    assert list_units(text) == as_sentences(
-        [
-            "> The lamp was lit for the whole of the harbour by Dr.\n> Weiss herself.",
-            "Nobody in the village on the northern\n> cliff saw it that night.",
-            "That is what the keeper wrote.",
-        ]
-    )
-
-
-def test_a_list_can_follow_its_introduction() -> None:
-    assert list_units("You need:\n- oil\n- a wick\n\nThat is all.") == [
-        ("sentence", "You need:"),
-        ("list_item", "- oil"),
-        ("list_item", "- a wick"),
-        ("sentence", "That is all."),
-    ]
-
-
-def test_code_inside_a_list_item_is_a_unit() -> None:
-    assert list_units("- Run this:\n  ```\n  make. all\n  ```\n- Then rest") == [
-        ("list_item", "- Run this:"), ("code", "```\n  make. all\n  ```"), ("list_item", "- Then rest")
-    ]  # fmt: skip
+@pytest.mark.parametrize("units", MIXED.values(), ids=MIXED.keys())
+def test_mixed_text_is_split_where_structure_starts_and_ends(units: list[tuple[str, str]]) -> None:
+    text = "".join(part for _, part in units)
+    assert list_units(text) == [(kind, part.strip()) for kind, part in units]
 
 
 def test_a_long_list_item_is_prose() -> None:
@@ -165,24 +149,11 @@ def test_a_long_list_item_is_prose() -> None:
     assert len(units) == 20
 
 
-def test_an_open_fence_ends_at_a_blank_line() -> None:
-    assert list_units("```py\nx = f(1)\n\nThe lamp burns. It is lit at dusk.") == [
-        ("code", "```py\nx = f(1)"), *as_sentences(["The lamp burns.", "It is lit at dusk."])
-    ]  # fmt: skip
-
-
 def test_a_long_source_file_is_several_units() -> None:
     source = "\n".join(f"value_{n} = compute({n})" for n in range(3 * LONGEST_RUN))
     units = split_units(source)
     assert [unit.kind for unit in units] == ["code"] * 3
     assert all(source[u.start : u.end].count("\n") < LONGEST_RUN for u in units)
-
-
-def test_front_matter_is_one_unit() -> None:
-    matter = "---\ntitle: Tower. A history\nyear: 1861\n---"
-    assert list_units(f"{matter}\n\nIt is old. It leans.") == [
-        ("code", matter), ("sentence", "It is old."), ("sentence", "It leans.")
-    ]  # fmt: skip
 
 
 PROSE = {
@@ -207,7 +178,7 @@ def test_prose_that_looks_like_structure_is_split(sentences: list[str]) -> None:
 
 @pytest.mark.parametrize("label", ["", "Observation: ", "Output:\n"])
 @pytest.mark.parametrize("indent", [None, 2])
-def test_json_right_below_a_line_of_prose_is_a_unit(label: str, indent: int | None) -> None:
+def test_json_below_a_line_of_prose_is_a_unit(label: str, indent: int | None) -> None:
     value = label + json.dumps(TOWERS, indent=indent)
     assert list_units(f"Its lamp is lit.\n{value}\n\nIt is old.") == [
         ("sentence", "Its lamp is lit."),
@@ -216,22 +187,8 @@ def test_json_right_below_a_line_of_prose_is_a_unit(label: str, indent: int | No
     ]
 
 
-def test_a_label_and_a_small_value_are_prose() -> None:
-    assert list_units("Sources: [1]\nThey are old.") == as_sentences(["Sources: [1]", "They are old."])
-
-
-def test_lines_of_dialogue_are_units() -> None:
-    lines = ["Ada: Is the lamp lit", "Ben: Not yet", "Ada: Then go"]
-    assert list_units("\n".join(lines)) == as_sentences(lines)
-
-
-# -- the parts --
-
-
 def test_masking_keeps_every_offset() -> None:
-    text = "a\r\nb\rc\x00\ud800\u2028d\x0be\x85"
-    assert mask(text) == "a \nb\nc\ufffd\ufffd\nd\ne\n"
-    assert len(mask(text)) == len(text)
+    assert mask("a\r\nb\rc\x00\ud800\u2028d\x0be\x85") == "a \nb\nc\ufffd\ufffd\nd\ne\n"
 
 
 @pytest.mark.parametrize(
@@ -268,41 +225,3 @@ def test_the_end_of_a_table_is_found(lines: list[str], end: int | None) -> None:
 def test_the_end_of_rows_is_found(lines: list[str], end: int | None) -> None:
     rows = [text for kind, text in list_units("\n".join(lines)) if kind == "row"]
     assert rows == ([] if end is None else lines[:end])
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("x = compute(1)", Likeness.CODE),
-        (">>> print(1)", Likeness.CODE),
-        ("// The lamp is lit when it is dark outside", Likeness.CODE),
-        ("def area(r):", Likeness.CODE),
-        ("<div class='lamp'>", Likeness.CODE),
-        ("SELECT name, year FROM towers", Likeness.CODE),
-        ("SELECT the lamp that you want to light", Likeness.PROSE),
-        ("return total", Likeness.MAYBE),
-        ("port: 8080", Likeness.MAYBE),
-        ("lamp", Likeness.UNCLEAR),
-        ("The keeper walked up to the lamp", Likeness.PROSE),
-    ],
-)
-def test_lines_are_rated_by_their_likeness_to_code(line: str, expected: Likeness) -> None:
-    assert rate_line(line) is expected
-    assert rate_line(f"    {line}  ") is expected
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "columns", "expected"),
-    [
-        ("It was late and", "nobody came.", 15, True),  # continues in lower case
-        ("It was late.", "nobody came.", 12, False),
-        ("Oil, wicks,", "Matches", 11, True),  # a sentence does not end with a comma
-        ("Roses for Ada", "Tulips for Ben", 14, False),  # narrower than any wrapped text
-        ("x" * 60, "Weiss built it.", 64, True),  # nearly full
-        ("x" * 20, "Weiss built it.", 64, False),
-        ("x" * 40, "Y" * 30, 64, True),  # the next word would not have fitted
-        ("x" * 190, "Weiss built it.", 200, False),  # wider than any wrapped text
-    ],
-)
-def test_a_break_after_a_nearly_full_line_wraps(left: str, right: str, columns: int, expected: bool) -> None:
-    assert is_wrapped(left, right, columns) is expected

@@ -18,7 +18,9 @@ def test_nothing_false_is_said_and_every_omission_is_counted(number: int) -> Non
     run_case(number, asks=True)
 
 
+SPLICED = f"lighthouse 3 was built in {tool_results.year(4)}"
 FALSE = {
+    "prose": (SPLICED, SPLICED),
     "json": ('{"a": [1, 2, 3]}', '{"a": [1, 3]}'),
     "csv": ("name,built\nx,1\ny,2", "name,built\ny,2"),
     "table": ("| a |\n|---|\n| x |\n| y |", "| a |\n|---|\n| y |"),
@@ -34,15 +36,9 @@ FALSE = {
 
 
 @pytest.mark.parametrize("kind", FALSE)
-def test_the_oracle_finds_what_is_false_or_not_counted(kind: str) -> None:
+def test_the_oracle_finds_false_and_uncounted_text(kind: str) -> None:
     with pytest.raises(AssertionError):
         tool_oracle.check(kind, *FALSE[kind])
-
-
-def test_the_oracle_finds_a_spliced_record() -> None:
-    lie = f"lighthouse 3 was built in {tool_results.year(4)}"
-    with pytest.raises(AssertionError):
-        tool_oracle.check("prose", lie, lie)
 
 
 def make_log(errors: int) -> tuple[str, str]:
@@ -63,7 +59,7 @@ def make_log(errors: int) -> tuple[str, str]:
     return "\n".join(lines), trace
 
 
-def test_an_error_among_thousands_of_lines_is_kept_with_its_trace_and_surroundings() -> None:
+def test_a_rare_error_is_kept_with_its_trace_and_neighbours() -> None:
     text, trace = make_log(1)
     result = Compressor().compress("Why did requests fail?", [text], rate=0.01)
     assert trace in result.text
@@ -73,7 +69,7 @@ def test_an_error_among_thousands_of_lines_is_kept_with_its_trace_and_surroundin
     tool_oracle.check("log", text, result.text)
 
 
-def test_a_function_comes_whole_with_its_class_and_the_imports_that_it_uses() -> None:
+def test_a_function_comes_with_its_class_and_imports() -> None:
     text = tool_results.python(random.Random(3))
     text += "\nclass Keeper:\n    def sleep(self):\n        return Lamp.off(self)\n"
     text += "\n    def wake(self):\n        return 1\n"
@@ -98,7 +94,7 @@ def test_rows_come_with_the_names_of_their_columns() -> None:
     assert f"lighthouse 77,{tool_results.year(77)},Ada" in result.text
 
 
-def test_a_page_loses_its_markup_and_keeps_the_row_with_its_header() -> None:
+def test_a_page_loses_markup_and_keeps_rows_with_headers() -> None:
     text = tool_results.html(random.Random(8))
     number = text.split("<tr><td>lighthouse ")[2].split("<")[0]
     result = Compressor().compress(f"When was lighthouse {number} built?", [text], budget=90)
@@ -120,7 +116,7 @@ def test_a_fence_is_opened_with_both_of_its_lines() -> None:
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=repr)
-def test_code_is_opened_at_its_statements_whatever_ends_its_lines(ending: str) -> None:
+def test_code_is_opened_whatever_ends_its_lines(ending: str) -> None:
     lines = [f"def dig_{n}(depth):\n    return depth + {n}" for n in range(60)]
     text = "```python\n" + "\n".join(lines).replace("\n", ending) + "\n```"
     result = Compressor(FakeScorer()).compress("What does dig_17 return?", [text], budget=60)

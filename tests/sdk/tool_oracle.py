@@ -1,14 +1,16 @@
-"""Check what a compression made of a tool result, by reading both: nothing false, everything counted.
+"""Check the compression of a tool result by reading both: nothing false, everything counted.
 
-Nothing here knows how tersely works. Each check reads the source and the result as the kind of text that they
-are, and compares what they say.
+Nothing here knows how tersely works. Each check reads the source and the result as texts of their kind, and
+compares what they say.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.util import find_spec
 
 from tests.sdk.json_oracle import MARK, check_json
 from tests.sdk.tool_results import year
@@ -20,7 +22,7 @@ _ALIKE = re.compile(r" \([\d,]+ like the one above\)")
 
 
 def check_truth(result: str) -> None:
-    """Between two marks, no year but its own follows a lighthouse."""
+    """Between two marks, only its own year follows a lighthouse."""
     for piece in _ANY_MARK.split(result):
         for number, said in _SAID.findall(piece):
             for stated in _YEAR.findall(said):
@@ -29,17 +31,31 @@ def check_truth(result: str) -> None:
 
 def check_lines(source: str, result: str, *, head: int = 0) -> None:
     """Every line is one of the source's, in order; marks count the others; `head` lines are always there."""
-    lines, at = source.split("\n"), 0
-    given = result.split("\n")
-    assert given[:head] == lines[:head], "the head is missing"
-    for line in given:
-        if mark := MARK.search(_ALIKE.sub("", line)):
+    lines, given = source.split("\n"), [_ALIKE.sub("", line) for line in result.split("\n")]
+    assert result.split("\n")[:head] == lines[:head], "the head is missing"
+    _check_sequence(lines, given, _check_equal, MARK.search)
+
+
+def _check_sequence(
+    source: Sequence[str],
+    given: Sequence[str],
+    check: Callable[[str, str], object],
+    find_mark: Callable[[str], re.Match[str] | None],
+) -> None:
+    """Compare each given part that is not a mark with its part of the source; marks count the others."""
+    at = 0
+    for part in given:
+        if mark := find_mark(part):
             at += int(mark[1].replace(",", ""))
         else:
-            assert at < len(lines), "a line too many"
-            assert line == lines[at], f"{line!r} is not {lines[at]!r}"
+            assert at < len(source), "a part too many"
+            check(source[at], part)
             at += 1
-    assert at == len(lines), f"{len(lines) - at} lines are missing and not counted"
+    assert at == len(source), f"{len(source) - at} parts are missing and not counted"
+
+
+def _check_equal(expected: str, part: str) -> None:
+    assert part == expected, f"{part!r} is not {expected!r}"
 
 
 def check_table(source: str, result: str) -> None:
@@ -47,25 +63,8 @@ def check_table(source: str, result: str) -> None:
     assert all(line.startswith("|") and line.endswith("|") for line in result.split("\n"))
 
 
-def check_csv(source: str, result: str) -> None:
-    check_lines(source, result, head=1)
-
-
-def check_value(source: str, result: str) -> None:
-    """One JSON value."""
-    check_json(source, result)
-
-
 def check_json_lines(source: str, result: str) -> None:
-    lines, at = source.split("\n"), 0
-    for line in result.split("\n"):
-        mark = MARK.fullmatch(line)
-        if mark:
-            at += int(mark[1].replace(",", ""))
-        else:
-            check_json(lines[at], line)
-            at += 1
-    assert at == len(lines)
+    _check_sequence(source.split("\n"), result.split("\n"), check_json, MARK.fullmatch)
 
 
 def check_paragraphs(source: str, result: str) -> None:
@@ -90,7 +89,7 @@ def _check_fields(record: str, part: str) -> None:
 
 
 def check_yaml(source: str, result: str) -> None:
-    """Every line stands under the same keys as in the source, in order."""
+    """Every line is under the same keys as in the source, in order."""
     expected = _paths(source)
     at = 0
     for path in _paths(result):
@@ -98,11 +97,10 @@ def check_yaml(source: str, result: str) -> None:
             continue
         assert path in expected[at:], f"{path} is not in the source"
         at = expected.index(path, at) + 1
-    try:
+    if find_spec("yaml"):
         import yaml
-    except ImportError:
-        return
-    assert type(yaml.safe_load(result)) is type(yaml.safe_load(source))
+
+        assert type(yaml.safe_load(result)) is type(yaml.safe_load(source))
 
 
 def _paths(text: str) -> list[tuple[str, ...]]:
@@ -122,7 +120,7 @@ def _paths(text: str) -> list[tuple[str, ...]]:
 
 
 def check_python(source: str, result: str) -> None:
-    """The code parses, and every statement stands in the same functions and classes as in the source."""
+    """The code parses, and every statement is in the same functions and classes as in the source."""
     expected = _statements(source)
     at = 0
     for statement in _statements(result):
@@ -133,7 +131,7 @@ def check_python(source: str, result: str) -> None:
 
 
 def _statements(text: str) -> list[tuple[str, ...]]:
-    """The statements without blocks, each with the first lines of the blocks around it."""
+    """Return the statements without blocks, each with the first lines of the blocks around it."""
     out: list[tuple[str, ...]] = []
 
     def visit(body: list[ast.stmt], above: tuple[str, ...]) -> None:
@@ -174,12 +172,12 @@ def check_log(source: str, result: str) -> None:
 
 
 def _words(entry: str) -> str:
-    """An entry's first line without its numbers."""
+    """Return an entry's first line without its numbers."""
     return re.sub(r"[\d:,.-]+", "#", entry.split("\n")[0])
 
 
 def check_diff(source: str, result: str) -> None:
-    """Every hunk stands under its file, whole or with a mark in it."""
+    """Every hunk is under its file, whole or with a mark in it."""
     expected = _hunks(source)
     for file, lines in _hunks(result):
         whole = [hunk for name, hunk in expected if name == file and hunk[0] == lines[0]]
@@ -222,11 +220,11 @@ def check_fences(result: str) -> None:
     assert len(fences) % 2 == 0, "a fence is open"
 
 
-CHECKS: dict[str, Callable[[str, str], None]] = {
-    "json": check_value,
+CHECKS: dict[str, Callable[[str, str], object]] = {
+    "json": check_json,
     "json lines": check_json_lines,
     "yaml": check_yaml,
-    "csv": check_csv,
+    "csv": partial(check_lines, head=1),
     "key values": check_paragraphs,
     "table": check_table,
     "python": check_python,

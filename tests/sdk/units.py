@@ -1,10 +1,28 @@
-"""Units as tests compare them."""
+"""Units as tests compare them, and the time that splitting takes."""
 
 from __future__ import annotations
+
+import time
+from collections.abc import Callable
 
 from tersely.split.sentences import split_units
 
 
 def list_units(text: str) -> list[tuple[str, str]]:
-    """The kind and the text of each unit, in order."""
+    """Return the kind and the text of each unit, in order."""
     return [(unit.kind, text[unit.start : unit.end]) for unit in split_units(text)]
+
+
+def grows_linearly(run: Callable[[int], object]) -> bool:
+    """Whether eight times the input takes less than 40 times the seconds of this process. 64 is quadratic.
+
+    Patterns spend their time in C, where nothing can be counted. Other processes do not count.
+    """
+
+    def measure(size: int) -> float:
+        started = time.process_time()
+        run(size)
+        return time.process_time() - started
+
+    run(100)
+    return measure(8_000) < 40 * (measure(1_000) + 0.01)

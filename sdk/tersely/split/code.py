@@ -30,7 +30,7 @@ _DECLARATION = re.compile(
     re.MULTILINE,
 )
 SOURCE = re.compile(f"{_PYTHON.pattern}|{_DECLARATION.pattern}", re.MULTILINE)
-"""A line that every source file has."""
+"""Matches at least one line of every source file."""
 _FEWEST_LINES = 5
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)?")

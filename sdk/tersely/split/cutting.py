@@ -1,7 +1,7 @@
 """Cut units that are too large for a limit into pieces, which are scored and chosen one by one.
 
-A piece ends where the unit's structure has a seam (lines, rows, items; failing that words, then characters)
-and is about as long as a sentence, so that the selector can tell the rows that matter from the others.
+A piece ends at a seam of the unit (a line, a row, an item; failing that a word, then any character) and is
+about as long as a sentence, so that the selector can tell the rows that matter from the others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SMALLEST_PIECE = 8
 """Tokens. With less room a unit is dropped, because shreds of it would mislead."""
 
 PIECE = 240
-"""Code points in a piece, where the seams allow it."""
+"""Code points in a piece, if the seams allow it."""
 _MARGIN = 0.8
 """Share of the room that a piece may fill by estimate. Tokens are not spread evenly over a unit."""
 
@@ -60,7 +60,7 @@ def cut(text: str, unit: Unit, cost: int, room: int) -> list[tuple[int, int]]:
 
 
 def _atoms(text: str, unit: Unit, target: int) -> Iterator[tuple[int, int]]:
-    """Seam by seam, finer where a piece is longer than `target`; stripped, and without empty ones."""
+    """Yield the ranges between seams, stripped; those longer than `target` are cut again."""
     for start, end in find_seams(text, unit):
         span = strip(text, start, end)
         if span is None:
@@ -75,7 +75,7 @@ def _atoms(text: str, unit: Unit, target: int) -> Iterator[tuple[int, int]]:
 
 
 def find_seams(text: str, unit: Unit) -> list[tuple[int, int]]:
-    """The ranges of `text` into which a unit may be cut if it alone exceeds the limit.
+    """Return the ranges of `text` into which a unit may be cut if it alone exceeds the limit.
 
     They cover the unit in order and without gaps; each includes the whitespace after it. Code, tables, logs
     and JSON over several lines are cut between lines, JSON in one line after commas. Anything else, also a
@@ -112,7 +112,7 @@ def _cut_words(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def _find_ranges(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The ranges of all matches that are not empty."""
+    """Yield the ranges of all matches that are not empty."""
     for match in pattern.finditer(text, start, end):
         if match.end() > match.start():
             yield match.span()

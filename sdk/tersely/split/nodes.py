@@ -1,8 +1,8 @@
 """Opened structure: a tree of nodes, which becomes a flat list of units.
 
 A container has a head, children and a tail, as in `{"results": [`, the records, `]}`. Its children are one
-series. Head and tail come along with every child that is kept, so that what is kept is well formed and says
-where it belongs. If children are left out, a mark counts them, in a form in which the block still parses.
+series. Head and tail are kept with every child that is kept, so that the text is well formed and says where a
+child belongs. If children are left out, a mark counts them, in a form in which the block still parses.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int
         needs.append(set())
         return [len(spans) - 1]
 
-    def add(node: Node, series: Series | None) -> list[int]:
+    def add(node: Node, series: Series | None) -> range:
         """Append the units of a node, which is a member of `series`; return their positions."""
         begin, children = len(spans), node.children
         if children:
@@ -96,8 +96,9 @@ def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int
         else:
             link = Link(series, node.items, (), False, is_markup=node.is_markup, breaks=node.breaks)
             append(node.start, node.end, link)
-        places.append((node, range(begin, len(spans))))
-        return list(places[-1][1])
+        place = range(begin, len(spans))
+        places.append((node, place))
+        return place
 
     add(root, series)
     positions = {id(node): place for node, place in places}
