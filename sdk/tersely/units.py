@@ -8,6 +8,7 @@ from typing import Literal
 
 Kind = Literal[
     "sentence",
+    "line",
     "code",
     "table",
     "json",
@@ -17,8 +18,6 @@ Kind = Literal[
     "row",
     "diff",
     "html",
-    "match",
-    "record",
     "yaml",
     "comment",
 ]
@@ -98,6 +97,11 @@ class Unit:
     """Tokens, counted alone, if the request has a limit; code points otherwise."""
     link: Link | None = None
     """Its dependencies on other units, if it is part of a structure."""
+
+    @property
+    def series(self) -> Series | None:
+        """The series that it belongs to."""
+        return None if self.link is None else self.link.series
 
     @property
     def is_content(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 
 from tersely.options import CompressionOptions
@@ -20,8 +20,6 @@ from tersely.split.documents import CHARACTERS_PER_TOKEN, Split, choose_document
 
 MARK_TOKENS = 8
 """Approximate tokens of a mark."""
-_HEADING = 0.5
-"""Lowest priority of a heading, as a share of that of the best unit below it."""
 
 
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -83,7 +81,6 @@ def choose(
         ]
     elif threshold is not None:
         candidates = [c for c in candidates if unit_scores[c.position] >= threshold]
-    candidates = _raise_headings(split, candidates)
     ranked = sort_by_priority(candidates)
     costs = sum(unit.cost for unit in split.units) + sum(split.title_costs)
     scale = costs / max(1, split.tokens_before)
@@ -138,7 +135,7 @@ def _find_candidates(
             link = unit.link
             if link is not None and not link.is_content:
                 continue
-            is_marked = link is not None and link.series is not None  # a mark is likely beside it
+            is_marked = unit.series is not None  # a mark is likely beside it
             candidates.append(
                 Candidate(
                     position,
@@ -150,29 +147,6 @@ def _find_candidates(
                 )
             )
     return candidates
-
-
-def _raise_headings(split: Split, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates, with each heading tied to the best unit below it.
-
-    A heading is never kept without that unit: alone it says nothing.
-    """
-    raised: list[Candidate] = []
-    best: Candidate | None = None
-    """The best unit between a heading and the next one."""
-    for candidate in reversed(candidates):
-        if best is not None and best.doc != candidate.doc:
-            best = None
-        if split.units[candidate.position].kind != "heading":
-            if best is None or candidate.priority > best.priority:
-                best = candidate
-        elif best is not None:
-            needs = ((best.position, best.cost), *best.needs)
-            raised_to = max(candidate.priority, _HEADING * best.priority)
-            candidate = replace(candidate, priority=raised_to, needs=needs)
-            best = None
-        raised.append(candidate)
-    return raised[::-1]
 
 
 def _find_best(

@@ -14,7 +14,6 @@ missing.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
@@ -23,14 +22,6 @@ from typing import NamedTuple
 from tersely.units import Series, Unit
 
 _LONG, _SHORT = "[…]", "…"
-_CLOSING = "\"'”’»)]}*_`"
-_FIELD = re.compile(r"[^\W\d_][\w .-]{0,39}:\s")
-_LONGEST_FIELD = 80
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
-_CONTINUING = frozenset({"code", "diff", "html", "json", "table", "yaml"})
-"""Kinds of blocks that may go on in the block on the next line."""
-_ENDS = tuple(".!?…:;。！？：；।؟։")
-
 
 class Omission(NamedTuple):
     """A run of members of one series that is left out."""
@@ -49,7 +40,7 @@ def find_omissions(units: Sequence[Unit], document: range, kept: Sequence[int]) 
         document: the positions of the document's units.
         kept: the kept ones of them, ascending.
     """
-    active = {link.series for at in kept if (link := units[at].link) is not None and link.series is not None}
+    active = {series for at in kept if (series := units[at].series) is not None}
     if not active:
         return []
     numbers: Counter[Series] = Counter()
@@ -81,7 +72,7 @@ def _find_runs(
     runs: list[Omission] = []
     position = start
     while position < stop:
-        series = _series_at(units, position)
+        series = units[position].series
         if series is None or series not in active:
             position += 1
             continue
@@ -103,15 +94,10 @@ def _find_runs(
         if not count:  # markup alone
             continue
         numbers[series] += 1
-        is_last = position == document.stop or _series_at(units, position) is not series
+        is_last = position == document.stop or units[position].series is not series
         mark = series.mark(count, numbers[series], is_last=is_last, alike=alike)
         runs.append(Omission(first, last, mark))
     return runs
-
-
-def _series_at(units: Sequence[Unit], position: int) -> Series | None:
-    link = units[position].link
-    return None if link is None else link.series
 
 
 def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, everywhere: bool) -> str:
@@ -119,16 +105,20 @@ def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, e
 
     `before` and `after` are positions in `units` with something dropped between them.
     """
+    if all(units[at].is_markup for at in range(before + 1, after)):
+        return ""
     left, right = units[before], units[after]
-    is_cut = _is_cut_after(text, units, before) or _is_cut_before(text, units, after)
-    fields = _is_field(text, units[after - 1], right)
-    if is_cut or fields or _is_fragment(text, left, right) or _could_be_one(left, right):
-        return _choose(("\n" + _LONG + "\n", "\n" + _SHORT + "\n", _SHORT), right.start - left.end)
-    if everywhere and (left.link is None or right.link is None):
-        gap = text[left.end : right.start]
-        blank = "\n" if "\n" in gap or "\r" in gap else " "
-        return _choose((blank + _LONG + blank, blank + _SHORT + blank, _SHORT), len(gap))
-    return ""
+    are_prose = _is_prose(left) and _is_prose(right)
+    if are_prose and not everywhere and not (left.doc == right.doc and left.parent == right.parent):
+        return ""
+    gap = text[left.end : right.start]
+    if are_prose and not any(c in "\r\n" for c in gap):
+        return _choose((f" {_LONG} ", f" {_SHORT} ", _SHORT), len(gap))
+    return _choose((f"\n{_LONG}\n", f"\n{_SHORT}\n", _SHORT), len(gap))
+
+
+def _is_prose(unit: Unit) -> bool:
+    return unit.kind == "sentence" and unit.series is None
 
 
 def mark_before(text: str, units: Sequence[Unit], document: range, first: int, *, everywhere: bool) -> str:
@@ -136,12 +126,12 @@ def mark_before(text: str, units: Sequence[Unit], document: range, first: int, *
 
     `everywhere`: whether it is also added if anything else is missing there.
     """
-    if _is_cut_before(text, units, first):
+    if _is_cut_before(units, first):
         whole = first
-        while whole > document.start and _is_one(text, units[whole - 1], units[whole]):
+        while whole > document.start and _is_one(units[whole - 1], units[whole]):
             whole -= 1
         start = units[whole].start
-    elif everywhere and first > document.start and units[first].link is None:
+    elif everywhere and first > document.start and units[first].series is None:
         start = units[document.start].start
     else:
         return ""
@@ -150,66 +140,33 @@ def mark_before(text: str, units: Sequence[Unit], document: range, first: int, *
 
 def mark_after(text: str, units: Sequence[Unit], document: range, last: int, *, everywhere: bool) -> str:
     """Return the mark after the last kept unit of a document; see `mark_before`."""
-    if _is_cut_after(text, units, last):
+    if _is_cut_after(units, last):
         whole = last
-        while whole + 1 < document.stop and _is_one(text, units[whole], units[whole + 1]):
+        while whole + 1 < document.stop and _is_one(units[whole], units[whole + 1]):
             whole += 1
         end = units[whole].end
-    elif everywhere and last + 1 < document.stop and units[last].link is None:
+    elif everywhere and last + 1 < document.stop and units[last].series is None:
         end = units[document.stop - 1].end
     else:
         return ""
     return _choose(("\n" + _LONG, "\n" + _SHORT, _SHORT), end - units[last].end)
 
 
-def _is_cut_before(text: str, units: Sequence[Unit], position: int) -> bool:
+def _is_cut_before(units: Sequence[Unit], position: int) -> bool:
     """Whether the unit is a piece, and not the first one of its block."""
-    if units[position].link is not None:  # its omissions are counted
-        return False
-    return position > 0 and _is_one(text, units[position - 1], units[position])
+    return position > 0 and _is_one(units[position - 1], units[position])
 
 
-def _is_cut_after(text: str, units: Sequence[Unit], position: int) -> bool:
+def _is_cut_after(units: Sequence[Unit], position: int) -> bool:
     """Whether the unit is a piece, and not the last one of its block."""
-    if units[position].link is not None:
+    return position + 1 < len(units) and _is_one(units[position], units[position + 1])
+
+
+def _is_one(above: Unit, below: Unit) -> bool:
+    """Whether a unit and the next one are pieces of one that was cut. Omissions of a series are counted."""
+    if above.doc != below.doc or above.parent != below.parent:
         return False
-    return position + 1 < len(units) and _is_one(text, units[position], units[position + 1])
-
-
-def _is_one(text: str, above: Unit, below: Unit) -> bool:
-    """Whether a unit and the next one are pieces of one block, or blocks on neighbouring lines."""
-    if above.doc != below.doc:
-        return False
-    if above.parent == below.parent:
-        return True
-    is_block = above.kind in _CONTINUING and below.kind in _CONTINUING
-    return is_block and _is_on_next_line(text, above, below)
-
-
-def _is_fragment(text: str, left: Unit, right: Unit) -> bool:
-    """Whether `left` is a line of prose without an end, so that `right` may seem to continue it."""
-    if any(unit.kind != "sentence" or unit.atomic for unit in (left, right)):
-        return False
-    ending = text[left.start : left.end].rstrip(_CLOSING)
-    return not ending.endswith(_ENDS) and any(c in "\r\n" for c in text[left.end : right.start])
-
-
-def _is_field(text: str, above: Unit, unit: Unit) -> bool:
-    """Whether a unit is a line `Key: value` below a dropped line, which says whose value it is."""
-    line = text[unit.start : unit.end]
-    if unit.kind != "sentence" or len(line) > _LONGEST_FIELD or line.endswith(_ENDS):
-        return False
-    return _FIELD.match(line) is not None and _is_on_next_line(text, above, unit)
-
-
-def _is_on_next_line(text: str, above: Unit, below: Unit) -> bool:
-    return len(_LINE_BREAK.findall(text, above.end, below.start)) == 1
-
-
-def _could_be_one(left: Unit, right: Unit) -> bool:
-    """Whether two blocks of one kind could be read as one block: code that goes on, rows of one table."""
-    is_block = left.atomic and right.atomic and left.kind not in ("list_item", "sentence")
-    return is_block and left.kind == right.kind and left.parent != right.parent
+    return above.series is None and below.series is None
 
 
 def _choose(candidates: Sequence[str], room: int) -> str:

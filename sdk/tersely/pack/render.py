@@ -69,7 +69,7 @@ class Renderer:
         self._documents: dict[tuple[int, ...], RenderedDocument] = {}
         self._tokens: dict[str, int] = {}
         self._has_series = [
-            any(u.link is not None and u.link.series is not None for u in (split.units[at] for at in own))
+            any(split.units[at].series is not None for at in own)
             for own in map(split.positions, range(len(split.documents)))
         ]
 

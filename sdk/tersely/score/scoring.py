@@ -127,7 +127,7 @@ def score_by_coverage(split: Split, options: CompressionOptions) -> Scores:
             position=position - split.offsets[unit.doc],
             cost=unit.cost / cost_of_a_token,
             failure=failure,
-            is_event=unit.link is not None and unit.link.series is not None and unit.link.series.flows,
+            is_event=unit.series is not None and unit.series.flows,
             is_open=unit.is_content,
         )
         for position, (unit, failure) in enumerate(
@@ -171,7 +171,7 @@ def _score(
         with_text = [doc for doc in to_read if split.positions(doc)]
         to_read = sorted(choose_documents(relevance.tolist(), with_text, options.max_docs))
     structure = None
-    if any(unit.link for unit in split.units):  # prose does not need it
+    if any(unit.series or unit.is_markup for unit in split.units):  # prose does not need it
         from tersely.score.structure import Structure
 
         structure = Structure(query, split)

@@ -62,13 +62,14 @@ _ASKS_FOR_FAILURES = re.compile(
 )
 _FAILURE, _UNASKED_FAILURE = 0.85, 0.3
 """Score of a rare error, for a question about failures and for any other."""
+_NO_LINK = Link(None, 0, (), is_frame=False)
 _NEAR = (0.5, 0.25)
 """Share of its score that an event gives to the adjacent events, and to those next to them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A unit of structure."""
+    """A unit of structure, or a head of one."""
 
     position: int
     """Position among all units of the request."""
@@ -76,15 +77,23 @@ class Part:
     start: int
     end: int
     link: Link
+    is_member: bool = True
+    """Whether it belongs to a series or is markup. Any other is only a head, which is scored as prose."""
 
 
 def list_parts(split: Split) -> list[Part]:
-    """Return the parts of structure among all units, by document and place."""
+    """Return the parts of structure among all units, and the heads of these, by document and place."""
+    members = {at for at, unit in enumerate(split.units) if unit.link is not None and _is_member(unit.link)}
+    heads = {need for at in members if (link := split.units[at].link) for need in link.needs} - members
     return [
-        Part(position, unit.doc, unit.start, unit.end, unit.link)
-        for position, unit in enumerate(split.units)
-        if unit.link is not None
+        Part(at, unit.doc, unit.start, unit.end, unit.link or _NO_LINK, at in members)
+        for at in sorted(members | heads)
+        for unit in (split.units[at],)
     ]
+
+
+def _is_member(link: Link) -> bool:
+    return link.series is not None or link.is_markup
 
 
 class Structure:
@@ -98,12 +107,14 @@ class Structure:
 
     def __init__(self, query: str, split: Split) -> None:
         parts = list_parts(split)
-        self.positions = np.array([part.position for part in parts], dtype=np.int64)
-        self._documents = np.array([part.doc for part in parts], dtype=np.int64)
-        self.matches = match(query, [document.text for document in split.documents], parts)
+        own = np.array([part.is_member for part in parts], dtype=np.bool_)
+        matches = match(query, [document.text for document in split.documents], parts)
+        self.matches = matches[own]
+        self.positions = np.array([part.position for part in parts if part.is_member], dtype=np.int64)
+        self._documents = np.array([part.doc for part in parts if part.is_member], dtype=np.int64)
         self.is_read = np.ones(len(split.units), dtype=np.bool_)
-        if parts:
-            self.is_read[self.positions] = choose_to_read(parts, self.matches)
+        if len(self.positions):
+            self.is_read[self.positions] = choose_to_read(parts, matches)[own]
 
     def merge(self, scores: Scores, documents: Sequence[int]) -> Scores:
         """Return the model's scores with those of the parts: the model counts half beside exact matches.
@@ -168,7 +179,7 @@ def match(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Floats:
     severe = rate_severity(texts, parts)
     weight = _FAILURE if _ASKS_FOR_FAILURES.search(query) else _UNASKED_FAILURE
     scores = 1.0 - (1.0 - words) * (1.0 - weight * severe)
-    scores[[part.link.is_markup for part in parts]] = 0.0
+    scores[[part.link.is_markup or not part.is_member for part in parts]] = 0.0
     return _follow_time(scores, parts)
 
 
@@ -192,8 +203,8 @@ def _match_words(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Flo
 
 
 def _is_content(parts: Sequence[Part]) -> NDArray[np.bool_]:
-    """Return which parts say something by themselves, shape (parts,)."""
-    return np.array([part.link.is_content for part in parts], dtype=np.bool_)
+    """Return which parts are members that say something by themselves, shape (parts,)."""
+    return np.array([part.is_member and part.link.is_content for part in parts], dtype=np.bool_)
 
 
 def rate_severity(texts: Sequence[str], parts: Sequence[Part]) -> Floats:

@@ -5,6 +5,7 @@ The module of each format turns a block into a tree of nodes, which becomes unit
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -14,23 +15,23 @@ from tersely.split.diffs import open_diff
 from tersely.split.fences import find_fences, open_quote
 from tersely.split.html import open_html
 from tersely.split.json_values import open_json
-from tersely.split.logs import link_entries
-from tersely.split.nodes import Node, Sizes, flatten
+from tersely.split.logs import find_shape
+from tersely.split.nodes import Node, Sizes, flatten, open_lines
 from tersely.split.sentences import split_units
 from tersely.split.tables import open_table
-from tersely.split.yaml import open_record, open_yaml
+from tersely.split.yaml import open_yaml
 from tersely.units import Kind, Link, Series, Unit
 
 _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
     "diff": open_diff,
     "html": open_html,
     "json": open_json,
-    "record": open_record,
+    "log": open_lines,
     "table": open_table,
     "yaml": open_yaml,
 }
-_LISTS = frozenset({"json", "log", "row", "match", "record"})
-"""Kinds of units that form a list if they are neighbours: a mark counts those that are left out."""
+_FEWEST = {"json": 2, "line": 4, "log": 2, "row": 2}
+"""Kinds of units that form a series if so many of them are neighbours: a mark counts those that are left out."""
 
 
 def arrange(
@@ -44,35 +45,46 @@ def arrange(
         is_large: whether a unit of structure is too large to be kept whole.
     """
     arranged: list[Unit] = []
+    places: list[int] = []
+    """Position of each unit, or of its first part."""
     is_log = sum(unit.kind == "log" for unit in units) * 2 >= max(4, len(units))
 
     def kind_of(entry: tuple[int, Unit]) -> str:
         # Lines between the entries of a log belong to it, whatever they look like.
-        return "log" if is_log and entry[1].kind in ("sentence", "heading", "code") else entry[1].kind
-
-    def add(unit: Unit, parent: int, link: Link | None) -> None:
-        arranged.append(Unit(unit.start, unit.end, unit.kind, unit.atomic, doc, parent, False, 0, link))
+        return "log" if is_log and entry[1].kind in ("line", "sentence", "heading", "code") else entry[1].kind
 
     for kind, group in groupby(enumerate(units), key=kind_of):
         members = list(group)
-        if kind == "log" and len(members) > 1:
-            links = link_entries(text, [unit for _, unit in members], len(arranged))
-            for (parent, unit), link in zip(members, links, strict=True):
-                add(unit, parent, link)
-            continue
-        series = Series() if kind in _LISTS and len(members) > 1 else None
+        series = Series(flows=kind == "log") if len(members) >= _FEWEST.get(kind, sys.maxsize) else None
         head = len(arranged) if kind == "row" and series else None
         for parent, unit in members:
-            if unit.kind == "comment":
-                add(unit, parent, Link(None, 0, (), is_frame=False, is_markup=True))
-                continue
+            places.append(len(arranged))
             parts = _open(text, unit, series, len(arranged), sizes) if unit.atomic and is_large(unit) else ()
-            for part in parts:
-                add(part, parent, part.link)
-            if not parts:
-                needs = () if head in (None, len(arranged)) else (head,)
-                add(unit, parent, None if series is None else Link(series, 1, needs, is_frame=False))
-    return arranged
+            for part in parts or (_link(text, unit, series, kind, head, len(arranged)),):
+                arranged.append(Unit(part.start, part.end, part.kind, part.atomic, doc, parent, False, 0, part.link))
+    return [_add_heads(unit, units[unit.parent].link, places) for unit in arranged]
+
+
+def _link(text: str, unit: Unit, series: Series | None, kind: str, head: int | None, position: int) -> Unit:
+    """Return a unit that is not opened as a member of its series; `head` is the position of the first row."""
+    if unit.kind == "comment":
+        return replace(unit, link=Link(None, 0, (), is_frame=False, is_markup=True))
+    if series is None:
+        return replace(unit, link=None) if unit.link else unit
+    needs = () if head in (None, position) else (head,)
+    shape = find_shape(text, unit.start, unit.end) if kind == "log" else None
+    return replace(unit, link=Link(series, 1, needs, is_frame=False, shape=shape))
+
+
+def _add_heads(unit: Unit, heads: Link | None, places: Sequence[int]) -> Unit:
+    """Return the unit with a need for the heads of the unit that it is a part of."""
+    if heads is None or unit.is_markup:
+        return unit
+    needs = tuple(places[need] for need in heads.needs)
+    if unit.link is None:
+        return replace(unit, link=Link(None, 1, needs, heads.is_frame))
+    needs = tuple(sorted({*unit.link.needs, *needs}))
+    return replace(unit, link=replace(unit.link, needs=needs, is_frame=unit.link.is_frame or heads.is_frame))
 
 
 def _open(text: str, unit: Unit, series: Series | None, first: int, sizes: Sizes) -> Sequence[Unit]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tersely.options import LEVEL_CHARACTERS, CompressionOptions
 from tersely.prepared import PreparedDocument
 from tersely.split.arrange import arrange
-from tersely.split.cutting import PIECE, can_cut, cut
+from tersely.split.cutting import PIECE, cut
 from tersely.split.nodes import Sizes
 from tersely.split.sentences import split_units
 from tersely.types import Document, Status
@@ -169,6 +169,7 @@ def _divide(
     part = max(SMALLEST_RECORD, min(PIECE, 2 * limit)) if is_limited else PIECE
     sizes = Sizes(part, max(part, min(LARGEST_FUNCTION, 2 * limit)) if is_limited else part)
     bounds = options.bounds
+    is_alone = sum(map(len, whole)) == 1
     base = 0
     for doc, (document, own, title) in enumerate(zip(documents, whole, titles, strict=True)):
         text = document.text
@@ -184,9 +185,9 @@ def _divide(
         units: list[Unit] = []
         for unit in arrange(text, own, doc, is_large, sizes):
             moved.append(base + len(units))
-            pieces = [unit] if bounds is None else _cut_large(text, unit, bounds[1], len)
+            pieces = [unit] if bounds is None else _cut_large(text, unit, bounds[1], len, is_alone)
             for piece in pieces:
-                units += _cut_large(text, piece, room, measure)
+                units += _cut_large(text, piece, room, measure, is_alone)
         if len(units) > len(own):
             siblings = Counter(unit.parent for unit in units)
             units = [replace(u, is_piece=True) if siblings[u.parent] > 1 else u for u in units]
@@ -194,12 +195,15 @@ def _divide(
         yield [replace(u, link=u.link.move(moved)) if u.link and u.link.needs else u for u in units]
 
 
-def _cut_large(text: str, unit: Unit, room: int, measure: Callable[[str], int]) -> list[Unit]:
+def _cut_large(
+    text: str, unit: Unit, room: int, measure: Callable[[str], int], is_alone: bool
+) -> list[Unit]:
     """Return the unit with its cost, or its pieces if it exceeds `room` and may be cut."""
     cost = measure(text[unit.start : unit.end])
-    if cost <= room or unit.link is not None or not can_cut(unit, room):
+    pieces = [] if cost <= room or unit.series is not None else cut(text, unit, cost, room, is_alone=is_alone)
+    if len(pieces) < 2:
         return [unit.at_cost(cost)]
     return [
         replace(unit, start=start, end=end, atomic=True, cost=measure(text[start:end]))
-        for start, end in cut(text, unit, cost, room)
+        for start, end in pieces
     ]

@@ -81,7 +81,6 @@ class Lines:
         closing_fences: for each line, the longest closing fences from there on; see `fences`. None at first.
         json_budget: code points that failed attempts to read JSON may still take, so that they stay linear.
         no_diff_before, no_yaml_before: index of the line before which a search has found none.
-        record_key: the first key of the record above; None if something else is between.
     """
 
     def __init__(self, text: str) -> None:
@@ -96,7 +95,6 @@ class Lines:
         self.json_budget = 4 * len(text) + 100_000
         self.no_diff_before = 0
         self.no_yaml_before = 0
-        self.record_key: str | None = None
         self._indents: dict[int, int] = {}
         self._likenesses: dict[int, Likeness] = {}
 

@@ -7,10 +7,8 @@ like the one above, judged by a line without its numbers and quoted texts.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from tersely.split.lines import Format, Lines
-from tersely.units import Link, Series, Unit
 
 _STAMP = re.compile(
     r"""[^\S\n]*[\[(<]?(?:
@@ -36,10 +34,6 @@ _FRAME = re.compile(
     r"[^\S\n]+at[^\S\n]+\S|[^\S\n]+\.\.\. \d+ (?:more|common)|(?:Caused by|Suppressed):"
     r"|[^\S\n]+File \".*\", line \d+"
 )
-_CONTINUATION = re.compile(
-    r"Traceback \(most|goroutine \d|stack backtrace:|[\w.$]+(?:Error|Exception)\b|Caused by:|\s*at\s"
-)
-"""The start of a trace that belongs to the entry above it."""
 _VARIABLE = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|\b0x[0-9a-fA-F]+|\b[0-9a-fA-F]*\d[\w.:,/+-]*")
 _LONGEST_SHAPE = 200
 
@@ -89,28 +83,7 @@ ENTRY = Format("log", _STAMP, _find_entry_end)
 RATED_ENTRY = Format("log", _SEVERITY, _find_rated_end, only_starts_paragraphs=True)
 
 
-def link_entries(text: str, entries: Sequence[Unit], first: int) -> list[Link]:
-    """Return links that make entries one series. An entry and the traces that go on with it need each other.
-
-    `first` is the position of the first entry among the units of the document.
-    """
-    series = Series(flows=True)
-    groups: list[list[int]] = []
-    for number, entry in enumerate(entries):
-        is_close = number > 0 and text.count("\n", entries[number - 1].end, entry.start) <= 1
-        if is_close and _CONTINUATION.match(text, entry.start):
-            groups[-1].append(number)
-        else:
-            groups.append([number])
-    links: list[Link] = []
-    for group in groups:
-        for number in group:
-            needs = tuple(first + other for other in group if other != number)
-            links.append(Link(series, 1, needs, is_frame=False, shape=_find_shape(text, entries[number])))
-    return links
-
-
-def _find_shape(text: str, entry: Unit) -> str:
-    """Return what the first line of an entry has in common with others like it."""
-    line = text[entry.start : min(entry.end, entry.start + _LONGEST_SHAPE)].split("\n", 1)[0]
+def find_shape(text: str, start: int, end: int) -> str:
+    """Return what the first line of the entry in `text[start:end]` has in common with others like it."""
+    line = text[start : min(end, start + _LONGEST_SHAPE)].split("\n", 1)[0]
     return " ".join(_VARIABLE.sub("#", line).split())

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from tersely.split.lines import strip
+from tersely.split.lines import find_lines, strip
 from tersely.units import Kind, Link, Series, Unit
 
 DEEPEST = 40
@@ -57,6 +57,12 @@ def join_lines(lines: Sequence[tuple[int, int]], size: int) -> list[Node]:
         else:
             nodes.append(Node(left, right))
     return nodes
+
+
+def open_lines(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
+    """Return the lines of a block; short neighbours share a part. The first line is their head."""
+    nodes = join_lines(list(find_lines(text, start, end))[1:], sizes.part // 4)
+    return Node(start, end, nodes, Series()) if nodes else None
 
 
 def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int) -> list[Unit]:

@@ -1,6 +1,6 @@
-"""Prose: which lines are a paragraph, and where sentences begin in it.
+"""Prose: which lines are proven to be running text, and where sentences begin in it.
 
-A line break either wraps a paragraph or separates. Wrapped lines are nearly full: the next word would not
+Whatever is not proven to be prose consists of whole lines. A line break either wraps a paragraph or separates. Wrapped lines are nearly full: the next word would not
 fit. Dialogue, verses and addresses break earlier, and each of their lines is a unit.
 
 sentencex finds the boundaries of sentences. This module gives it a bounded number of code points at a time,
@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 
 import sentencex  # pyright: ignore[reportMissingTypeStubs]
 
-from tersely.split.lines import Lines
+from tersely.split.lines import Likeness, Lines, rate_line
 from tersely.units import Kind
 
 _sentencex: Any = sentencex  # a compiled module without types
 
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
 """The marker before a line of a block quote."""
-_SPEAKER = re.compile(
+SPEAKER = re.compile(
     r"""\s*(?:
       (?:[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?[\])]?\s+)              # a time, alone or before the name
     | (?:[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?[\])]?\s*)?
@@ -34,7 +34,28 @@ _SPEAKER = re.compile(
     re.VERBOSE,
 )
 """The start of a line of dialogue: a time, a name and a colon, or both."""
-_TERMINALS = tuple(".!?:…。！？：؟।။")
+_STOPS = tuple(".!:…。！：।။")
+_TERMINALS = (*_STOPS, "?", "？", "؟")
+SECTION = re.compile(
+    r"""\s*(?:
+      (?P<rule>[=\-_*~+])(?P=rule)+[\s\[]*[^\W_].*(?:(?P=rule){2}|\])          # === FAILURES ===, --- a ---
+    | -\[.*\][-+]* | ==>\ .*\ <== | \[{1,2}[^\W\d_][^\[\]]*\]{1,2}
+    )\s*$""",
+    re.VERBOSE,
+)
+"""A line that begins a section of a report or of settings."""
+_WORD = re.compile(
+    r"""["'“‘«„(\[*_]*(?:[^\W\d_]+(?:['’‑\-/][^\W\d_]+)*(?:['’]|\.(?=[^\w]|$))?|\d[\d.,]*%?)["'”’»)\]*_]*[,.;:!?…]*["'”’»)\]*_]*"""
+)
+"""A word of running text, or a number, with the signs around it."""
+_SENTENCE_END = re.compile(r"[^\W_][\"'”’»)\]*_`]*[.!?…։।؟។][\"'”’»)\]*_`]*(?:\s|$)")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+_LABELS = re.compile(r"(?:^|\s)[\w.-]+=\S.*\s[\w.-]+=")
+"""Two or more assignments, as in the lines of some logs."""
+_SAMPLE = 2000
+"""Code points of a paragraph that show whether it is prose."""
+_FEWEST_WORDS = 8
+"""Words of prose without the end of a sentence."""
 _WIDTHS = range(40, 131)
 """Line lengths at which people and editors wrap text; a longer line is a whole paragraph."""
 _NEARLY_FULL = 0.75
@@ -53,7 +74,7 @@ _BEFORE_NUMBER = frozenset(
     """
     Eq. Eqs. eq. eqs. Fig. Figs. fig. figs. Sec. Secs. sec. secs. No. Nos. nos. Vol. Vols. vol. vols. Ch. ch.
     p. pp. approx. ca. cf. al. Art. Arts. art. arts. Ref. Refs. ref. refs. Tab. Tabs. tab. Thm. Lem. Prop.
-    Def. Defs. Cor. Ex. Alg. App. ver. v. est. par. n. рис. табл. стр. гл. Abb. Nr. Bd. Abs. núm. pág. págs.
+    Def. Defs. Cor. Ex. Alg. App. § §§ ver. v. est. par. n. рис. табл. стр. гл. Abb. Nr. Bd. Abs. núm. pág. págs.
     """.split()  # noqa: SIM905
 )
 """Abbreviations that do not end a sentence when a number or a bracket follows."""
@@ -93,21 +114,28 @@ class Block(NamedTuple):
     A block of kind "sentence" is prose that is not yet cut into sentences. Any other is one unit.
     """
 
+    first: int
+    """Index of its first line."""
+    last: int
+    """Index after its last line."""
     start: int
     end: int
     kind: Kind
     is_quoted: bool = False
-    """Whether each line of the prose has the marker of a block quote."""
+    """Whether each line of it has the marker of a block quote."""
 
 
 def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
-    """Yield the prose in the lines first..end-1 as blocks: wrapped lines are one, any other line is one."""
+    """Yield the lines first..end-1 as blocks: paragraphs that are proven to be prose, and single lines.
+
+    None of the lines is blank.
+    """
     if first == end:
         return
     texts = lines.texts[first:end]
     width = max(len(line.rstrip()) for line in texts)
     quoted = [QUOTE.match(line) is not None for line in texts]
-    spoken = [_SPEAKER.match(line) is not None for line in texts]
+    spoken = [SPEAKER.match(line) is not None for line in texts]
     is_dialogue = spoken.count(True) >= 2
     start = 0
     for line in range(1, len(texts) + 1):
@@ -118,37 +146,76 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
             and is_wrapped(texts[line - 1], texts[line], width)
         ):
             continue
-        kind = "heading" if line - start == 1 and _is_title(lines, first + start) else "sentence"
-        yield Block(lines.starts[first + start], lines.end_of(first + line - 1), kind, quoted[start])
+        if is_prose(" ".join(QUOTE.sub("", text, count=1) for text in texts[start:line])):
+            yield _make_block(lines, first + start, first + line, "sentence", quoted[start])
+        else:
+            for number in range(start, line):
+                body = QUOTE.sub("", texts[number], count=1)
+                kind = "sentence" if is_prose(body) else _find_line_kind(lines, first + number)
+                yield _make_block(lines, first + number, first + number + 1, kind, quoted[number])
         start = line
+
+
+def _make_block(lines: Lines, first: int, last: int, kind: Kind, is_quoted: bool) -> Block:
+    return Block(first, last, lines.starts[first], lines.end_of(last - 1), kind, is_quoted)
+
+
+def is_prose(text: str) -> bool:
+    """Whether a line or a paragraph is running text: words, and most often the end of a sentence.
+
+    Anything else consists of whole lines, because a full stop in it may be a part of a name or a number.
+    """
+    sample = text[:_SAMPLE].strip()
+    if _UNSPACED.search(sample):
+        letters = sum(character.isalpha() for character in sample)
+        return letters * 3 >= len(sample) * 2 and (len(sample) > _PHRASE or sample.endswith(_TERMINALS))
+    words = sample.split()
+    if len(words) < 2 or not _WORD.fullmatch(words[0]):
+        return False
+    if _LABELS.search(sample) or rate_line(sample) is Likeness.CODE:
+        return False
+    plain = sum(_WORD.fullmatch(word) is not None for word in words)
+    if _SENTENCE_END.search(sample):
+        return plain * 2 >= len(words)
+    return len(words) >= _FEWEST_WORDS and plain * 5 >= len(words) * 4
 
 
 def is_wrapped(left: str, right: str, width: int) -> bool:
     """Whether the break between two lines only wraps a paragraph that is `width` characters wide."""
     left = left.rstrip()
-    word = _FIRST_WORD.match(QUOTE.sub("", right, count=1))
+    right = QUOTE.sub("", right, count=1)
+    word = _FIRST_WORD.match(right)
     if word is None or word[1][0].islower():
-        return not left.endswith(_TERMINALS)
+        return not left.endswith(_TERMINALS) and _is_wordy(left) and _is_wordy(right)
     if left.endswith((",", "-", "，", "、")):
-        return True
+        return _is_wordy(left)
     if width not in _WIDTHS:
         return False
     return len(left) >= width * _NEARLY_FULL or len(left) + 1 + len(word[1]) > width
 
 
-def _is_title(lines: Lines, index: int) -> bool:
-    """Whether a line is a title: short, between blank lines, and without the end of a sentence."""
+def _is_wordy(line: str) -> bool:
+    """Whether at least half of a line are words."""
+    words = line.split()
+    return sum(_WORD.fullmatch(word) is not None for word in words) * 2 >= len(words)
+
+
+def _find_line_kind(lines: Lines, index: int) -> Kind:
+    """Return "heading" for a title: a short line between blank lines, without the end of a sentence."""
     line = lines.texts[index].strip()
+    if SECTION.match(line):
+        return "heading"
     if (
         len(line) > _LONGEST_TITLE
         or line[:1].islower()
-        or line.rstrip("\"'”’)]*_").endswith((*_TERMINALS, ",", ";"))
+        or line.rstrip("\"'”’)]*_").endswith((*_STOPS, ",", ";"))
+        or not _is_wordy(line)
     ):
-        return False
+        return "line"
     is_alone = (
         (index == 0 or lines.is_blank(index - 1)) and index + 1 < len(lines) and lines.is_blank(index + 1)
     )
-    return is_alone and any(letter.isalpha() for letter in line) and len(line.split()) <= _MOST_TITLE_WORDS
+    return "heading" if is_alone and len(line.split()) <= _MOST_TITLE_WORDS else "line"
 
 
 def find_sentence_starts(prose: str) -> list[int]:
@@ -232,6 +299,8 @@ def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
     """Whether previous..start and start..following belong to one sentence."""
     left = prose[max(previous, start - 24) : start].rstrip()
     if not left or not _WORD_CHARACTER.search(prose, start, following):
+        return True
+    if not prose[start - 1].isspace() and left[-1].isascii():  # inside `queue.Queue` or `ASP.NET`
         return True
     if left[-1] == "." and _is_abbreviation(left[left.rfind(" ") + 1 :], prose[start:following]):
         return True

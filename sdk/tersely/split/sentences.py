@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from tersely.split.code import FRONT_MATTER, SOURCE, find_code_end, is_source
@@ -25,8 +26,9 @@ from tersely.split.lines import Format, Likeness, Lines, mask, strip
 from tersely.split.logs import ENTRY, RATED_ENTRY, TRACE
 from tersely.split.markdown import HEADING, ITEM, RULED_HEADING, opens_item
 from tersely.split.prose import QUOTE, Block, find_sentence_starts, is_wrapped, split_prose
-from tersely.split.tables import MATCHES, ROWS, TABLE
-from tersely.split.yaml import RECORD, YAML
+from tersely.split.outline import Spans, find_links
+from tersely.split.tables import ROWS, TABLE
+from tersely.split.yaml import YAML
 from tersely.units import Kind, Unit
 
 _FORMATS = (
@@ -35,7 +37,6 @@ _FORMATS = (
     QUOTED,
     JSON,
     DIFF,
-    MATCHES,
     TABLE,
     TRACE,
     ENTRY,
@@ -44,7 +45,7 @@ _FORMATS = (
     RULED_HEADING,
 )
 """Formats that may start anywhere, also inside of a list item, by precedence."""
-_SETTINGS = (YAML, RECORD)
+_SETTINGS = (YAML,)
 
 
 def split_units(text: str) -> list[Unit]:
@@ -58,25 +59,37 @@ def split_units(text: str) -> list[Unit]:
     plain = mask(text)
     comments = find_comments(plain) if "<!--" in plain else []
     visible = blank(plain, comments) if comments else plain
+    lines = Lines(visible)
+    blocks = list(_Scanner(lines).blocks())
     units: list[Unit] = []
+    spans: list[Spans] = []
     inside = set[Range]()
     """Comments that are a part of a block of structure."""
-    for block in _Scanner(Lines(visible)).blocks():
+    for block in blocks:
         own = _overlapping(comments, block)
-        if block.kind not in ("sentence", "heading", "list_item"):
+        if block.kind not in ("sentence", "heading", "line", "list_item"):
             inside.update(span for span in own if block.start <= span[0] and span[1] <= block.end)
         edges = {edge for span in own if span not in inside for edge in span}
         cuts = {block.start, *_find_cuts(visible, block), *edges, block.end}
         cuts = sorted(cut for cut in cuts if block.start <= cut <= block.end)
         atomic = block.kind not in ("sentence", "heading")
+        first = len(units)
         for left, right in pairwise(cuts):
             span = strip(text, left, right)
             if span and not visible[left:right].isspace():
                 units.append(Unit(*span, block.kind, atomic))
-    if comments:
-        units += [Unit(*span, "comment", True) for span in comments if span not in inside]
-        units.sort(key=lambda unit: unit.start)
-    return units
+        spans.append(Spans(first, len(units) - 1))
+    links = find_links(lines, blocks, spans)
+    units = [replace(unit, link=links[number]) if number in links else unit for number, unit in enumerate(units)]
+    outside = [span for span in comments if span not in inside]
+    return _insert_comments(units, outside) if outside else units
+
+
+def _insert_comments(units: Sequence[Unit], comments: Sequence[Range]) -> list[Unit]:
+    """Return the units with those of the comments, by place."""
+    merged = sorted([*units, *(Unit(*span, "comment", True) for span in comments)], key=lambda u: u.start)
+    place = [at for at, unit in enumerate(merged) if unit.kind != "comment"]
+    return [replace(u, link=u.link.move(place)) if u.link and u.link.needs else u for u in merged]
 
 
 def _find_document_kind(text: str) -> Kind | None:
@@ -132,7 +145,7 @@ class _Scanner:
                 yield from split_prose(lines, paragraph, index)
                 paragraph = end
             if kind:
-                yield Block(lines.starts[index], lines.end_of(end - 1), kind)
+                yield Block(index, end, lines.starts[index], lines.end_of(end - 1), kind)
             index = end
         yield from split_prose(lines, paragraph, index)
 
@@ -149,7 +162,6 @@ class _Scanner:
         if starts_paragraph:
             if settings := self._find_format(_SETTINGS, index, starts_paragraph=True):
                 return settings
-            lines.record_key = None
         if end := self._find_item_end(index, starts_paragraph=starts_paragraph):
             return end, "list_item"
         may_be_code = starts_paragraph or lines.indent(index) >= lines.indent(index - 1) + 2

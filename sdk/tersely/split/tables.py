@@ -1,4 +1,4 @@
-"""Tables: drawn ones, rows of values, and search results, whose lines begin with a file and a line number."""
+"""Tables: drawn ones, and rows of values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ _PIPED_ROW = re.compile(r"\s*\|.*\|\s*$")
 _REST_BORDER = re.compile(r"\s*={2,}(?: +={2,})+\s*$")
 _GAP = re.compile(r"(?<=\S)(?: {2,}|\t+)(?=\S)")
 _WIDE_GAP = re.compile(r"(?<=\S)(?: {3,}|\t+)(?=\S)")
-_MATCH = re.compile(r"(?=[^\s:]*[A-Za-z])(?=[^\s:]*[./\\])(?:[A-Za-z]:)?[^\s:]+?[:-]\d+(?::\d+)?[:-]")
 _RULE = re.compile(r"[\s|+:=-]+$")
 _MOST_HEAD_LINES = 4
 
@@ -80,12 +79,6 @@ def _skip_while(lines: Lines, index: int, holds: Callable[[str], bool]) -> int:
     return index
 
 
-def _find_matches_end(lines: Lines, index: int) -> int | None:
-    """Return the index after two or more results of a search, or messages of a compiler."""
-    end = _skip_while(lines, index + 1, lambda line: line == "--" or _MATCH.match(line) is not None)
-    return end if end - index >= 2 else None
-
-
 TABLE = Format(
     "table", re.compile(r"[^\n|]*\||[^\S\n]*(?:\+[-=+:]{2}|[\u2500-\u257f]|==+ +==)"), _find_table_end
 )
@@ -96,7 +89,6 @@ ROWS = Format(
     only_starts_paragraphs=True,
     has_rows=True,
 )
-MATCHES = Format("match", _MATCH, _find_matches_end, only_starts_paragraphs=True, has_rows=True)
 
 
 def open_table(text: str, start: int, end: int, _: Sizes) -> Node | None:

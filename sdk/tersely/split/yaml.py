@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 
 from tersely.split.lines import Format, Lines, find_indent, find_lines
-from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines
+from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
 
-_MOST_LINES = 60
-_FIELD = re.compile(r"[^\S\n]*([^\W\d_][\w .()/#-]{0,39}?)[^\S\n]*(?::\s|=\s|:$)", re.MULTILINE)
 _KEY = re.compile(r"(?:- )?(?!(?:try|else|finally|default)\b)[\w\"'./@-]+:(?:\s|$)", re.MULTILINE)
 _YAML = re.compile(r"\s*(?:#.*|-(?:\s.*)?|\"[^\"]*\":.*|[\w'./@-][\w'./@ -]*:(?:\s.*)?)$")
 _PARENT = re.compile(r"\s*(?:- )?[\w\"'./@-]+:\s*(?:[|>][+-]?)?\s*$")
@@ -49,42 +47,7 @@ def _find_yaml_end(lines: Lines, index: int) -> int | None:
     return None
 
 
-def _find_record_end(lines: Lines, index: int) -> int | None:
-    """Return the index after a paragraph of lines with a key and a value each.
-
-    Such paragraphs come in series: the record above, or the next paragraph, begins with the same key.
-    """
-    first = _FIELD.match(lines.texts[index])
-    if first is None:
-        return None
-    end, keys = index, list[str]()
-    while end < len(lines) and not lines.is_blank(end):
-        if lines.indent(end) <= lines.indent(index):
-            found = _FIELD.match(lines.texts[end])
-            if found is None or end - index == _MOST_LINES:
-                return None
-            keys.append(found[1])
-        end += 1
-    if len(keys) < 2 or len(set(keys)) < len(keys):
-        return None
-    if first[1] != lines.record_key:
-        following = lines.skip_blank(end)
-        other = _FIELD.match(lines.texts[following]) if following < len(lines) else None
-        if other is None or other[1] != first[1]:
-            return None
-    lines.record_key = first[1]
-    return end
-
-
 YAML = Format("yaml", _KEY, _find_yaml_end, only_starts_paragraphs=True)
-RECORD = Format("record", _FIELD, _find_record_end, only_starts_paragraphs=True)
-
-
-def open_record(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
-    """Return the lines of a record; short neighbours share a part. The first line is their head."""
-    nodes = join_lines(list(find_lines(text, start, end))[1:], sizes.part // 4)
-    return Node(start, end, nodes, Series()) if nodes else None
-
 
 def open_yaml(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     """Return the tree of a YAML text: each line with the deeper ones below it. Small parts are not opened.
