@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tersely.split.cutting import find_seams
 from tersely.split.sentences import split_units
 from tests.sdk.inputs import BREAKS, EMOJI, JUNK
 from tests.sdk.inputs import text as random_text
@@ -184,17 +183,6 @@ def test_every_visible_code_point_is_in_exactly_one_unit(text: str) -> None:
     assert all(unit.atomic == (unit.kind not in ("sentence", "heading")) for unit in units)
 
 
-@settings(max_examples=150)
-@given(strings)
-def test_seams_cover_the_unit_without_gaps(text: str) -> None:
-    for unit in split_units(text):
-        parts = find_seams(text, unit)
-        assert parts[0][0] == unit.start
-        assert parts[-1][1] == unit.end
-        assert all(left < right for left, right in parts)
-        assert all(before[1] == after[0] for before, after in pairwise(parts))
-
-
 @settings(max_examples=60)
 @given(strings)
 def test_crlf_changes_only_offsets(text: str) -> None:
@@ -202,28 +190,6 @@ def test_crlf_changes_only_offsets(text: str) -> None:
     windows = unix.replace("\n", "\r\n")
     assert [body.replace("\r\n", "\n") for body in unit_texts(windows)] == unit_texts(unix)
     assert [u.kind for u in split_units(windows)] == [u.kind for u in split_units(unix)]
-
-
-# -- where to cut one unit --
-
-
-CUTS = {
-    "code between lines": ("code", ["```\n", "a = 1\n", "\n", "    b = 2\n", "```"]),
-    "not inside crlf": ("code", ["```\r\n", "a = 1\r\n", "```"]),
-    "json in one line after commas outside strings": ("json", ['{"a": "x, y", ', '"b": [1, ', "2]}"]),
-    "a sentence between words": ("sentence", ["One  ", "two\n", "three."]),
-    "a long run into equal parts": ("sentence", ["x" * 16, "x" * 16, "x" * 16, "xx"]),
-    "han characters": ("sentence", ["灯", "塔", "很", "高"]),
-    "a long line of code between words": ("code", ["```\n", "y ", "= ", *["1234, "] * 99, "1234\n", "```"]),
-}
-
-
-@pytest.mark.parametrize(("kind", "parts"), CUTS.values(), ids=CUTS.keys())
-def test_a_unit_is_cut_at_its_seams(kind: str, parts: list[str]) -> None:
-    text = "".join(parts)
-    (unit,) = split_units(text)
-    assert unit.kind == kind
-    assert [text[start:end] for start, end in find_seams(text, unit)] == parts
 
 
 # -- linear time --

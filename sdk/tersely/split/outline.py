@@ -1,372 +1,375 @@
 """The outline of a text that no parser reads: which lines a reader needs to understand another one.
 
-A unit is read under its heads: headings, the clause and the item around it, the line above that is indented
-less, the first line of its record, the line that announces a list, a speaker, a sender, the question of an
-answer, the entry of a log. Two rules follow. Nothing is kept without its heads. No head that says nothing by
-itself, a frame, is kept alone.
+A unit is read under its heads: the headings above it, the clause and the item around it, the line above that
+is indented less, the first line of its record, the line that announces a list, a speaker, a sender, the
+question of an answer, the entry of a log. Two rules follow. Nothing is kept without its heads. A head that
+says nothing by itself, a frame, is not kept alone.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tersely.split.lines import Lines
 from tersely.split.markdown import ITEM
-from tersely.split.prose import QUOTE, SPEAKER, Block
+from tersely.split.prose import SPEAKER, Block
 from tersely.units import Link
 
-LABEL = re.compile(
+_LABEL = re.compile(
     r"""[ \t]*(?:[-*+•][ \t]+)?["'*_`]*
-    (?P<name>[^\W\d_][\w .()/&'\#-]{0,39}?)["'*_`)]*[ \t]*(?:[:=|]["'*_`]*(?:[ \t]+|$)|[:=](?=[^\s:=/\\]))(?P<value>.*)""",
+    [^\W\d_][\w .()/&'\#-]{0,39}?["'*_`)]*[ \t]*
+    (?:[:=|]["'*_`]*(?:[ \t]+|$)|[:=](?=[^\s:=/\\]))(?P<value>.*)""",
     re.VERBOSE,
 )
 """A line with a name and its value."""
-_QUESTION = re.compile(r"\s*(?:[*_#>-]+\s*)*(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
-_ANSWER = re.compile(r"\s*(?:[*_#>-]+\s*)*(?:a|answer|antwort)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
-_CLAUSE = re.compile(r"\s*(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)(?P<end>[.)]*)\s+\S")
+_QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
+_ANSWER = re.compile(r"[\s*_#>-]*+(?:a|answer|antwort)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
+_CLAUSE = re.compile(r"\s*(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)[.)]*\s+\S")
 _BEGIN = re.compile(r"\s*(?:-{5})?BEGIN[: ]\S")
 _END = re.compile(r"\s*(?:-{5})?END[: ]\S")
-_IDENTITY = re.compile(
-    r"(?:.*[\s_-])?(?:id|uid|name|title|key|path|file|url|subject|summary|fn|package|host|user|commit)", re.IGNORECASE
-)
 _HASHES = re.compile(r"\s*(#{1,6})")
-_NUMBERED = re.compile(r"\s*(\d{1,3}(?:\.\d{1,3})*)\.?\s")
-_DEEP = 20
-"""Depth of a title without a sign of its depth, below those with one."""
+_RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
+"""Depths of headings without hashes: underlined ones, lines like `--- a ---`, numbered ones, other titles."""
+_MOST_STYLES = 5
 _FEW_WORDS = 3
 """Words of a line that is a term or a label, and says nothing without the lines under it."""
 _LONG_CLAUSE = 120
 """Code points from which a numbered paragraph is a clause, to which the paragraphs after it belong."""
-_COUNT = re.compile(r"\d+")
+_DEEPEST = 16
+"""Lines around each other that are followed."""
 _SIGNS = re.compile(r"[^\w\s]+")
 
 
 class Spans(NamedTuple):
-    """The units of one block."""
+    """The units of one block, as indices."""
 
     first: int
     last: int
-    """Index of its last unit."""
+
+
+class _Place(NamedTuple):
+    """A block with what decides about its heads."""
+
+    block: Block
+    units: Spans
+    run: int
+    """Number of its run: the blocks without a blank line between them."""
+    starts_run: bool
+    indent: int
+    line: str
+    """Its first line."""
+    is_text: bool
+    """Whether it is prose, an item or a single line."""
+    speaks: bool
+    """Whether it begins what another speaker says."""
 
 
 @dataclass(slots=True)
 class _Head:
-    """A block that others are read under."""
+    """A place that others are read under."""
 
-    unit: int
-    """Index of the unit that says it."""
+    units: tuple[int, ...]
+    """Indices of the units that say it, and of its own heads."""
     indent: int
     run: int
-    """Number of the run of lines without a blank line between them."""
     depth: int = 0
+    reach: int = 0
+    """The last run that it announces."""
 
 
 @dataclass(slots=True)
-class _Outline:
+class _State:
+    """The heads of the block that is being read."""
+
     headings: list[_Head] = field(default_factory=list[_Head])
-    clauses: list[_Head] = field(default_factory=list[_Head])
-    parents: list[_Head] = field(default_factory=list[_Head])
     begins: list[_Head] = field(default_factory=list[_Head])
     sender: _Head | None = None
-    speaker: _Head | None = None
+    clauses: list[_Head] = field(default_factory=list[_Head])
+    parents: list[_Head] = field(default_factory=list[_Head])
+    """Lines above that are indented less."""
     question: _Head | None = None
+    speaker: _Head | None = None
     record: _Head | None = None
-    intro: _Head | None = None
+    """The first line of a run, which tells what the others are about."""
+    announcer: _Head | None = None
+    """A line that ends with a colon."""
     quote: _Head | None = None
     label: _Head | None = None
+    """A line with a name and its value, which may go on in the lines below."""
     entry: _Head | None = None
+    """The entry of a log."""
+
+    def start_section(self) -> None:
+        """Forget all heads but headings, BEGIN lines and the sender."""
+        self.clauses, self.parents = [], []
+        self.question = self.speaker = self.record = self.announcer = None
+        self.quote = self.label = self.entry = None
+
+    def list_heads(self, indent: int) -> list[_Head]:
+        """Return the heads of a block with this indent."""
+        slots = (
+            self.sender,
+            self.question,
+            self.speaker,
+            self.record,
+            self.announcer,
+            self.quote,
+            self.label,
+            self.entry,
+        )
+        parents = [head for head in self.parents if head.indent < indent]
+        return [*self.headings, *self.begins, *self.clauses, *parents, *(head for head in slots if head)]
 
 
 def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -> dict[int, Link]:
-    """Return the links of the units that need others, or that say nothing by themselves, by index.
+    """Return the links of the units that need others or are frames, by index of the unit.
+
+    Takes time linear in the number of blocks.
 
     Args:
         blocks: all blocks of a text, in order.
         spans: the units of each block.
     """
-    return _Reader(lines, blocks, spans).read()
+    return _Reader(_find_places(lines, blocks, spans), lines).read()
+
+
+def _find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -> list[_Place]:
+    runs: list[int] = []
+    for number, block in enumerate(blocks):
+        is_next = number > 0 and blocks[number - 1].last >= block.first
+        runs.append(runs[-1] + (not is_next) if runs else 0)
+    spoken = Counter(
+        run
+        for run, block in zip(runs, blocks, strict=True)
+        if block.kind == "sentence" and not block.is_quoted and SPEAKER.match(lines.texts[block.first])
+    )
+    is_dialogue = {run for run, count in spoken.items() if count >= 2}
+    if sum(spoken.values()) >= 3:
+        is_dialogue |= spoken.keys()
+    return [
+        _Place(
+            block,
+            units,
+            run,
+            number == 0 or runs[number - 1] != run,
+            lines.indent(block.first),
+            line := lines.texts[block.first],
+            block.kind in ("line", "sentence", "list_item"),
+            run in is_dialogue and not block.is_quoted and SPEAKER.match(line) is not None,
+        )
+        for number, (block, units, run) in enumerate(zip(blocks, spans, runs, strict=True))
+        if units.last >= units.first
+    ]
 
 
 class _Reader:
-    def __init__(self, lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -> None:
-        self._lines, self._blocks, self._spans = lines, blocks, spans
-        self._needs: dict[int, set[int]] = {}
+    def __init__(self, places: Sequence[_Place], lines: Lines) -> None:
+        self._places, self._lines = places, lines
+        self._needs: dict[int, Iterable[int]] = {}
         self._frames: set[int] = set()
         self._styles: list[str] = []
         """The signs that underline headings, in the order in which they appear."""
-        self._runs = self._find_runs()
-        self._is_record, self._is_dialogue = self._rate_runs()
-        records = [run for run, holds in self._is_record.items() if holds]
-        self._has_records = len(records) > 1
-        self._has_dialogue = any(self._is_dialogue.values())
-        self._run_starts = {run: number for number, run in reversed(list(enumerate(self._runs)))}
-        self._has_quotes = len({self._runs[n] for n, b in enumerate(blocks) if b.is_quoted}) > 1
+        labelled, total = Counter[int](), Counter[int]()
+        for place in places:
+            if place.is_text and not place.block.is_quoted:
+                total[place.run] += 1
+                labelled[place.run] += not place.speaks and _LABEL.match(place.line) is not None
+        self._records = {run for run, count in total.items() if labelled[run] * 2 >= count >= 2}
+        """Runs of lines with a name and a value each."""
+        self._has_quotes = len({place.run for place in places if place.block.is_quoted}) > 1
 
     def read(self) -> dict[int, Link]:
-        state = _Outline()
-        for number in range(len(self._blocks)):
-            self._read_block(number, state)
-        with_body = set[int]().union(*self._needs.values()) if self._needs else set[int]()
+        state = _State()
+        for number, place in enumerate(self._places):
+            if place.block.kind == "heading":
+                self._open_heading(place, state)
+                continue
+            self._close(number, place, state)
+            if place.is_text and _END.match(place.line) and state.begins:
+                self._end(place, state)
+                continue
+            self._need(place, state.list_heads(place.indent))
+            self._open(number, place, state)
+        with_body = {need for needs in self._needs.values() for need in needs}
         links: dict[int, Link] = {}
-        for unit in sorted(self._needs.keys() | self._frames):
-            needs = tuple(sorted(self._needs.get(unit, ())))
+        for unit in sorted(self._needs.keys() | self._frames & with_body):
+            needs = tuple(sorted(set(self._needs.get(unit, ())) - {unit}))
             is_frame = unit in self._frames and unit in with_body
             if needs or is_frame:
                 links[unit] = Link(None, 1, needs, is_frame)
         return links
 
-    def _find_runs(self) -> list[int]:
-        """Return for each block the number of its run: the blocks without a blank line between them."""
-        runs: list[int] = []
-        for number, block in enumerate(self._blocks):
-            is_next = number > 0 and self._blocks[number - 1].last >= block.first
-            runs.append((runs[-1] if is_next else runs[-1] + 1) if runs else 0)
-        return runs
+    def _need(self, place: _Place, heads: Iterable[_Head]) -> None:
+        """Record the heads of all units of a block."""
+        needs = {unit for head in heads for unit in head.units}
+        for unit in range(place.units.first, place.units.last + 1):
+            self._needs[unit] = needs
 
-    def _rate_runs(self) -> tuple[dict[int, bool], dict[int, bool]]:
-        """Return for each run whether it is a record of labelled lines, and whether it is a dialogue."""
-        labelled, spoken, total = Counter[int](), Counter[int](), Counter[int]()
-        speakers = Counter[str]()
-        for block, run in zip(self._blocks, self._runs, strict=True):
-            if block.kind not in ("line", "sentence") or block.is_quoted:
-                continue
-            line = self._lines.texts[block.first]
-            total[run] += 1
-            if block.kind == "sentence" and SPEAKER.match(line):
-                spoken[run] += 1
-                speakers[line.split(":")[0].strip()] += 1
-            elif LABEL.match(line):
-                labelled[run] += 1
-        is_dialogue = {
-            run: count >= 2 or (sum(spoken.values()) >= 3 and len(speakers) < sum(speakers.values()))
-            for run, count in spoken.items()
-        }
-        is_record = {
-            run: (labelled[run] + spoken[run]) * 2 >= count >= 2 and not is_dialogue.get(run)
-            for run, count in total.items()
-        }
-        return is_record, is_dialogue
+    def _head(self, unit: int, place: _Place, depth: int = 0) -> _Head:
+        units = (*self._needs.get(unit, ()), unit)
+        return _Head(units, place.indent, place.run, depth, place.run)
 
-    def _line(self, number: int) -> str:
-        return self._lines.texts[self._blocks[number].first]
-
-    def _read_block(self, number: int, state: _Outline) -> None:
-        block, run = self._blocks[number], self._runs[number]
-        line, indent = self._line(number), self._lines.indent(block.first)
-        first, last = self._spans[number]
-        if block.kind == "heading":
-            self._open_heading(number, state)
-            return
-        self._close(number, state)
-        if _END.match(line) and state.begins:
-            begin = state.begins.pop()
-            self._add(first, [begin, *state.begins, *state.headings])
-            self._frames.add(first)
-            for unit in range(begin.unit, first):  # a block that begins has to end
-                self._needs.setdefault(unit, set()).add(first)
-            return
-        heads = [
-            *state.headings,
-            *state.begins,
-            *state.clauses,
-            *(head for head in state.parents if head.indent < indent),
-        ]
-        slots = (state.sender, state.question, state.speaker, state.record, state.intro, state.quote)
-        heads += [head for head in slots if head is not None]
-        heads += [head for head in (state.label, state.entry) if head is not None]
-        for unit in range(first, last + 1):
-            self._add(unit, heads)
-        self._open(number, state)
-
-    def _add(self, unit: int, heads: Sequence[_Head]) -> None:
-        needs = self._needs.setdefault(unit, set())
-        for head in heads:
-            if head.unit != unit:
-                needs.add(head.unit)
-                needs |= self._needs.get(head.unit, set())
-        needs.discard(unit)
-
-    def _close(self, number: int, state: _Outline) -> None:
-        """Forget the heads that the block is not read under."""
-        block, run = self._blocks[number], self._runs[number]
-        line, indent = self._line(number), self._lines.indent(block.first)
-        starts_run = self._run_starts[run] == number
-        while state.headings and state.headings[-1].indent > indent:
-            state.headings.pop()
+    def _close(self, number: int, place: _Place, state: _State) -> None:
+        """Forget the heads that a block is not read under."""
+        run, indent, line = place.run, place.indent, place.line
+        for heads in (state.headings, state.clauses):
+            while heads and heads[-1].indent > indent:
+                heads.pop()
         while state.parents and state.parents[-1].indent >= indent:
             state.parents.pop()
-        if state.record and run != state.record.run:
-            if indent <= state.record.indent:
-                state.record = None
-        if state.intro and not self._is_announced(number, state.intro):
-            state.intro = None
-        if state.label and (run != state.label.run or LABEL.match(line) or indent < state.label.indent):
+        if state.record and run != state.record.run and indent <= state.record.indent:
+            state.record = None
+        if state.announcer and not self._is_announced(number, place, state.announcer):
+            state.announcer = None
+        if state.label and (run != state.label.run or indent < state.label.indent or _LABEL.match(line)):
             state.label = None
-        if state.entry and (run != state.entry.run or block.kind == "log"):
+        if state.entry and (run != state.entry.run or place.block.kind == "log"):
             state.entry = None
-        if state.quote and (block.is_quoted or indent < state.quote.indent):
+        if state.quote and (place.block.is_quoted or indent < state.quote.indent):
             state.quote = None
-        if starts_run and self._has_records and self._is_record.get(run) and indent <= (
-            state.sender.indent if state.sender else 0
-        ):
+        if state.sender and place.starts_run and run in self._records and indent <= state.sender.indent:
             state.sender = None
-        clause = _CLAUSE.match(line)
-        if clause and block.kind in ("sentence", "list_item", "line"):
+        if place.is_text and (clause := _CLAUSE.match(line)):
             depth = clause["number"].count(".")
-            while state.clauses and (state.clauses[-1].depth >= depth or state.clauses[-1].indent > indent):
+            while state.clauses and state.clauses[-1].depth >= depth:
                 state.clauses.pop()
-        while state.clauses and indent < state.clauses[-1].indent:
-            state.clauses.pop()
         if _QUESTION.match(line):
             state.question = state.speaker = None
-        elif self._speaks(number):
+        elif place.speaks:
             state.speaker = None
 
-    def _is_announced(self, number: int, intro: _Head) -> bool:
-        """Whether a block is what the line with a colon at its end announces."""
-        block, run = self._blocks[number], self._runs[number]
-        indent = self._lines.indent(block.first)
-        if run == intro.run:
-            return indent >= intro.indent and not self._line(number).rstrip().endswith(":")
-        above = self._blocks[number - 1]
-        is_next = run == intro.run + 1 and self._spans[number - 1].last == intro.unit
-        goes_on = run == intro.depth + 1 and block.kind == above.kind == "list_item"
-        same_run = run == intro.depth
-        if is_next or goes_on or same_run or indent > intro.indent:
-            intro.depth = run  # the run that it announced last
+    def _is_announced(self, number: int, place: _Place, announcer: _Head) -> bool:
+        """Whether a block is among those that the line with a colon at its end announces."""
+        run = place.run
+        if run == announcer.run:
+            return place.indent >= announcer.indent and not place.line.rstrip().endswith(":")
+        above = self._places[number - 1]
+        is_next = run == announcer.run + 1 and above.units.last == announcer.units[-1]
+        is_item = run == announcer.reach + 1 and place.block.kind == above.block.kind == "list_item"
+        if is_next or is_item or run == announcer.reach or place.indent > announcer.indent:
+            announcer.reach = run
             return True
         return False
 
-    def _speaks(self, number: int) -> bool:
-        block = self._blocks[number]
-        is_spoken = self._is_dialogue.get(self._runs[number], False)
-        return is_spoken and not block.is_quoted and SPEAKER.match(self._line(number)) is not None
+    def _end(self, place: _Place, state: _State) -> None:
+        """Close a block between BEGIN and END. Whatever is kept of it needs both."""
+        begin, end = state.begins.pop(), place.units.first
+        self._needs[end] = begin.units
+        self._frames.add(end)
+        for unit in range(begin.units[-1], end):
+            self._needs[unit] = {*self._needs.get(unit, ()), end}
 
-    def _open_heading(self, number: int, state: _Outline) -> None:
-        block = self._blocks[number]
-        depth = self._find_depth(block)
-        while state.headings and state.headings[-1].depth >= depth:
-            state.headings.pop()
-        first = self._spans[number].first
-        heads = [*state.headings, *([state.sender] if state.sender else []), *state.begins]
-        self._add(first, heads)
+    def _open_heading(self, place: _Place, state: _State) -> None:
+        depth = self._find_depth(place.block)
+        headings = state.headings
+        while headings and (headings[-1].depth >= depth or headings[-1].indent > place.indent):
+            headings.pop()
+        above = [*headings, *state.begins, *([state.sender] if state.sender else [])]
+        self._need(place, above)
+        first = place.units.first
         self._frames.add(first)
-        state.headings.append(_Head(first, self._lines.indent(block.first), self._runs[number], depth))
-        sender, headings, begins = state.sender, state.headings, state.begins
-        fresh = _Outline(headings=headings, sender=sender, begins=begins)
-        for name in _Outline.__slots__:
-            setattr(state, name, getattr(fresh, name))
+        headings.append(self._head(first, place, depth))
+        state.start_section()
 
     def _find_depth(self, block: Block) -> int:
         """Return how deep a heading lies: by its hashes, its number or the sign of its rule."""
         text = self._lines.text[block.start : block.end].strip()
         if hashes := _HASHES.match(text):
             return len(hashes[1])
-        below = text.rsplit("\n", 1)[-1].strip()
-        sign = ""
-        if "\n" in text and not below[:1].isalnum():
-            sign = ("framed " if not text[:1].isalnum() else "") + below[:1]
-        elif not text[:1].isalnum():
-            sign = "line " + text[:1]
-        elif numbered := _NUMBERED.match(text):
-            return _DEEP - 5 + min(4, numbered[1].count("."))
-        if not sign:
-            return _DEEP
-        if sign not in self._styles:
-            self._styles.append(sign)
-        return 6 + min(8, self._styles.index(sign)) if sign.startswith("line") else 1 + min(4, self._styles.index(sign))
+        if numbered := _CLAUSE.match(text):
+            return _NUMBERED + min(_MOST_STYLES, numbered["number"].count("."))
+        rule = text.rsplit("\n", 1)[-1].strip()[:1]
+        if "\n" in text and not rule.isalnum():
+            return _RULED + self._find_style(rule + text[0] * (not text[0].isalnum()))
+        return _TITLE if text[0].isalnum() else _SECTION + self._find_style(text[0] + " ")
 
-    def _open(self, number: int, state: _Outline) -> None:
-        """Remember the block as a head of those after it."""
-        block, run = self._blocks[number], self._runs[number]
-        line, indent = self._line(number), self._lines.indent(block.first)
-        first, last = self._spans[number]
-        ending = self._lines.texts[block.last - 1].rstrip().rstrip("*_`")
-        is_text = block.kind in ("line", "sentence", "list_item")
-        starts_run = self._run_starts[run] == number
-        label = LABEL.match(line) if is_text else None
-        if is_text and _BEGIN.match(line):
-            state.begins.append(_Head(first, indent, run))
+    def _find_style(self, style: str) -> int:
+        if style not in self._styles:
+            self._styles.append(style)
+        return min(_MOST_STYLES, self._styles.index(style))
+
+    def _open(self, number: int, place: _Place, state: _State) -> None:
+        """Remember a block as a head of those after it."""
+        (first, last), kind = place.units, place.block.kind
+        if kind == "log":
+            state.entry = self._head(first, place)
+        elif place.is_text and _BEGIN.match(place.line):
             self._frames.add(first)
-            return
-        if block.kind == "log":
-            state.entry = _Head(first, indent, run)
-        if is_text and _QUESTION.match(line):
-            state.question = _Head(last, indent, run)
-            self._frames.update(range(first, last + 1))
-            for unit in range(first, last + 1):
-                self._needs.setdefault(unit, set()).update(set(range(first, last + 1)) - {unit})
-        elif self._speaks(number) and not _ANSWER.match(line):
-            state.speaker = _Head(first, indent, run)
+            if len(state.begins) < _DEEPEST:
+                state.begins.append(self._head(first, place))
+        elif place.is_text:
+            self._open_text(number, place, state)
+        if (place.is_text or kind == "code") and len(state.parents) < _DEEPEST:
+            self._open_parent(number, place, state)
+        if place.block.is_quoted and self._has_quotes:
+            state.quote = self._head(last, place)
+
+    def _open_text(self, number: int, place: _Place, state: _State) -> None:
+        (first, last), line = place.units, place.line
+        clause = _CLAUSE.match(line)
+        is_question = _QUESTION.match(line) is not None
+        if clause or is_question or place.speaks or ITEM.match(line):
             for unit in range(first + 1, last + 1):
-                self._add(unit, [state.speaker])
-        if is_text and (clause := _CLAUSE.match(line)):
-            depth = clause["number"].count(".")
-            for unit in range(first + 1, last + 1):
-                self._add(unit, [_Head(first, indent, run)])
-            if depth or block.end - block.start > _LONG_CLAUSE:
-                state.clauses.append(_Head(first, indent, run, depth))
-        elif block.kind == "sentence" and ITEM.match(line):
-            for unit in range(first + 1, last + 1):
-                self._add(unit, [_Head(first, indent, run)])
-        if block.is_quoted and self._has_quotes:
-            state.quote = _Head(last, indent, run)
-        if is_text and ending.endswith((":", "：", "::")):
-            state.intro = _Head(last, indent, run, run)
+                self._needs[unit] = {*self._needs[unit], first}
+        if is_question:
+            self._frames |= {first, last}
+            state.question = self._head(last, place)
+        elif place.speaks and not _ANSWER.match(line):
+            state.speaker = self._head(first, place)
+        if clause and ("." in clause["number"] or place.block.end - place.block.start > _LONG_CLAUSE):
+            state.clauses.append(self._head(first, place, clause["number"].count(".")))
+        if self._lines.texts[place.block.last - 1].rstrip().rstrip("*_`").endswith((":", "：")):
             self._frames.add(last)
-        if is_text and starts_run:
-            below = number + 1 < len(self._blocks) and self._runs[number + 1] == run
-            if below and state.record is None and self._heads_record(number):
-                state.record = _Head(first, indent, run)
-                if self._has_records and self._is_record.get(run):
-                    self._open_sender(number, state)
+            state.announcer = self._head(last, place)
+        if state.record is None and place.starts_run and self._heads_record(number, place):
+            state.record = self._head(first, place)
+            if self._heads_text(number, place):
+                state.sender = state.record
+        label = _LABEL.match(line)
         if label and label["value"]:
-            state.label = _Head(first, indent, run)
-        if is_text or block.kind == "code":
-            self._open_parent(number, state)
+            state.label = self._head(first, place)
 
-    def _open_sender(self, number: int, state: _Outline) -> None:
-        """Remember the first line of a record as the head of the text below it, until the next record."""
-        run, first = self._runs[number], self._spans[number].first
-        following = next((n for n in range(number, len(self._blocks)) if self._runs[n] > run), None)
-        if following is not None and not self._is_record.get(self._runs[following]):
-            state.sender = _Head(first, self._lines.indent(self._blocks[number].first), run)
-
-    def _heads_record(self, number: int) -> bool:
+    def _heads_record(self, number: int, place: _Place) -> bool:
         """Whether the first line of a run tells what the other lines are about."""
-        run = self._runs[number]
-        if self._runs[-1] == 0 or self._is_dialogue.get(run):
+        below = self._places[number + 1] if number + 1 < len(self._places) else None
+        if below is None or below.run != place.run or self._places[-1].run == 0:
             return False
-        if self._is_record.get(run):
-            return self._has_records or self._line(number + 1)[:1].isspace()
-        above, below = self._line(number), self._line(number + 1)
-        block = self._blocks[number]
-        if block.kind != "line" or self._blocks[number + 1].kind not in ("line", "code", "row", "table"):
+        if place.run in self._records:
+            return len(self._records) > 1 or below.indent > place.indent
+        if place.block.kind != "line" or below.block.kind == "sentence":
             return False
-        return _shape(above) != _shape(below)
+        return _shape(place.line) != _shape(below.line)
 
-    def _open_parent(self, number: int, state: _Outline) -> None:
-        block, run = self._blocks[number], self._runs[number]
-        indent = self._lines.indent(block.first)
-        first, last = self._spans[number]
-        following = self._blocks[number + 1] if number + 1 < len(self._blocks) else None
-        if following is None:
+    def _heads_text(self, number: int, place: _Place) -> bool:
+        """Whether the text after a record belongs to it, as the text of a mail to its sender."""
+        if place.run not in self._records or len(self._records) < 2:
+            return False
+        end = number
+        while end < len(self._places) and self._places[end].run == place.run:
+            end += 1
+        return end < len(self._places) and self._places[end].run not in self._records
+
+    def _open_parent(self, number: int, place: _Place, state: _State) -> None:
+        """Remember a block as a head of the blocks below it that are indented more."""
+        below = self._places[number + 1] if number + 1 < len(self._places) else None
+        if below is None:
             return
-        is_near = self._runs[number + 1] == run
-        deeper = self._lines.indent(following.first) > indent
-        if block.kind == "sentence" and not (is_near and deeper) and not ITEM.match(self._line(number)):
+        is_item = ITEM.match(place.line) is not None
+        is_near = below.run == place.run and below.indent > place.indent
+        if place.block.kind == "sentence" and not (is_near or is_item):
+            return  # a paragraph and an example below it
+        if below.run != place.run and state.record and state.record.run == place.run:
+            state.parents.append(_Head(state.record.units, place.indent, place.run))
             return
-        unit = first if block.kind != "sentence" or ITEM.match(self._line(number)) else last
-        if deeper and not is_near and state.record is not None and state.record.run == run:
-            unit = state.record.unit
-        state.parents.append(_Head(unit, indent, run))
-        words = self._line(number).split()
-        if deeper and is_near and block.kind == "line" and len(words) <= _FEW_WORDS and not LABEL.match(self._line(number)):
+        unit = place.units.last if place.block.kind == "sentence" and not is_item else place.units.first
+        is_term = place.block.kind == "line" and len(place.line.split()) <= _FEW_WORDS
+        if is_near and is_term and not _LABEL.match(place.line):
             self._frames.add(unit)
+        state.parents.append(self._head(unit, place))
 
 
 def _shape(line: str) -> tuple[int, str]:

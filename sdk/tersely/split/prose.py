@@ -34,7 +34,7 @@ SPEAKER = re.compile(
     re.VERBOSE,
 )
 """The start of a line of dialogue: a time, a name and a colon, or both."""
-_STOPS = tuple(".!:…。！：।။")
+_STOPS = tuple(".!:…。！：।။។")
 _TERMINALS = (*_STOPS, "?", "？", "؟")
 SECTION = re.compile(
     r"""\s*(?:
@@ -44,16 +44,23 @@ SECTION = re.compile(
     re.VERBOSE,
 )
 """A line that begins a section of a report or of settings."""
+_LETTER = r"[A-Za-z\u00aa-\u1fff\u2c00-\U0010ffff]"
+"""Letters of all scripts and their accents, some of which are no letters for `re`."""
 _WORD = re.compile(
-    r"""["'“‘«„(\[*_]*(?:[^\W\d_]+(?:['’‑\-/][^\W\d_]+)*(?:['’]|\.(?=[^\w]|$))?|\d[\d.,]*%?)["'”’»)\]*_]*[,.;:!?…]*["'”’»)\]*_]*"""
+    rf"""["'“‘«„(\[*_¿¡]*+
+    (?:{_LETTER}++(?:['’‑/-]{_LETTER}++)*+(?:['’]|\.(?=[^\w]|$))? | \d[\d.,]*+%?)
+    ["'”’»)\]*_]*+[,.;:!?…]*+["'”’»)\]*_]*+""",
+    re.VERBOSE,
 )
 """A word of running text, or a number, with the signs around it."""
-_SENTENCE_END = re.compile(r"[^\W_][\"'”’»)\]*_`]*[.!?…։।؟។][\"'”’»)\]*_`]*(?:\s|$)")
+_SENTENCE_END = re.compile(r"[^\s_][\"'”’»)\]*_`]*[.!?…։।؟។][\"'”’»)\]*_`]*(?:\s|$)")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-_LABELS = re.compile(r"(?:^|\s)[\w.-]+=\S.*\s[\w.-]+=")
-"""Two or more assignments, as in the lines of some logs."""
+_ASSIGNMENT = re.compile(r"(?:^|(?<=\s))[\w.-]++=\S")
+"""Lines of some logs have two or more."""
 _SAMPLE = 2000
 """Code points of a paragraph that show whether it is prose."""
+_FEW, _MANY, _MOST = 0.5, 0.6, 0.8
+"""Share of words in prose; in prose that begins with something else; in prose without the end of a sentence."""
 _FEWEST_WORDS = 8
 """Words of prose without the end of a sentence."""
 _WIDTHS = range(40, 131)
@@ -167,17 +174,16 @@ def is_prose(text: str) -> bool:
     """
     sample = text[:_SAMPLE].strip()
     if _UNSPACED.search(sample):
-        letters = sum(character.isalpha() for character in sample)
+        letters = sum(character > "\x7f" or character.isalpha() for character in sample)
         return letters * 3 >= len(sample) * 2 and (len(sample) > _PHRASE or sample.endswith(_TERMINALS))
     words = sample.split()
-    if len(words) < 2 or not _WORD.fullmatch(words[0]):
-        return False
-    if _LABELS.search(sample) or rate_line(sample) is Likeness.CODE:
+    if len(words) < 2 or len(_ASSIGNMENT.findall(sample)) > 1 or rate_line(sample) is Likeness.CODE:
         return False
     plain = sum(_WORD.fullmatch(word) is not None for word in words)
+    share = plain / len(words)
     if _SENTENCE_END.search(sample):
-        return plain * 2 >= len(words)
-    return len(words) >= _FEWEST_WORDS and plain * 5 >= len(words) * 4
+        return share >= (_FEW if _WORD.fullmatch(words[0]) else _MANY)
+    return len(words) >= _FEWEST_WORDS and share >= _MOST
 
 
 def is_wrapped(left: str, right: str, width: int) -> bool:
@@ -203,11 +209,12 @@ def _is_wordy(line: str) -> bool:
 def _find_line_kind(lines: Lines, index: int) -> Kind:
     """Return "heading" for a title: a short line between blank lines, without the end of a sentence."""
     line = lines.texts[index].strip()
+    if len(line) > _LONGEST_TITLE:
+        return "line"
     if SECTION.match(line):
         return "heading"
     if (
-        len(line) > _LONGEST_TITLE
-        or line[:1].islower()
+        line[:1].islower()
         or line.rstrip("\"'”’)]*_").endswith((*_STOPS, ",", ";"))
         or not _is_wordy(line)
     ):
