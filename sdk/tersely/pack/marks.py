@@ -108,7 +108,7 @@ def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, e
     if all(units[at].is_markup for at in range(before + 1, after)):
         return ""
     left, right = units[before], units[after]
-    are_prose = _is_prose(left) and _is_prose(right)
+    are_prose = all(_is_prose(units[at]) for at in range(before, after + 1))
     if are_prose and not everywhere and not (left.doc == right.doc and left.parent == right.parent):
         return ""
     gap = text[left.end : right.start]
@@ -118,7 +118,7 @@ def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, e
 
 
 def _is_prose(unit: Unit) -> bool:
-    return unit.kind == "sentence" and unit.series is None
+    return unit.kind == "sentence" and unit.series is None and unit.is_content or unit.is_markup
 
 
 def mark_before(text: str, units: Sequence[Unit], document: range, first: int, *, everywhere: bool) -> str:

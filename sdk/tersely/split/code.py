@@ -120,11 +120,7 @@ def _is_code(lines: Sequence[Likeness], *, indented: bool) -> bool:
     total = len(lines)
     if prose * 3 > total:
         return False
-    if indented:
-        return (sure + maybe) * 2 >= total
-    if total >= 3 and sure + maybe == total:  # settings: a key and a value on each line
-        return True
-    return sure * 2 >= total and (sure + maybe) * 3 >= total * 2
+    return sure * (3 if indented else 2) >= total and (sure + maybe) * (2 if indented else 1.5) >= total
 
 
 def open_code(text: str, start: int, end: int, sizes: Sizes) -> Node:

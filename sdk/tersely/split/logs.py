@@ -1,4 +1,4 @@
-"""Logs: entries, stack traces, and which entries are alike.
+"""Logs: entries, and which of them are alike.
 
 Entries stay single units. They form one series, in which the marks say how many of the missing entries are
 like the one above, judged by a line without its numbers and quoted texts.
@@ -19,6 +19,7 @@ _STAMP = re.compile(
     | \d{1,3}(?:\.\d{1,3}){3}\ \S+\ \S+\ \[
     | [IWEF]\d{4}\ \d\d:\d\d
     | \d{10}(?:\.\d+)?[\ \]]
+    | thread\ '[^'\n]*'\ panicked\ at
     | \d\d:\d\d:\d\d(?:[.,]\d+)?\]?[^\S\n]+\[?(?:\S+[^\S\n]+)?\[?
       (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL)
     )""",
@@ -29,28 +30,8 @@ _SEVERITY = re.compile(
     (?::|[^\S\n]+-|[^\S\n])[^\S\n]*\S""",
     re.VERBOSE,
 )
-_TRACEBACK = re.compile(r"[^\S\n]*(?:Traceback \(most recent call last\)|goroutine \d+ \[|stack backtrace:)")
-_FRAME = re.compile(
-    r"[^\S\n]+at[^\S\n]+\S|[^\S\n]+\.\.\. \d+ (?:more|common)|(?:Caused by|Suppressed):"
-    r"|[^\S\n]+File \".*\", line \d+"
-)
 _VARIABLE = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|\b0x[0-9a-fA-F]+|\b[0-9a-fA-F]*\d[\w.:,/+-]*")
 _LONGEST_SHAPE = 200
-
-
-def _find_trace_end(lines: Lines, index: int) -> int | None:
-    """Return the index after a stack trace: its head, its frames and, in Python, the exception below them."""
-    if _TRACEBACK.match(lines.texts[index]):
-        base, end = lines.indent(index), index + 1
-        while end < len(lines) and not lines.is_blank(end) and lines.indent(end) > base:
-            end += 1
-        # The exception itself follows the frames without an indent.
-        return end + 1 if end < len(lines) and not lines.is_blank(end) else end
-    end = index + 1
-    if not _STAMP.match(lines.texts[index]):
-        while end < len(lines) and _FRAME.match(lines.texts[end]):
-            end += 1
-    return end if end > index + 1 else None
 
 
 def _find_entry_end(lines: Lines, index: int) -> int | None:
@@ -60,7 +41,7 @@ def _find_entry_end(lines: Lines, index: int) -> int | None:
     """
     end = index + 1
     while end < len(lines) and not lines.is_blank(end) and lines.indent(end) > lines.indent(index):
-        if _starts_entry(lines.texts[end]):
+        if starts_entry(lines.texts[end]):
             break
         end += 1
     return end if end > index + 1 or lines.is_short(index, end) else None
@@ -69,16 +50,16 @@ def _find_entry_end(lines: Lines, index: int) -> int | None:
 def _find_rated_end(lines: Lines, index: int) -> int | None:
     """Return the index after an entry that starts with a severity, unless the line below is another text."""
     below = index + 1
-    if below < len(lines) and not lines.is_blank(below) and not _starts_entry(lines.texts[below]):
+    if below < len(lines) and not lines.is_blank(below) and not starts_entry(lines.texts[below]):
         return None
     return _find_entry_end(lines, index)
 
 
-def _starts_entry(line: str) -> bool:
+def starts_entry(line: str) -> bool:
+    """Whether a line begins with a time or a severity."""
     return bool(_STAMP.match(line) or _SEVERITY.match(line))
 
 
-TRACE = Format("log", re.compile(rf"{_TRACEBACK.pattern}|[^\n]*\n(?:{_FRAME.pattern})"), _find_trace_end)
 ENTRY = Format("log", _STAMP, _find_entry_end)
 RATED_ENTRY = Format("log", _SEVERITY, _find_rated_end, only_starts_paragraphs=True)
 

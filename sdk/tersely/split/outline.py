@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tersely.split.lines import Lines
+from tersely.split.logs import starts_entry
 from tersely.split.markdown import ITEM
 from tersely.split.prose import SPEAKER, Block
 from tersely.units import Link
@@ -22,7 +23,7 @@ from tersely.units import Link
 _LABEL = re.compile(
     r"""[ \t]*(?:[-*+•][ \t]+)?["'*_`]*
     [^\W\d_][\w .()/&'\#-]{0,39}?["'*_`)]*[ \t]*
-    (?:[:=|]["'*_`]*(?:[ \t]+|$)|[:=](?=[^\s:=/\\]))(?P<value>.*)""",
+    (?:[:=|]["'*_`]*(?:[ \t]+|$)|=(?=[^\s=])|(?<=[A-Z])[:;](?=\S))(?P<value>.*)""",
     re.VERBOSE,
 )
 """A line with a name and its value."""
@@ -41,7 +42,8 @@ _LONG_CLAUSE = 120
 """Code points from which a numbered paragraph is a clause, to which the paragraphs after it belong."""
 _DEEPEST = 16
 """Lines around each other that are followed."""
-_SIGNS = re.compile(r"[^\w\s]+")
+_RULE = re.compile(r"\s*([^\w\s])(?:\1|\s){1,200}\s*|\s*[.%]\s*")
+_LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 
 
 class Spans(NamedTuple):
@@ -140,8 +142,10 @@ def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) ->
 def _find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -> list[_Place]:
     runs: list[int] = []
     for number, block in enumerate(blocks):
-        is_next = number > 0 and blocks[number - 1].last >= block.first
-        runs.append(runs[-1] + (not is_next) if runs else 0)
+        above = blocks[number - 1] if number else None
+        goes_on = above is not None and above.last >= block.first
+        goes_on = goes_on and not (_is_rule(lines, block) or _is_rule(lines, above))
+        runs.append(runs[-1] + (not goes_on) if runs else 0)
     spoken = Counter(
         run
         for run, block in zip(runs, blocks, strict=True)
@@ -166,11 +170,17 @@ def _find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) 
     ]
 
 
+def _is_rule(lines: Lines, block: Block | None) -> bool:
+    """Whether a block is a line that only separates others, as `---` does."""
+    return block is not None and block.kind == "line" and _RULE.fullmatch(lines.texts[block.first]) is not None
+
+
 class _Reader:
     def __init__(self, places: Sequence[_Place], lines: Lines) -> None:
         self._places, self._lines = places, lines
         self._needs: dict[int, Iterable[int]] = {}
         self._frames: set[int] = set()
+        self._rules: set[int] = set()
         self._styles: list[str] = []
         """The signs that underline headings, in the order in which they appear."""
         labelled, total = Counter[int](), Counter[int]()
@@ -193,12 +203,16 @@ class _Reader:
                 self._end(place, state)
                 continue
             self._need(place, state.list_heads(place.indent))
+            if place.block.kind == "line" and _RULE.fullmatch(place.line):
+                self._rules.add(place.units.first)
+                continue
             self._open(number, place, state)
         with_body = {need for needs in self._needs.values() for need in needs}
         links: dict[int, Link] = {}
-        for unit in sorted(self._needs.keys() | self._frames & with_body):
+        frames = self._rules | (self._frames & with_body)
+        for unit in sorted(self._needs.keys() | frames):
             needs = tuple(sorted(set(self._needs.get(unit, ())) - {unit}))
-            is_frame = unit in self._frames and unit in with_body
+            is_frame = unit in frames
             if needs or is_frame:
                 links[unit] = Link(None, 1, needs, is_frame)
         return links
@@ -227,7 +241,7 @@ class _Reader:
             state.announcer = None
         if state.label and (run != state.label.run or indent < state.label.indent or _LABEL.match(line)):
             state.label = None
-        if state.entry and (run != state.entry.run or place.block.kind == "log"):
+        if state.entry and (run != state.entry.run or starts_entry(line)):
             state.entry = None
         if state.quote and (place.block.is_quoted or indent < state.quote.indent):
             state.quote = None
@@ -245,9 +259,11 @@ class _Reader:
     def _is_announced(self, number: int, place: _Place, announcer: _Head) -> bool:
         """Whether a block is among those that the line with a colon at its end announces."""
         run = place.run
-        if run == announcer.run:
-            return place.indent >= announcer.indent and not place.line.rstrip().endswith(":")
         above = self._places[number - 1]
+        if run == announcer.run:
+            if place.indent == announcer.indent:
+                return above.indent == place.indent and not place.line.rstrip().endswith(":")
+            return place.indent > announcer.indent
         is_next = run == announcer.run + 1 and above.units.last == announcer.units[-1]
         is_item = run == announcer.reach + 1 and place.block.kind == above.block.kind == "list_item"
         if is_next or is_item or run == announcer.reach or place.indent > announcer.indent:
@@ -356,7 +372,7 @@ class _Reader:
     def _open_parent(self, number: int, place: _Place, state: _State) -> None:
         """Remember a block as a head of the blocks below it that are indented more."""
         below = self._places[number + 1] if number + 1 < len(self._places) else None
-        if below is None:
+        if below is None or _RULE.fullmatch(place.line):
             return
         is_item = ITEM.match(place.line) is not None
         is_near = below.run == place.run and below.indent > place.indent
@@ -372,6 +388,8 @@ class _Reader:
         state.parents.append(self._head(unit, place))
 
 
-def _shape(line: str) -> tuple[int, str]:
-    """Return what lines of one list have in common: the number of words, and the signs in them."""
-    return len(line.split()), "".join(_SIGNS.findall(line))
+def _shape(line: str) -> str:
+    """Return how the first word of a line is made: lines of one list begin alike."""
+    word = (line.split(maxsplit=1) or [""])[0]
+    word = _NUMBER.sub("9", _LETTERS.sub(lambda found: "A" if found[0][0].isupper() else "a", word))
+    return word[:3]

@@ -39,7 +39,7 @@ _TERMINALS = (*_STOPS, "?", "？", "؟")
 SECTION = re.compile(
     r"""\s*(?:
       (?P<rule>[=\-_*~+])(?P=rule)+[\s\[]*[^\W_].*(?:(?P=rule){2}|\])          # === FAILURES ===, --- a ---
-    | -\[.*\][-+]* | ==>\ .*\ <== | \[{1,2}[^\W\d_][^\[\]]*\]{1,2}
+    | -\[.*\][-+]* | ==>\ .*\ <== | \.S[HShs]\ .* | \[{1,2}[^\W\d_][^\[\]]*\]{1,2}
     )\s*$""",
     re.VERBOSE,
 )
@@ -59,13 +59,15 @@ _ASSIGNMENT = re.compile(r"(?:^|(?<=\s))[\w.-]++=\S")
 """Lines of some logs have two or more."""
 _SAMPLE = 2000
 """Code points of a paragraph that show whether it is prose."""
-_FEW, _MANY, _MOST = 0.5, 0.6, 0.8
+_FEW, _MANY, _MOST = 0.5, 0.6, 0.9
 """Share of words in prose; in prose that begins with something else; in prose without the end of a sentence."""
-_FEWEST_WORDS = 8
+_FEWEST_WORDS = 12
 """Words of prose without the end of a sentence."""
 _WIDTHS = range(40, 131)
 """Line lengths at which people and editors wrap text; a longer line is a whole paragraph."""
 _NEARLY_FULL = 0.75
+_HANGING = re.compile(r"\s*(?:[-*+•]|\S{1,4}[.)]|[^\W\d_][^:]{0,30}:)\s")
+"""The start of an item or a label, whose further lines are indented."""
 _FIRST_WORD = re.compile(r"\s*([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{1,2}|\S+)")
 _LONGEST_TITLE = 80
 _MOST_TITLE_WORDS = 12
@@ -95,6 +97,9 @@ _QUOTE_PARTICLES = frozenset("とでのがはをにもやなっかよね")
 """Hiragana that continue a Japanese sentence after a quotation."""
 
 _BRACKETED_STOP = re.compile(r"(?<![.!?…])[.!?…]++[)\]]++[\"'”’»]*+(\s++)(?=[\"'“‘«(\[]?[^\W\d_])")
+_CLOSING = "\"'”’»)]*_`"
+_ENDS = tuple(".!?:;…")
+_OPENS_SENTENCE = re.compile(r"[\"'“‘«(]*[^\W\d_a-z]")
 _LAST_WORD = re.compile(r"[^\W\d_]+$")
 _LONGEST_BRACKET = 400
 _ABBREVIATIONS = frozenset(
@@ -191,13 +196,21 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
     left = left.rstrip()
     right = QUOTE.sub("", right, count=1)
     word = _FIRST_WORD.match(right)
+    if not (_is_wordy(left) and _is_wordy(right)) or _is_indented(left, right):
+        return False
     if word is None or word[1][0].islower():
-        return not left.endswith(_TERMINALS) and _is_wordy(left) and _is_wordy(right)
+        return not left.endswith(_TERMINALS)
     if left.endswith((",", "-", "，", "、")):
-        return _is_wordy(left)
-    if width not in _WIDTHS:
+        return True
+    if width not in _WIDTHS or left.endswith(":"):
         return False
     return len(left) >= width * _NEARLY_FULL or len(left) + 1 + len(word[1]) > width
+
+
+def _is_indented(left: str, right: str) -> bool:
+    """Whether a line is indented more than the one above it, and the one above is no item."""
+    deeper = len(right) - len(right.lstrip()) > len(left) - len(left.lstrip())
+    return deeper and not _HANGING.match(left)
 
 
 def _is_wordy(line: str) -> bool:
@@ -308,6 +321,10 @@ def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
     if not left or not _WORD_CHARACTER.search(prose, start, following):
         return True
     if not prose[start - 1].isspace() and left[-1].isascii():  # inside `queue.Queue` or `ASP.NET`
+        return True
+    if left[-1].isascii() and not left.rstrip(_CLOSING).endswith(_ENDS):  # before `(c)`
+        return True
+    if left.endswith(("...", "…")) and not _OPENS_SENTENCE.match(prose, start):  # `[OPTION]... [FILE]...`
         return True
     if left[-1] == "." and _is_abbreviation(left[left.rfind(" ") + 1 :], prose[start:following]):
         return True

@@ -23,7 +23,7 @@ from tersely.split.fences import FENCE, QUOTED
 from tersely.split.html import PAGE, Range, blank, find_comments
 from tersely.split.json_values import JSON
 from tersely.split.lines import Format, Likeness, Lines, mask, strip
-from tersely.split.logs import ENTRY, RATED_ENTRY, TRACE
+from tersely.split.logs import ENTRY, RATED_ENTRY
 from tersely.split.markdown import HEADING, ITEM, RULED_HEADING, opens_item
 from tersely.split.prose import QUOTE, Block, find_sentence_starts, is_wrapped, split_prose
 from tersely.split.outline import Spans, find_links
@@ -38,7 +38,6 @@ _FORMATS = (
     JSON,
     DIFF,
     TABLE,
-    TRACE,
     ENTRY,
     RATED_ENTRY,
     HEADING,
