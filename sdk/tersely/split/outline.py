@@ -12,12 +12,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from tersely.split.lines import Lines
 from tersely.split.logs import starts_entry
 from tersely.split.markdown import ITEM
-from tersely.split.prose import SPEAKER, Block
+from tersely.split.prose import PREFIX, SPEAKER, Block
 from tersely.units import Link
 
 _LABEL = re.compile(
@@ -42,7 +43,11 @@ _LONG_CLAUSE = 120
 """Code points from which a numbered paragraph is a clause, to which the paragraphs after it belong."""
 _DEEPEST = 16
 """Lines around each other that are followed."""
-_RULE = re.compile(r"\s*([^\w\s])(?:\1|\s){1,200}\s*|\s*[.%]\s*")
+_BRANCH = re.compile(r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]--)[\s│├└─┬|`+\\-]*")
+_QUOTED = re.compile(r"\s{0,3}(?:>\s?)+\S")
+_COMMENTS = frozenset({"#", "//", ";", "--", "%"})
+_EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
+_RULE = re.compile(r"\s*([^\w\s])(?:\1|\s){0,200}\s*")
 _LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 
 
@@ -81,6 +86,8 @@ class _Head:
     depth: int = 0
     reach: int = 0
     """The last run that it announces."""
+    is_line: bool = False
+    """Whether it is a line or an item, which is kept with the first line of its body."""
 
 
 @dataclass(slots=True)
@@ -99,7 +106,10 @@ class _State:
     """The first line of a run, which tells what the others are about."""
     announcer: _Head | None = None
     """A line that ends with a colon."""
+    quoters: list[_Head] = field(default_factory=list[_Head])
+    """Lines that announce a quotation, by the level of the quotation."""
     quote: _Head | None = None
+    """The quotation that the text below it answers."""
     label: _Head | None = None
     """A line with a name and its value, which may go on in the lines below."""
     entry: _Head | None = None
@@ -107,7 +117,7 @@ class _State:
 
     def start_section(self) -> None:
         """Forget all heads but headings, BEGIN lines and the sender."""
-        self.clauses, self.parents = [], []
+        self.clauses, self.parents, self.quoters = [], [], []
         self.question = self.speaker = self.record = self.announcer = None
         self.quote = self.label = self.entry = None
 
@@ -124,7 +134,8 @@ class _State:
             self.entry,
         )
         parents = [head for head in self.parents if head.indent < indent]
-        return [*self.headings, *self.begins, *self.clauses, *parents, *(head for head in slots if head)]
+        stacks = (self.headings, self.begins, self.clauses, self.quoters, parents)
+        return [*(head for stack in stacks for head in stack), *(head for head in slots if head)]
 
 
 def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -> dict[int, Link]:
@@ -144,12 +155,13 @@ def _find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) 
     for number, block in enumerate(blocks):
         above = blocks[number - 1] if number else None
         goes_on = above is not None and above.last >= block.first
-        goes_on = goes_on and not (_is_rule(lines, block) or _is_rule(lines, above))
+        if goes_on and above is not None:
+            goes_on = above.prefix == block.prefix and not (_is_rule(lines, block) or _is_rule(lines, above))
         runs.append(runs[-1] + (not goes_on) if runs else 0)
     spoken = Counter(
         run
         for run, block in zip(runs, blocks, strict=True)
-        if block.kind == "sentence" and not block.is_quoted and SPEAKER.match(lines.texts[block.first])
+        if block.kind == "sentence" and SPEAKER.match(lines.texts[block.first])
     )
     is_dialogue = {run for run, count in spoken.items() if count >= 2}
     if sum(spoken.values()) >= 3:
@@ -160,14 +172,26 @@ def _find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) 
             units,
             run,
             number == 0 or runs[number - 1] != run,
-            lines.indent(block.first),
-            line := lines.texts[block.first],
+            _find_indent(lines, block),
+            line := _strip_prefix(lines.texts[block.first], block),
             block.kind in ("line", "sentence", "list_item"),
-            run in is_dialogue and not block.is_quoted and SPEAKER.match(line) is not None,
+            run in is_dialogue and not block.prefix and SPEAKER.match(line) is not None,
         )
         for number, (block, units, run) in enumerate(zip(blocks, spans, runs, strict=True))
         if units.last >= units.first
     ]
+
+
+def _strip_prefix(line: str, block: Block) -> str:
+    return PREFIX.sub("", line, count=1) if block.prefix else line
+
+
+def _find_indent(lines: Lines, block: Block) -> int:
+    """Return the indent of a block. Lines that draw a tree count as spaces."""
+    line = lines.texts[block.first]
+    if branch := _BRANCH.match(line):
+        return len(branch[0])
+    return lines.indent(block.first)
 
 
 def _is_rule(lines: Lines, block: Block | None) -> bool:
@@ -181,18 +205,21 @@ class _Reader:
         self._needs: dict[int, Iterable[int]] = {}
         self._frames: set[int] = set()
         self._rules: set[int] = set()
+        self._bodies: dict[int, int] = {}
+        """The first unit under each line that others are read under."""
         self._styles: list[str] = []
         """The signs that underline headings, in the order in which they appear."""
         labelled, total = Counter[int](), Counter[int]()
         for place in places:
-            if place.is_text and not place.block.is_quoted:
+            if place.is_text:
                 total[place.run] += 1
                 labelled[place.run] += not place.speaks and _LABEL.match(place.line) is not None
         self._records = {run for run, count in total.items() if labelled[run] * 2 >= count >= 2}
         """Runs of lines with a name and a value each."""
-        self._has_quotes = len({place.run for place in places if place.block.is_quoted}) > 1
+        self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
     def read(self) -> dict[int, Link]:
+        """Return the links; see `find_links`."""
         state = _State()
         for number, place in enumerate(self._places):
             if place.block.kind == "heading":
@@ -207,7 +234,9 @@ class _Reader:
                 self._rules.add(place.units.first)
                 continue
             self._open(number, place, state)
+        self._tie_comments()
         with_body = {need for needs in self._needs.values() for need in needs}
+        self._tie_heads()
         links: dict[int, Link] = {}
         frames = self._rules | (self._frames & with_body)
         for unit in sorted(self._needs.keys() | frames):
@@ -217,15 +246,34 @@ class _Reader:
                 links[unit] = Link(None, 1, needs, is_frame)
         return links
 
-    def _need(self, place: _Place, heads: Iterable[_Head]) -> None:
+    def _tie_comments(self) -> None:
+        """A comment needs the line below it."""
+        for place, below in pairwise(self._places):
+            is_comment = place.block.prefix in _COMMENTS and below.block.prefix not in _COMMENTS
+            if is_comment and below.run == place.run + 1 and below.block.first == place.block.last:
+                for unit in range(place.units.first, place.units.last + 1):
+                    needs = self._needs.get(below.units.first, ())
+                    self._needs[unit] = {*self._needs.get(unit, ()), *needs, below.units.first}
+
+    def _tie_heads(self) -> None:
+        """A line that others are read under needs the first of them, so that it is not kept alone."""
+        for unit in sorted(self._bodies, reverse=True):
+            body = self._bodies[unit]
+            needs = {*self._needs.get(unit, ()), body, *self._needs.get(body, ())}
+            self._needs[unit] = needs - {unit}
+
+    def _need(self, place: _Place, heads: Sequence[_Head]) -> None:
         """Record the heads of all units of a block."""
         needs = {unit for head in heads for unit in head.units}
+        for head in heads:
+            if head.is_line:
+                self._bodies.setdefault(head.units[-1], place.units.first)
         for unit in range(place.units.first, place.units.last + 1):
             self._needs[unit] = needs
 
     def _head(self, unit: int, place: _Place, depth: int = 0) -> _Head:
         units = (*self._needs.get(unit, ()), unit)
-        return _Head(units, place.indent, place.run, depth, place.run)
+        return _Head(units, place.indent, place.run, depth, place.run, place.block.kind != "sentence")
 
     def _close(self, number: int, place: _Place, state: _State) -> None:
         """Forget the heads that a block is not read under."""
@@ -243,7 +291,9 @@ class _Reader:
             state.label = None
         if state.entry and (run != state.entry.run or starts_entry(line)):
             state.entry = None
-        if state.quote and (place.block.is_quoted or indent < state.quote.indent):
+        while state.quoters and state.quoters[-1].depth > place.block.prefix.count(">"):
+            state.quoters.pop()
+        if state.quote and (place.block.prefix or indent < state.quote.indent):
             state.quote = None
         if state.sender and place.starts_run and run in self._records and indent <= state.sender.indent:
             state.sender = None
@@ -262,6 +312,8 @@ class _Reader:
         above = self._places[number - 1]
         if run == announcer.run:
             if place.indent == announcer.indent:
+                if _EXCEPTION.match(place.line):  # at the end of a traceback
+                    return True
                 return above.indent == place.indent and not place.line.rstrip().endswith(":")
             return place.indent > announcer.indent
         is_next = run == announcer.run + 1 and above.units.last == announcer.units[-1]
@@ -321,7 +373,7 @@ class _Reader:
             self._open_text(number, place, state)
         if (place.is_text or kind == "code") and len(state.parents) < _DEEPEST:
             self._open_parent(number, place, state)
-        if place.block.is_quoted and self._has_quotes:
+        if self._has_quotes and _QUOTED.match(self._lines.texts[place.block.first]):
             state.quote = self._head(last, place)
 
     def _open_text(self, number: int, place: _Place, state: _State) -> None:
@@ -340,7 +392,11 @@ class _Reader:
             state.clauses.append(self._head(first, place, clause["number"].count(".")))
         if self._lines.texts[place.block.last - 1].rstrip().rstrip("*_`").endswith((":", "：")):
             self._frames.add(last)
-            state.announcer = self._head(last, place)
+            below = self._places[number + 1].block.prefix.count(">") if number + 1 < len(self._places) else 0
+            if below > place.block.prefix.count(">"):
+                state.quoters.append(self._head(last, place, below))
+            else:
+                state.announcer = self._head(last, place)
         if state.record is None and place.starts_run and self._heads_record(number, place):
             state.record = self._head(first, place)
             if self._heads_text(number, place):

@@ -12,7 +12,7 @@ cover (Khmer, Tibetan, Thai, Lao, Greek).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -25,6 +25,8 @@ _sentencex: Any = sentencex  # a compiled module without types
 
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
 """The marker before a line of a block quote."""
+PREFIX = re.compile(r"\s*(?:(?:>\s?)+|<(?=\s)|#+(?:\s|$)|//+(?:\s|$)|;+\s|--\s|%+\s|\.\\\")\s*")
+"""The sign before each line of a quotation, a comment or a side of an exchange."""
 SPEAKER = re.compile(
     r"""\s*(?:
       (?:[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?[\])]?\s+)              # a time, alone or before the name
@@ -66,8 +68,8 @@ _FEWEST_WORDS = 12
 _WIDTHS = range(40, 131)
 """Line lengths at which people and editors wrap text; a longer line is a whole paragraph."""
 _NEARLY_FULL = 0.75
-_HANGING = re.compile(r"\s*(?:[-*+•]|\S{1,4}[.)]|[^\W\d_][^:]{0,30}:)\s")
-"""The start of an item or a label, whose further lines are indented."""
+_HANGING = re.compile(r"\s*(?:[-*+•]|\S{1,4}[.)])\s")
+"""The start of an item, whose further lines are indented."""
 _FIRST_WORD = re.compile(r"\s*([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{1,2}|\S+)")
 _LONGEST_TITLE = 80
 _MOST_TITLE_WORDS = 12
@@ -133,12 +135,12 @@ class Block(NamedTuple):
     start: int
     end: int
     kind: Kind
-    is_quoted: bool = False
-    """Whether each line of it has the marker of a block quote."""
+    prefix: str = ""
+    """The sign before each line of it, as that of a quotation or a comment."""
 
 
 def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
-    """Yield the lines first..end-1 as blocks: paragraphs that are proven to be prose, and single lines.
+    """Yield the lines first..end-1 as blocks: paragraphs that are proven to be prose, and whole lines.
 
     None of the lines is blank.
     """
@@ -146,30 +148,39 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
         return
     texts = lines.texts[first:end]
     width = max(len(line.rstrip()) for line in texts)
-    quoted = [QUOTE.match(line) is not None for line in texts]
+    prefixes = [found[0].strip() if (found := PREFIX.match(line)) else "" for line in texts]
     spoken = [SPEAKER.match(line) is not None for line in texts]
     is_dialogue = spoken.count(True) >= 2
     start = 0
     for line in range(1, len(texts) + 1):
         if (
             line < len(texts)
-            and quoted[line] == quoted[start]
+            and prefixes[line] == prefixes[start]
             and not (is_dialogue and spoken[line])
             and is_wrapped(texts[line - 1], texts[line], width)
         ):
             continue
-        if is_prose(" ".join(QUOTE.sub("", text, count=1) for text in texts[start:line])):
-            yield _make_block(lines, first + start, first + line, "sentence", quoted[start])
+        at, stop = first + start, first + line
+        if prefixes[start]:
+            # A sentence from the middle of a line would lose the sign that says whose words it is.
+            if lines.is_short(at, stop):
+                yield _make_block(lines, at, stop, "line", prefixes[start])
+            else:
+                yield from (_make_block(lines, n, n + 1, "line", prefixes[start]) for n in range(at, stop))
+        elif is_prose(" ".join(texts[start:line])) and (line - start > 1 or _is_complete(texts, start)):
+            yield _make_block(lines, at, stop, "sentence")
         else:
-            for number in range(start, line):
-                body = QUOTE.sub("", texts[number], count=1)
-                kind = "sentence" if is_prose(body) else _find_line_kind(lines, first + number)
-                yield _make_block(lines, first + number, first + number + 1, kind, quoted[number])
+            yield from (_make_block(lines, n, n + 1, _find_line_kind(lines, n)) for n in range(at, stop))
         start = line
 
 
-def _make_block(lines: Lines, first: int, last: int, kind: Kind, is_quoted: bool) -> Block:
-    return Block(first, last, lines.starts[first], lines.end_of(last - 1), kind, is_quoted)
+def _is_complete(texts: Sequence[str], index: int) -> bool:
+    """Whether no sentence of a line goes on in the line below."""
+    return index + 1 == len(texts) or texts[index].rstrip().rstrip(_CLOSING).endswith(_TERMINALS)
+
+
+def _make_block(lines: Lines, first: int, last: int, kind: Kind, prefix: str = "") -> Block:
+    return Block(first, last, lines.starts[first], lines.end_of(last - 1), kind, prefix)
 
 
 def is_prose(text: str) -> bool:
@@ -193,8 +204,7 @@ def is_prose(text: str) -> bool:
 
 def is_wrapped(left: str, right: str, width: int) -> bool:
     """Whether the break between two lines only wraps a paragraph that is `width` characters wide."""
-    left = left.rstrip()
-    right = QUOTE.sub("", right, count=1)
+    left, right = PREFIX.sub("", left.rstrip(), count=1), PREFIX.sub("", right, count=1)
     word = _FIRST_WORD.match(right)
     if not (_is_wordy(left) and _is_wordy(right)) or _is_indented(left, right):
         return False

@@ -25,7 +25,7 @@ from tersely.split.json_values import JSON
 from tersely.split.lines import Format, Likeness, Lines, mask, strip
 from tersely.split.logs import ENTRY, RATED_ENTRY
 from tersely.split.markdown import HEADING, ITEM, RULED_HEADING, opens_item
-from tersely.split.prose import QUOTE, Block, find_sentence_starts, is_wrapped, split_prose
+from tersely.split.prose import Block, find_sentence_starts, is_wrapped, split_prose
 from tersely.split.outline import Spans, find_links
 from tersely.split.tables import ROWS, TABLE
 from tersely.split.yaml import YAML
@@ -111,16 +111,9 @@ def _find_cuts(plain: str, block: Block) -> Iterator[int]:
     if block.kind != "sentence":
         return
     prose = plain[block.start : block.end]
-    if block.is_quoted:
-        lines = prose.split("\n")
-        prose = "\n".join(QUOTE.sub(lambda mark: " " * len(mark[0]), line, count=1) for line in lines)
     prose = prose.replace("\n", " ")
     for start in find_sentence_starts(prose):
-        # Cut right after the previous sentence, so that a quote marker between the two belongs to the second.
-        cut = start
-        while cut and prose[cut - 1] == " ":
-            cut -= 1
-        yield block.start + cut
+        yield block.start + start
 
 
 class _Scanner:

@@ -12,7 +12,7 @@ from tersely.units import Series
 _DELIMITER_ROW = re.compile(
     r"\s*+[|+]?\s*+:?-++:?\s*+(?:[|+]\s*+:?-++:?\s*+)++[|+]?\s*$|\s*+\|\s*+:?-++:?\s*+\|\s*$"
 )
-_GRID_LINE = re.compile(r"\s*(?:\+[-=+:]{2,}|[\u2500-\u257f])")
+_GRID_LINE = re.compile(r"\s*(?:\+[-=+:]{2,}|[\u2500\u2501\u250c\u250f\u2552-\u2554\u256d])")
 _GRID_ROW = re.compile(r"\s*(?:[|+]|[\u2500-\u257f])")
 _PIPED_ROW = re.compile(r"\s*\|.*\|\s*$")
 _REST_BORDER = re.compile(r"\s*={2,}(?: +={2,})+\s*$")
