@@ -1,4 +1,4 @@
-"""Tiny encoders with random weights, tiny settings, and a reader that needs no model."""
+"""Tiny encoders with random weights, tiny settings and groups, and a reader without a model."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from transformers import (
 from benchmarks.shared.export import export_graph, make_dimension
 from benchmarks.shared.readers import Prompt
 from tersely.metrics import contains_answer
+from tersely.score.layout import Layout, LayoutConfig
 from training.reader.train import ReaderConfig
 from training.run import Run
 from training.selector.bandit import Phase2Config
 from training.selector.train import train
 from training.selector_model.config import DataConfig, SelectorConfig, TrainConfig
-from training.selector_model.groups import Group, prepare_groups
+from training.selector_model.groups import Group, GroupDocument, prepare_groups, read_groups, write_groups
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused1]", "[unused2]")
 WORDS = (
@@ -58,7 +59,7 @@ PHASE2 = Phase2Config(
 
 
 def save_encoder(kind: str, folder: Path) -> None:
-    """A BERT or ModernBERT (`bert`, `modernbert`) of random weights, with its tokenizer."""
+    """Save a BERT or ModernBERT (`bert`, `modernbert`) of random weights with its tokenizer."""
     if kind == "bert":
         BertModel(BertConfig(**SHAPE)).save_pretrained(folder)
     else:
@@ -95,9 +96,9 @@ class _Classifier(torch.nn.Module):
 
 
 def save_cross_encoder(folder: Path, *, labels: int) -> None:
-    """A reranker of random weights with one or two logits, in transformers' format and as ONNX."""
+    """Save a reranker of random weights with one or two logits, in transformers' format and as ONNX."""
     torch.manual_seed(5)
-    config = BertConfig(**SHAPE, num_labels=labels, initializer_range=0.5)
+    config = BertConfig(**{**SHAPE, "num_hidden_layers": 1}, num_labels=labels, initializer_range=0.5)
     config._attn_implementation = "eager"
     model = BertForSequenceClassification(config).eval()
     model.save_pretrained(folder)
@@ -133,16 +134,42 @@ def make_reader_config(base: Path) -> ReaderConfig:
     )
 
 
-def train_phase1(encoder: Path, data: Path, folder: Path) -> SelectorConfig:
-    """A finished Phase I run in `folder`, and its settings."""
-    config = make_config(encoder)
+def train_phase1(config: SelectorConfig, data: Path, folder: Path) -> None:
     prepare_groups(data, folder, config.data, config.seed)
     train(config, Run(folder))
-    return config
+
+
+def read_all(run: Path) -> list[Group]:
+    return [*read_groups(run, "train"), *read_groups(run, "heldout")]
+
+
+def copy_groups(run: Path, target: Path) -> None:
+    for part in ("train", "heldout"):
+        write_groups(target, part, read_groups(run, part))
+
+
+def make_layout(folder: Path) -> Layout:
+    """A layout of 64 tokens with the tokenizer of the tiny encoders."""
+    save_tokenizer(folder)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return Layout(tokenizer, LayoutConfig(2, 3, 0, len(SPECIAL) - 2, len(SPECIAL) - 1, 64, query_length=8))
+
+
+def make_document(
+    title: str | None, sentences: Sequence[str], labels: Sequence[int], gold: int | None = None
+) -> GroupDocument:
+    """A document with a label for each sentence. By default it is gold if a label is not 0."""
+    units: list[tuple[int, int]] = []
+    for sentence in sentences:
+        start = units[-1][1] + 1 if units else 0
+        units.append((start, start + len(sentence)))
+    return GroupDocument(
+        title, " ".join(sentences), units, list(labels), int(any(labels)) if gold is None else gold
+    )
 
 
 class StringMatch:
-    """A reader that answers with an answer of the question where the context holds one."""
+    """A reader that gives an answer of the question if the context contains one."""
 
     name = "string match"
     trained_on: frozenset[str] = frozenset()
