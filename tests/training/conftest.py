@@ -54,12 +54,11 @@ def phase1(bert: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture(scope="session")
 def cross_encoders(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
     """Rerankers by the number of their logits."""
-    from tests.training.tiny import save_cross_encoder
+    from tests.training.tiny import save_cross_encoders
 
-    folders = {labels: tmp_path_factory.mktemp("cross") for labels in (1, 2)}
-    for labels, folder in folders.items():
-        save_cross_encoder(folder, labels=labels)
-    return folders
+    one, two = (tmp_path_factory.mktemp("cross") for _ in range(2))
+    save_cross_encoders(one, two)
+    return {1: one, 2: two}
 
 
 @pytest.fixture

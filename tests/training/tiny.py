@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import onnx
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import (
@@ -95,18 +96,34 @@ class _Classifier(torch.nn.Module):
         return self.model(input_ids=input_ids, attention_mask=attention_mask).logits
 
 
-def save_cross_encoder(folder: Path, *, labels: int) -> None:
-    """Save a reranker of random weights with one or two logits, in transformers' format and as ONNX."""
+def save_cross_encoders(one: Path, two: Path) -> None:
+    """Save rerankers of random weights with one and with two logits, in transformers' format and as ONNX."""
     torch.manual_seed(5)
-    config = BertConfig(**{**SHAPE, "num_hidden_layers": 1}, num_labels=labels, initializer_range=0.5)
+    config = BertConfig(**{**SHAPE, "num_hidden_layers": 1}, num_labels=2, initializer_range=0.5)
     config._attn_implementation = "eager"
     model = BertForSequenceClassification(config).eval()
-    model.save_pretrained(folder)
-    save_tokenizer(folder)
     axes = {0: make_dimension("batch", 64), 1: make_dimension("length", 128, at_least=2)}
     ids = torch.ones((2, 8), dtype=torch.int64)
     inputs = {"input_ids": (ids, axes), "attention_mask": (ids.clone(), axes)}
-    export_graph(_Classifier(model), inputs, ["logits"], folder / "onnx" / "model.onnx")
+    export_graph(_Classifier(model), inputs, ["logits"], two / "onnx" / "model.onnx")
+    model.save_pretrained(two)
+    # An export takes seconds, so the other graph is this one without its second logit.
+    graph = onnx.load(two / "onnx" / "model.onnx")
+    for table in graph.graph.initializer:
+        if table.name.startswith("model.classifier."):
+            first = onnx.numpy_helper.to_array(table)[:1]
+            table.CopyFrom(onnx.numpy_helper.from_array(first, table.name))
+    graph.graph.output[0].type.tensor_type.shape.dim[1].dim_value = 1
+    del graph.graph.value_info[:]
+    (one / "onnx").mkdir()
+    onnx.save(graph, one / "onnx" / "model.onnx")
+    model.classifier = torch.nn.Linear(config.hidden_size, 1).requires_grad_(False)
+    for name, value in BertForSequenceClassification.from_pretrained(two).classifier.named_parameters():
+        getattr(model.classifier, name).copy_(value[:1])
+    model.config.num_labels = 1
+    model.save_pretrained(one)
+    for folder in (one, two):
+        save_tokenizer(folder)
 
 
 def make_config(base: Path) -> SelectorConfig:
