@@ -49,10 +49,9 @@ def test_holds_out_a_share_of_the_articles() -> None:
 
 def test_evidence_of_a_chain_comes_from_its_first_hops(tmp_path: Path) -> None:
     words = " ".join(WORDS).split()
-    documents = [
-        make_document(None, [words[i]], [hop > 0]) for i, hop in ((20, 3), (21, 1), (22, 0), (23, 2))
-    ]
-    for document, hop in zip(documents, (3, 1, 0, 2), strict=True):
+    hops = {20: 3, 21: 1, 22: 0, 23: 2}
+    documents = [make_document(None, [words[place]], [int(hop > 0)]) for place, hop in hops.items()]
+    for document, hop in zip(documents, hops.values(), strict=True):
         document.hop = hop
     group = Group("1", "chains3", "who founded the town", [], documents)
     builder = WindowBuilder(make_layout(tmp_path), [group])

@@ -1,4 +1,4 @@
-"""The summarizer's training: sentences that make sense alone, examples, and teacher forcing of a tiny model."""
+"""The summarizer's training: standalone sentences, examples, and teacher forcing of a tiny model."""
 
 from __future__ import annotations
 

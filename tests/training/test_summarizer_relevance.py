@@ -41,7 +41,7 @@ SETTINGS = RelevanceSettings(
 
 
 def make_choice_of_towns(number: int) -> Choice:
-    """A choice in which only the passage about hours is relevant. Every fifth question has no such passage."""
+    """A choice in which the passage about hours is relevant. Every fifth one has no such passage."""
     draw = random.Random(number)
     passages = [f"The pier of town {draw.randrange(90)} is made of wood." for _ in range(4)]
     relevant = 4 if number % 5 == 4 else draw.randrange(4)
@@ -53,8 +53,8 @@ def make_choice_of_towns(number: int) -> Choice:
 CHOICES = [make_choice_of_towns(n) for n in range(46)]
 
 
-def run_once(folder: Path, settings: RelevanceSettings = SETTINGS) -> dict[str, Any]:
-    return train_relevance(settings, CHOICES, Run(folder, identity=asdict(settings)))
+def run_once(folder: Path, settings: RelevanceSettings = SETTINGS, count: int = 46) -> dict[str, Any]:
+    return train_relevance(settings, CHOICES[:count], Run(folder, identity=asdict(settings)))
 
 
 @pytest.mark.parametrize(("rank", "file"), [(4, "adapter_model"), (0, "model")])
@@ -129,9 +129,9 @@ def test_passages_share_the_tokens_of_an_input() -> None:
 def test_stopped_training_ends_like_an_unbroken_one(tmp_path: Path) -> None:
     settings = replace(SETTINGS, training=replace(SETTINGS.training, epochs=1))
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    run_once(whole, settings)
-    # Six held-out questions come first.
-    run_until(relevance, "relevance_loss", 6 + 4 * 7 + 2, lambda: run_once(stopped, settings))
-    run_once(stopped, settings)
+    run_once(whole, settings, 26)
+    # Six held-out questions come first, and a checkpoint after three batches of four.
+    run_until(relevance, "relevance_loss", 6 + 4 * 4 + 2, lambda: run_once(stopped, settings, 26))
+    run_once(stopped, settings, 26)
     files = [folder / "final/adapter_model.safetensors" for folder in (whole, stopped)]
     assert files[0].read_bytes() == files[1].read_bytes()
