@@ -51,13 +51,8 @@ def test_log_likelihood_is_the_geometric_mean_of_equation_3() -> None:
 
 def test_surrogate_is_equation_4() -> None:
     # A gain counts up to 1 + epsilon, a loss in full.
-    for ratio, z, expected in (
-        (1.5, 2.0, 2.4),
-        (1.1, 2.0, 2.2),
-        (0.5, 2.0, 1.0),
-        (0.5, -2.0, -1.6),
-        (1.5, -2.0, -3.0),
-    ):
+    cases = ((1.5, 2.0, 2.4), (1.1, 2.0, 2.2), (0.5, 2.0, 1.0), (0.5, -2.0, -1.6), (1.5, -2.0, -3.0))
+    for ratio, z, expected in cases:
         old = torch.tensor([-1.0])
         loss = clipped_surrogate(old + math.log(ratio), old, torch.tensor([z]), 0.2)
         assert float(loss) == pytest.approx(-expected)
