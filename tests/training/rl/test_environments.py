@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from training.rl.algorithms import evolving
@@ -29,6 +29,7 @@ ENVIRONMENTS = st.one_of(
 )
 
 
+@settings(deadline=None, max_examples=300)
 @given(ENVIRONMENTS, SEEDS, st.floats(0, 1))
 def test_expert_solves_every_task(environment: Any, seed: int, difficulty: float) -> None:
     draw = random.Random(seed)
