@@ -56,7 +56,7 @@ def unbroken(
 
 
 def read_texts(folder: Path) -> list[Any]:
-    """The history, the runs behind the weights and the validation, without times."""
+    """Return the history, the runs that made the weights, and the validation, without times."""
     rows = [*Run(folder).history]
     if (folder / "final" / "runs.json").exists():
         rows += read_runs(folder / "final")

@@ -30,7 +30,7 @@ from training.selector_model.trained import load_layout, load_trained
 
 
 def compute_logits(run: Path, groups: list[Group]) -> list[np.ndarray[Any, Any]]:
-    """The keep logits (m,) that training sees, for every group."""
+    """Return the keep logits (m,) that training computes for every group."""
     model, layout = load_trained(run / "final")
     builder = WindowBuilder(load_layout(run / "final"), groups)
     observations = [make_observation(builder, g) for g in groups]

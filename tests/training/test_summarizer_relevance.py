@@ -41,7 +41,7 @@ SETTINGS = RelevanceSettings(
 
 
 def make_choice_of_towns(number: int) -> Choice:
-    """A choice in which the passage about hours is relevant. Every fifth one has no such passage."""
+    """Make a choice in which the passage about hours is relevant. Every fifth one has no such passage."""
     draw = random.Random(number)
     passages = [f"The pier of town {draw.randrange(90)} is made of wood." for _ in range(4)]
     relevant = 4 if number % 5 == 4 else draw.randrange(4)

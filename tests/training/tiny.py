@@ -166,7 +166,7 @@ def copy_groups(run: Path, target: Path) -> None:
 
 
 def make_layout(folder: Path) -> Layout:
-    """A layout of 64 tokens with the tokenizer of the tiny encoders."""
+    """Make a layout of 64 tokens with the tokenizer of the tiny encoders."""
     save_tokenizer(folder)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     return Layout(tokenizer, LayoutConfig(2, 3, 0, len(SPECIAL) - 2, len(SPECIAL) - 1, 64, query_length=8))
@@ -175,7 +175,7 @@ def make_layout(folder: Path) -> Layout:
 def make_document(
     title: str | None, sentences: Sequence[str], labels: Sequence[int], gold: int | None = None
 ) -> GroupDocument:
-    """A document with a label for each sentence. By default it is gold if a label is not 0."""
+    """Make a document with a label for each sentence. By default it is gold if a label is not 0."""
     units: list[tuple[int, int]] = []
     for sentence in sentences:
         start = units[-1][1] + 1 if units else 0

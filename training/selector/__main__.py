@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--data", help="data folder; TERSELY_DATA by default")
     parser.add_argument("--out", type=Path, required=True, help="folder for prepared data and checkpoints")
     parser.add_argument("--artifact", type=Path, help="folder of the exported model; models/NAME by default")
-    parser.add_argument("--start-from", type=Path, help="`final` folder of a run whose weights to start from")
+    parser.add_argument("--start-from", type=Path, help="`final` folder of the run to start from")
     parser.add_argument("--max-minutes", type=float, help="approximate time limit of the whole command")
     parser.add_argument(
         "--decision",

@@ -54,7 +54,7 @@ BASE = dict(zip(facts.ENTITIES, PEOPLE, strict=True))
 
 
 def ask_facts(**settings: Any) -> facts.FactEpisode:
-    """Two hops: ada, bob, gus."""
+    """Start an episode of two hops: ada, bob, gus."""
     return facts.FactTask("a", ("ada", "bob", "gus"), BASE, Facts(**settings)).start()
 
 
@@ -229,7 +229,7 @@ def write(head: str, **known: str) -> list[int]:
 
 
 def find_facts(*, room: int = 4) -> gather.GatherEpisode:
-    """Two pages; the question asks for amber and cedar."""
+    """Start an episode of two pages that asks for amber and cedar."""
     pages = (make_line(amber="river", birch="stone"), make_line(cedar="cloud"))
     asked = make_line(amber="river", cedar="cloud")
     return gather.GatherTask("a", asked, pages, Gather(pages=2, room=room)).start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from pathlib import Path
@@ -74,7 +75,7 @@ def test_reward_is_exact_match() -> None:
 def test_flawed_demonstrations_contain_mistakes() -> None:
     made = sft.collect_demonstrations(make_environment(slip=0.5), 80, random.Random(0), flawed=True)
     right = sum(t.reward for t in made) / len(made)
-    assert 0.35 < right < 0.75, "an answer of another question stands in half of them"
+    assert 0.35 < right < 0.75, "half of them contain another answer"
     assert {len(t.turns) for t in made} == {2, 3}
     good = sft.keep_good(made)
     assert {t.reward for t in good} == {1.0}
@@ -104,8 +105,6 @@ def test_question_can_need_several_documents(tmp_path: Path) -> None:
 
 
 def test_task_set_gives_its_training_questions(tmp_path: Path) -> None:
-    import gzip
-
     texts = ["Ada holds the spare key.", *(f"Roof {number} is new." for number in range(9))]
     docs = [
         {"title": text.split()[0], "text": text, "gold": not i, "sentences": [], "support": []}

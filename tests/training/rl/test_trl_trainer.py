@@ -28,7 +28,7 @@ ALGORITHMS = {"grpo": grpo.make_targets, "hrr": hrr.make_targets, "supo": supo.m
 def make_trajectory(
     model: Any, key: str, number: int, segments: int, reward: float, outcome: Outcome = "answered"
 ) -> Trajectory:
-    """Segments of two turns with qualities; log-probabilities are those of `model`, a little off."""
+    """Make segments of two turns with qualities. Log-probabilities differ slightly from those of `model`."""
     made: list[Segment] = []
     for part in range(segments):
         tokens = [(31 * number + 7 * part + 3 * i * i) % 250 for i in range(14 + 2 * part)]
@@ -43,7 +43,7 @@ def make_trajectory(
 
 
 def make_trajectories(model: Any, keys: Sequence[str]) -> list[Trajectory]:
-    """Two groups: one of mixed rewards, segments and outcomes, one whose rewards are equal."""
+    """Make two groups: one with mixed rewards, segments and outcomes, and one with equal rewards."""
     outcomes: list[Outcome] = ["answered", "answered", "overlong", "answered"]
     return [
         make_trajectory(model, key, i, 1 + i % 3, float(i == 0 and key == keys[0]), outcomes[i % 4])
@@ -80,7 +80,7 @@ def make_trainer(folder: Path, model: Any, make_targets: Any, roll_out: Any, **o
 
 
 def our_loss(model: Any, targets: Sequence[Target]) -> torch.Tensor:
-    """The loss of the algorithms, by a plain pass over each segment."""
+    """Compute the loss of the algorithms by a plain pass over each segment."""
     total = torch.zeros(())
     for target in targets:
         tokens = torch.tensor([target.segment.tokens])

@@ -23,7 +23,7 @@ def serve() -> Iterator[Serve]:
 
 
 def complete(request: dict[str, Any]) -> tuple[int, Any]:
-    """A completion as vLLM gives it with `return_token_ids`: the prompt's last token twice, and the end."""
+    """Answer as vLLM does with `return_token_ids`: repeat the prompt's last token, and end."""
     last = request["prompt"][-1]
     choice = {
         "index": 0,
