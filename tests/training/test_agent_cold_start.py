@@ -1,4 +1,4 @@
-"""The agent's cold start: which runs are good, their rewriting into ZipRL's turns, and the training."""
+"""The agent's cold start: good runs, their rewriting into ZipRL's turns, and the training."""
 
 from __future__ import annotations
 
@@ -22,18 +22,13 @@ from training.agent.settings import Settings
 from training.agent.teacher import choose_level, write_notes
 from training.agent.trajectories import keep_good
 from training.causal import Adapter
-from training.rl.engines.random_model import make_model, make_tokenizer
 from training.run import Run
-from training.settings import read_settings
-from training.sources import SOURCES
-from training.summarizer import train as training
 from training.summarizer.examples import Lesson
-from training.summarizer.train import Training
+from training.summarizer.train import Training, train
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 """peft, transformers and torch warn about parts of themselves."""
 
-CONFIG = Path(__file__).parents[2] / "training/configs/agent_smollm2.toml"
 FERRY = (
     "Arno Holt built the ferry of Tarnwick in 1931, and it still crosses the sound on every day of summer."
 )
@@ -41,7 +36,7 @@ BIRTH = "Arno Holt was a shipwright of the island of Orvelle, where he was born 
 
 
 def make_row(number: int, *steps: tuple[str, str, str], reward: str = "True", **facts: Any) -> dict[str, Any]:
-    """A row of the set; a step is a thought, an action and what was observed."""
+    """Make a row of the set. A step is a thought, an action and an observation."""
     question = f"Where was the man born who built ferry {number} of Tarnwick?"
     messages = [{"role": "user", "content": question}]
     for thought, action, found in steps:
@@ -59,14 +54,14 @@ STEPS = (
 )
 
 
-def test_a_good_run_keeps_its_thoughts_searches_and_answer() -> None:
+def test_good_run_keeps_its_thoughts_searches_and_answer() -> None:
     (run,) = keep_good([make_row(1, *STEPS)])
-    assert [search.query for search in run.searches] == [
-        "builder of the ferry of Tarnwick",
-        "Arno Holt birthplace",
-    ]
+    queries = ["builder of the ferry of Tarnwick", "Arno Holt birthplace"]
+    assert [search.query for search in run.searches] == queries
     assert run.searches[1].found == BIRTH.replace("Orvelle", "Orvelle 1")
     assert (run.thought, run.answer) == ("He was born on Orvelle.", "Orvelle")
+    again = {**make_row(1, *STEPS), "id": "others-9"}
+    assert len(keep_good([make_row(1, *STEPS), again, make_row(2, *STEPS)])) == 2  # one for each question
 
 
 @pytest.mark.parametrize(
@@ -84,57 +79,47 @@ def test_a_good_run_keeps_its_thoughts_searches_and_answer() -> None:
         make_row(1, ("<think>", *STEPS[0][1:]), *STEPS[1:]),
     ],
 )
-def test_runs_without_a_grounded_answer_or_of_another_form_are_left_out(row: dict[str, Any]) -> None:
+def test_drops_runs_without_a_grounded_answer_or_of_another_form(row: dict[str, Any]) -> None:
     assert keep_good([row]) == []
 
 
-def test_a_question_has_one_run() -> None:
-    again = {**make_row(1, *STEPS), "id": "others-9"}
-    assert len(keep_good([make_row(1, *STEPS), again, make_row(2, *STEPS)])) == 2
+RECIPE = Recipe(["hotpotqa"], others=4)
+TOOLS = [*search_tools(DocumentIndex({"a": Document("x")})), finish_tool(needs_explanation=True)]
+COMPRESSOR = Compressor(threads=1)
 
 
 @pytest.fixture(scope="module")
-def folder(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data folder with eight runs."""
-    rows = [make_row(number, *STEPS) for number in range(8)]
+def file(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The turns of six runs."""
     (data / "trajectories").mkdir()
     with gzip.open(data / "trajectories/traj_fireact.jsonl.gz", "wt", encoding="utf-8") as stream:
-        stream.writelines(json.dumps(row) + "\n" for row in rows)
-    return data
-
-
-RECIPE = Recipe(["hotpotqa"], others=4)
-
-
-@pytest.fixture(scope="module")
-def runs(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[list[Lesson]]:
+        stream.writelines(json.dumps(make_row(number, *STEPS)) + "\n" for number in range(6))
     file = tmp_path_factory.mktemp("turns") / "lessons.jsonl"
-    return make_lessons(RECIPE, Compressor(threads=1), file, folder)
+    make_lessons(RECIPE, COMPRESSOR, file, data)
+    return file
 
 
-TOOLS = [*search_tools(DocumentIndex({"a": Document("x")})), finish_tool(needs_explanation=True)]
+@pytest.fixture
+def runs(file: Path) -> list[list[Lesson]]:
+    return read_lessons(file)
 
 
-def test_every_turn_is_one_that_the_agent_accepts_and_its_summary_is_inside_its_level(
-    runs: list[list[Lesson]],
-) -> None:
+def test_agent_accepts_every_turn(runs: list[list[Lesson]]) -> None:
     made = [turns for turns in runs if turns]
-    assert len(made) >= 6
-    for first, second, last in made:
+    assert len(made) >= 4
+    for first, *others in made:
         opening = parse_turn(first.summary, TOOLS, needs_summary=False)
-        assert (opening.summary, opening.call.arguments) == (
-            "",
-            {"query": "builder of the ferry of Tarnwick"},
-        )
-        for lesson in (second, last):
+        query = {"query": "builder of the ferry of Tarnwick"}
+        assert (opening.summary, opening.call.arguments) == ("", query)
+        for lesson in others:
             turn = parse_turn(lesson.summary, TOOLS, needs_summary=True)
             low, high = turn.level.characters
             assert low <= len(turn.summary) <= high
-        final = parse_turn(last.summary, TOOLS, needs_summary=True)
+        final = parse_turn(others[-1].summary, TOOLS, needs_summary=True)
         assert (final.call.tool.name, final.call.arguments["answer"]) == ("finish", "Orvelle")
 
 
-def test_a_summary_quotes_what_the_model_has_read_with_its_docid(runs: list[list[Lesson]]) -> None:
+def test_summary_quotes_documents_that_the_model_has_read(runs: list[list[Lesson]]) -> None:
     for turns in filter(None, runs):
         for lesson in turns[1:]:
             read = " ".join(lesson.messages[1]["content"].split())
@@ -148,14 +133,13 @@ def test_a_summary_quotes_what_the_model_has_read_with_its_docid(runs: list[list
         assert all(name in final.summary for name in final.call.arguments["explanation"].split())
 
 
-def test_turns_that_were_interrupted_go_on(runs: list[list[Lesson]], folder: Path, tmp_path: Path) -> None:
-    file = tmp_path / "lessons.jsonl"
-    make_lessons(RECIPE, Compressor(threads=1), file, folder)
-    whole = file.read_text("utf-8")
-    file.write_text(whole[: len(whole) // 2], "utf-8")
-    assert make_lessons(RECIPE, Compressor(threads=1), file, folder) == runs
-    assert file.read_text("utf-8") == whole
-    assert read_lessons(file) == runs
+def test_interrupted_turns_are_completed(
+    file: Path, runs: list[list[Lesson]], data: Path, tmp_path: Path
+) -> None:
+    whole, part = file.read_text("utf-8"), tmp_path / "lessons.jsonl"
+    part.write_text(whole[: len(whole) // 2], "utf-8")
+    assert make_lessons(RECIPE, COMPRESSOR, part, data) == runs
+    assert part.read_text("utf-8") == whole
 
 
 def test_held_out_turns_share_no_question_with_the_others(runs: list[list[Lesson]]) -> None:
@@ -165,56 +149,40 @@ def test_held_out_turns_share_no_question_with_the_others(runs: list[list[Lesson
     assert len(split) >= sum(map(len, runs)) - 2
 
 
-def test_a_level_is_never_above_what_the_text_fills() -> None:
-    assert choose_level(LEVELS[4], 120) is LEVELS[0]
-    assert choose_level(LEVELS[4], 700) is LEVELS[1]
-    assert choose_level(LEVELS[0], 700) is LEVELS[0]
-    assert choose_level(LEVELS[2], 20) is LEVELS[0]
+def test_level_is_never_above_what_the_text_fills() -> None:
+    for wanted, characters, chosen in ((4, 120, 0), (4, 700, 1), (0, 700, 0), (2, 20, 0)):
+        assert choose_level(LEVELS[wanted], characters) is LEVELS[chosen]
 
 
-def test_notes_that_cannot_have_the_length_of_a_level_are_none() -> None:
-    assert write_notes(Compressor(threads=1), "Who built it?", {"a": Document("Arno Holt.")}, ["a"]) is None
+def test_writes_no_notes_shorter_than_every_level() -> None:
+    assert write_notes(COMPRESSOR, "Who built it?", {"a": Document("Arno Holt.")}, ["a"]) is None
 
 
-def test_documents_of_one_title_have_ids_of_their_own() -> None:
+def test_documents_with_the_same_title_get_different_ids() -> None:
     same = [Document("One.", "Arno Holt"), Document("Two.", "Arno Holt"), Document("Three.")]
-    for seed in range(6):
-        assert len(name_documents(same, random.Random(seed))) == 3
+    assert all(len(name_documents(same, random.Random(seed))) == 3 for seed in range(6))
 
 
-def test_hits_are_read_as_the_search_shows_them() -> None:
+def test_reads_hits_as_the_search_shows_them() -> None:
     documents = {"a.md": Document("One. Two.\n\nThree.", "First"), "b.md": Document("One four.", "Second")}
-    search = search_tools(DocumentIndex(documents))[0]
-    found = read_hits(search.run({"query": "One"}))
+    found = read_hits(search_tools(DocumentIndex(documents))[0].run({"query": "One"}))
     assert {docid: hit.title for docid, hit in found.items()} == {"a.md": "First", "b.md": "Second"}
     assert found["a.md"].text == "One. Two.\n\nThree."
 
 
-def test_a_small_model_learns_turns(
-    runs: list[list[Lesson]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def load_tiny(base: Path | None) -> tuple[Any, Any]:
-        tokenizer = make_tokenizer()
-        return make_model(tokenizer), tokenizer
-
-    monkeypatch.setattr(training, "load_causal", load_tiny)
-    settings = Settings(
-        RECIPE,
-        adapter=Adapter(rank=2, alpha=4, layers=1),
-        training=Training(learning_rate=1e-2, batch=4, heldout=2, positions=10_000),
+@pytest.mark.usefixtures("tiny_causal")
+def test_small_model_learns_turns(runs: list[list[Lesson]], tmp_path: Path) -> None:
+    steps = Training(learning_rate=1e-2, batch=2, heldout=1, positions=10_000)
+    settings = Settings(RECIPE, adapter=Adapter(rank=2, alpha=4, layers=1), training=steps)
+    facts = train(
+        settings, hold_out([turns[:1] for turns in runs], 1), Run(tmp_path, identity=asdict(settings))
     )
-    run = Run(tmp_path, identity=asdict(settings))
-    before, after = training.train(settings, hold_out(runs, 2), run)["heldout_loss"]
+    before, after = facts["heldout_loss"]
     assert after < before
     assert (tmp_path / "final/adapter_model.safetensors").exists()
 
 
-def test_the_configuration_is_read_and_its_sources_have_licences() -> None:
-    settings = read_settings(Settings, CONFIG)
-    assert {*settings.data.passages, "traj_fireact"} <= set(SOURCES)
-
-
-def test_the_card_says_what_was_learned_and_from_what() -> None:
+def test_card_counts_turns_and_questions() -> None:
     facts = {
         "base_model": "owner/base",
         "training_command": "python -m training.agent",
@@ -224,13 +192,6 @@ def test_the_card_says_what_was_learned_and_from_what() -> None:
         "parity": {"agreement": 0.99, "tokens": 100, "replies": 2},
         "adapter": {"rank": 16, "alpha": 32, "layers": 8},
     }
-    card = render_card("my-agent", facts)
-    for part in (
-        "owner/base",
-        "40 turns, of 15 questions",
-        "30 turns of 20, some more than once",
-        "99.0 %",
-        "| MIT |",
-        "1.5 before, 0.5 after",
-    ):
-        assert " ".join(part.split()) in " ".join(card.split())
+    card = " ".join(render_card("my-agent", facts).split())
+    for part in ("40 turns, of 15 questions", "30 turns of 20, some more than once", "99.0 %", "| MIT |"):
+        assert part in card

@@ -1,8 +1,9 @@
-"""Chained questions: a description takes the place of a name that another question gives."""
+"""Chained questions: a description of one question replaces a name in another."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,33 +14,21 @@ from training.selector_model.groups import prepare_groups, read_groups
 from training.selector_model.questions import LabelledDocument, Question
 
 
-def make_question(number: int, text: str, answer: str, title: str, passage: str) -> Question:
+def make_question(text: str, answer: str, title: str, passage: str) -> Question:
     start = passage.index(answer)
     document = LabelledDocument(title, passage, ((start, start + len(answer)),))
-    return Question(str(number), text, (answer,), (document,))
+    return Question(title, text, (answer,), (document,))
 
 
-FERRY = make_question(
-    1,
-    "Who founded the Orvelle ferry?",
-    "Ada Penrose",
-    "Orvelle ferry",
-    "The Orvelle ferry sails at noon. It was founded by Ada Penrose in spring.",
-)
-PENROSE = make_question(
-    2,
-    "In which town was Ada Penrose born?",
-    "Tarnwick",
-    "Ada Penrose",
-    "Ada Penrose was an engineer. She was born in Tarnwick, which lies far inland.",
-)
-TARNWICK = make_question(
-    3,
-    "What does Tarnwick export?",
-    "barley",
-    "Tarnwick",
-    "Tarnwick is a market town. Most of its barley goes to the islands.",
-)
+WHO = "Who founded the Orvelle ferry?"
+WHERE = "In which town was Ada Penrose born?"
+SHE = "Ada Penrose"
+SAILS = "The Orvelle ferry sails at noon. It was founded by Ada Penrose in spring."
+FERRY = make_question(WHO, SHE, "Orvelle ferry", SAILS)
+BORN = "Ada Penrose was an engineer. She was born in Tarnwick, which lies far inland."
+PENROSE = make_question(WHERE, "Tarnwick", SHE, BORN)
+TOWN = "Tarnwick is a market town. Most of its barley goes to the islands."
+TARNWICK = make_question("What does Tarnwick export?", "barley", "Tarnwick", TOWN)
 
 
 def chain(*questions: Question, hops: int = 2) -> list[str]:
@@ -49,20 +38,20 @@ def chain(*questions: Question, hops: int = 2) -> list[str]:
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        ("Who founded the Orvelle ferry?", "the one who founded the Orvelle ferry"),
+        (WHO, "the one who founded the Orvelle ferry"),
         ("Who did the guild elect?", "the one whom the guild elect"),
         ("who was the first mayor of Tarnwick", "the first mayor of Tarnwick"),
         ("Where did the flood begin?", "the place where the flood begin"),
         ("Where was the bell cast?", "the place where the bell cast was"),
         ("What river did the army cross?", "the river that the army cross"),
         ("which river crosses Orvelle", "the river that crosses Orvelle"),
-        ("In which town was Ada Penrose born?", "the town where Ada Penrose born was"),
+        (WHERE, "the town where Ada Penrose born was"),
         ("What can have adverse effects?", None),
         ("Who was Ada Penrose?", None),
         ("When did the flood begin?", None),
     ],
 )
-def test_a_question_becomes_a_noun_phrase(question: str, expected: str | None) -> None:
+def test_describes_what_a_question_asks_for(question: str, expected: str | None) -> None:
     assert describe(question) == expected
 
 
@@ -81,75 +70,65 @@ def test_a_question_becomes_a_noun_phrase(question: str, expected: str | None) -
     ],
 )
 def test_only_names_are_chained(answer: str, name: str | None) -> None:
-    passage = f"It is {answer}"
-    assert get_name(make_question(1, "Who is it?", answer, "T", passage)) == name
+    assert get_name(make_question("Who is it?", answer, "T", f"It is {answer}")) == name
 
 
-def test_the_description_takes_the_place_of_the_name() -> None:
+def test_description_replaces_the_name() -> None:
     (found,) = Chainer([FERRY, PENROSE], seed=0).chains(2)
     assert found.text == "In which town was the one who founded the Orvelle ferry born?"
     assert found.hops == (FERRY, PENROSE)
     assert found.answers == ("Tarnwick",)
-
-
-def test_three_questions_make_a_chain_of_three() -> None:
     assert chain(FERRY, PENROSE, TARNWICK, hops=3) == [
         "What does the town where the one who founded the Orvelle ferry born was export?"
     ]
+    assert len(chain(FERRY, PENROSE, TARNWICK)) == 2
+    assert chain(FERRY, PENROSE, TARNWICK) == chain(FERRY, PENROSE, TARNWICK)  # the same for the same seed
 
 
-def test_no_chain_whose_first_passage_holds_the_answer() -> None:
-    told = make_question(
-        1, FERRY.text, "Ada Penrose", "Ferry", "It was founded by Ada Penrose, who came from Tarnwick."
-    )
-    assert chain(told, PENROSE) == []
+STREET = "In which town is Ada Penrose Street?"
 
 
-def test_no_chain_where_one_sentence_tells_it_all() -> None:
-    told = make_question(
-        2,
-        PENROSE.text,
-        "Tarnwick",
-        "Ada Penrose",
-        "Ada Penrose, who founded the Orvelle ferry, is of Tarnwick.",
-    )
-    assert chain(FERRY, told) == []
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        # The first passage contains the last answer.
+        ((WHO, SHE, "Ferry", "It was founded by Ada Penrose, who came from Tarnwick."), None),
+        # One sentence answers the chain.
+        (None, (WHERE, "Tarnwick", SHE, "Ada Penrose, who founded the Orvelle ferry, is of Tarnwick.")),
+        # The name is a part of a longer one.
+        (None, (STREET, "Tarnwick", "Ada Penrose Street", "Ada Penrose Street is in Tarnwick.")),
+        # The second passage does not contain the name.
+        (None, (WHERE, "Tarnwick", "Engineers", "She was born in Tarnwick.")),
+    ],
+)
+def test_drops_chains_that_do_not_need_both_passages(first: Any, second: Any) -> None:
+    one, two = (make_question(*first) if first else FERRY, make_question(*second) if second else PENROSE)
+    assert chain(one, two) == []
 
 
-def test_no_chain_over_a_part_of_a_longer_name() -> None:
-    street = make_question(
-        2,
-        "In which town is Ada Penrose Street?",
-        "Tarnwick",
-        "Ada Penrose Street",
-        "Ada Penrose Street is the longest street of Tarnwick.",
-    )
-    assert chain(FERRY, street) == []
-
-
-def test_no_chain_whose_second_passage_does_not_hold_the_name() -> None:
-    unnamed = make_question(2, PENROSE.text, "Tarnwick", "Engineers", "She was born in Tarnwick.")
-    assert chain(FERRY, unnamed) == []
-
-
-def test_the_same_seed_gives_the_same_chains() -> None:
-    questions = [FERRY, PENROSE, TARNWICK]
-    assert chain(*questions) == chain(*questions)
-    assert len(chain(*questions)) == 2
-
-
-def test_a_prepared_chain_has_neighbours_of_both_its_hops(tmp_path: Path) -> None:
+def test_prepared_chain_has_neighbours_of_both_hops(tmp_path: Path) -> None:
     people = [f"{a} {b}" for a in ("Ada", "Bertil", "Cleo") for b in ("Penrose", "Krans", "Holm", "Vik")]
-    places = ["Orvelle", "Lindis", "Tarn", "Brack", "Aldis", "Maren"]
-    places += ["Selde", "Corvin", "Dunsel", "Fenn", "Garth", "Hexley"]
+    places = [
+        "Orvelle",
+        "Lindis",
+        "Tarn",
+        "Brack",
+        "Aldis",
+        "Maren",
+        "Selde",
+        "Corvin",
+        "Dunsel",
+        "Fenn",
+        "Garth",
+        "Hexley",
+    ]
     rows: list[Row] = []
     for person, place in zip(people, places, strict=True):
-        home = f"{place}wick"
-        founded = f"The {place} ferry sails at noon. It was founded by {person} in spring."
-        born = f"{person} was an engineer. The town of birth was {home}, which lies far inland."
+        founded = [f"The {place} ferry sails at noon.", f"It was founded by {person} in spring."]
+        born = [f"{person} was an engineer.", f"The town of birth was {place}wick, which lies far inland."]
         rows += [
             make_row(f"Who founded the {place} ferry?", person, f"{place} ferry", founded),
-            make_row(f"In which town was {person} born?", home, person, born),
+            make_row(f"In which town was {person} born?", f"{place}wick", person, born),
         ]
     write_rows(tmp_path / "data/train/qed_nq.jsonl.gz", rows)
     config = DataConfig(
@@ -167,22 +146,15 @@ def test_a_prepared_chain_has_neighbours_of_both_its_hops(tmp_path: Path) -> Non
         assert sorted(hops) == [1, 2]
         assert any(label == 1 for document in hops.values() for label in document.labels)
         others = [document.text for document in group.documents if not document.hop]
-        assert sum("ferry" in text for text in others) >= 1
-        assert sum("engineer" in text for text in others) >= 1
+        assert any("ferry" in text for text in others)
+        assert any("engineer" in text for text in others)
         assert not any(answer in text for answer in group.answers for text in others)
 
 
-def make_row(question: str, answer: str, title: str, text: str) -> Row:
+def make_row(question: str, answer: str, title: str, sentences: list[str]) -> Row:
+    text = " ".join(sentences)
     start = text.index(answer)
-    sentences = [sentence.strip(".") + "." for sentence in text.split(". ")]
-    (support,) = [i for i, sentence in enumerate(sentences) if answer in sentence][-1:]
-    document = {"title": title, "text": text, "gold": True, "sentences": sentences, "support": [support]}
-    return {
-        "id": question,
-        "question": question,
-        "answers": [answer],
-        "docs": [document | {"spans": [[start, start + len(answer)]]}],
-        "split": "train",
-        "source": "fixture",
-        "meta": {},
-    }
+    document = {"title": title, "text": text, "gold": True, "sentences": sentences, "support": [1]}
+    document["spans"] = [[start, start + len(answer)]]
+    row = {"id": question, "question": question, "answers": [answer], "docs": [document]}
+    return {**row, "split": "train", "source": "fixture", "meta": {}}

@@ -1,4 +1,4 @@
-"""Fitting the fusion layer: loss and threshold worked by hand, and fits to questions with a known answer."""
+"""Fitting the fusion layer: loss and threshold worked by hand, and fits with a known answer."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import torch
 from tersely.score.features import FIRST_FEATURES, QUERY_FEATURES
 from tersely.score.fusion import Fusion
 from tersely.score.matching import Floats
+from tests.training.tiny import make_document
 from training.export.fit_fusion import (
     Case,
     _minimise,
@@ -22,16 +23,13 @@ from training.export.fit_fusion import (
     fit_first,
     fit_gate,
 )
-from training.selector_model.groups import Group, GroupDocument
+from training.selector_model.groups import Group
 from training.selector_model.scores import GroupScores
 
 
 def make_group(*labels: Sequence[int], source: str = "squad_train44", name: str = "1") -> Group:
-    """A question with one document per row of labels."""
-    documents = [
-        GroupDocument(None, "." * len(row), [(i, i + 1) for i in range(len(row))], list(row), int(any(row)))
-        for row in labels
-    ]
+    """Make a question with one document for each row of labels."""
+    documents = [make_document(None, ["."] * len(row), row, int(any(row))) for row in labels]
     return Group(name, source, "?", [], documents)
 
 
@@ -48,35 +46,27 @@ def compute_loss(cases: Sequence[Case], logits: Sequence[float]) -> float:
     return float(_Target(cases).loss(torch.tensor(logits)))
 
 
-def test_the_loss_of_two_questions_matches_values_worked_by_hand() -> None:
+def test_loss_matches_values_worked_by_hand() -> None:
     cases = [make_case([1, 0, 0]), make_case([1, 0, 1], source="hotpotqa")]
     logits = [2.0, 0.0, 1.0, 0.5, -1.0, 3.0]
-    rivals = math.log(math.exp(0.0) + math.exp(1.0))
-    order = log1pexp(rivals - 2.0), (log1pexp(-1.0 - 0.5) + log1pexp(-1.0 - 3.0)) / 2
+    order = log1pexp(math.log(1 + math.e) - 2.0), (log1pexp(-1.5) + log1pexp(-4.0)) / 2
     entropy = (
         (log1pexp(-2.0) + log1pexp(0.0) + log1pexp(1.0)) / 3,
         (log1pexp(-0.5) + log1pexp(-1.0) + log1pexp(-3.0)) / 3,
     )
-    expected = (order[0] + entropy[0] + order[1] + entropy[1]) / 2
-    assert compute_loss(cases, logits) == pytest.approx(expected, rel=1e-6)
+    assert compute_loss(cases, logits) == pytest.approx((sum(order) + sum(entropy)) / 2, rel=1e-6)
+    for labels, expected in (([1, 1], (-0.5, -2.0)), ([0, 0], (0.5, 2.0))):  # no order, only cross-entropy
+        mean = sum(map(log1pexp, expected)) / 2
+        assert compute_loss([make_case(labels)], [0.5, 2.0]) == pytest.approx(mean, rel=1e-5)
 
 
-def test_a_question_weighs_by_the_inverse_root_of_its_set() -> None:
+def test_question_weighs_the_inverse_root_of_its_set() -> None:
     shares = _Target([make_case([1, 0])] * 4 + [make_case([1, 0], source="qmsum")]).share
     # 4 ** -0.5 each for the first four and 1 for the last, over a sum of 3.
     assert shares.tolist() == pytest.approx([1 / 6] * 4 + [1 / 3])
 
 
-def test_questions_of_one_class_leave_only_cross_entropy() -> None:
-    assert compute_loss([make_case([1, 1])], [0.5, -0.5]) == pytest.approx(
-        (log1pexp(-0.5) + log1pexp(0.5)) / 2, rel=1e-5
-    )
-    assert compute_loss([make_case([0, 0])], [0.5, 2.0]) == pytest.approx(
-        (log1pexp(0.5) + log1pexp(2.0)) / 2, rel=1e-5
-    )
-
-
-def test_sentences_of_unknown_label_do_not_count() -> None:
+def test_ignores_sentences_of_unknown_label() -> None:
     known = [make_case([1, 0, 0]), make_case([1, 0], source="hotpotqa")]
     partly = [make_case([1, -1, 0, 0]), make_case([-1, 1, 0, -1], source="hotpotqa")]
     expected = compute_loss(known, [2.0, 0.0, 1.0, 0.5, -1.0])
@@ -84,7 +74,7 @@ def test_sentences_of_unknown_label_do_not_count() -> None:
     assert compute_loss([make_case([-1, -1])], [7.0, -7.0]) == 0
 
 
-def test_the_loss_of_logits_far_apart_is_finite() -> None:
+def test_loss_of_logits_far_apart_is_finite() -> None:
     logits = torch.tensor([-300.0, 300.0, 299.0], requires_grad=True)
     value = _Target([make_case([1, 0, 0])]).loss(logits)
     value.backward()
@@ -104,7 +94,7 @@ USEFUL = 1
 
 
 def make_questions(count: int, seed: int) -> tuple[list[Floats], list[Case]]:
-    """Questions of six sentences and three features, of which one tells the answer."""
+    """Make questions of six sentences and three features. One feature tells the answer."""
     rng = np.random.default_rng(seed)
     features: list[Floats] = []
     cases: list[Case] = []
@@ -118,7 +108,7 @@ def make_questions(count: int, seed: int) -> tuple[list[Floats], list[Case]]:
     return features, cases
 
 
-def test_the_first_stage_recovers_the_useful_feature() -> None:
+def test_first_stage_recovers_the_useful_feature() -> None:
     layer = fit_first(*make_questions(60, seed=1))
     others = np.delete(np.abs(layer.weights), USEFUL)
     assert layer.weights[USEFUL] > 5 * others.max()
@@ -127,7 +117,7 @@ def test_the_first_stage_recovers_the_useful_feature() -> None:
     assert best == [int(np.argmax(c.labels)) for c in cases]
 
 
-def test_the_gate_opens_for_the_sets_that_need_it() -> None:
+def test_gate_opens_for_the_sets_that_need_it() -> None:
     _, cases = make_questions(60, seed=3)
     queries = [np.zeros(2) for _ in cases]
     for number, case in enumerate(cases):
@@ -139,14 +129,14 @@ def test_the_gate_opens_for_the_sets_that_need_it() -> None:
     assert float(gate(np.array([[0.0, 0.0]]))[0]) < -1
 
 
-def test_before_the_fit_the_encoder_decides_alone() -> None:
+def test_unfitted_fusion_follows_the_encoder() -> None:
     fusion = Fusion.keep_alone()
     rows = np.random.default_rng(0).normal(size=(4, len(FIRST_FEATURES)))
     assert fusion.first(rows).tolist() == pytest.approx(rows[:, FIRST_FEATURES.index("keep")].tolist())
     assert fusion.gate_value(np.full(len(QUERY_FEATURES), 6.0)) == 0
 
 
-def test_no_question_is_scored_by_a_layer_that_was_fitted_on_it() -> None:
+def test_cross_fit_scores_no_question_that_it_fits() -> None:
     cases = [make_case([1, 0], name=str(number)) for number in range(40)]
     parts = cross_fit(cases, set)
     assert all(number not in part for number, part in enumerate(parts))
@@ -154,7 +144,7 @@ def test_no_question_is_scored_by_a_layer_that_was_fitted_on_it() -> None:
     assert all(len(part) > len(cases) / 2 for part in parts)
 
 
-def test_the_idf_matches_values_worked_by_hand() -> None:
+def test_idf_matches_values_worked_by_hand() -> None:
     idf = compute_idf([[0, 1, 1], [1]], vocabulary=4)
     assert idf.tolist() == pytest.approx([math.log(3 / 2), 0, math.log(3), math.log(3)], rel=1e-6)
     assert idf.dtype == np.float32
@@ -173,20 +163,12 @@ SCORED = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("recall", "expected"),
+def test_threshold_keeps_the_wanted_recall() -> None:
     # From the top: 3 brings 1/4 of 2, 1 brings 1/2, 0 brings 1, -1 the last 1/4.
-    [(0.125, 3.0), (0.13, 1.0), (0.375, 1.0), (0.38, 0.0), (0.875, 0.0), (0.88, -1.0), (1.0, -1.0)],
-)
-def test_the_threshold_keeps_the_promised_recall(recall: float, expected: float) -> None:
-    assert choose_threshold(SCORED, recall) == pytest.approx(sigmoid(expected))
-
-
-def test_sentences_of_unknown_label_do_not_move_the_threshold() -> None:
+    expected = {0.125: 3.0, 0.13: 1.0, 0.375: 1.0, 0.38: 0.0, 0.875: 0.0, 0.88: -1.0, 1.0: -1.0}
+    for recall, logit in expected.items():
+        assert choose_threshold(SCORED, recall) == pytest.approx(sigmoid(logit))
     unknown = GroupScores(make_group([-1, -1], [1, 0]), [[-9.0, -9.0], [2.0, 0.0]])
     assert choose_threshold([unknown], 1.0) == pytest.approx(sigmoid(2.0))
-
-
-def test_without_a_labelled_sentence_there_is_no_threshold() -> None:
     with pytest.raises(ValueError, match="labelled"):
         choose_threshold(SCORED[3:], 0.9)

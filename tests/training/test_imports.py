@@ -1,4 +1,4 @@
-"""Every module of the training can be imported, the programs that no other test runs included."""
+"""Every training module can be imported, also the programs that no other test runs."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ MODULES = [m.name for m in pkgutil.walk_packages(training.__path__, "training.")
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if not name.startswith(NEEDS_VERL)])
-def test_it_can_be_imported(name: str) -> None:
+def test_module_can_be_imported(name: str) -> None:
     importlib.import_module(name)

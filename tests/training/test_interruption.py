@@ -1,4 +1,4 @@
-"""A training that is stopped at any place and started again ends where an unbroken one ends."""
+"""A training that is stopped anywhere and started again ends like one that was never stopped."""
 
 from __future__ import annotations
 
@@ -10,176 +10,90 @@ from typing import Any
 import pytest
 import torch
 
-from tests.training.tiny import (
-    PHASE2,
-    StringMatch,
-    make_config,
-    make_reader_config,
-    save_encoder,
-    train_phase1,
-)
+from tests.training.stopping import run_until
+from tests.training.tiny import PHASE2, StringMatch, copy_groups, make_config, make_reader_config, read_all
 from training.reader import train as reader_train
 from training.reader.data import read_sources
 from training.run import Run, read_runs
-from training.selector import phase2
-from training.selector import train as phase1
+from training.selector import phase2, train
 from training.selector.bandit import Phase2
-from training.selector_model.groups import read_groups, write_groups
 from training.selector_model.trained import load_weights
 
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("bert")
-    save_encoder("bert", folder)
-    return folder
-
-
-class Stopped(Exception):  # noqa: N818
-    """Stands for a killed process."""
-
-
-def stop_at(call: int, function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, which ends the program at its n-th call."""
-    calls = 0
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == call:
-            raise Stopped
-        return function(*args, **kwargs)
-
-    return run
-
-
-def read_history(folder: Path) -> list[dict[str, Any]]:
-    """The entries without the times in them."""
-    times = {"rl_seconds", "sl_seconds"}
-    return [{k: v for k, v in entry.items() if k not in times} for entry in Run(folder).history]
-
-
-def read_facts(folder: Path) -> list[dict[str, Any]]:
-    """The runs behind the final weights without the time that they took."""
-    return [{k: v for k, v in facts.items() if k != "minutes"} for facts in read_runs(folder / "final")]
-
-
-def are_equal(left: dict[str, torch.Tensor], right: dict[str, torch.Tensor]) -> bool:
-    return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
-
-
-def run_until_stopped(
-    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, call: int, command: Callable[[], Any]
-) -> None:
-    """Run `command`, which ends at the given call of `owner`'s function `name`."""
-    with monkeypatch.context() as patch:
-        patch.setattr(owner, name, stop_at(call, getattr(owner, name)))
-        with pytest.raises(Stopped):
-            command()
+TIMES = {"rl_seconds", "sl_seconds", "minutes"}
+Command = Callable[[Path], dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def whole_phase1(encoder: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("phase1")
-    train_phase1(encoder, data, folder)
-    return folder
+def commands(bert: Path, data: Path, phase1: Path) -> dict[Any, Command]:
+    """Trainings by the owner of the functions at which they are stopped. Each returns its weights."""
+
+    def train_phase1(folder: Path) -> dict[str, Any]:
+        copy_groups(phase1, folder)
+        train.train(make_config(bert), Run(folder))
+        return load_weights(folder / "final")
+
+    def train_phase2(folder: Path) -> dict[str, Any]:
+        phase2.train_phase2(PHASE2, phase1, StringMatch(read_all(phase1)), folder)
+        return load_weights(folder / "final")
+
+    def train_reader(folder: Path) -> dict[str, Any]:
+        config = make_reader_config(bert)
+        torch.manual_seed(config.seed)
+        rng = random.Random(config.seed)
+        sources = read_sources(data, config.sources, set(), set(), rng)
+        model, *_ = reader_train.train(config, sources, rng, Run(folder))
+        return {**model.state_dict(), "the next random number": torch.tensor(rng.random())}
+
+    return {train: train_phase1, Phase2: train_phase2, reader_train: train_reader}
+
+
+@pytest.fixture(scope="module")
+def unbroken(
+    commands: dict[Any, Command], tmp_path_factory: pytest.TempPathFactory
+) -> dict[Any, tuple[Path, dict[str, Any]]]:
+    folders = {owner: tmp_path_factory.mktemp("unbroken") for owner in commands}
+    return {owner: (folder, commands[owner](folder)) for owner, folder in folders.items()}
+
+
+def read_texts(folder: Path) -> list[Any]:
+    """Return the history, the runs that made the weights, and the validation, without times."""
+    rows = [*Run(folder).history]
+    if (folder / "final" / "runs.json").exists():
+        rows += read_runs(folder / "final")
+    metrics = folder / "final" / "validation.json"
+    untimed = [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
+    return [*untimed, metrics.exists() and metrics.read_text()]
 
 
 @pytest.mark.parametrize(
-    ("place", "call"),
+    ("owner", "place", "call"),
     [
-        ("make_batch", 2),  # before the first checkpoint
-        ("make_batch", 4),  # between a checkpoint and the next
-        ("validate", 1),  # after an epoch, before its validation
-        ("make_batch", 8),
-        ("save_checkpoint", 3),
-        ("validate", 2),
-        ("write_text", 1),  # before the results are written
+        (train, "make_batch", 2),  # before the first checkpoint
+        (train, "validate", 1),  # after an epoch, before its validation
+        (train, "save_checkpoint", 3),
+        (train, "make_batch", 8),  # between two checkpoints of the second epoch
+        (train, "write_text", 1),  # before the results are written
+        (Phase2, "collect", 2),
+        (Phase2, "supervise", 2),
+        (Phase2, "validate", 1),
+        (Phase2, "validate", 3),
+        (reader_train, "_step", 2),
+        (reader_train, "make_batches", 5),
+        (reader_train, "save_checkpoint", 4),
     ],
+    ids=lambda value: getattr(value, "__name__", str(value)).removeprefix("training."),
 )
-def test_a_stopped_phase1_ends_where_an_unbroken_one_ends(
-    place: str, call: int, encoder: Path, whole_phase1: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for part in ("train", "heldout"):
-        write_groups(tmp_path, part, read_groups(whole_phase1, part))
-
-    def train() -> None:
-        phase1.train(make_config(encoder), Run(tmp_path))
-
-    run_until_stopped(monkeypatch, phase1, place, call, train)
-    train()
-    assert read_history(tmp_path) == read_history(whole_phase1)
-    assert are_equal(load_weights(tmp_path / "final"), load_weights(whole_phase1 / "final"))
-    assert read_facts(tmp_path) == read_facts(whole_phase1)
-    file = Path("final", "validation.json")
-    assert (tmp_path / file).read_text() == (whole_phase1 / file).read_text()
-
-
-def train_phase2(phase1_run: Path, out: Path) -> None:
-    groups = [g for part in ("train", "heldout") for g in read_groups(phase1_run, part)]
-    phase2.train_phase2(PHASE2, phase1_run, StringMatch(groups), out)
-
-
-@pytest.fixture(scope="module")
-def whole_phase2(whole_phase1: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("phase2")
-    train_phase2(whole_phase1, folder)
-    return folder
-
-
-@pytest.mark.parametrize(
-    ("place", "call"),
-    [("train_epoch", 1), ("collect", 2), ("supervise", 2), ("validate", 1), ("validate", 2), ("validate", 3)],
-)
-def test_a_stopped_phase2_ends_where_an_unbroken_one_ends(
+def test_stopped_training_ends_like_an_unbroken_one(
+    owner: Any,
     place: str,
     call: int,
-    whole_phase1: Path,
-    whole_phase2: Path,
+    commands: dict[Any, Command],
+    unbroken: dict[Any, tuple[Path, dict[str, Any]]],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run_until_stopped(monkeypatch, Phase2, place, call, lambda: train_phase2(whole_phase1, tmp_path))
-    train_phase2(whole_phase1, tmp_path)
-    assert read_history(tmp_path) == read_history(whole_phase2)
-    assert are_equal(load_weights(tmp_path / "final"), load_weights(whole_phase2 / "final"))
-    assert read_facts(tmp_path) == read_facts(whole_phase2)
-
-
-def train_reader(encoder: Path, data: Path, folder: Path) -> tuple[dict[str, torch.Tensor], float]:
-    """The weights, and the next random number of the generator that draws the contexts."""
-    config = make_reader_config(encoder)
-    torch.manual_seed(config.seed)
-    rng = random.Random(config.seed)
-    sources = read_sources(data, config.sources, set(), set(), rng)
-    model, *_ = reader_train.train(config, sources, rng, Run(folder))
-    return model.state_dict(), rng.random()
-
-
-@pytest.fixture(scope="module")
-def whole_reader(
-    encoder: Path, data: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, dict[str, torch.Tensor], float]:
-    folder = tmp_path_factory.mktemp("reader")
-    return (folder, *train_reader(encoder, data, folder))
-
-
-@pytest.mark.parametrize(
-    ("place", "call"),
-    [("_step", 2), ("_step", 4), ("make_batches", 5), ("_step", 6), ("save_checkpoint", 4)],
-)
-def test_a_stopped_reader_ends_where_an_unbroken_one_ends(
-    place: str,
-    call: int,
-    encoder: Path,
-    data: Path,
-    whole_reader: tuple[Path, dict[str, torch.Tensor], float],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    folder, expected, expected_number = whole_reader
-    run_until_stopped(monkeypatch, reader_train, place, call, lambda: train_reader(encoder, data, tmp_path))
-    weights, number = train_reader(encoder, data, tmp_path)
-    assert are_equal(weights, expected)
-    assert number == expected_number
-    assert read_history(tmp_path) == read_history(folder)
+    folder, expected = unbroken[owner]
+    run_until(owner, place, call, lambda: commands[owner](tmp_path))
+    weights = commands[owner](tmp_path)
+    assert weights.keys() == expected.keys()
+    assert all(torch.equal(weights[name], expected[name]) for name in weights)
+    assert read_texts(tmp_path) == read_texts(folder)

@@ -1,4 +1,4 @@
-"""What Phase II learns from: questions new to its reader, with the documents of EFFCOMP's step 1."""
+"""Questions of Phase II: new to its reader, with the documents of EFFCOMP's step 1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tersely import Compressor, Document
 from tersely.rerank import CrossEncoder
 from tersely.score import DocumentScores, ScoredInput
-from tests.training.tiny import PHASE2, StringMatch, save_cross_encoder, train_phase1
+from tests.training.tiny import PHASE2, StringMatch, read_all
 from training.reader.data import read_sources
 from training.run import Run
 from training.selector.environment import DocumentStep, get_feedback, make_observation
@@ -23,24 +23,14 @@ from training.selector_model.groups import Group, belongs_to_readers, read_group
 from training.selector_model.trained import load_layout
 
 
-@pytest.fixture(scope="module")
-def phase1(tiny_encoder: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if "modernbert" in str(tiny_encoder):
-        pytest.skip("one encoder is enough")
-    folder = tmp_path_factory.mktemp("phase1")
-    train_phase1(tiny_encoder, data, folder)
-    return folder
+@pytest.fixture
+def groups(phase1: Path) -> list[Group]:
+    return read_all(phase1)
 
 
-@pytest.fixture(scope="module")
-def reranker(tmp_path_factory: pytest.TempPathFactory) -> CrossEncoder:
-    folder = tmp_path_factory.mktemp("cross")
-    save_cross_encoder(folder, labels=1)
-    return CrossEncoder(folder, max_length=96)
-
-
-def read_all(phase1: Path) -> list[Group]:
-    return [g for part in ("train", "heldout") for g in read_groups(phase1, part)]
+@pytest.fixture
+def reranker(cross_encoders: dict[int, Path]) -> CrossEncoder:
+    return CrossEncoder(cross_encoders[1], max_length=96)
 
 
 class TrainedReader(StringMatch):
@@ -51,19 +41,16 @@ class TrainedReader(StringMatch):
         self.trained_on = trained_on
 
 
-def train_reader(phase1: Path, data: Path, seed: int) -> TrainedReader:
-    """A reader with the questions that `training.reader` takes for this run of Phase I."""
-    trained, heldout = ({g.id for g in read_groups(phase1, part)} for part in ("train", "heldout"))
+@pytest.mark.parametrize("seed", range(4))
+def test_reader_and_policy_learn_from_different_questions(
+    phase1: Path, groups: list[Group], data: Path, seed: int
+) -> None:
+    parts = {part: read_groups(phase1, part) for part in ("train", "heldout")}
+    trained, heldout = ({g.id for g in rows} for rows in parts.values())
     sets = ("hotpotqa", "twowiki", "qed_nq", "squad_train44")
     sources = read_sources(data, sets, trained, heldout, random.Random(seed))
     assert sources
-    return TrainedReader(read_all(phase1), frozenset(s.name for s in sources))
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_questions_of_reader_and_policy_are_disjoint(phase1: Path, data: Path, seed: int) -> None:
-    reader = train_reader(phase1, data, seed)
-    parts = {part: read_groups(phase1, part) for part in ("train", "heldout")}
+    reader = TrainedReader(groups, frozenset(s.name for s in sources))
     builder = WindowBuilder(load_layout(phase1 / "final"), parts["train"])
     drawn = draw_questions(builder, parts, reader, train=100, validation=100, seed=seed)
     assert drawn.train
@@ -73,23 +60,20 @@ def test_the_questions_of_reader_and_policy_are_disjoint(phase1: Path, data: Pat
     assert not any(belongs_to_readers(*name) for name in multi_hop)
 
 
-def test_a_reader_that_has_seen_a_question_is_refused(phase1: Path, tmp_path: Path) -> None:
-    groups = read_all(phase1)
+def test_refuses_a_reader_that_has_seen_a_question(phase1: Path, groups: list[Group], tmp_path: Path) -> None:
     single = next(g.name for g in groups if g.source == "qed_nq")
-    for seen in (frozenset({single}), frozenset(g.name for g in read_groups(phase1, "heldout"))):
-        with pytest.raises(ValueError, match=r"was trained on \d+ of the policy's questions, such as '\w+ "):
-            train_phase2(PHASE2, phase1, TrainedReader(groups, seen), tmp_path / "new")
-    with pytest.raises(ValueError, match="does not list the questions that it was trained on"):
-        train_phase2(PHASE2, phase1, TrainedReader(groups, None), tmp_path / "new")
-
-
-def test_questions_drawn_earlier_are_checked_too(phase1: Path, tmp_path: Path) -> None:
-    groups = read_all(phase1)
+    seen = r"was trained on \d+ of the policy's questions, such as '\w+ "
+    for trained_on, message in (
+        (frozenset({single}), seen),
+        (frozenset(g.name for g in read_groups(phase1, "heldout")), seen),
+        (None, "does not list the questions that it was trained on"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            train_phase2(PHASE2, phase1, TrainedReader(groups, trained_on), tmp_path / "new")
     train_phase2(replace(PHASE2, epochs=0), phase1, StringMatch(groups), tmp_path)
     drawn = load_questions(tmp_path / "questions.json")
-    reader = TrainedReader(groups, frozenset({drawn.train[0]}))
-    with pytest.raises(ValueError, match="was trained on 1 of"):
-        train_phase2(PHASE2, phase1, reader, tmp_path)
+    with pytest.raises(ValueError, match="was trained on 1 of"):  # questions drawn earlier are checked too
+        train_phase2(PHASE2, phase1, TrainedReader(groups, frozenset({drawn.train[0]})), tmp_path)
 
 
 class KeepsAll:
@@ -101,19 +85,18 @@ class KeepsAll:
         return [DocumentScores(1.0, [1.0] * len(d.units)) for d in documents]
 
 
-def test_step_1_leaves_the_documents_that_the_compressor_leaves(phase1: Path, reranker: CrossEncoder) -> None:
+def test_step_1_keeps_what_the_compressor_keeps(groups: list[Group], reranker: CrossEncoder) -> None:
     compressor = Compressor(KeepsAll(), reranker=reranker)
-    for group in read_all(phase1):
+    for group in groups:
         # The compressor drops repetitions, which fixtures have.
         distinct = list({d.text: d for d in group.documents}.values())
-        own = replace(group, documents=distinct)
         documents = [Document(d.text, d.title) for d in distinct]
-        kept = compressor.compress(own.question, documents, max_docs=3, order="rerank")
-        assert DocumentStep(reranker, 3).rank(own) == [d.source for d in kept.documents]
+        kept = compressor.compress(group.question, documents, max_docs=3, order="rerank")
+        ranked = DocumentStep(reranker, 3).rank(replace(group, documents=distinct))
+        assert ranked == [d.source for d in kept.documents]
 
 
-def test_what_step_1_leaves_out_counts_in_rate_and_retention(phase1: Path, reranker: CrossEncoder) -> None:
-    groups = read_all(phase1)
+def test_rate_and_retention_count_documents_that_step_1_drops(phase1: Path, groups: list[Group]) -> None:
     builder = WindowBuilder(load_layout(phase1 / "final"), groups)
     group = next(g for g in groups if g.source == "hotpotqa")
     whole, cut = make_observation(builder, group), make_observation(builder, group, [7, 2])
@@ -127,10 +110,9 @@ def test_what_step_1_leaves_out_counts_in_rate_and_retention(phase1: Path, reran
     assert feedback.rate < 0.5
 
 
-def test_phase2_reads_the_documents_of_step_1_and_remembers_them(
-    phase1: Path, reranker: CrossEncoder, tmp_path: Path
+def test_phase2_reads_the_documents_of_step_1(
+    phase1: Path, groups: list[Group], reranker: CrossEncoder, tmp_path: Path
 ) -> None:
-    groups = read_all(phase1)
     config = replace(PHASE2, max_docs=4, epochs=1, questions=4)
     train_phase2(config, phase1, StringMatch(groups), tmp_path, reranker=reranker)
     drawn = load_questions(tmp_path / "questions.json")
@@ -142,9 +124,10 @@ def test_phase2_reads_the_documents_of_step_1_and_remembers_them(
     assert len(Run(tmp_path).validations()) == 2
 
 
-def test_step_1_needs_both_of_its_parts(phase1: Path, reranker: CrossEncoder, tmp_path: Path) -> None:
-    reader = StringMatch(read_all(phase1))
+def test_refuses_half_of_step_1(
+    phase1: Path, groups: list[Group], reranker: CrossEncoder, tmp_path: Path
+) -> None:
     with pytest.raises(ValueError, match="pass --reranker"):
-        train_phase2(replace(PHASE2, max_docs=4), phase1, reader, tmp_path)
+        train_phase2(replace(PHASE2, max_docs=4), phase1, StringMatch(groups), tmp_path)
     with pytest.raises(ValueError, match="max_docs"):
-        train_phase2(PHASE2, phase1, reader, tmp_path, reranker=reranker)
+        train_phase2(PHASE2, phase1, StringMatch(groups), tmp_path, reranker=reranker)

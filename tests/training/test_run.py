@@ -15,21 +15,20 @@ from training.run import Clock, Run, read_runs
 
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The clock's seconds, to be set by a test."""
+    """The clock's seconds, which a test can change."""
     seconds = [1000.0]
     monkeypatch.setattr(run_module.time, "monotonic", lambda: seconds[0])
     return seconds
 
 
-def test_the_clock_counts_the_time_of_earlier_processes(now: list[float]) -> None:
+def test_clock_counts_earlier_processes(now: list[float]) -> None:
     clock = Clock()
     clock.seconds_before = 30.0
     now[0] += 60
-    assert clock.seconds() == 90.0
-    assert clock.minutes() == 2
+    assert (clock.seconds(), clock.minutes()) == (90.0, 2)
 
 
-def test_there_is_time_until_the_limit_and_always_without_one(now: list[float]) -> None:
+def test_clock_has_time_until_its_limit(now: list[float]) -> None:
     clock = Clock(max_minutes=10)
     now[0] += 400
     assert clock.has_time_for(200.0)
@@ -37,23 +36,16 @@ def test_there_is_time_until_the_limit_and_always_without_one(now: list[float]) 
     assert Clock().has_time_for(1e9)
 
 
-def test_without_a_limit_the_share_is_the_work_that_is_done(now: list[float]) -> None:
-    clock = Clock()
-    now[0] += 1e6
-    assert clock.share(0.25) == 0.25
-    assert clock.share(1.5) == 1.0
-
-
-def test_with_a_limit_the_share_is_the_larger_of_work_and_time(now: list[float]) -> None:
-    clock = Clock(max_minutes=10)
+def test_share_is_the_larger_of_work_and_time(now: list[float]) -> None:
+    limited, unlimited = Clock(max_minutes=10), Clock()
     now[0] += 300
-    assert clock.share(0.2) == 0.5
-    assert clock.share(0.7) == 0.7
+    assert [limited.share(work) for work in (0.2, 0.7)] == [0.5, 0.7]
     now[0] += 600
-    assert clock.share(0.2) == 1.0
+    assert limited.share(0.2) == 1.0
+    assert [unlimited.share(work) for work in (0.25, 1.5)] == [0.25, 1.0]
 
 
-def test_the_time_left_follows_from_the_share(now: list[float]) -> None:
+def test_estimates_the_time_left_from_the_share(now: list[float]) -> None:
     clock = Clock()
     assert clock.estimate_left(0.0) == "just started"
     now[0] += 120
@@ -61,7 +53,7 @@ def test_the_time_left_follows_from_the_share(now: list[float]) -> None:
     assert clock.estimate_left(1.0) == "0 min left"
 
 
-def test_the_history_is_read_again_without_an_unfinished_line(tmp_path: Path) -> None:
+def test_history_drops_an_unfinished_line(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.record(step=1, loss=0.5)
     with open(tmp_path / "history.jsonl", "a", encoding="utf-8") as stream:
@@ -69,23 +61,21 @@ def test_the_history_is_read_again_without_an_unfinished_line(tmp_path: Path) ->
     assert Run(tmp_path).history == run.history == [{"step": 1, "loss": 0.5}]
 
 
-def test_the_best_weights_are_those_of_the_first_highest_score(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("scores", "expected"), [([0.1, 0.4, 0.4, 0.3], [0, 1]), ([-1.0], [0])], ids=["first", "negative"]
+)
+def test_saves_the_weights_of_the_first_highest_score(
+    tmp_path: Path, scores: list[float], expected: list[int]
+) -> None:
     run = Run(tmp_path)
-    saved: list[int] = []
-    for epoch, score in enumerate([0.1, 0.4, 0.4, 0.3]):
-        run.record_validation(score, lambda folder, epoch=epoch: saved.append(epoch), epoch=epoch)
-    assert saved == [0, 1]
-    assert run.best()["epoch"] == 1
+    saved: list[tuple[int, Path]] = []
+    for epoch, score in enumerate(scores):
+        run.record_validation(score, lambda folder, n=epoch: saved.append((n, folder)), epoch=epoch)
+    assert saved == [(epoch, tmp_path / "final") for epoch in expected]
+    assert run.best()["epoch"] == expected[-1]
 
 
-def test_a_negative_score_can_be_the_best(tmp_path: Path) -> None:
-    run = Run(tmp_path)
-    saved: list[Path] = []
-    run.record_validation(-1.0, saved.append)
-    assert saved == [tmp_path / "final"]
-
-
-def test_a_process_that_does_not_write_leaves_the_folder_as_it_is(tmp_path: Path) -> None:
+def test_process_that_does_not_write_changes_nothing(tmp_path: Path) -> None:
     Run(tmp_path).record(step=1)
     other = Run(tmp_path)
     other.writes = False
@@ -94,7 +84,7 @@ def test_a_process_that_does_not_write_leaves_the_folder_as_it_is(tmp_path: Path
     assert Run(tmp_path).history == [{"step": 1}]
 
 
-def test_a_run_with_another_identity_is_refused(tmp_path: Path) -> None:
+def test_refuses_a_run_with_another_identity(tmp_path: Path) -> None:
     Run(tmp_path, identity={"seed": 1})
     Run(tmp_path, identity={"seed": 1})
     with pytest.raises(ValueError, match="name a new folder"):
@@ -109,7 +99,7 @@ def test_final_weights_name_all_runs_that_made_them(tmp_path: Path) -> None:
     assert read_runs(run.final) == [{"seed": 1}, {"seed": 2}]
 
 
-def test_a_checkpoint_brings_everything_back(tmp_path: Path, now: list[float]) -> None:
+def test_checkpoint_restores_everything(tmp_path: Path, now: list[float]) -> None:
     model = torch.nn.Linear(2, 1)
     optimizer = torch.optim.AdamW(model.parameters())
     rng, generator = random.Random(3), torch.Generator().manual_seed(3)
@@ -123,13 +113,9 @@ def test_a_checkpoint_brings_everything_back(tmp_path: Path, now: list[float]) -
     save_checkpoint(run, parts, {"step": 1})
 
     def draw() -> list[float]:
-        return [
-            *model(torch.ones(1, 2)).flatten().tolist(),
-            rng.random(),
-            torch.rand(1, generator=generator).item(),
-            random.random(),
-            torch.rand(1).item(),
-        ]
+        output = model(torch.ones(1, 2)).flatten().tolist()
+        ours = [rng.random(), torch.rand(1, generator=generator).item()]
+        return [*output, *ours, random.random(), torch.rand(1).item()]
 
     drawn = draw()
     run.record(step=2)
@@ -141,19 +127,10 @@ def test_a_checkpoint_brings_everything_back(tmp_path: Path, now: list[float]) -
     assert optimizer.state[model.weight]["step"] == 1
     assert again.clock.seconds() == 60
     assert again.origins == [{"seed": 1}]
+    assert again.history == Run(tmp_path).history == [{"step": 1}]  # the second step is cut off
 
 
-def test_the_history_after_the_checkpoint_is_dropped(tmp_path: Path) -> None:
-    run = Run(tmp_path)
-    run.record(step=1)
-    save_checkpoint(run, {}, {"step": 1})
-    run.record(step=2)
-    again = Run(tmp_path)
-    resume(again, {})
-    assert again.history == Run(tmp_path).history == [{"step": 1}]
-
-
-def test_without_a_checkpoint_a_run_starts_from_the_beginning(tmp_path: Path) -> None:
+def test_run_without_a_checkpoint_starts_anew(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.record(step=1)
     save_checkpoint(run, {}, {"step": 1})
@@ -164,7 +141,7 @@ def test_without_a_checkpoint_a_run_starts_from_the_beginning(tmp_path: Path) ->
     assert (tmp_path / "history.jsonl").read_text() == ""
 
 
-def test_a_checkpoint_that_was_not_finished_does_not_replace_the_last(
+def test_unfinished_checkpoint_does_not_replace_the_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = Run(tmp_path)

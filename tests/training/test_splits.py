@@ -1,4 +1,4 @@
-"""Training must never read the evaluation split."""
+"""Training never reads the evaluation split."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FORBIDDEN = {"eval", "test", "dev"}
 
 
 def find_evaluation_splits(source: str) -> list[str]:
-    """Calls in `source` that pass an evaluation split to a loader, and paths into the folder."""
+    """Find calls that pass an evaluation split to a loader, and paths into its folder."""
     places: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
@@ -36,14 +36,7 @@ def test_training_never_reads_the_evaluation_split(path: Path) -> None:
     assert not find_evaluation_splits(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    "source",
-    ["load('squad', 'eval')", "load(name, split='eval')", "task.load('test')", "rows = data / 'eval'"],
-)
-def test_every_way_to_name_the_split_is_noticed(source: str) -> None:
-    assert find_evaluation_splits(source)
-
-
-@pytest.mark.parametrize("source", ["load('squad', 'train')", "model.eval()", "mode = 'eval'"])
-def test_other_code_is_allowed(source: str) -> None:
-    assert not find_evaluation_splits(source)
+def test_finds_every_way_to_name_the_split() -> None:
+    named = ["load('squad', 'eval')", "load(name, split='eval')", "task.load('test')", "rows = data / 'eval'"]
+    assert all(map(find_evaluation_splits, named))
+    assert not any(map(find_evaluation_splits, ["load('squad', 'train')", "model.eval()", "mode = 'eval'"]))

@@ -1,4 +1,4 @@
-"""Tiny encoders with random weights, tiny settings, and a reader that needs no model."""
+"""Tiny encoders with random weights, tiny settings and groups, and a reader without a model."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import onnx
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import (
@@ -20,12 +21,13 @@ from transformers import (
 from benchmarks.shared.export import export_graph, make_dimension
 from benchmarks.shared.readers import Prompt
 from tersely.metrics import contains_answer
+from tersely.score.layout import Layout, LayoutConfig
 from training.reader.train import ReaderConfig
 from training.run import Run
 from training.selector.bandit import Phase2Config
 from training.selector.train import train
 from training.selector_model.config import DataConfig, SelectorConfig, TrainConfig
-from training.selector_model.groups import Group, prepare_groups
+from training.selector_model.groups import Group, GroupDocument, prepare_groups, read_groups, write_groups
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused1]", "[unused2]")
 WORDS = (
@@ -58,7 +60,7 @@ PHASE2 = Phase2Config(
 
 
 def save_encoder(kind: str, folder: Path) -> None:
-    """A BERT or ModernBERT (`bert`, `modernbert`) of random weights, with its tokenizer."""
+    """Save a BERT or ModernBERT (`bert`, `modernbert`) of random weights with its tokenizer."""
     if kind == "bert":
         BertModel(BertConfig(**SHAPE)).save_pretrained(folder)
     else:
@@ -94,18 +96,34 @@ class _Classifier(torch.nn.Module):
         return self.model(input_ids=input_ids, attention_mask=attention_mask).logits
 
 
-def save_cross_encoder(folder: Path, *, labels: int) -> None:
-    """A reranker of random weights with one or two logits, in transformers' format and as ONNX."""
+def save_cross_encoders(one: Path, two: Path) -> None:
+    """Save rerankers of random weights with one and with two logits, in transformers' format and as ONNX."""
     torch.manual_seed(5)
-    config = BertConfig(**SHAPE, num_labels=labels, initializer_range=0.5)
+    config = BertConfig(**{**SHAPE, "num_hidden_layers": 1}, num_labels=2, initializer_range=0.5)
     config._attn_implementation = "eager"
     model = BertForSequenceClassification(config).eval()
-    model.save_pretrained(folder)
-    save_tokenizer(folder)
     axes = {0: make_dimension("batch", 64), 1: make_dimension("length", 128, at_least=2)}
     ids = torch.ones((2, 8), dtype=torch.int64)
     inputs = {"input_ids": (ids, axes), "attention_mask": (ids.clone(), axes)}
-    export_graph(_Classifier(model), inputs, ["logits"], folder / "onnx" / "model.onnx")
+    export_graph(_Classifier(model), inputs, ["logits"], two / "onnx" / "model.onnx")
+    model.save_pretrained(two)
+    # An export takes seconds, so the other graph is this one without its second logit.
+    graph = onnx.load(two / "onnx" / "model.onnx")
+    for table in graph.graph.initializer:
+        if table.name.startswith("model.classifier."):
+            first = onnx.numpy_helper.to_array(table)[:1]
+            table.CopyFrom(onnx.numpy_helper.from_array(first, table.name))
+    graph.graph.output[0].type.tensor_type.shape.dim[1].dim_value = 1
+    del graph.graph.value_info[:]
+    (one / "onnx").mkdir()
+    onnx.save(graph, one / "onnx" / "model.onnx")
+    model.classifier = torch.nn.Linear(config.hidden_size, 1).requires_grad_(False)
+    for name, value in BertForSequenceClassification.from_pretrained(two).classifier.named_parameters():
+        getattr(model.classifier, name).copy_(value[:1])
+    model.config.num_labels = 1
+    model.save_pretrained(one)
+    for folder in (one, two):
+        save_tokenizer(folder)
 
 
 def make_config(base: Path) -> SelectorConfig:
@@ -133,16 +151,42 @@ def make_reader_config(base: Path) -> ReaderConfig:
     )
 
 
-def train_phase1(encoder: Path, data: Path, folder: Path) -> SelectorConfig:
-    """A finished Phase I run in `folder`, and its settings."""
-    config = make_config(encoder)
+def train_phase1(config: SelectorConfig, data: Path, folder: Path) -> None:
     prepare_groups(data, folder, config.data, config.seed)
     train(config, Run(folder))
-    return config
+
+
+def read_all(run: Path) -> list[Group]:
+    return [*read_groups(run, "train"), *read_groups(run, "heldout")]
+
+
+def copy_groups(run: Path, target: Path) -> None:
+    for part in ("train", "heldout"):
+        write_groups(target, part, read_groups(run, part))
+
+
+def make_layout(folder: Path) -> Layout:
+    """Make a layout of 64 tokens with the tokenizer of the tiny encoders."""
+    save_tokenizer(folder)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return Layout(tokenizer, LayoutConfig(2, 3, 0, len(SPECIAL) - 2, len(SPECIAL) - 1, 64, query_length=8))
+
+
+def make_document(
+    title: str | None, sentences: Sequence[str], labels: Sequence[int], gold: int | None = None
+) -> GroupDocument:
+    """Make a document with a label for each sentence. By default it is gold if a label is not 0."""
+    units: list[tuple[int, int]] = []
+    for sentence in sentences:
+        start = units[-1][1] + 1 if units else 0
+        units.append((start, start + len(sentence)))
+    return GroupDocument(
+        title, " ".join(sentences), units, list(labels), int(any(labels)) if gold is None else gold
+    )
 
 
 class StringMatch:
-    """A reader that answers with an answer of the question where the context holds one."""
+    """A reader that gives an answer of the question if the context contains one."""
 
     name = "string match"
     trained_on: frozenset[str] = frozenset()

@@ -22,15 +22,15 @@ from training.selector_model.groups import has_groups, prepare_groups, read_prep
 from training.settings import read_settings
 
 GROUPS_PER_MINUTE = 240
-"""More than two cores can train on, so that a short run prepares no more than it can use."""
+"""Groups prepared for each minute of a run. Two cores train on fewer, so a short run never runs out."""
 
 WHOLE_HELDOUT = 60.0
-"""Runs of at least this many minutes use all held-out questions, shorter ones a part of them. Validation and
-export take about 25 minutes on two cores with all of them."""
+"""Minimum minutes of a run that uses all held-out questions; shorter runs use a part. With all of them,
+validation and export take about 25 minutes on two cores."""
 
 TRAINING = {None: 0.5, "train": 0.8}
-"""Share of the time after the preparation that is spent on training, by `--stage`; the rest is for validation
-and export."""
+"""Share of the time left after preparation that goes to training, by `--stage`. Validation and export get the
+rest."""
 
 
 def main() -> None:
@@ -38,15 +38,15 @@ def main() -> None:
     parser.add_argument("--config", type=Path, required=True)
     parser.add_argument("--data", help="data folder; TERSELY_DATA by default")
     parser.add_argument("--out", type=Path, required=True, help="folder for prepared data and checkpoints")
-    parser.add_argument("--artifact", type=Path, help="where the model goes; models/NAME by default")
-    parser.add_argument("--start-from", type=Path, help="`final` folder of a run whose weights to start from")
-    parser.add_argument("--max-minutes", type=float, help="about how long the whole command may take")
+    parser.add_argument("--artifact", type=Path, help="folder of the exported model; models/NAME by default")
+    parser.add_argument("--start-from", type=Path, help="`final` folder of the run to start from")
+    parser.add_argument("--max-minutes", type=float, help="approximate time limit of the whole command")
     parser.add_argument(
         "--decision",
         choices=get_args(Decision),
         default="fitted",
-        help="what the exported model keeps by itself: what a fusion and a threshold say that are fitted on "
-        "held-out labels, or what it has learned to keep",
+        help="how the exported model decides what to keep: with a fusion and a threshold fitted on held-out "
+        "labels, or as it learned to",
     )
     parser.add_argument("--stage", choices=["prepare", "train", "export"], help="run only this stage")
     args = parser.parse_args()
@@ -72,13 +72,13 @@ def main() -> None:
         print(export_artifact(config, args.out, target, command, args.decision))
 
 
-def limit_training(most: float | None, spent: float, stage: str | None) -> float | None:
-    """Return the minutes for training in a command that may take `most` and has taken `spent`; None without a
-    limit.
+def limit_training(limit: float | None, spent: float, stage: str | None) -> float | None:
+    """Return the minutes that training may take, or None without a limit.
 
-    Training gets at least a twentieth of `most`, even if the preparation took nearly all of it.
+    `limit` is the limit of the whole command and `spent` the time it has taken, in minutes. Training gets at
+    least a twentieth of `limit`, even if the preparation took nearly all of it.
     """
-    return None if most is None else max((most - spent) * TRAINING[stage], most / 20)
+    return None if limit is None else max((limit - spent) * TRAINING[stage], limit / 20)
 
 
 if __name__ == "__main__":

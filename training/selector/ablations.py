@@ -1,4 +1,4 @@
-"""Phase II's ablations (EFFCOMP appendices D.8 and D.11), on few questions.
+"""Run the ablations of Phase II (EFFCOMP appendices D.8 and D.11) on few questions.
 
 `python -m training.selector.ablations --config training/configs/phase2_mini.toml --start-from RUN --reader
 READER --out DIR` draws and filters questions like a whole run, trains each variant from RUN's weights and
@@ -30,7 +30,8 @@ ALPHAS = (0.65, 0.75, 0.85)
 
 
 def make_variants(config: Phase2Config) -> Iterator[tuple[str, Phase2Config]]:
-    """Yield both passes, each alone, then both with other weights of the answer against compression."""
+    """Yield the name and settings of each variant: both passes, each pass alone, and both with other
+    alphas."""
     yield "hybrid", config
     yield "rl", replace(config, strategy="rl")
     yield "sl", replace(config, strategy="sl")
@@ -47,7 +48,7 @@ def draw_few(
     validation: int,
     step: DocumentStep | None = None,
 ) -> Questions:
-    """Draw questions from a random part of the groups: the same share as of a whole run's questions."""
+    """Draw few questions with the mixture of a whole run: sample groups at the same rate as questions."""
     groups = {part: read_groups(phase1, part) for part in get_args(Part)}
     size = round(len(groups["train"]) * min(1.0, train / config.questions))
     groups["train"] = random.Random(config.seed).sample(groups["train"], size)

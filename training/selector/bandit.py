@@ -1,4 +1,4 @@
-"""EFFCOMP Phase II: its settings, its trainer and the passes of an epoch (section 3.2, Algorithm 1)."""
+"""Settings and trainer of EFFCOMP's Phase II (section 3.2, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ class Phase2Config:
     questions: int
     """Training questions, after the filter; multi-hop ones are taken first."""
     validation: int
-    """Held-out questions. They are not filtered, so that gains of compression count as much as losses."""
+    """Held-out questions. They are not filtered, so that answers gained by compression count as much as lost
+    ones."""
     learning_rate: float = 1e-6
     alpha: float = 0.95
     """Weight of a correct answer against compression (eq. 2)."""
@@ -51,22 +52,21 @@ class Phase2Config:
     batch: int = 8
     """Questions of one optimiser step."""
     target_kl: float = 0.02
-    """Divergence from the sampling policy that ends the passes over a rollout."""
+    """Maximum divergence from the sampling policy; a larger one ends the passes over a rollout."""
     max_grad_norm: float = 0.5
     weight_decay: float = 0.01
     epochs: int = 3
     strategy: Strategy = "hybrid"
-    """Both passes of an epoch, or one of them: the ablation of appendix D.8."""
+    """Passes of an epoch: "rl", "sl", or both ("hybrid"). Appendix D.8 compares them."""
     max_docs: int | None = None
-    """Number of retrieved documents that step 1 keeps, best first (section 3); None keeps all, in their
-    order."""
+    """Documents that step 1 keeps, best first (section 3). None keeps all, in their order."""
     trained_layers: int | None = None
     """Encoder layers that learn, from the top; all by default."""
     seed: int = 13
 
 
 class Phase2:
-    """Trainer of a policy: its training questions, replay buffer, and the passes of an epoch."""
+    """Trainer of a policy, with its questions and its replay buffer."""
 
     def __init__(
         self,
@@ -101,15 +101,15 @@ class Phase2:
         return [x.cpu() for part in parts for x in self.compute_logits(part)]
 
     def fill_replay_buffer(self) -> None:
-        """Store the most likely action of the pretrained policy for each question, unless the reader fails on
-        it."""
+        """Store the pretrained policy's most likely action for each question. Skip questions on which the
+        reader fails."""
         actions, feedback = self._evaluate(self.observations)
         for number, (action, result) in enumerate(zip(actions, feedback, strict=True)):
             if result:
                 self.replay.update(number, [action], [result.reward])
 
     def train_epoch(self) -> dict[str, Any]:
-        """Run one pass of Algorithm 1's outer loop, and return its facts for the history."""
+        """Run one pass of Algorithm 1's outer loop, and return what the history records of it."""
         facts: dict[str, Any] = {}
         started = time.monotonic()
         order = list(range(len(self.observations)))
@@ -187,7 +187,7 @@ class Phase2:
         return mean
 
     def supervise(self) -> int:
-        """Learn each best action that is new since the last epoch, once; return their number."""
+        """Learn each best action that is new since the last epoch once, and return how many were new."""
         new = self.replay.take_new()
         self.rng.shuffle(new)
         for at in range(0, len(new), self.config.batch):
@@ -198,7 +198,7 @@ class Phase2:
         return len(new)
 
     def parts(self) -> dict[str, Part]:
-        """Return the parts that a checkpoint has to hold."""
+        """Return everything that a checkpoint saves."""
         return {
             "model": self.model,
             "optimizer": self.optimizer,
@@ -208,8 +208,10 @@ class Phase2:
         }
 
     def validate(self, observations: Sequence[Observation]) -> dict[str, Any]:
-        """Return reward, Acc and rate of the most likely actions, and labelled sentences kept in percent, for
-        all questions and for each set.
+        """Score the most likely actions, over all questions and for each set.
+
+        Returns the mean reward, and the percentages of correct answers, of tokens kept and of labelled
+        sentences kept.
 
         Raises RuntimeError if the reader fails on a question.
         """
@@ -217,7 +219,8 @@ class Phase2:
         if None in feedback:
             raise RuntimeError(
                 f"the reader failed on {feedback.count(None)} of {len(feedback)} validation questions, so "
-                "epochs cannot be compared. Mend it and run the same command again: it goes on from here."
+                "epochs cannot be compared. Fix the reader and run the same command again; it continues "
+                "from here."
             )
         table: dict[str, list[tuple[Feedback, int, int]]] = defaultdict(list)
         for observation, action, result in zip(observations, actions, feedback, strict=True):

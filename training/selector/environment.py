@@ -1,8 +1,8 @@
 """Phase II's environment: questions with their sentences, and a reader's reward for keeping some of them.
 
-An observation is one group of training data: all of its documents, or those that EFFCOMP's step 1 keeps, read
-like the runtime reads them. An action keeps some of the sentences; the context is rendered like the
-compressor does, with titles.
+An observation is one group of training data, cut into windows as at run time: all of its documents, or those
+that EFFCOMP's step 1 keeps. An action keeps some of the sentences. They are rendered with titles, as the
+compressor does.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Observation:
     """One question. Sentences are numbered over its documents, in order."""
 
     group: Group
-    """With the documents that the policy reads, in that order."""
+    """The group with only the documents that the policy reads, in reading order."""
     windows: tuple[Window, ...]
     owner: Tensor
     """(markers,) index of the sentence after each [SEN] of the windows, in order."""
@@ -52,14 +52,13 @@ class Observation:
         return self.offsets[-1]
 
     def gather_logits(self, markers: Tensor) -> Tensor:
-        """Return the logits of the sentences (m,) from those of the markers; a sentence in several windows
-        gets its highest."""
+        """Return one logit per sentence (m,): the highest of its markers, because windows overlap."""
         owner = self.owner.to(markers.device)
         lowest = torch.full((self.sentences,), -30.0, device=markers.device)
         return lowest.scatter_reduce(0, owner, markers, "amax", include_self=False)
 
     def render_context(self, action: Tensor) -> str:
-        """Render the kept sentences like the compressor does."""
+        """Render the kept sentences as the compressor does."""
         kept = action.bool().tolist()
         parts = []
         for number, (document, (first, last)) in enumerate(
@@ -71,16 +70,18 @@ class Observation:
         return join_documents(parts).text
 
     def compute_rate(self, action: Tensor) -> float:
-        """Return EFFCOMP's tau: tokens kept over tokens given, with the titles of the documents that
-        remain."""
+        """Return EFFCOMP's tau: tokens kept over tokens given. The title of a document with a kept sentence
+        counts as kept."""
         present = [float(action[a:b].any()) for a, b in pairwise(self.offsets)]
         kept = float((action * self.costs).sum() + (torch.tensor(present) * self.titles).sum())
         return kept / self.given
 
 
 class DocumentStep:
-    """Step 1 of EFFCOMP (section 3): the `count` most relevant documents, best first, as in
-    `compress(max_docs=count, order="rerank")` with the same reranker."""
+    """Step 1 of EFFCOMP (section 3): keeps the `count` most relevant documents, best first.
+
+    `compress(max_docs=count, order="rerank")` keeps the same ones with the same reranker.
+    """
 
     def __init__(self, reranker: Reranker, count: int) -> None:
         self.reranker, self.count = reranker, count
@@ -157,7 +158,7 @@ def filter_answerable(
     reader: Reader, observations: Sequence[Observation]
 ) -> tuple[list[Observation], Counter[str]]:
     """Return the questions that the reader answers with all sentences but not without any (EFFCOMP section
-    3.2.1), and the number of others by reason."""
+    3.2.1), and counts of the dropped ones by reason."""
     whole = [Prompt(o.group.question, o.render_context(torch.ones(o.sentences))) for o in observations]
     none = [Prompt(o.group.question, "") for o in observations]
     answers = reader.answer([*whole, *none])

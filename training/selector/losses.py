@@ -10,7 +10,7 @@ def balanced_bce(logits: Tensor, labels: Tensor) -> Tensor:
     """Return the cross-entropy with balanced class weights n / (2 n_c) (EFFCOMP section 3.1), over entries
     labelled 0 or 1.
 
-    Shapes (n,); labels of -1 are left out. A batch of one class falls back to plain cross-entropy.
+    Shapes (n,); labels of -1 are ignored. A batch of one class falls back to plain cross-entropy.
     """
     labelled = labels >= 0
     logits, targets = logits[labelled], labels[labelled].float()
@@ -25,11 +25,11 @@ def balanced_bce(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def listwise(logits: Tensor, labels: Tensor, group: Tensor, groups: int) -> Tensor:
-    """Return the loss of each positive against all negatives of its question: mean of -log(e^p / (e^p + sum
-    e^n)).
+    """Return the mean of -log(e^p / (e^p + sum e^n)): each positive p against all negatives n of its
+    question.
 
     Shapes (n,), group ids in [0, groups). Positives do not compete with each other. Questions without a
-    positive or without a negative are skipped; the mean is over questions, so each counts once.
+    positive or without a negative are skipped. Each question counts once in the mean.
     """
     losses: list[Tensor] = []
     for g in range(groups):

@@ -1,8 +1,8 @@
-"""EFFCOMP Phase II: the reader of the context decides which sentences are needed (section 3.2).
+"""Train with EFFCOMP's Phase II: a reader's answers decide which sentences are needed (section 3.2).
 
 `python -m training.selector.phase2 --config training/configs/phase2_mini.toml --start-from RUN --out RUN2
 --reader READER`, then `python -m training.selector --stage export` on RUN2. RUN is a finished Phase I run.
-`bandit.py` has the passes of an epoch, `policy.py` the equations.
+`bandit.py` has the passes of an epoch, and `policy.py` the equations.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ def train_phase2(
     `out/final`, and return its entry in the history.
 
     Epoch 0 is Phase I, so the result is never worse than Phase I on the validation questions. Continues from
-    the checkpoint in `out` if there is one. `questions` are drawn from those of `phase1` if not given.
-    `reranker` chooses the `max_docs` documents of step 1.
+    the checkpoint in `out` if there is one. Without `questions`, they are drawn from those of
+    `phase1`. `reranker` chooses the `max_docs` documents of step 1.
 
-    Raises ValueError if the reader was trained on a question, or a part of step 1 is missing.
+    Raises ValueError if the reader was trained on a question, or if only one of `reranker` and `max_docs` is
+    given.
     """
     keep_freed_memory()
     step = make_document_step(config, reranker)
@@ -80,7 +81,7 @@ def train_phase2(
 
 
 def make_document_step(config: Phase2Config, reranker: Reranker | None) -> DocumentStep | None:
-    """Make step 1 by the settings. Raises ValueError if a part of it is missing."""
+    """Return step 1, or None without its parts. Raises ValueError if only one of them is given."""
     if (reranker is None) != (config.max_docs is None):
         missing = "a reranker: pass --reranker" if reranker is None else "max_docs in its settings"
         raise ValueError(f"step 1 of Phase II needs {missing}")
@@ -95,11 +96,10 @@ def _take_questions(
     questions: Questions | None,
     step: DocumentStep | None,
 ) -> tuple[list[Observation], list[Observation], dict[str, int]]:
-    """Return training observations, validation observations, and the reasons why other questions were left
-    out.
+    """Return the observations for training and for validation, and counts of dropped questions by reason.
 
-    The run keeps its groups for the export, and its choice to continue with the same questions in the same
-    order.
+    Writes the groups to the run for the export, and the chosen questions so that a continued run uses the
+    same ones in the same order.
     """
     layout = load_layout(phase1 / "final")
     groups = {part: read_groups(phase1, part) for part in get_args(Part)}
@@ -158,8 +158,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--prompt",
         choices=get_args(Template),
         default="effcomp",
-        help="how a language model is asked: as in EFFCOMP's appendix B.4, or with worked examples, which a "
-        "small model needs",
+        help="prompt of a language model: that of EFFCOMP's appendix B.4, or one with worked examples, for "
+        "small models",
     )
 
 

@@ -24,9 +24,9 @@ def sample(logits: Tensor, group: int, generator: torch.Generator) -> Tensor:
 
 
 def advantages(rewards: Tensor) -> Tensor:
-    """Return the z-normalised rewards of one group (section 3.2.1), by the population's standard deviation.
+    """Return the z-normalised rewards of one group (section 3.2.1), with the population's standard deviation.
 
-    They are zero if all rewards are equal: then no action is better.
+    All are zero if the rewards are equal, because no action is better then.
     """
     centred = rewards - rewards.mean()
     deviation = rewards.std(correction=0)

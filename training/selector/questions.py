@@ -1,4 +1,4 @@
-"""The questions of a Phase II run: for training, for validation, and why others are left out."""
+"""Choose the questions of a Phase II run for training and validation, and record why others are left out."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from training.selector_model.batching import WindowBuilder
 from training.selector_model.groups import MULTI_HOP, Group, Part, belongs_to_readers
 
 CHUNK = 256
-"""Maximum number of questions that the filter gives to the reader at once; at most twice the number to
-choose."""
+"""Maximum number of questions that the filter gives to the reader at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +77,15 @@ def check_unseen(reader: Reader, names: Iterable[str]) -> None:
     questions."""
     if reader.trained_on is None:
         raise ValueError(
-            f"{reader.name} does not list the questions that it was trained on, so it may know the policy's "
-            "by heart. Train one with `python -m training.reader --selector RUN`."
+            f"{reader.name} does not list the questions that it was trained on, so it may have memorised the "
+            "policy's. Train a reader with `python -m training.reader --selector RUN`."
         )
     seen = sorted(reader.trained_on.intersection(names))
     if seen:
         raise ValueError(
             f"{reader.name} was trained on {len(seen)} of the policy's questions, such as {seen[0]!r}. Train "
-            "it again with `python -m training.reader --selector RUN`, RUN being what Phase II starts from."
+            "it again with `python -m training.reader --selector RUN`, where RUN is the run that Phase II "
+            "starts from."
         )
 
 
@@ -102,8 +102,10 @@ def _choose(
     rng: random.Random,
     step: DocumentStep | None,
 ) -> tuple[list[tuple[Group, list[int] | None]], Counter[str]]:
-    """Return the first `count` groups that pass the filter, multi-hop ones first, else in random order, each
-    with the documents that step 1 keeps."""
+    """Return the first `count` groups that pass the filter, each with the documents that step 1 keeps.
+
+    Multi-hop groups come first; otherwise the order is random.
+    """
     order = sorted(rng.sample(usable, len(usable)), key=lambda g: g.source not in MULTI_HOP)
     chosen: list[tuple[Group, list[int] | None]] = []
     left_out: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""The replay buffer of EFFCOMP's supervised pass (Algorithm 2): the best action of every question."""
+"""Replay buffer of EFFCOMP's supervised pass (Algorithm 2)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class ReplayBuffer:
-    """Store of the best action of each question so far, and whether it still has to be learned.
+    """Best action of each question so far, and the set of those not learned yet.
 
     Questions are numbers; actions have shape (m,).
     """
@@ -21,7 +21,7 @@ class ReplayBuffer:
     def update(self, question: int, actions: Sequence[Tensor], rewards: Sequence[float]) -> None:
         """Store an action if its reward is positive and at least that of the stored one (Algorithm 2).
 
-        The same action again does not count as new: it would be learned twice.
+        The same action again does not count as new, so that it is not learned twice.
         """
         for action, reward in zip(actions, rewards, strict=True):
             stored = self._best.get(question)

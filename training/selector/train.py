@@ -1,4 +1,4 @@
-"""Phase I: train the keep and relevance heads together, with checkpoints and validation.
+"""Train Phase I: the keep and relevance heads together, with checkpoints and validation.
 
 The program chooses device and precision: bf16 on CUDA, bf16 on a CPU with instructions for it, else float32.
 `accelerate launch` spreads a run over several GPUs.
@@ -45,7 +45,7 @@ def train(config: SelectorConfig, run: Run, *, start_from: Path | None = None) -
     """Train on the groups of `run`, keep the best epoch in `run.final`, and return its validation metrics.
 
     Continues from the checkpoint of `run` if there is one. `start_from` is the `final` folder of an earlier
-    run whose weights, heads included, are the first ones. If the run's clock has a limit, the learning-rate
+    run; training starts from its weights, heads included. If the run's clock has a limit, the learning-rate
     schedule fits the time that is left.
     """
     keep_freed_memory()
@@ -64,7 +64,7 @@ def train(config: SelectorConfig, run: Run, *, start_from: Path | None = None) -
     builder, validation = (WindowBuilder(layout, rows, data.labels) for rows in (groups, heldout))
     taught = [i for i, group in enumerate(groups) if builder.teaches(group, data.longest)]
     if not taught:
-        raise ValueError("no question is left to train on: look at labels and longest in [data]")
+        raise ValueError("no question is left to train on; check labels and longest in [data]")
     model.to(accelerator.device)
     trainer = Trainer(accelerator, model, config, builder, taught, run)
     save_weights = partial(save_trained, model, tokenizer, layout_config)
@@ -87,9 +87,9 @@ def train(config: SelectorConfig, run: Run, *, start_from: Path | None = None) -
 
 
 class Trainer:
-    """State of a training: the model, its optimiser, and the position as epoch, place, step and questions.
+    """Trainer of a model: its optimiser, and its position as epoch, place, step and questions.
 
-    taught: the indices of the groups that teach.
+    taught: indices of the groups to train on.
     """
 
     def __init__(
@@ -206,12 +206,11 @@ class Trainer:
         return {"loss": float(loss.detach()), **{k: float(v.detach()) for k, v in parts.items()}}
 
     def _seed(self) -> int:
-        """Return a seed that differs from those of earlier runs, which would give the same first
-        questions."""
+        """Return another seed than the earlier runs had, so that the questions come in another order."""
         return self.config.seed + len(self.run.origins)
 
     def _compute_share(self, total: int) -> float:
-        """Return the progress of the run in [0, 1], the same number in every process."""
+        """Return the progress of the run in [0, 1], agreed on by all processes."""
         share = self.run.clock.share(self.questions / total)
         agreed = torch.tensor([share], dtype=torch.float64, device=self.accelerator.device)
         return float(broadcast(agreed))

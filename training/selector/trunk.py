@@ -1,5 +1,5 @@
-"""The selector with frozen lower layers: their hidden states are computed once, so that a step costs only the
-trained layers. With one of MiniLM's six layers trained, a step is about ten times as fast.
+"""Run the selector with frozen lower layers. Their hidden states are computed once, so that a step costs only
+the trained layers: with one of MiniLM's six layers trained, it is about ten times as fast.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from tersely.score.layout import Window, batches, collate
 from training.selector_model.model import SelectorModel
 
 
-def _skip(hidden_states: Tensor, *_: Any, **__: Any) -> Tensor:
-    """Replace the forward pass of a frozen layer, because its output is already known."""
+def _return_input(hidden_states: Tensor, *_: Any, **__: Any) -> Tensor:
+    """Stand in for the forward pass of a frozen layer whose output is known."""
     return hidden_states
 
 
 class Trunk:
-    """Computes keep logits of windows with a model whose lowest layers do not change.
+    """Selector whose lowest layers do not change.
 
-    Args:
-        trained_layers: encoder layers to train, from the top; None for all, embeddings included. part_tokens:
-        maximum number of tokens in a forward pass, padding included.
+    trained_layers: encoder layers to train, from the top; None for all, embeddings included.
+    part_tokens: maximum number of tokens in a forward pass, padding included.
     """
 
     def __init__(
@@ -49,8 +48,8 @@ class Trunk:
                     parameter.requires_grad = True
 
     def keep_logits(self, windows: Sequence[Window], keys: Sequence[Hashable]) -> list[Tensor]:
-        """Return the logits of each window's [SEN] markers, (its sentences,). `keys` identify windows that
-        are read again."""
+        """Return the logits of each window's [SEN] markers, (its sentences,). A window has the same key in
+        every call."""
         out: list[Tensor | None] = [None] * len(windows)
         for rows in batches([len(w.input_ids) for w in windows], self._part_tokens):
             chosen = [windows[i] for i in rows]
@@ -69,7 +68,7 @@ class Trunk:
         width = arrays["input_ids"].shape[1]
         rows = [self._hidden[key].to(device).float() for key in keys]
         hidden = torch.stack([nn.functional.pad(row, (0, 0, 0, width - len(row))) for row in rows])
-        with self._skipped(), self._before_top(lambda _: hidden):
+        with self._skip_frozen(), self._before_top(lambda _: hidden):
             return self.model(**arrays)[0].float()
 
     def _store_hidden(
@@ -99,10 +98,10 @@ class Trunk:
             handle.remove()
 
     @contextmanager
-    def _skipped(self) -> Iterator[None]:
+    def _skip_frozen(self) -> Iterator[None]:
         frozen = list(self._layers)[: self._frozen]
         for layer in frozen:
-            layer.forward = _skip
+            layer.forward = _return_input
         try:
             yield
         finally:

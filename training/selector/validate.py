@@ -1,4 +1,4 @@
-"""Validation of Phase I on held-out groups, and the score that chooses the best epoch."""
+"""Validate Phase I on held-out groups, and score its epochs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tersely.score.layout import Window, batches
 from training.run import show_progress
 from training.selector.losses import balanced_bce
 from training.selector_model.batching import Item, WindowBuilder, make_batch
-from training.selector_model.config import Choice
+from training.selector_model.config import Criterion
 from training.selector_model.groups import Group
 from training.selector_model.model import SelectorModel, compute_logits
 from training.selector_model.scores import GroupScores, Metrics, summarise
@@ -49,17 +49,17 @@ def validate(
     return Validation(summarise(scored), sum(losses) / len(losses) if losses else math.nan)
 
 
-def compute_selection_score(validation: Validation, choice: Choice) -> float:
-    """Return the score of an epoch, higher is better: the labelled sentences kept at a tenth of the text,
-    averaged over the sets, or the negative loss."""
-    if choice == "loss":
+def compute_selection_score(validation: Validation, criterion: Criterion) -> float:
+    """Return the score of an epoch, higher is better: the share of labelled sentences kept at a tenth of the
+    text, averaged over the sets, or the negative loss."""
+    if criterion == "loss":
         return -validation.loss
     metrics = validation.metrics
     return sum(row["support@0.1"] for row in metrics.values()) / len(metrics)
 
 
 def _gather(group: Group, item: Item, keep: Tensor, part_tokens: int) -> GroupScores:
-    """Return the keep logits of a group; a sentence in several windows gets its highest."""
+    """Return the keep logits of a group: for a sentence in several windows, the highest."""
     places = [place for window in _sort_windows(item, part_tokens) for place in window.sentences]
     scores = [[-math.inf] * len(d.units) for d in group.documents]
     for (document, sentence), logit in zip(places, keep.tolist(), strict=True):
@@ -68,6 +68,6 @@ def _gather(group: Group, item: Item, keep: Tensor, part_tokens: int) -> GroupSc
 
 
 def _sort_windows(item: Item, part_tokens: int) -> list[Window]:
-    """Return the windows in the order of `make_batch`."""
+    """Return the windows in the order in which `make_batch` puts them."""
     lengths = [len(w.input_ids) for w in item.windows]
     return [item.windows[i] for part in batches(lengths, part_tokens) for i in part]

@@ -1,1 +1,1 @@
-"""The selector's model: its settings, its groups and windows, the network, its weights and its scores."""
+"""Model of the selector: settings, groups, windows, network, weights and scores."""

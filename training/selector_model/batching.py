@@ -1,4 +1,4 @@
-"""Groups to tensors: augmentation, token ids, windows, and batches of whole groups."""
+"""Turn groups into tensors: tokenise them, augment them, cut them into windows, and batch whole groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from training.selector_model.groups import MULTI_HOP, Group, has_answer_string, 
 from training.selector_model.hostile import write_echoes
 
 LIES = 3
-"""Number of other questions whose answers a hostile document gives."""
+"""Number of other questions from which a hostile document takes its wrong answers."""
 
 PART_TOKENS = {"cpu": 2048, "cuda": 32768}
 """Maximum number of tokens in a forward pass on a device, padding included."""
@@ -51,8 +51,10 @@ class WindowBuilder:
         return self._ids[text]
 
     def teaches(self, group: Group, longest: int | None) -> bool:
-        """Return whether Phase I uses a group: it needs an answer string, and at most `longest` tokens
-        (EFFCOMP section 3.1)."""
+        """Return whether Phase I trains on a group (EFFCOMP section 3.1).
+
+        A group may have at most `longest` tokens. String labels also need an answer string.
+        """
         if self.labels == "string" and not has_answer_string(group):
             return False
         return longest is None or sum(len(w.input_ids) for w in self.build(group).windows) <= longest
@@ -130,10 +132,10 @@ class WindowBuilder:
         gold: list[int],
         rng: random.Random,
     ) -> Ids | None:
-        """Make a supporting sentence the evidence, as in the second pass, and remove its document.
+        """Draw a supporting sentence as the evidence, as in the second pass, and remove its document.
 
-        The sentence is from one of the documents `hops`, which a chained question needs before the last.
-        Without hops it is any supporting sentence, if at least two documents have one.
+        `hops` are the documents of a chained question's earlier hops; the sentence is from one of them.
+        Without hops, any supporting sentence is drawn if at least two documents have one.
         """
         places = [(i, j) for i, row in enumerate(labels) for j, y in enumerate(row) if y == 1]
         if hops:
@@ -229,10 +231,11 @@ def batch_groups(
     max_tokens: int,
     max_groups: int | None = None,
 ) -> Iterator[tuple[list[Item], int]]:
-    """Yield batches of whole groups of `order` from `start`, of at most `max_tokens` tokens and `max_groups`
-    groups, each with the place where the next batch starts. A larger group is a batch by itself.
+    """Yield batches of whole groups, each with the place in `order` where the next batch starts.
 
-    The augmentation depends only on seed, epoch and place, so that a pass can be resumed at any batch.
+    The first batch starts at `start`. A batch has at most `max_tokens` tokens and `max_groups` groups; a
+    larger group is a batch by itself. The augmentation depends only on seed, epoch and place, so that a pass
+    can be resumed at any batch.
     """
     batch: list[Item] = []
     tokens = 0

@@ -1,4 +1,4 @@
-"""Chained questions: two and three hops made of single-hop questions, because labelled ones are rare.
+"""Chain single-hop questions into questions of two and three hops, because labelled ones are rare.
 
 If the answer of one question is a name in a question about another passage, a description made from the first
 question replaces the name:
@@ -7,7 +7,7 @@ question replaces the name:
     Where was Ada Penrose born?      Tarnwick
     Where was the one who founded the Orvelle ferry born?
 
-Chains that a single sentence could answer are dropped: if the answer is in an earlier passage, or next to
+A chain is dropped if a single sentence could answer it: if the answer is in an earlier passage, or next to
 most of the description's rare words.
 """
 
@@ -102,7 +102,7 @@ def _relate(words: list[str]) -> str | None:
 
 
 class Chainer:
-    """Finder of the chains in a list of questions with one gold passage each."""
+    """Index of questions with one gold passage each, which finds the chains among them."""
 
     def __init__(self, questions: Sequence[Question], seed: int) -> None:
         self.questions = questions
@@ -158,8 +158,10 @@ class Chainer:
                 yield chain
 
     def _fits(self, first: int, second: int, name: re.Pattern[str]) -> bool:
-        """Return whether the second passage is a different one that contains the first answer, and is the
-        only one with the second answer."""
+        """Return whether the second question can follow the first.
+
+        The second passage must differ from the first, contain the first answer, and alone contain the second.
+        """
         one, two = self.questions[first], self.questions[second]
         return (
             self._passages[first] != self._passages[second]
@@ -173,7 +175,7 @@ class Chainer:
         )
 
     def _gives_away(self, first: int, last: int) -> bool:
-        """Return whether one sentence has the last answer and most of the first question's words."""
+        """Return whether one sentence contains the last answer and most of the first question's words."""
         weights = {word: self._idf.get(word, self._most) for word in self._words[first] - self._words[last]}
         total = sum(weights.values()) or 1.0
         document = self.questions[last].passage
@@ -205,7 +207,7 @@ class Chainer:
 
 
 def get_name(question: Question) -> str | None:
-    """Return the answer as a name, capitalised and of one to five words, or None if it is not a name."""
+    """Return the answer if it is a name: capitalised, of one to five words. Otherwise return None."""
     for answer in question.answers:
         name = re.sub(r"^(?:the|a|an) ", "", answer.strip(" .,\"'"), flags=re.IGNORECASE)
         words = name.split()

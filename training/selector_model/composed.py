@@ -1,4 +1,4 @@
-"""Composed questions: two-hop examples from single-hop questions, because labelled ones are rare.
+"""Compose two-hop examples from single-hop questions, because labelled ones are rare.
 
 If a question names the title of its passage, the name is removed. A sentence of another passage that mentions
 the title becomes the evidence. Then only the evidence tells which passage is meant, as in the second hop of a
@@ -34,7 +34,7 @@ class Mention:
 
 
 class Mentions:
-    """Index of sentences in which other passages mention the titles of the passages of `groups`."""
+    """Index of the sentences that mention the title of another passage of `groups`."""
 
     def __init__(self, groups: Sequence[Group]) -> None:
         documents = {d.text: d for g in groups for d in g.documents}
@@ -49,8 +49,10 @@ class Mentions:
                         self._by_name[name].append(Mention(document, sentence))
 
     def compose(self, group: Group, rng: random.Random) -> tuple[str, Mention] | None:
-        """Return the question without the name of its passage, and a mention of the name in a passage outside
-        the group, or None if either is missing."""
+        """Return the question without the name of its passage, and a mention of that name outside the group.
+
+        Returns None if the question does not name its passage, or nothing else mentions it.
+        """
         own_texts = {d.text for d in group.documents}
         for document in group.documents:
             name = _get_name(document)

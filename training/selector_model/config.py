@@ -18,7 +18,7 @@ Head = Literal["pooled", "sen"]
 """Inputs of the keep logit: the state at `[SEN]`, the sentence's mean and its similarity to the question, or
 the state at `[SEN]` alone (EFFCOMP section 3.1)."""
 
-Choice = Literal["support", "loss"]
+Criterion = Literal["support", "loss"]
 """Criterion of the best epoch: labelled sentences kept at a tenth of the text, or the validation loss
 (EFFCOMP appendix B.2)."""
 
@@ -34,15 +34,15 @@ class DataConfig:
     """Questions of each set for validation and for the fusion layer. No training question of any set is about
     their articles or gets their passages as negatives."""
     heldout_articles: float = 0.0
-    """Share of all articles, drawn by name, that is also held out; held-out chains are made only of their
-    questions."""
+    """Share of all articles, drawn by name, that is also held out. Held-out chains use only questions about
+    held-out articles."""
     repeats: dict[str, int] = field(default_factory=dict[str, int])
     """How often each question of a set is used in one pass; 1 for a set that is not listed."""
     labels: Labels = "support"
     """With "string", Phase I skips questions with the answers "yes", "no" or "noanswer"."""
     documents: int | None = None
-    """Documents of each question, filled up with its nearest passages; with None, `negatives` counts, and
-    multi-hop sets keep theirs."""
+    """Documents of each question, filled up with its nearest passages. None adds `negatives` instead, and
+    leaves multi-hop sets as they are."""
     longest: int | None = None
     """Maximum number of tokens of a question in Phase I, over all its windows; None for no limit."""
     negatives: int = 2
@@ -56,10 +56,9 @@ class DataConfig:
     """Share of multi-hop groups in which one supporting sentence is the evidence. Its document is removed;
     the supporting sentences of the others should be kept."""
     hostile: float = 0.0
-    """Share of groups in which a document echoes the question: a hostile one, or a needed one that begins
-    with it (`hostile.py`)."""
+    """Share of groups in which a document echoes the question (`hostile.py`)."""
     composed: float = 0.5
-    """Share of the other groups that lose the name of their passage, if the data allows it
+    """Share of single-hop groups whose question loses the name of its passage, if another passage mentions it
     (`composed.py`)."""
     neighbours: Neighbours = "mixed"
     """Negatives by BM25 and MiniLM in turn, or by BM25 alone if MiniLM's weights are not installed."""
@@ -67,8 +66,10 @@ class DataConfig:
     """Sets whose negatives always come from BM25 alone, because embedding is slow on a CPU."""
 
     def limit(self, draws: int, heldout: float = 1.0) -> DataConfig:
-        """Return the same mixture with at most as many questions as a pass of `draws` groups can use, and
-        with a share of the held-out ones."""
+        """Return the same mixture with only as many questions as a pass of `draws` groups can use.
+
+        heldout: share of the held-out questions to keep.
+        """
         held = {name: math.ceil(count * heldout) for name, count in self.heldout.items()}
         used = {name: count for name, count in self.questions.items() if count}
         share = draws / sum(count * self.repeats.get(name, 1) for name, count in used.items())
@@ -102,7 +103,7 @@ class TrainConfig:
     int8: bool = False
     """Train and validate with the rounding of the exported int8 graph
     (`training/selector_model/rounding.py`). For BERT encoders only."""
-    best: Choice = "support"
+    best: Criterion = "support"
     checkpoint_steps: int = 200
 
 

@@ -1,10 +1,10 @@
 """Groups of a selector's run: a question, its documents, and a label for each sentence.
 
-The labels mark the sentences that support the answer; retention is measured by them. They are -1, unknown, if
-a document is needed but its sentences are not labelled. Phase I learns them, or the sentences that contain
-the answer as a string (`Labels`). A group is kept whole in a batch, so that sentences of different documents
-compete. Rows and hard negatives are read like in the benchmarks, but never from their split. A run keeps its
-groups in its folder; later runs read them from there.
+The labels mark the sentences that support the answer, and retention is measured by them. A label is -1
+(unknown) if the document is needed but its sentences are not labelled. Phase I learns these labels, or string
+matches of the answer (`Labels`). A group is kept whole in a batch, so that sentences of different documents
+compete. Rows and hard negatives are read as in the benchmarks, but never from their split. A run keeps its
+groups in its folder, where later runs read them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SETTINGS = "settings.json"
 """Files of prepared data in a run's folder."""
 
 CHAINS = {"chains2": 2, "chains3": 3}
-"""Sets that are made here, with the number of hops of their questions."""
+"""Sets that this module makes, with the number of hops of their questions."""
 
 SINGLE_HOP = ("qed_nq", "squad_train44", "squadshifts_wiki", "selqa")
 """Sets whose questions are chained."""
@@ -44,7 +44,7 @@ MULTI_HOP = frozenset({"hotpotqa", "twowiki", *CHAINS})
 """Sets whose questions need sentences of several documents."""
 
 HELDOUT_DOCUMENTS = 20
-"""Documents of a held-out chained question, like in hard multi-hop benchmarks."""
+"""Documents of a held-out chained question, as in hard multi-hop benchmarks."""
 
 LONG_DOCUMENT = 20_000
 """A document of at least this many characters is read in sections."""
@@ -53,7 +53,7 @@ SECTION = 1200
 """Characters of a section, cut at a line break."""
 
 GOLD_SECTIONS, OTHER_SECTIONS = 4, 5
-"""Maximum number of sections of a long document in a group, needed and other ones."""
+"""Maximum numbers of needed and of other sections of a long document in a group."""
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class GroupDocument:
     gold: int
     """1 if the document is needed, else 0."""
     hop: int = 0
-    """The hop of a chained question that it answers, from 1; 0 for other documents."""
+    """Number of the hop that the document answers in a chained question, from 1; 0 for other documents."""
 
 
 @dataclass(slots=True)
@@ -79,7 +79,7 @@ class Group:
 
     @property
     def name(self) -> str:
-        """Name of the question, the same wherever it is used."""
+        """Name of the question, the same in all runs."""
         return name_question(self.source, self.id)
 
 
@@ -87,7 +87,7 @@ def prepare_groups(data: Path, run_folder: Path, config: DataConfig, seed: int) 
     """Make the groups of a run from the data folder `data`, and write them. Deterministic in `seed`."""
     rng = random.Random(seed)
     parts: dict[Part, list[Group]] = {"heldout": [], "train": []}
-    # Questions to make chains of.
+    # Questions from which to make chains.
     links: dict[Part, list[Question]] = {"heldout": [], "train": []}
     splits = {
         name: _split_set(data, name, config, rng) for name in sorted(set(config.questions) - set(CHAINS))
@@ -138,8 +138,10 @@ def _split_set(
 
 
 def read_prepared_settings(run_folder: Path) -> DataConfig | None:
-    """Read the settings that the groups of a run were made with, or None if they were not written. They can
-    differ from the configuration: a short run is prepared with fewer questions and other repeats."""
+    """Read the settings with which the groups of a run were made, or return None if there are none.
+
+    They can differ from the configuration: a short run is prepared with fewer questions and other repeats.
+    """
     file = _locate(run_folder, SETTINGS)
     return DataConfig(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
 
@@ -160,7 +162,7 @@ def read_groups(run_folder: Path, part: Part) -> list[Group]:
 
 
 def has_groups(run_folder: Path) -> bool:
-    """Return whether both parts are there."""
+    """Return whether the run has both parts."""
     return all(_locate(run_folder, name).exists() for name in GROUPS.values())
 
 
@@ -193,8 +195,8 @@ def has_answer_string(group: Group) -> bool:
 
 
 def label_document(document: LabelledDocument, hop: int = 0) -> GroupDocument:
-    """Split a document; a sentence is positive if its overlap with a support span is half of the shorter
-    one."""
+    """Split a document into labelled sentences. A sentence is positive if it and a support span share at
+    least half of the shorter one."""
     units = [(u.start, u.end) for u in split_units(document.text)]
     if document.gold and not document.support:
         labels = [-1] * len(units)
@@ -216,7 +218,7 @@ def _choose_documents(
     config: DataConfig,
     rng: random.Random,
 ) -> Iterator[Sequence[LabelledDocument]]:
-    """Yield the documents of each question: its own, its sections, or its needed ones among hard
+    """Yield the documents of each question: its own, sections of a long one, or the needed ones and hard
     negatives."""
     if name in MULTI_HOP and config.documents is None:
         yield from (q.documents for q in questions)

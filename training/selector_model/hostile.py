@@ -1,9 +1,8 @@
-"""Hostile documents among the negatives: they echo the question, so that the model learns that an echo is not
-evidence.
+"""Write hostile documents that echo the question, so that the model learns that an echo is not evidence.
 
 Each statement repeats the question with another question's answer. `benchmarks/attacks` measures other forms.
-An honest page may contain the question too, so just as often the question begins a needed document instead:
-there it should not be kept, but what supports the answer should.
+Honest pages may contain the question too. So, just as often, the question is put at the start of a needed
+document instead: the model should drop it there and keep what supports the answer.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-FEWEST, MOST = 3, 8
+MIN_STATEMENTS, MAX_STATEMENTS = 3, 8
 """Minimum and maximum number of statements in a hostile document."""
 
 FORMS = (
@@ -25,11 +24,11 @@ FORMS = (
 
 
 def write_echoes(question: str, lies: Sequence[str], rng: random.Random) -> str:
-    """Write the text of a hostile document: statements in one or two forms, with one of `lies` or all of
-    them."""
+    """Write the text of a hostile document: statements in one or two forms. They use all `lies` or only the
+    first."""
     forms = rng.sample(FORMS, rng.randint(1, 2))
     lies = rng.choice([lies, lies[:1]])
-    count = rng.randint(FEWEST, MOST)
+    count = rng.randint(MIN_STATEMENTS, MAX_STATEMENTS)
     return " ".join(
         rng.choice(forms).format(question=question, words=_shuffle(question, rng), lie=rng.choice(lies))
         for _ in range(count)

@@ -1,4 +1,4 @@
-"""The selector as a torch module: any encoder, a keep head at `[SEN]` and a relevance head at `[DOC]`.
+"""Selector as a torch module: any encoder, a keep head at `[SEN]` and a relevance head at `[DOC]`.
 
 EFFCOMP (section 3.1) computes the keep logit from the hidden state at `[SEN]` alone. Here the head also gets
 the sentence's mean-pooled vector and its product with the question's, and adds their scaled cosine. So a
@@ -29,9 +29,7 @@ class SelectorModel(nn.Module):
     def __init__(self, encoder: Any, doc_id: int, head: Head = "pooled", *, int8: bool = False) -> None:
         super().__init__()
         if int8 and not can_pack(encoder):
-            raise ValueError(
-                "the rounding of the int8 graph is known for BERT without dropout alone: remove int8"
-            )
+            raise ValueError("int8 works only with BERT encoders without dropout: remove int8")
         self.int8 = int8
         self.encoder = encoder
         self.doc_id = doc_id
@@ -57,8 +55,8 @@ class SelectorModel(nn.Module):
         return self.heads(hidden, input_ids, segments, sentence_positions, doc_positions)
 
     def read(self, input_ids: Tensor, attention_mask: Tensor, **rest: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the same as `forward`, computed without padding if `encode_packed` supports the encoder, and
-        with the rounding of the exported graph if the model was made with `int8`."""
+        """Return the same as `forward`, without padding if `encode_packed` supports the encoder, and with the
+        rounding of the exported graph if `int8` is set."""
         if not can_pack(self.encoder):
             return self(input_ids, attention_mask, **rest)
         hidden = encode_packed(self.encoder, input_ids, attention_mask, int8=self.int8)
@@ -118,6 +116,8 @@ def compute_logits(model: Any, batch: Batch, device: torch.device) -> tuple[Tens
 
 
 def resolve_base(name: str) -> str:
+    """Return the folder of a base model: the name itself, or one in a package. Otherwise return the hub
+    name."""
     if Path(name).is_dir():
         return name
     if name.isidentifier():
@@ -141,7 +141,7 @@ def build_selector(config: SelectorConfig) -> tuple[SelectorModel, Any, LayoutCo
     ids = _choose_marker_ids(tokenizer, encoder, config)
     limit = int(encoder.config.max_position_embeddings)
     if config.max_length > limit:
-        raise ValueError(f"max_length {config.max_length} is over the encoder's {limit} positions")
+        raise ValueError(f"max_length {config.max_length} exceeds the encoder's {limit} positions")
     layout = LayoutConfig(
         cls_id=tokenizer.cls_token_id,
         sep_id=tokenizer.sep_token_id,
@@ -156,7 +156,8 @@ def build_selector(config: SelectorConfig) -> tuple[SelectorModel, Any, LayoutCo
 
 
 def _choose_marker_ids(tokenizer: Any, encoder: Any, config: SelectorConfig) -> tuple[int, int]:
-    """Return the ids of [SEN] and [DOC]: spare vocabulary entries that start as copies of [SEP] and [CLS]."""
+    """Return the ids of [SEN] and [DOC], spare tokens whose embeddings are set to those of [SEP] and
+    [CLS]."""
     table = encoder.get_input_embeddings().weight
     vocabulary = tokenizer.get_vocab()
     ids: list[int] = []

@@ -1,4 +1,4 @@
-"""A BERT encoder that skips padding, and computes attention without float32 copies.
+"""Run a BERT encoder without padding, and compute attention without float32 copies.
 
 All layers except attention work on the tokens of a batch as one list; attention gets rows of equal length. In
 bf16 on a CPU a training step takes a quarter less time than with the encoder's `forward` (`training/LOG.md`).

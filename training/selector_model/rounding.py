@@ -1,4 +1,4 @@
-"""The rounding of the exported int8 graph, in float, so that training learns what survives it.
+"""Round in float as the exported int8 graph does, so that training learns weights that survive it.
 
 The graph (`benchmarks.shared.export.quantise`) rounds the weights of each output to 64 steps on each side of
 zero. It rounds word embeddings and the inputs of linear layers to the 255 steps between the lowest and the
@@ -45,9 +45,9 @@ def round_rows(rows: Tensor, table: Tensor) -> Tensor:
 
 
 def round_inputs(inputs: Tensor, window: Tensor, windows: int) -> Tensor:
-    """Round a linear layer's inputs (tokens, H); each window has its own step, `window` (tokens,) says which.
+    """Round a linear layer's inputs (tokens, H). Each window has its own step.
 
-    At run time, short windows in one batch share a step.
+    window: (tokens,) index of each token's window. At run time, short windows in one batch share a step.
     """
     values = inputs.detach()
     zeros = values.new_zeros(windows)

@@ -1,5 +1,5 @@
-"""Scores of held-out groups, measured like in the benchmarks: answers and labelled sentences kept at a share
-of the text."""
+"""Score held-out groups as the benchmarks do: which answers and labelled sentences survive if a share of the
+text is kept."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def keep_best(scored: GroupScores, rate: float) -> list[KeptSpan]:
 
 
 def summarise(scored: Sequence[GroupScores]) -> Metrics:
-    """Return the questions that keep an answer and the labelled sentences kept, in percent, per set and
+    """Return the percentages of questions that keep an answer and of labelled sentences kept, per set and
     rate."""
     answers: dict[tuple[str, float], list[bool]] = defaultdict(list)
     support: dict[tuple[str, float], list[tuple[float, int]]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Saving and loading of a trained selector, with everything that is needed to run or export it."""
+"""Save and load a trained selector, with everything needed to run or export it."""
 
 from __future__ import annotations
 

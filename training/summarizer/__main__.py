@@ -1,8 +1,8 @@
 """`python -m training.summarizer --config training/configs/summarizer_smollm2.toml --data DATA --out RUN`.
 
 Makes examples, trains an adapter on them and writes it to RUN/final. A command that was stopped continues
-when it is run again. With `--max-minutes` the learning rate reaches zero after that time, without the time
-for making the examples. `--start-from RUN1/final` begins with the weights of stage 1 (`python -m
+when it is run again. With `--max-minutes` the learning rate reaches zero after that time; making the examples
+does not count. `--start-from RUN1/final` begins with the weights of stage 1 (`python -m
 training.summarizer.relevance`). `--lessons FILE` takes a teacher's examples instead of making them (`python
 -m training.summarizer.teacher`).
 """
@@ -28,7 +28,8 @@ def main() -> None:
     parser.add_argument("--max-minutes", type=float, help="end the training after this time")
     args = parser.parse_args()
 
-    from tersely import Compressor  # takes seconds, as the next two do
+    # Slow imports come after the arguments are checked.
+    from tersely import Compressor
     from training.run import Run, read_runs
     from training.settings import read_settings
     from training.summarizer.examples import make_lessons, read_lessons
@@ -40,7 +41,7 @@ def main() -> None:
         identity["lessons"] = hashlib.sha256(args.lessons.read_bytes()).hexdigest()
     if args.start_from:
         identity["start_from"] = read_runs(args.start_from)
-    Run(args.out, identity=identity)  # refuses the folder of another configuration at once
+    Run(args.out, identity=identity)  # refuses the folder of another configuration
     file = args.out / "lessons.jsonl"
     if args.lessons:
         shutil.copyfile(args.lessons, file)

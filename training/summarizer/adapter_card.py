@@ -1,4 +1,4 @@
-"""Parts that the cards of all adapters share, from the facts of an export."""
+"""Render the parts that the cards of all adapters share."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 
 def render_header(name: str, facts: dict[str, Any], task: str, tags: str) -> str:
-    """Return a Hugging Face header and the name.
+    """Return the metadata for Hugging Face and the heading.
 
-    task: Hugging Face's pipeline.
+    task: Hugging Face's name of the pipeline.
     tags: separated by commas.
     """
     return f"""---
@@ -40,14 +40,14 @@ def render_shape(facts: dict[str, Any]) -> str:
 
 
 def render_loss(facts: dict[str, Any], replies: str) -> str:
-    """Return the losses before and after training, and its command. `replies`: what the model writes."""
+    """Return the losses before and after training, and its command. `replies` names what the model writes."""
     before, after = facts["run"]["heldout_loss"]
     return f"""Loss of held-out {replies}, of other questions, in nats a token: {before} before, {after}
 after. Command: `{facts["training_command"]}`."""
 
 
 def render_parity(facts: dict[str, Any], replies: str) -> str:
-    """Return how well llama.cpp and transformers agree. `replies`: what the model writes."""
+    """Return how well llama.cpp and transformers agree. `replies` names what the model writes."""
     parity = facts["parity"]
     agreement = f"{100 * parity['agreement']:.1f} % of {parity['tokens']}"
     return f"""## Parity

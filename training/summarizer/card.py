@@ -1,4 +1,4 @@
-"""The model card of a summarizer, written from the facts of its export."""
+"""Render the model card of a summarizer from the facts of its export."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ aspects of RECON had the same targets, so expect no difference between them."""
 
 
 def render_card(name: str, facts: dict[str, Any]) -> str:
-    """Return Markdown with a Hugging Face header."""
+    """Return Markdown with metadata for Hugging Face."""
     run = facts["run"]
     amount = f"{run['examples']} examples, {run['tokens']:,} tokens, {run['minutes']} minutes"
     teachers = facts["teachers"]

@@ -1,11 +1,11 @@
-"""Examples for a summarizer without a teacher, from sets with gold sentences or human summaries.
+"""Make examples for a summarizer without a teacher, from sets with gold sentences or human summaries.
 
     question sets   the sentences that support the answer, rewritten so that they stand alone (`standalone`)
     QMSum           the sentences of the reference summary that the passage supports
 
 The model reads the passages that the selector kept for a question, in RECON's prompt. A target contains only
-what this text says, by the check of summaries at run time (`tersely_agents.summaries.grounding`), so that the
-model does not learn to add anything.
+what passes the run-time check of summaries against this text (`tersely_agents.summaries.grounding`), so that
+the model does not learn to add anything.
 
 RECON's aspects: "completeness" and "coverage" add the sentences that the selector ranks next; the other four
 have the same target.
@@ -47,7 +47,7 @@ _USEFUL = 0.3
 """Minimum score of an added sentence."""
 _MARKUP = re.compile(r"\s*\{\w+\}")
 _LONGEST_TARGET = 900
-"""Characters. A longer target is a list, or was not split into sentences."""
+"""Maximum characters of a target; a longer one is a list, or was not split into sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Recipe:
     examples: int | None = None
     """Maximum number of examples; None for all that the questions give."""
     clean: float = 0.7
-    """Share of tokenised texts that get their usual spaces back."""
+    """Share of tokenised texts whose usual spaces are restored."""
     seed: int = 13
     """Seed of the drawn questions and of their order."""
 
@@ -86,7 +86,7 @@ def make_lessons(
 ) -> list[Lesson]:
     """Make examples of all sets in random order, the same for the same recipe and selector.
 
-    `file` gets a line for each question when it is done. If it already exists, only the rest is added.
+    Each finished question is appended to `file` as a line, so that a second call makes only the rest.
     """
     data = find_data_folder(data)
     references = _read_references(data)
@@ -159,7 +159,7 @@ def _make_lesson(
     references: Sequence[Reference],
     draw: random.Random,
 ) -> Lesson | None:
-    """Return an example, or None if the set has no gold sentence or the selector did not keep it."""
+    """Return an example, or None without a gold sentence that the selector kept and the text supports."""
     clean = draw.random() < recipe.clean
     aspect: Aspect = "clarity" if draw.random() < 0.5 else draw.choice(list(ASPECTS))
     room = choose_room(recipe, draw)
@@ -187,7 +187,7 @@ def _make_lesson(
 
 
 def read_shown(kept: Compression, name: str, clean: bool) -> list[Document]:
-    """Return the documents that the model reads; `clean` gives tokenised texts their usual spaces back."""
+    """Return the documents that the model reads; `clean` restores the usual spaces of tokenised texts."""
     cleans = clean and name == "qed_nq"
     return [Document(clean_tokenized(d.text) if cleans else d.text, d.title) for d in kept.documents]
 
@@ -200,8 +200,10 @@ def choose_room(recipe: Recipe, draw: random.Random) -> int:
 def gather_passages(
     recipe: Recipe, name: str, example: Example, clean: bool, draw: random.Random
 ) -> tuple[list[Document], tuple[KeptSpan, ...]]:
-    """Return the passages of a question and the gold spans in them; for a meeting its relevant turns without
-    spans. Returns nothing if the set has no gold sentence."""
+    """Return the passages of a question and the gold spans in them.
+
+    For a meeting, return its relevant turns without spans. Without a gold sentence, return nothing.
+    """
     if name == "qmsum":
         turns = _join_turns(example, clean)
         return ([turns] if turns.text else []), ()
@@ -216,8 +218,10 @@ def _rewrite_gold(
     extra: int,
     references: Sequence[Reference],
 ) -> list[str]:
-    """Return the kept gold units and `extra` others in the order of the text, rewritten to make sense alone;
-    nothing if a gold document is missing."""
+    """Return the kept gold units and `extra` others in the order of the text, rewritten to make sense alone.
+
+    Returns nothing if the selector kept no unit of a gold document.
+    """
     spans = [s for d in kept.documents for s in d.spans]
     chosen = [s for s in spans if _overlaps(s.doc, s.start, s.end, gold)]
     if {doc for doc, _, _ in gold} - {s.doc for s in chosen}:
@@ -238,7 +242,7 @@ def _rewrite_gold(
 
 
 def find_gold(example: Example) -> tuple[KeptSpan, ...]:
-    """Return the labelled sentences; in SQuAD, which labels answers, the first answer."""
+    """Return the labelled sentences. In SQuAD, which labels answers, return the first answer."""
     if example.support is not None:
         return example.support
     return (example.answer_spans or ())[:1] if len(example.answers) else ()
@@ -247,8 +251,7 @@ def find_gold(example: Example) -> tuple[KeptSpan, ...]:
 def _choose_documents(
     example: Example, gold: Sequence[KeptSpan], count: int, draw: random.Random
 ) -> tuple[list[Document], tuple[KeptSpan, ...]]:
-    """Return the gold documents and others up to `count`, in order, and `gold` with the new document
-    numbers."""
+    """Return `count` documents in order, the gold ones included, and `gold` with the new document numbers."""
     own = {doc for doc, _, _ in gold}
     rest = [i for i in range(len(example.documents)) if i not in own]
     kept = sorted([*own, *draw.sample(rest, min(len(rest), max(0, count - len(own))))])

@@ -42,7 +42,7 @@ MIN_AGREEMENT = 0.9
 """Minimum share of llama.cpp's tokens that transformers would choose too."""
 BASE = "HuggingFaceTB/SmolLM2-135M-Instruct"
 PRESELECT = 280
-"""Tokens of the documents that the model reads, by the compressor's counter: as in training."""
+"""Tokens of the documents that the model reads, by the compressor's counter, as in training."""
 MAX_TOKENS = 200
 REPLIES = 5
 """Number of replies that the parity check compares."""
@@ -87,8 +87,9 @@ def write_artifact(
 ) -> dict[str, float]:
     """Write the adapter of a finished run, with `values` in its configuration and a card of its facts.
 
-    shape: the settings that the adapter was trained with. facts: what the card says besides the base model,
-    the run, parity, and the adapter's shape. heldout: examples whose replies are compared.
+    shape: settings with which the adapter was trained.
+    facts: what the card says besides the base model, the run, parity, and the adapter's shape.
+    heldout: examples whose replies are compared.
 
     Raises RuntimeError if llama.cpp and transformers disagree; nothing is written to `target` then.
     """
@@ -133,15 +134,15 @@ def write_artifact(
 
 @torch.no_grad()
 def measure_parity(
-    model: Any, tokenizer: Any, adapter: Path, lessons: Sequence[Lesson], most: int = 64
+    model: Any, tokenizer: Any, adapter: Path, lessons: Sequence[Lesson], max_tokens: int = 64
 ) -> dict[str, float]:
     """Compare the greedy replies of llama.cpp with transformers.
 
-    agreement: share of llama.cpp's tokens that transformers ranks first after the same context. replies: the
-    number of compared replies.
+    Returns `agreement`, the share of llama.cpp's tokens that transformers ranks first after the same context,
+    and the numbers of compared `tokens` and `replies`.
     """
     same = count = 0
-    options: Sampling = {"temperature": 0.0, "max_tokens": most}
+    options: Sampling = {"temperature": 0.0, "max_tokens": max_tokens}
     with LocalChat(adapters={"own": adapter}, context=2048, timeout_s=600, **options) as chat:
         for lesson in lessons:
             reply = chat.use("own").complete(lesson.messages).text
@@ -159,13 +160,14 @@ def _write_json(path: Path, values: dict[str, Any]) -> None:
 
 
 def read_arguments(trainer: str, description: str | None, config: str) -> argparse.Namespace:
-    """Read the command line of `python -m TRAINER.export`: run, config, out, base, and `command`, which
-    trained the run."""
+    """Read the command line of `python -m TRAINER.export`, and add the command that trained the run."""
     parser = argparse.ArgumentParser(prog=f"python -m {trainer}.export", description=description)
     parser.add_argument("--run", type=Path, required=True, help="folder of a finished run")
     parser.add_argument("--config", type=Path, default=Path(config), help="configuration of the run")
-    parser.add_argument("--max-minutes", type=float, help="as the training was given it; the card names it")
-    parser.add_argument("--out", type=Path, required=True, help="the artifact's folder, named like the model")
+    parser.add_argument("--max-minutes", type=float, help="limit that the training had; the card names it")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="folder of the artifact; its name becomes the model's"
+    )
     parser.add_argument("--base", type=Path, help="folder of the base model; SmolLM2-135M by default")
     args = parser.parse_args()
     limit = "" if args.max_minutes is None else f" --max-minutes {args.max_minutes:g}"

@@ -1,5 +1,4 @@
-"""Conversion of a peft LoRA adapter to a GGUF file, which llama.cpp applies to a model of the Llama
-family."""
+"""Convert a peft LoRA adapter to a GGUF file, which llama.cpp applies to a model of the Llama family."""
 
 from __future__ import annotations
 
@@ -60,7 +59,7 @@ def interleave_heads(rows: Array, heads: int) -> Array:
     """Reorder the output rows of a query or key layer for llama.cpp.
 
     Rotary positions rotate pairs of numbers. In transformers a pair is the numbers i and i + size/2 of a
-    head; in llama.cpp they are neighbours.
+    head. In llama.cpp they are neighbours.
     """
     count, width = rows.shape
     return rows.reshape(heads, 2, count // heads // 2, width).swapaxes(1, 2).reshape(count, width)

@@ -1,16 +1,16 @@
-"""`python -m training.summarizer.relevance --config CONFIG --data DATA --out RUN`: RECON's stage 1.
+"""`python -m training.summarizer.relevance --config CONFIG --data DATA --out RUN`: train RECON's stage 1.
 
-A causal model learns which of ten passages a question needs (section 3.2): a linear head scores the model's
-state at the end of each passage, given the question; the loss is cross-entropy over the passages. At most one
+A causal model learns which of ten passages a question needs (section 3.2). A linear head scores the model's
+state at the end of each passage, after the question; the loss is cross-entropy over the passages. At most one
 is relevant, so "none of them" is an eleventh class with score 0. Afterwards the head is discarded, and stage
 2 starts from the trained weights: `python -m training.summarizer --start-from RUN/final`.
 
 The paper uses MS MARCO, which may not be redistributed; here any set with one gold passage per question
-works. It does not say how the passages are laid out: here each follows the question alone, so that a score
-depends only on these two. With its numbers, ten passages of one question share the 2,048 tokens.
+works. It does not say how the passages are laid out: here each is read after the question without the others,
+so that its score depends only on these two. Ten passages of one question share the paper's 2,048 tokens.
 
 RUN/history.jsonl   the loss of each update; the held-out loss before and after
-RUN/final/          the adapter, or the whole model where the rank is 0
+RUN/final/          the adapter, or the whole model if the rank is 0
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class EncodedChoice:
 
 
 def encode_choice(choice: Choice, tokenizer: Any, positions: int) -> EncodedChoice:
-    """Encode a choice in at most `positions` tokens for all passages together; a longer passage is cut at its
+    """Encode a choice in at most `positions` tokens over all passages. A passage that is too long loses its
     end."""
     room = positions // len(choice.passages)
     rows = (
@@ -153,15 +153,15 @@ def train_relevance(
     head = nn.Linear(model.config.hidden_size, 1).to(model.device)
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
-    own = settings.training
-    encoded = [encode_choice(choice, tokenizer, own.positions) for choice in choices]
-    heldout, taught = encoded[: own.heldout], encoded[own.heldout :]
+    training = settings.training
+    encoded = [encode_choice(choice, tokenizer, training.positions) for choice in choices]
+    heldout, taught = encoded[: training.heldout], encoded[training.heldout :]
     order = [
         choice
-        for n in range(own.epochs)
+        for n in range(training.epochs)
         for choice in random.Random(settings.seed + n).sample(taught, len(taught))
     ]
-    batches = [order[i : i + own.batch] for i in range(0, len(order), own.batch)]
+    batches = [order[i : i + training.batch] for i in range(0, len(order), training.batch)]
 
     def backward(batch: Sequence[EncodedChoice]) -> float:
         total = 0.0
@@ -172,7 +172,7 @@ def train_relevance(
         return total
 
     done = run_updates(
-        run, model, own, batches, backward, lambda: evaluate(model, head, heldout)["loss"], head
+        run, model, training, batches, backward, lambda: evaluate(model, head, heldout)["loss"], head
     )
     model.save_pretrained(str(run.final))
     facts = {
@@ -189,8 +189,10 @@ def train_relevance(
 
 @torch.no_grad()
 def evaluate(model: Any, head: nn.Linear, choices: Sequence[EncodedChoice]) -> dict[str, float]:
-    """Return `loss`, the mean in nats, and `right`, the share of choices with a relevant passage that rank it
-    first."""
+    """Return `loss`, the mean in nats, and `right`.
+
+    `right` is the share of the choices with a relevant passage in which it ranks first.
+    """
     model.eval()
     losses = [relevance_loss(model, head, choice).item() for choice in choices]
     firsts = [

@@ -1,4 +1,4 @@
-"""Rewrite a sentence so that it makes sense alone: names replace mentions that need their passage.
+"""Rewrite a sentence so that it makes sense alone: replace mentions with names.
 
 "He wrote it in 1931." in a passage with the title "Arno Holt (writer)" becomes "Arno Holt wrote it in 1931."
 QED's annotation says which mention refers to which part of the question. Without it, a pronoun or a class
@@ -45,10 +45,9 @@ class Reference:
 def make_standalone(
     text: str, start: int, end: int, title: str | None, references: Sequence[Reference] = ()
 ) -> str:
-    """Return the sentence `text[start:end]` of a passage with names instead of mentions that need the
-    passage.
+    """Return the sentence `text[start:end]` of a passage with names instead of mentions.
 
-    `references` belong to the passage. A mention stays unless the passage or its title contains its name.
+    `references` are those of the passage. A mention stays unless the passage or its title contains its name.
     """
     sentence, name = text[start:end], _clean_title(title)
     for reference in sorted(references, key=lambda r: -r.start):
@@ -73,7 +72,7 @@ def make_standalone(
 
 
 def clean_tokenized(text: str) -> str:
-    """Give tokenised text its usual spaces and quotation marks: "He won ." -> "He won."."""
+    """Restore the usual spaces and quotation marks of tokenised text: "He won ." -> "He won."."""
     text = re.sub(r"``\s*", '"', text)
     text = re.sub(r"\s*''", '"', text)
     text = re.sub(r" (?=[.,;:!?%)\]])", "", text)
@@ -113,7 +112,7 @@ def _find_name(question_text: str, passage: str, title: str | None) -> str | Non
 
 
 def _is_quoted(before: str) -> bool:
-    """Return whether a quotation is open after this text; there a pronoun means the speaker."""
+    """Return whether a quotation is open at the end of this text. Mentions inside one are not replaced."""
     return before.count('"') % 2 == 1 or before.count("``") > before.count("''")
 
 

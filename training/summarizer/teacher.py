@@ -1,13 +1,13 @@
 """`python -m training.summarizer.teacher --config CONFIG --data DATA --teacher openai:URL#MODEL --out FOLDER`
 
 Makes examples with a teacher (RECON, section 3.2 and appendix B.2): for each question and each of the six
-aspects, a chat model summarises the passages that the selector kept. Only sentences of its answer that this
-text supports, by the check of summaries at run time, are learned.
+aspects, a chat model summarises the passages that the selector kept. Only sentences of its answer that
+pass the run-time check of summaries against this text are learned.
 
 FOLDER/answers.jsonl   every answer of the teacher, by its prompt; no prompt is sent twice
 FOLDER/lessons.jsonl   the examples, for `python -m training.summarizer --lessons`
 
-A command that was stopped continues when it is run again. OPENAI_API_KEY has the key of a server.
+A command that was stopped continues when it is run again. OPENAI_API_KEY is the key of a server.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from training.summarizer.examples import (
 )
 
 FAILURES = 20
-"""The teacher is down after this many failed requests in a row."""
+"""Failed requests in a row after which the teacher counts as down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,9 @@ class TeacherSettings:
 
 
 class Teacher:
-    """A chat model that answers each prompt once: its answers are kept in `file`, one per line.
+    """Chat model that answers each prompt once; its answers are kept in `file`, one per line.
 
-    A failed request is not kept, so it is sent again by the next command. Several threads may ask.
+    A failed request is not kept, so the next command sends it again. Several threads may ask.
     """
 
     def __init__(self, chat: ChatModel, settings: Teaching, file: Path) -> None:
@@ -176,8 +176,10 @@ def _name_row(example: Example, aspect: Aspect) -> str:
 def _make_rows(
     settings: TeacherSettings, teacher: Teacher, compressor: Compressor, name: str, example: Example
 ) -> Iterator[dict[str, Any]]:
-    """Yield a line for each aspect with an answer; its example is None if too little of the answer is
-    supported, or if the question has no passages."""
+    """Yield a row for each aspect that the teacher answered.
+
+    Its example is None if too little of the answer is supported, or if the question has no passages.
+    """
     draw = random.Random(f"{settings.data.seed} {example.id}")
     clean = draw.random() < settings.data.clean
     room = choose_room(settings.data, draw)

@@ -1,4 +1,4 @@
-"""Teacher forcing of a summarizer (RECON, section 3.2, stage 2): only the summary's tokens have a loss.
+"""Train a summarizer by teacher forcing (RECON, section 3.2, stage 2): only the summary's tokens have a loss.
 
 All examples of one aspect begin with the same system message. A batch has one aspect and reads that message
 once: the examples share its keys and values, which saves a third of the time on a CPU.
@@ -40,8 +40,8 @@ IGNORED = -100
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """Settings of the training. RECON's appendix B.4 has rank 8, alpha 32, all layers, batches of 16, 1e-4, a
-    warmup of 5 % and one epoch; fewer examples need larger steps."""
+    """Settings of the training. RECON's appendix B.4 has rank 8, alpha 32, all layers, batches of 16, a
+    learning rate of 1e-4, a warmup of 5 % and one epoch. Fewer examples need larger steps."""
 
     learning_rate: float = 1e-4
     warmup: float = 0.05
@@ -87,8 +87,10 @@ def encode(lesson: Lesson, tokenizer: Any) -> Encoded:
 
 
 def split_heldout(examples: Sequence[tuple[str, Encoded]], count: int) -> tuple[list[Encoded], list[Encoded]]:
-    """Split off the first `count` examples from the others, and drop others with the same questions: a
-    teacher may have been asked about several aspects. `examples` have the question's id and the encoded text.
+    """Split off the first `count` examples, and drop others with the same questions.
+
+    A teacher may have answered a question under several aspects. `examples` are pairs of the question's id
+    and the encoded text.
     """
     questions = {question for question, _ in examples[:count]}
     taught = [example for question, example in examples[count:] if question not in questions]
@@ -96,8 +98,7 @@ def split_heldout(examples: Sequence[tuple[str, Encoded]], count: int) -> tuple[
 
 
 def make_batches(examples: Sequence[Encoded], size: int, draw: random.Random) -> list[list[Encoded]]:
-    """Make batches of examples with the same system message and similar length; each example once, in random
-    order."""
+    """Make batches of examples with the same system message and similar lengths, in random order."""
     batches: list[list[Encoded]] = []
     for _, group in groupby(sorted(examples, key=lambda e: e.system), key=lambda e: e.system):
         alike = sorted(group, key=lambda e: len(e.prompt) + len(e.summary))
@@ -144,13 +145,15 @@ def train(
     if start_from is not None:
         load_weights(model, start_from)
         run.origins = read_runs(start_from)
-    own = settings.training
+    training = settings.training
     examples = [(lesson.id, encode(lesson, tokenizer)) for lesson in lessons]
-    heldout, taught = split_heldout([e for e in examples if _count(e[1]) <= own.positions], own.heldout)
+    heldout, taught = split_heldout(
+        [e for e in examples if _count(e[1]) <= training.positions], training.heldout
+    )
     batches = [
         b
-        for n in range(own.epochs)
-        for b in make_batches(taught, own.batch, random.Random(settings.seed + n))
+        for n in range(training.epochs)
+        for b in make_batches(taught, training.batch, random.Random(settings.seed + n))
     ]
 
     def backward(batch: Sequence[Encoded]) -> float:
@@ -158,7 +161,7 @@ def train(
         loss.backward()
         return loss.item()
 
-    done = run_updates(run, model, own, batches, backward, lambda: _evaluate(model, heldout))
+    done = run_updates(run, model, training, batches, backward, lambda: _evaluate(model, heldout))
     model.save_pretrained(str(run.final))
     facts = {
         "examples": sum(map(len, batches[:done])),
@@ -210,7 +213,7 @@ def load_weights(model: Any, final: Path) -> None:
 def run_updates(
     run: Run,
     model: Any,
-    own: Training,
+    training: Training,
     batches: Sequence[T],
     backward: Callable[[T], float],
     evaluate: Callable[[], float],
@@ -219,11 +222,12 @@ def run_updates(
     """Update the model with each batch until the run's time is up; return the number of updates. Continues
     from the checkpoint.
 
-    backward: computes the gradients of a batch, and returns its loss. evaluate: returns the held-out loss,
-    which is recorded before the first update and after the last. head: a module to train with the model.
+    backward: computes the gradients of a batch, and returns its loss.
+    evaluate: returns the held-out loss, which is recorded before the first update and after the last.
+    head: module to train with the model.
     """
     modules = [model] if head is None else [model, head]
-    optimizer = adamw(nn.ModuleList(modules), own.learning_rate, weight_decay=0.0)
+    optimizer = adamw(nn.ModuleList(modules), training.learning_rate, weight_decay=0.0)
     parts = {"weights": _Weights(model), "optimizer": optimizer, **({"head": head} if head else {})}
     done = (resume(run, parts) or {"done": 0})["done"]
     if not done:
@@ -233,7 +237,7 @@ def run_updates(
         share = run.clock.share(done / len(batches))
         if share >= 1:
             break
-        set_learning_rate(optimizer, own.learning_rate * triangle(share, own.warmup))
+        set_learning_rate(optimizer, training.learning_rate * triangle(share, training.warmup))
         loss = backward(batches[done])
         for module in modules:
             torch.nn.utils.clip_grad_norm_(module.parameters(), 1.0)
@@ -243,7 +247,7 @@ def run_updates(
         run.record(update=done, loss=round(loss, 4), seconds=round(run.clock.seconds(), 1))
         bar.update()
         bar.set_postfix(loss=f"{loss:.3f}", run=run.clock.estimate_left(share))
-        if done % own.save_every == 0:
+        if done % training.save_every == 0:
             save_checkpoint(run, parts, {"done": done})
     bar.close()
     save_checkpoint(run, parts, {"done": done})

@@ -8,7 +8,7 @@ from training.rl.trajectory import Outcome, Segment, Trajectory, Turn
 
 
 def make_segment(*lengths: int, qualities: Sequence[float | None] = ()) -> Segment:
-    """A prompt of one token, then a turn of each length with an observation of one token after it."""
+    """Make a prompt of one token, then turns of these lengths with an observation of one token after each."""
     turns: list[Turn] = []
     position = 1
     for index, length in enumerate(lengths):

@@ -1,7 +1,8 @@
-"""The agent as an episode of exact tokens, for every strategy."""
+"""The agent as an episode of exact tokens, in every strategy."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tersely import Document, InvalidInputError
-from tersely_agents.agent import Agent, DocumentIndex, EpisodeState, StrategyName, reading_tool
+from tersely_agents.agent import Agent, DocumentIndex, StrategyName, reading_tool
 from tersely_agents.chat import ScriptedChat
 from tersely_agents.memory import AgentMemory
 from tests.sdk.agents import COMPRESSOR, call_tag, tagged
 from training.rl.engines.random_model import make_tokenizer
 from training.rl.language.chat import Chat
-from training.rl.language.episodes import AgentEpisode, AgentTask
+from training.rl.language.episodes import AgentTask
 from training.rl.rollout import Generation, run_episodes
 
 CHAT = Chat(make_tokenizer())
@@ -31,7 +32,7 @@ LOOK = '<tool_call>{"name": "search", "arguments": {"query": "spare key"}}</tool
 
 @dataclass
 class Scripted:
-    """Writes prepared replies, letter by letter, with log-probabilities that tell them apart."""
+    """A policy that writes prepared replies letter by letter, with distinct log-probabilities."""
 
     replies: list[str]
     ends: bool = True
@@ -47,14 +48,14 @@ class Scripted:
         return Generation(tokens, [-0.5 - 0.001 * i for i in range(len(tokens))])
 
 
-def make_task(strategy: StrategyName, *, positions: int = 9000, **options: Any) -> AgentTask:
-    tools = [reading_tool(INDEX)]
+def make_task(
+    strategy: StrategyName, *, positions: int = 9000, index: DocumentIndex = INDEX, **options: Any
+) -> AgentTask:
+    tools = [reading_tool(index)]
     agent = Agent(ScriptedChat(()), tools, strategy=strategy, compressor=COMPRESSOR, strict=True, **options)
-
-    def score(state: EpisodeState) -> float:
-        return float(state.answer == "Ada")
-
-    return AgentTask("task 1", QUESTION, agent, CHAT, score, positions, 400)
+    return AgentTask(
+        "task 1", QUESTION, agent, CHAT, lambda state: float(state.answer == "Ada"), positions, 400
+    )
 
 
 def read_turns(trajectory: Any) -> list[list[int]]:
@@ -62,7 +63,7 @@ def read_turns(trajectory: Any) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("ends", [False, True])
-def test_a_response_with_searches_is_one_segment_of_exact_tokens(ends: bool) -> None:
+def test_response_with_searches_is_one_segment_of_exact_tokens(ends: bool) -> None:
     policy = Scripted(["<search>spare key</search>", "Hm.", "<answer>Ada</answer>"], ends)
     (trajectory,) = run_episodes(policy, [make_task("recon")])
     assert (trajectory.outcome, trajectory.reward) == ("answered", 1.0)
@@ -89,47 +90,38 @@ def test_turns_with_summaries_are_segments_with_a_quality() -> None:
     (trajectory,) = run_episodes(policy, [make_task("summary")])
     assert (trajectory.reward, len(trajectory.segments)) == (1.0, 2)
     assert read_turns(trajectory) == policy.written
-    first, second = trajectory.turns
-    assert first.quality is None
-    assert second.quality is not None
-    assert 0 < second.quality <= 1
+    first, second = (turn.quality for turn in trajectory.turns)
+    assert first is None
+    assert second is not None
+    assert 0 < second <= 1
     assert "Ada holds the spare key." in CHAT.tokenizer.decode(trajectory.segments[1].tokens)
 
 
-def test_a_transcript_is_one_segment() -> None:
-    policy = Scripted([LOOK, FINISH])
+@pytest.mark.parametrize("unreadable", ["", "<tool_call>{no JSON}</tool_call>"])
+def test_transcript_is_one_segment(unreadable: str) -> None:
+    policy = Scripted([unreadable + LOOK, FINISH])
     (trajectory,) = run_episodes(policy, [make_task("transcript")])
     (segment,) = trajectory.segments
     assert (trajectory.reward, read_turns(trajectory)) == (1.0, policy.written)
+    assert json.loads(json.dumps(dict(trajectory.facts)))["searches"] == 1
     assert "<|tool|>(1) Keys: Ada holds the spare key.<|end|>" in CHAT.tokenizer.decode(segment.tokens)
 
 
-def test_a_dropped_action_belongs_to_no_segment() -> None:
-    """SUPO: the pair that fills the context is dropped; the summary follows the context before it."""
+def test_dropped_action_is_in_no_segment() -> None:
+    """SUPO drops the pair that fills the context; the summary follows the context before it."""
 
     def memory(first: list[Any]) -> AgentMemory:
         return AgentMemory(first, limit=512, max_summaries=2, replay=False, compressor=COMPRESSOR)
 
     long = DocumentIndex({"keys": Document("The key is with Ada. " * 40, "Keys")})
-    task = make_task("reset", memory=memory)
-    agent = Agent(
-        ScriptedChat(()),
-        [reading_tool(long)],
-        strategy="reset",
-        memory=memory,
-        compressor=COMPRESSOR,
-        strict=True,
-    )
-    task = AgentTask("task 1", QUESTION, agent, CHAT, task.score, 9000, 400)
     policy = Scripted([LOOK, LOOK, "Ada has the key.", FINISH])
-    (trajectory,) = run_episodes(policy, [task])
+    (trajectory,) = run_episodes(policy, [make_task("reset", memory=memory, index=long)])
     assert (trajectory.outcome, trajectory.facts["resets"]) == ("answered", 1)
-    assert policy.written[1] not in read_turns(trajectory)[1:]
     assert read_turns(trajectory) == [policy.written[0], *policy.written[2:]]
     assert "Ada has the key." in CHAT.tokenizer.decode(trajectory.segments[-1].tokens)
 
 
-def test_an_end_is_named() -> None:
+def test_names_how_an_episode_ended() -> None:
     (malformed,) = run_episodes(Scripted(["Ada."]), [make_task("summary")])
     assert (malformed.outcome, malformed.reward, len(malformed.turns)) == ("malformed", 0.0, 1)
     (turns,) = run_episodes(Scripted(["Hm."] * 2), [make_task("recon", max_turns=2)])
@@ -138,7 +130,7 @@ def test_an_end_is_named() -> None:
     assert (wrong.outcome, wrong.reward, wrong.facts["answer"]) == ("answered", 0.0, "Bob")
 
 
-def test_a_context_without_room_for_a_reply_is_overlong() -> None:
+def test_context_without_room_for_a_reply_is_overlong() -> None:
     policy = Scripted(["Hm. " * 90, "<answer>Ada</answer>"])
     (trajectory,) = run_episodes(policy, [make_task("recon", positions=800)])
     assert (trajectory.outcome, trajectory.reward, len(trajectory.turns)) == ("overlong", 0.0, 1)
@@ -146,7 +138,7 @@ def test_a_context_without_room_for_a_reply_is_overlong() -> None:
     assert episode.outcome == "overlong"
 
 
-def test_a_server_that_gives_no_reply_ends_its_episodes_alone() -> None:
+def test_missing_reply_ends_only_its_episode() -> None:
     class Partial(Scripted):
         def generate(self, contexts: Mapping[int, Sequence[int]]) -> dict[int, Generation]:
             return {key: self._write() for key in contexts if key != 1}
@@ -156,16 +148,10 @@ def test_a_server_that_gives_no_reply_ends_its_episodes_alone() -> None:
     assert (other.outcome, other.reward, other.segments) == ("server", 0.0, ())
 
 
-def test_an_agent_that_helps_is_refused() -> None:
+def test_refuses_an_agent_that_helps() -> None:
     agent = Agent(ScriptedChat(()), [reading_tool(INDEX)], strategy="recon", compressor=COMPRESSOR)
     with pytest.raises(InvalidInputError, match="strict=True"):
         AgentTask("task 1", QUESTION, agent, CHAT, lambda state: 0.0, 900, 40)
-
-
-def test_calls_that_cannot_be_read_are_left_out() -> None:
-    policy = Scripted(["<tool_call>{no JSON}</tool_call>" + LOOK, FINISH])
-    (trajectory,) = run_episodes(policy, [make_task("transcript")])
-    assert (trajectory.reward, trajectory.facts["searches"]) == (1.0, 1)
 
 
 _PIECES = st.sampled_from([*"sear </>", "<search>", "</search>", "<answer>", "</answer>", LOOK])
@@ -178,9 +164,7 @@ _TEXTS = st.lists(_PIECES, max_size=9).map("".join)
     replies=st.lists(_TEXTS, min_size=1, max_size=4),
     ends=st.booleans(),
 )
-def test_what_was_written_is_recorded_token_for_token(
-    strategy: StrategyName, replies: list[str], ends: bool
-) -> None:
+def test_records_every_written_token(strategy: StrategyName, replies: list[str], ends: bool) -> None:
     policy = Scripted([f"{text} a" for text in replies] + ["<answer>Ada</answer>"] * 9, ends)
     (trajectory,) = run_episodes(policy, [make_task(strategy, max_turns=4)])
     assert read_turns(trajectory) == policy.written
@@ -188,10 +172,3 @@ def test_what_was_written_is_recorded_token_for_token(
         own = [p for p, mine in zip(segment.logprobs, segment.mask, strict=True) if mine]
         assert all(p <= -0.5 for p in own)
         assert sum(p != 0 for p in segment.logprobs) == len(own)
-
-
-def test_facts_are_json(tmp_path: Any) -> None:
-    import json
-
-    episode = AgentEpisode(make_task("recon"))
-    assert json.loads(json.dumps(dict(episode.facts)))["turns"] == 0

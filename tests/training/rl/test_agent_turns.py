@@ -1,4 +1,4 @@
-"""The environment of questions with their own documents: its reward and its counts, worked out by hand."""
+"""Questions with their own documents: rewards and counts, worked out by hand."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def finish(answer: str, summary: str = KEYS) -> str:
 
 
 def play(*replies: str) -> Any:
-    """The episode after the replies, and the quality of each."""
+    """Return the episode after the replies, and the quality of each."""
     episode = ENVIRONMENT.make_task(EXAMPLE).start()
     qualities = [episode.step([*CHAT.encode(reply), CHAT.stop]) for reply in replies]
     return episode, qualities
@@ -58,13 +58,13 @@ def play(*replies: str) -> Any:
         ("Holt", 0.0),
     ],
 )
-def test_the_reward_is_the_f1_of_the_best_answer(answer: str, reward: float) -> None:
+def test_reward_is_the_f1_of_the_best_answer(answer: str, reward: float) -> None:
     episode, _ = play(SEARCH, finish(answer))
     assert episode.outcome == "answered"
     assert episode.reward == pytest.approx(reward)
 
 
-def test_a_broken_form_and_no_answer_earn_nothing() -> None:
+def test_broken_form_and_no_answer_earn_nothing() -> None:
     broken, _ = play(SEARCH, "Ada holds it.")
     assert (broken.outcome, broken.reward) == ("malformed", 0.0)
     assert (broken.facts["replies"], broken.facts["well_formed"], broken.facts["correct"]) == (2, 1, False)
@@ -74,10 +74,9 @@ def test_a_broken_form_and_no_answer_earn_nothing() -> None:
     assert (endless.facts["summaries"], endless.facts["inside"]) == (2, 2)
 
 
-def test_the_agent_reads_what_the_selector_keeps_and_its_summary_is_rated() -> None:
-    episode, qualities = play(SEARCH)
-    assert KEYS in episode.state.result
-    result = episode.state.result
+def test_rates_the_summary_of_what_the_selector_keeps() -> None:
+    result = play(SEARCH)[0].state.result
+    assert KEYS in result
     episode, qualities = play(SEARCH, finish("Ada", "Ada holds the key."))
     assert qualities == [None, quality("Ada holds the key.", result, EXAMPLE.question, LEVELS[0]).total]
     assert (episode.facts["summaries"], episode.facts["inside"]) == (1, 0)

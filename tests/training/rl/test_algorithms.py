@@ -1,4 +1,4 @@
-"""Advantages and weights against values that were worked out by hand."""
+"""Advantages and weights, checked against values worked out by hand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def values_of_turns(target: Target, values: tuple[float, ...]) -> list[float]:
     return [values[turn.start] for turn in target.segment.turns]
 
 
-def test_rewards_are_standardised_by_the_deviation_of_the_sample() -> None:
+def test_standardises_by_the_deviation_of_the_sample() -> None:
     assert standardise([1.0, 0.0]) == pytest.approx([HALF, -HALF])
     # Mean 1/4, sample variance (9 + 1 + 1 + 1) / 16 / 3 = 1/4. The population's would be 3/16.
     assert standardise([1.0, 0.0, 0.0, 0.0]) == pytest.approx([1.5, -0.5, -0.5, -0.5])
@@ -31,7 +31,7 @@ def test_rewards_are_standardised_by_the_deviation_of_the_sample() -> None:
     assert standardise([1.0]) == [0.0]
 
 
-def test_grpo_takes_the_mean_over_a_rollout_and_then_over_rollouts() -> None:
+def test_grpo_averages_over_tokens_and_then_over_rollouts() -> None:
     short, long = grpo.make_targets(
         [make_trajectory(1.0, make_segment(2)), make_trajectory(0.0, make_segment(3, 1))]
     )
@@ -41,7 +41,7 @@ def test_grpo_takes_the_mean_over_a_rollout_and_then_over_rollouts() -> None:
     assert values_of_turns(long, long.weights) == pytest.approx([1 / 8, 1 / 8])
 
 
-def test_groups_are_standardised_apart() -> None:
+def test_standardises_each_group() -> None:
     targets = grpo.make_targets(
         [make_trajectory(r, task=task) for task, r in [("a", 1), ("b", 1), ("a", 0), ("b", 1)]]
     )
@@ -49,7 +49,7 @@ def test_groups_are_standardised_apart() -> None:
     assert sorted(value for _, value in advantages) == pytest.approx([-HALF, 0.0, HALF])
 
 
-def test_hrr_moves_the_advantage_between_turns_by_their_quality() -> None:
+def test_hrr_shifts_advantage_to_better_turns() -> None:
     good = make_trajectory(
         1.0, make_segment(2, qualities=[0.9]), make_segment(1, qualities=[0.5]), make_segment(3)
     )
@@ -67,7 +67,7 @@ def test_hrr_divides_by_the_tokens_of_all_turns_of_a_rollout() -> None:
     assert weights == pytest.approx([1 / 16, 1 / 16, 1 / 4])
 
 
-def test_hrr_gives_a_gradient_to_groups_whose_rewards_are_equal() -> None:
+def test_hrr_has_a_gradient_for_equal_rewards() -> None:
     rollout = make_trajectory(0.0, make_segment(1, 1, qualities=[1.0, 0.0]))
     (target, _) = hrr.make_targets([rollout, make_trajectory(0.0)], w=0.2)
     assert values_of_turns(target, target.advantages) == pytest.approx([0.1, -0.1])
@@ -96,12 +96,13 @@ def test_supo_shares_one_advantage_among_all_segments_of_a_rollout() -> None:
 
 
 @pytest.mark.parametrize("outcome", ["turns", "overlong"])
-def test_supo_leaves_overlong_rollouts_out_of_loss_and_statistics(outcome: Any) -> None:
+def test_supo_ignores_overlong_rollouts(outcome: Any) -> None:
     rollouts = [
         make_trajectory(1.0, make_segment(2)),
         make_trajectory(0.0, make_segment(2)),
         make_trajectory(0.0, make_segment(6), outcome=outcome),
     ]
+    assert len(supo.make_targets([make_trajectory(1.0), make_trajectory(0.0, outcome="malformed")])) == 2
     masked = supo.make_targets(rollouts)
     assert [t.advantages[1] for t in masked] == pytest.approx([HALF, -HALF])
     assert {t.weights[1] for t in masked} == {1 / 4}
@@ -113,12 +114,7 @@ def test_supo_leaves_overlong_rollouts_out_of_loss_and_statistics(outcome: Any) 
     assert {t.weights[1] for t in unmasked} == {1 / 10}
 
 
-def test_supo_does_not_mask_a_wrong_or_malformed_answer() -> None:
-    rollouts = [make_trajectory(1.0), make_trajectory(0.0, outcome="malformed")]
-    assert len(supo.make_targets(rollouts)) == 2
-
-
-def test_the_surrogate_is_clipped_on_the_side_that_would_gain() -> None:
+def test_surrogate_is_clipped_where_it_would_gain() -> None:
     old = torch.zeros(4)
     new = torch.log(torch.tensor([1.5, 0.5, 1.5, 0.5]))
     advantages = torch.tensor([1.0, 1.0, -1.0, -1.0])
@@ -127,7 +123,7 @@ def test_the_surrogate_is_clipped_on_the_side_that_would_gain() -> None:
     assert surrogate_loss(new, old, advantages, weights).item() == pytest.approx(0.6 / 4)
 
 
-def test_the_kl_to_the_reference_is_estimated_without_bias_and_never_negative() -> None:
+def test_kl_estimate_is_never_negative() -> None:
     new, reference = torch.tensor([math.log(0.5)]), torch.tensor([math.log(0.25)])
     one = torch.ones(1)
     # d = log(0.5): exp(d) - d - 1 = 0.5 + 0.6931 - 1

@@ -1,4 +1,4 @@
-"""EFFCOMP's claims: their questions, their reader, what is measured, and that both of them run."""
+"""EFFCOMP's claims: their questions, reader and measures, and a small run of each."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from training.selector_model.groups import Group, list_labels
 
 
 def read(question: Group, kept: list[bool]) -> str | None:
-    """The reader's answer from the kept sentences, numbered over all documents."""
+    """Return the reader's answer from the kept sentences of all documents."""
     sentences = [d.text[a:b] for d in question.documents for a, b in d.units]
     context = "\n".join(s for s, keep in zip(sentences, kept, strict=True) if keep)
     return TwoHopReader().answer([Prompt(question.question, context)])[0]
 
 
 @given(st.text("0123456789", max_size=6), st.integers(0, 20), st.booleans())
-def test_the_reader_needs_both_hops_and_nothing_else(seed: str, lost: int, others: bool) -> None:
+def test_reader_needs_only_both_hops(seed: str, lost: int, others: bool) -> None:
     (question,) = make_questions(1, seed)
     hops = [bool(y) for d in question.documents for y in d.labels]
     assert sum(hops) == 2
@@ -72,7 +72,7 @@ def make_scored(scores: list[float], labels: list[int], costs: list[float]) -> S
     return Scored(observation, torch.tensor(scores))
 
 
-def test_what_is_measured_by_hand() -> None:
+def test_measures_match_values_worked_by_hand() -> None:
     rows = [
         make_scored([0.9, 0.4, 0.6, 0.1], [1, 1, 0, 0], [1.0, 2.0, 3.0, 4.0]),
         make_scored([0.8, 0.3], [1, 1], [5.0, 5.0]),
@@ -88,12 +88,12 @@ def test_what_is_measured_by_hand() -> None:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"TRAIN": 16, "VALIDATION": 8, "TEST": 8, "EPOCHS": 2, "EARLY": 1}.items():
+    for name, value in {"TRAIN": 8, "VALIDATION": 4, "TEST": 4, "EPOCHS": 2, "EARLY": 1}.items():
         monkeypatch.setattr(effcomp, name, value)
 
 
 @pytest.mark.usefixtures("small")
-def test_both_claims_run_and_measure_what_they_predict(tmp_path: Path) -> None:
+def test_claims_measure_what_they_predict(tmp_path: Path) -> None:
     for claim in (effcomp.RQ4, effcomp.D8):
         seed = tmp_path / claim.name / "seed-1"
         rows = [claim.run(arm, 1, seed / f"arm-{number}") for number, arm in enumerate(claim.arms)]

@@ -1,25 +1,21 @@
-"""PPO against values that were worked out by hand, and its critic."""
+"""PPO, checked against values worked out by hand, and its critic."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
 from tests.training.rl.examples import make_segment, make_trajectory
-from training.rl import loop
 from training.rl.algorithms import ppo
 from training.rl.batches import make_batches
 from training.rl.critic import Critic, read_logprobs, read_values
-from training.rl.loop import teach, train
-from training.rl.settings import ColdStart, Settings, Updates
+from training.rl.loop import teach
+from training.rl.settings import Updates
 from training.rl.targets import Target
 from training.rl.tiny import TinyConfig, TinyPolicy
 from training.rl.trajectory import Segment, Trajectory, Turn
-from training.run import Run
 
 
 def written(target: Target, values: tuple[float, ...] | None) -> list[float]:
@@ -38,14 +34,14 @@ def test_generalised_advantages() -> None:
     )
 
 
-def test_the_kl_is_paid_by_each_token_and_the_reward_goes_to_the_last() -> None:
+def test_each_token_pays_kl_and_the_last_gets_the_reward() -> None:
     segment = Segment((1, 2, 3, 4, 5), (0.0, -1.0, -2.0, 0.0, -3.0), (Turn(1, 3), Turn(4, 5)))
     trajectory = Trajectory("a", (segment,), 1.0, "answered")
     rewards = ppo.pay_tokens(trajectory, [-1.5, -2.0, -1.0], kl=0.1)
     assert rewards == pytest.approx([-0.05, 0.0, 1.2])
 
 
-def test_observations_are_no_steps() -> None:
+def test_observations_are_not_steps() -> None:
     # Two turns of two tokens, an observation between and after them: four steps.
     trajectory = make_trajectory(1.0, make_segment(2, 2))
     (target,) = ppo.make_targets([trajectory], [[0.1, 0.2, 0.4, 0.8]], [[0.0] * 4])
@@ -54,7 +50,7 @@ def test_observations_are_no_steps() -> None:
     assert target.advantages[0] == target.advantages[3] == target.weights[3] == 0.0
 
 
-def test_advantages_are_standardised_over_all_tokens_by_the_deviation_of_the_sample() -> None:
+def test_standardises_advantages_over_all_tokens() -> None:
     right, wrong = make_trajectory(1.0, make_segment(1)), make_trajectory(0.0, make_segment(3))
     targets = ppo.make_targets([right, wrong], [[0.0], [0.0] * 3], [[0.0], [0.0] * 3])
     # 1, 0, 0, 0: mean 1/4, sample deviation 1/2. Over trajectories it would be +-0.707.
@@ -62,13 +58,13 @@ def test_advantages_are_standardised_over_all_tokens_by_the_deviation_of_the_sam
     assert [written(t, t.weights) for t in targets] == [[0.5], pytest.approx([1 / 6] * 3)]
 
 
-def test_returns_are_not_standardised_and_run_over_segments() -> None:
+def test_returns_run_over_segments() -> None:
     trajectory = make_trajectory(1.0, make_segment(1), make_segment(2))
     targets = ppo.make_targets([trajectory], [[0.25, 0.5, 0.5]], [[0.0] * 3], gamma=0.5)
     assert [written(t, t.returns) for t in targets] == [[0.25], pytest.approx([0.5, 1.0])]
 
 
-def test_the_larger_of_both_value_errors_counts() -> None:
+def test_larger_value_error_counts() -> None:
     old, returns = torch.zeros(3), torch.tensor([2.0, 2.0, 2.0])
     values = torch.tensor([1.0, -1.0, 0.25], requires_grad=True)
     # Held to [-0.5, 0.5]: errors 1 and 2.25, 9 and 6.25, 3.0625 twice.
@@ -85,7 +81,7 @@ def make_policy() -> TinyPolicy:
     return TinyPolicy(5, 12, TinyConfig(layers=1, width=8, heads=2))
 
 
-def test_a_critic_says_nothing_at_first_and_reads_what_stands_before_a_token() -> None:
+def test_critic_starts_at_zero_and_reads_what_precedes_a_token() -> None:
     critic = Critic(make_policy())
     short, long = (
         make_trajectory(1.0, make_segment(2)),
@@ -108,52 +104,14 @@ def test_reference_logprobs_are_those_of_the_batches() -> None:
     assert batch.old_values.tolist() == pytest.approx([0.0, 0.1, 0.2])
 
 
-def test_the_entropy_of_a_uniform_policy() -> None:
+def test_entropy_of_a_uniform_policy() -> None:
     policy = make_policy()
     torch.nn.init.zeros_(policy.tokens.weight)
     (batch,) = make_batches(ppo.make_targets([make_trajectory(1.0)], [[0.0, 0.5]], [[0.0, 0.0]]))
     assert batch.entropy(policy).tolist() == pytest.approx([math.log(5)] * 2)
 
 
-def make_settings() -> Settings:
-    return Settings(
-        environment={"name": "registers", "cells": (1, 3), "context": 30, "turns": 5},
-        policy=TinyConfig(layers=1, width=16, heads=2),
-        cold_start=ColdStart(steps=10, tasks=8),
-        algorithm={"name": "ppo", "kl": 0.001},
-        updates=Updates(count=4, tasks=2, group=4, epochs=2, entropy=0.001, evaluation_tasks=8),
-    )
-
-
-def test_a_run_that_was_stopped_ends_like_one_that_was_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loop, "CHECKPOINT_EVERY", 2)
-    whole = train(make_settings(), Run(tmp_path / "whole"))
-    start = torch.load(tmp_path / "whole" / "cold_start.pt")
-    assert not torch.equal(whole.tokens.weight, start["tokens.weight"])
-
-    calls = 0
-
-    def stop(*args: Any) -> float:
-        nonlocal calls
-        calls += 1
-        if calls == 4:
-            raise KeyboardInterrupt
-        return teach(*args)
-
-    monkeypatch.setattr(loop, "teach", stop)
-    with pytest.raises(KeyboardInterrupt):
-        train(make_settings(), Run(tmp_path / "stopped"))
-    # The fifth call and those after it go through.
-    again = train(make_settings(), Run(tmp_path / "stopped"))
-    assert torch.equal(again.tokens.weight, whole.tokens.weight)
-    histories = [Run(tmp_path / name).history for name in ("stopped", "whole")]
-    assert histories[0] == histories[1]
-    assert all(entry["value_loss"] >= 0 for entry in histories[0] if entry["kind"] == "update")
-
-
-def test_a_critic_learns_the_returns() -> None:
+def test_critic_learns_the_returns() -> None:
     critic = Critic(make_policy())
     optimizer = torch.optim.Adam(critic.parameters(), lr=0.01)
     right = make_trajectory(1.0, make_segment(3))

@@ -1,4 +1,4 @@
-"""How results are judged, and that a claim's program runs, goes on, and writes what it measured."""
+"""Verdicts on claims, and the program that runs a claim and writes what it measured."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def make_rows(new: list[float], old: list[float]) -> list[Row]:
         ([0.9], [0.5], "not measured"),
     ],
 )
-def test_the_verdict(new: list[float], old: list[float], verdict: str) -> None:
+def test_verdict_follows_the_interval(new: list[float], old: list[float], verdict: str) -> None:
     assert judge(PREDICTION, compare(PREDICTION, make_rows(new, old))) == verdict
 
 
-def test_seeds_are_compared_in_pairs() -> None:
+def test_compares_seeds_in_pairs() -> None:
     # Seeds differ far more than arms; within a seed the difference is always 0.2.
     difference = compare(PREDICTION, make_rows([0.3, 0.6, 0.9], [0.1, 0.4, 0.7]))
     assert difference is not None
     assert (difference.value, difference.low, difference.high) == pytest.approx((0.2, 0.2, 0.2))
 
 
-def test_deviations_over_seeds_are_compared() -> None:
+def test_compares_deviations_over_seeds() -> None:
     prediction = Prediction("reward", "new", "old", margin=0.1, statistic="deviation")
     difference = compare(prediction, make_rows([0.1, 0.5, 0.9, 0.1, 0.9], [0.5, 0.5, 0.5, 0.5, 0.5]))
     assert difference is not None
@@ -47,7 +47,7 @@ def test_deviations_over_seeds_are_compared() -> None:
     assert judge(prediction, difference) == "replicated"
 
 
-def test_a_metric_that_was_not_there_is_no_zero() -> None:
+def test_ignores_missing_metrics() -> None:
     rows = [*make_rows([0.8, 0.9], [0.5, 0.5]), Row("new", 2, {"reward": None}, 1.0)]
     rows.append(Row("old", 2, {"reward": 0.5}, 1.0))
     difference = compare(PREDICTION, rows)
@@ -60,7 +60,7 @@ def run_fake(arm: str, seed: int, folder: Path) -> Metrics:
     return {"reward": 0.5 + 0.3 * (arm == "new") + seed / 100, "initial": 0.2}
 
 
-def test_a_claim_is_run_once_and_written_down(tmp_path: Path) -> None:
+def test_claim_is_run_once_and_written_down(tmp_path: Path) -> None:
     claim = Claim(
         "fake", "It helps.", "Here it is tried.", ("new", "old"), 3, (PREDICTION,), "initial", run_fake
     )
@@ -78,11 +78,11 @@ def test_a_claim_is_run_once_and_written_down(tmp_path: Path) -> None:
     assert "| new | 3 | 0.200 ± 0.000 | 0.820 ± 0.010 |" in text
 
 
-def test_the_recorded_page_is_what_the_recorded_results_say() -> None:
+def test_recorded_page_matches_recorded_results() -> None:
     assert replicate.DOCUMENT.read_text(encoding="utf-8") == replicate.render_document()
 
 
-def test_every_claim_predicts_something_about_its_own_arms() -> None:
+def test_every_claim_predicts_about_its_arms() -> None:
     for claim in replicate.CLAIMS.values():
         assert claim.seeds >= 5
         for prediction in claim.predictions:

@@ -1,4 +1,4 @@
-"""Rollouts of a real tiny policy: exact ids and log-probabilities, whatever the batch."""
+"""Rollouts of a tiny policy: exact ids and log-probabilities in every batch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENVIRONMENT = Registers(context=24, turns=12)
 
 @pytest.fixture(scope="module")
 def policy() -> TinyPolicy:
-    """It has learned the form of a reply, so that its rollouts have several turns."""
+    """A policy that has learned the form of a reply, so that its rollouts have several turns."""
     torch.manual_seed(3)
     policy = TinyPolicy(len(ENVIRONMENT.vocabulary), ENVIRONMENT.positions, TinyConfig(2, 32, 2))
     imitate(policy, ENVIRONMENT, random.Random(1), steps=60, tasks=8, learning_rate=5e-3)
@@ -35,41 +35,25 @@ def roll_out_some(policy: TinyPolicy, count: int = 12) -> list[Trajectory]:
 
 
 def make_targets(trajectories: list[Trajectory]) -> list[Target]:
-    return [
-        Target(
-            segment,
-            spread_over_turns(segment, [1.0] * len(segment.turns)),
-            spread_over_turns(segment, [1.0] * len(segment.turns)),
-        )
-        for trajectory in trajectories
-        for segment in trajectory.segments
-    ]
+    segments = [segment for trajectory in trajectories for segment in trajectory.segments]
+    ones = [spread_over_turns(segment, [1.0] * len(segment.turns)) for segment in segments]
+    return [Target(segment, values, values) for segment, values in zip(segments, ones, strict=True)]
 
 
-def test_recorded_logprobs_are_those_of_the_whole_sequence(policy: TinyPolicy) -> None:
+def test_batches_repeat_the_recorded_logprobs_of_every_token(policy: TinyPolicy) -> None:
     trajectories = roll_out_some(policy)
+    assert trajectories == roll_out_some(policy)  # the same for the same seed
     assert any(len(trajectory.turns) > 2 for trajectory in trajectories)
-    for batch in make_batches(make_targets(trajectories)):
-        assert torch.allclose(batch.logprobs(policy), batch.old_logprobs, atol=1e-4)
-
-
-def test_batches_hold_every_written_token_once(policy: TinyPolicy) -> None:
-    trajectories = roll_out_some(policy)
+    batches = list(make_batches(make_targets(trajectories)))
+    assert all(torch.allclose(batch.logprobs(policy), batch.old_logprobs, atol=1e-4) for batch in batches)
     written = sum(turn.end - turn.start for t in trajectories for turn in t.turns)
-    assert sum(len(batch.weights) for batch in make_batches(make_targets(trajectories))) == written
-
-
-def test_targets_that_move_nothing_are_left_out(policy: TinyPolicy) -> None:
-    (segment, *_) = roll_out_some(policy)[0].segments
+    assert sum(len(batch.weights) for batch in batches) == written
+    (segment, *_) = trajectories[0].segments
     zeros = (0.0,) * len(segment.tokens)
-    assert list(make_batches([Target(segment, zeros, zeros)])) == []
+    assert list(make_batches([Target(segment, zeros, zeros)])) == []  # it would move nothing
 
 
-def test_a_seed_gives_the_same_rollouts(policy: TinyPolicy) -> None:
-    assert roll_out_some(policy) == roll_out_some(policy)
-
-
-def test_the_sampler_reads_again_what_no_longer_stands_in_the_context(policy: TinyPolicy) -> None:
+def test_sampler_reads_changed_contexts_again(policy: TinyPolicy) -> None:
     def make_sampler() -> Sampler:
         return Sampler(policy, slots=2, stop=0, max_reply=3, random=None)
 
@@ -79,15 +63,11 @@ def test_the_sampler_reads_again_what_no_longer_stands_in_the_context(policy: Ti
         again, fresh = kept.generate({0: context})[0], make_sampler().generate({0: context})[0]
         assert again.tokens == fresh.tokens
         assert again.logprobs == pytest.approx(fresh.logprobs, abs=1e-4)
+    with pytest.raises(ValueError, match="more positions"):  # there is no room for a reply
+        kept.generate({0: [1] * ENVIRONMENT.positions})
 
 
-def test_a_context_without_room_for_a_reply_is_refused(policy: TinyPolicy) -> None:
-    sampler = Sampler(policy, slots=1, stop=0, max_reply=3, random=None)
-    with pytest.raises(ValueError, match="more positions"):
-        sampler.generate({0: [1] * ENVIRONMENT.positions})
-
-
-def test_a_new_segment_begins_where_the_context_is_another() -> None:
+def test_changed_context_begins_a_new_segment() -> None:
     recorder = Recorder()
     recorder.read([1, 2])
     recorder.write(Generation([3], [-0.5]), None)
@@ -103,7 +83,7 @@ def test_a_new_segment_begins_where_the_context_is_another() -> None:
     assert second.tokens == (1, 9, 6)
 
 
-def test_a_turn_that_was_taken_back_belongs_to_no_segment() -> None:
+def test_dropped_turn_is_in_no_segment() -> None:
     recorder = Recorder()
     recorder.read([1])
     recorder.write(Generation([2], [-0.5]), None)

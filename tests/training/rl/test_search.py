@@ -1,7 +1,8 @@
-"""The search environment: its expert, its reward, its difficulty, its sources."""
+"""The search environment: its expert, reward, difficulty and sources."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from pathlib import Path
@@ -44,7 +45,7 @@ READINGS = {
     difficulty=st.floats(0, 1),
     seed=st.integers(0, 10**6),
 )
-def test_the_expert_solves_every_task(strategy: Any, reading: str, difficulty: float, seed: int) -> None:
+def test_expert_solves_every_task(strategy: Any, reading: str, difficulty: float, seed: int) -> None:
     environment, draw = make_environment(strategy=strategy, read=READINGS[reading]), random.Random(seed)
     task = environment.sample(draw, difficulty)
     episode = task.start()
@@ -55,14 +56,14 @@ def test_the_expert_solves_every_task(strategy: Any, reading: str, difficulty: f
     assert episode.found or reading != "passages", "the expert knows only what a search can find"
 
 
-def test_a_task_is_a_function_of_its_seed_and_difficulty_adds_documents() -> None:
+def test_seed_fixes_a_task_and_difficulty_adds_documents() -> None:
     environment = make_environment()
     assert environment.sample(random.Random(3), 0.5).id == environment.sample(random.Random(3), 0.5).id
     sizes = [len(environment.sample(random.Random(3), d).index) for d in (0.0, 0.5, 1.0)]  # type: ignore[arg-type]
     assert sizes == [1, 31, 60]
 
 
-def test_the_reward_is_exact_match() -> None:
+def test_reward_is_exact_match() -> None:
     task = make_environment().sample(random.Random(5), 0.0)
     name = task.question.answers[0]
     for answer, reward in ((f" {name.upper()}.", 1.0), (f"{name} the baker", 0.0), (name.split()[0], 0.0)):
@@ -71,10 +72,10 @@ def test_the_reward_is_exact_match() -> None:
         assert (episode.outcome, episode.reward) == ("answered", reward)
 
 
-def test_flawed_demonstrations_make_mistakes_in_their_share() -> None:
+def test_flawed_demonstrations_contain_mistakes() -> None:
     made = sft.collect_demonstrations(make_environment(slip=0.5), 80, random.Random(0), flawed=True)
     right = sum(t.reward for t in made) / len(made)
-    assert 0.35 < right < 0.75, "an answer of another question stands in half of them"
+    assert 0.35 < right < 0.75, "half of them contain another answer"
     assert {len(t.turns) for t in made} == {2, 3}
     good = sft.keep_good(made)
     assert {t.reward for t in good} == {1.0}
@@ -83,7 +84,7 @@ def test_flawed_demonstrations_make_mistakes_in_their_share() -> None:
     assert [t.reward for t in perfect] == [1.0] * 5
 
 
-def test_questions_may_need_several_documents(tmp_path: Path) -> None:
+def test_question_can_need_several_documents(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/ada.md").write_text("# Ada\n\nAda was born in Kordale.")
     (tmp_path / "kordale.txt").write_text("The baker of Kordale is Rosa Quill.")
@@ -103,9 +104,7 @@ def test_questions_may_need_several_documents(tmp_path: Path) -> None:
     assert (trajectory.reward, trajectory.facts["searches"], trajectory.facts["found"]) == (1.0, 2, True)
 
 
-def test_task_sets_give_their_training_questions(tmp_path: Path) -> None:
-    import gzip
-
+def test_task_set_gives_its_training_questions(tmp_path: Path) -> None:
     texts = ["Ada holds the spare key.", *(f"Roof {number} is new." for number in range(9))]
     docs = [
         {"title": text.split()[0], "text": text, "gold": not i, "sentences": [], "support": []}
@@ -124,7 +123,7 @@ def test_task_sets_give_their_training_questions(tmp_path: Path) -> None:
     assert trajectory.reward == 1.0
 
 
-def test_documents_that_are_missing_are_refused() -> None:
+def test_refuses_questions_without_documents() -> None:
     question = Question("q", "Who?", ("Ada",), ("nowhere",))
     for questions in ([], [question]):
         with pytest.raises(ValueError, match="no question"):

@@ -1,4 +1,4 @@
-"""The program that trains a language model to search, with a random model of two layers."""
+"""The program that trains a language model to search, run with a random model of two layers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("trl")
 pytest.importorskip("peft")
+from tests.training.stopping import run_until
 from training.causal import Adapter
 from training.rl.engines import report, search_run, updates
 from training.rl.engines.overhead import measure
@@ -38,63 +39,43 @@ def run_once(folder: Path, settings: Settings = SETTINGS) -> list[dict[str, Any]
     return run.history
 
 
-def test_a_run_that_was_stopped_ends_like_one_that_was_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stopped_run_ends_like_an_unbroken_one(tmp_path: Path) -> None:
     whole = run_once(tmp_path / "whole")
-    assert [(e["kind"], e["update"]) for e in whole] == [
-        ("evaluation", 0),
-        ("update", 1),
-        ("update", 2),
-        ("evaluation", 2),
-    ]
-    assert (tmp_path / "whole/final/adapter_model.safetensors").exists()
-    calls: list[int] = []
-    plain = updates._Job.roll_out
-
-    def stop_in_the_second_update(self: Any, model: Any, keys: Any, version: int, *more: Any) -> Any:
-        calls.append(version)
-        if len(calls) == 3:  # the first is the evaluation
-            raise KeyboardInterrupt
-        return plain(self, model, keys, version, *more)
-
-    monkeypatch.setattr(updates._Job, "roll_out", stop_in_the_second_update)
-    with pytest.raises(KeyboardInterrupt):
-        run_once(tmp_path / "stopped")
-    monkeypatch.setattr(updates._Job, "roll_out", plain)
+    kinds = [(e["kind"], e["update"]) for e in whole]
+    assert kinds == [("evaluation", 0), ("update", 1), ("update", 2), ("evaluation", 2)]
+    # The first call is the evaluation, and the third the second update.
+    run_until(updates._Job, "roll_out", 3, lambda: run_once(tmp_path / "stopped"))
     stopped = run_once(tmp_path / "stopped")
     timed = ("seconds", "clock", "peak_mb")
     rows = [[{k: v for k, v in e.items() if k not in timed} for e in part] for part in (whole, stopped)]
     assert rows[0] == rows[1]
-    weights = [
-        (tmp_path / name / "final/adapter_model.safetensors").read_bytes() for name in ("whole", "stopped")
-    ]
-    assert weights[0] == weights[1]
+    files = [tmp_path / name / "final/adapter_model.safetensors" for name in ("whole", "stopped")]
+    assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_the_configuration_is_read_and_checked(tmp_path: Path) -> None:
-    settings = read_settings(search_run.Settings, CONFIG)
-    assert (settings.seed, settings.updates.algorithm) == (0, "grpo")
-    assert read_settings(search_run.Settings, CONFIG, seed=3) == replace(settings, seed=3)
-    wrong = tmp_path / "wrong.toml"
-    for text, complaint in (
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
         ("[updates]\nspeed = 1", "unknown key .speed."),
-        ("speed = 1", "unknown key .speed."),
         ('[updates]\nalgorithm = "ppo"', "algorithm is 'ppo', not one of"),
-    ):
-        wrong.write_text(text)
-        with pytest.raises(ValueError, match=complaint):
-            read_settings(search_run.Settings, wrong)
+    ],
+)
+def test_refuses_a_wrong_configuration(tmp_path: Path, text: str, complaint: str) -> None:
+    settings = read_settings(search_run.Settings, CONFIG)
+    assert read_settings(search_run.Settings, CONFIG, seed=3) == replace(settings, seed=3)
+    (tmp_path / "wrong.toml").write_text(text)
+    with pytest.raises(ValueError, match=complaint):
+        read_settings(search_run.Settings, tmp_path / "wrong.toml")
 
 
-def test_the_overhead_compares_rollouts_with_generation_alone() -> None:
+def test_overhead_compares_rollouts_with_generation() -> None:
     tokenizer = make_tokenizer()
     (row,) = measure(make_model(tokenizer), tokenizer, rounds=1, rollouts=4, seed=0)
     assert row["written"] > 4
     assert 0 < row["bare_s"] < 10 * row["rollouts_s"]
 
 
-def test_runs_are_reported_with_an_interval(tmp_path: Path) -> None:
+def test_report_has_an_interval(tmp_path: Path) -> None:
     def write(seed: int, rewards: list[float]) -> Any:
         run = Run(tmp_path / f"run {seed}")
         facts = {"tokens": 100, "written": 10, "seconds": 1.0, "peak_mb": 500 + seed, "length": 2.0}

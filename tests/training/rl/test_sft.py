@@ -1,4 +1,4 @@
-"""The cold start of language models: what is learned, and that it is."""
+"""The cold start of language models: what they learn, and that they learn it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 """transformers and torch warn about parts of themselves."""
 
 
-def test_only_what_the_policy_wrote_is_learned() -> None:
+def test_learns_only_what_the_policy_wrote() -> None:
     segment = Segment((5, 6, 7, 8, 9), (0.0,) * 5, (Turn(1, 3), Turn(4, 5)))
     assert make_example(segment) == {
         "input_ids": [5, 6, 7, 8, 9],
@@ -27,7 +27,7 @@ def test_only_what_the_policy_wrote_is_learned() -> None:
     }
 
 
-def test_only_answers_that_earn_the_reward_are_good() -> None:
+def test_keeps_only_rewarded_answers() -> None:
     segment = Segment((5, 6), (0.0, 0.0), (Turn(1, 2),))
     right = Trajectory("a", (segment,), 1.0, "answered")
     others = [Trajectory("b", (segment,), 0.0, "answered"), Trajectory("c", (segment,), 1.0, "turns")]
@@ -42,6 +42,6 @@ def test_imitation_lowers_the_loss(tmp_path: Path) -> None:
     environment = SearchEnvironment(
         questions, documents, Chat(tokenizer), k=1, positions=2000, max_reply=100, compressor=COMPRESSOR
     )
-    shown = collect_demonstrations(environment, 4, random.Random(0), flawed=False)
+    shown = collect_demonstrations(environment, 2, random.Random(0), flawed=False)
     losses = [imitate(model, shown, tmp_path, epochs=3, learning_rate=1e-2) for _ in range(2)]
     assert losses[1] < losses[0] < 6

@@ -1,3 +1,5 @@
+"""Segments and trajectories: their masks, their JSON, and what they refuse."""
+
 import json
 
 import pytest
@@ -9,11 +11,11 @@ def make_segment() -> Segment:
     return Segment((5, 6, 7, 8, 9), (0.0, 0.0, -0.5, -0.25, 0.0), (Turn(2, 4, quality=0.75),))
 
 
-def test_the_mask_covers_what_the_policy_wrote() -> None:
+def test_mask_covers_what_the_policy_wrote() -> None:
     assert make_segment().mask == (False, False, True, True, False)
 
 
-def test_a_trajectory_survives_json() -> None:
+def test_trajectory_survives_json() -> None:
     trajectory = Trajectory(
         "task 1", (make_segment(), make_segment()), 1.0, "answered", 3, 2, {"read": [1, 2]}
     )
@@ -31,14 +33,14 @@ def test_a_trajectory_survives_json() -> None:
         ((1, 2, 3), (0.0, 0.0, 0.0), (Turn(0, 2), Turn(1, 3))),
     ],
 )
-def test_a_segment_that_does_not_fit_together_is_refused(
+def test_refuses_a_segment_that_does_not_fit_together(
     tokens: tuple[int, ...], logprobs: tuple[float, ...], turns: tuple[Turn, ...]
 ) -> None:
     with pytest.raises(ValueError, match=r"segment|Turn"):
         Segment(tokens, logprobs, turns)
 
 
-def test_an_unknown_outcome_is_refused() -> None:
+def test_refuses_an_unknown_outcome() -> None:
     values = Trajectory("task 1", (make_segment(),), 1.0, "answered").to_dict()
     with pytest.raises(ValueError, match="no outcome"):
         Trajectory.from_dict({**values, "outcome": "bored"})

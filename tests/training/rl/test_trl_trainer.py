@@ -1,5 +1,4 @@
-"""One real step of TRL for each algorithm, with a random model of two layers. The advantages that TRL uses
-and the loss that it computes are ours."""
+"""One step of TRL for each algorithm, with a random model of two layers: its advantages and loss are ours."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ ALGORITHMS = {"grpo": grpo.make_targets, "hrr": hrr.make_targets, "supo": supo.m
 def make_trajectory(
     model: Any, key: str, number: int, segments: int, reward: float, outcome: Outcome = "answered"
 ) -> Trajectory:
-    """Segments of two turns with qualities; log-probabilities are those of `model`, a little off."""
+    """Make segments of two turns with qualities. Log-probabilities differ slightly from those of `model`."""
     made: list[Segment] = []
     for part in range(segments):
         tokens = [(31 * number + 7 * part + 3 * i * i) % 250 for i in range(14 + 2 * part)]
@@ -44,7 +43,7 @@ def make_trajectory(
 
 
 def make_trajectories(model: Any, keys: Sequence[str]) -> list[Trajectory]:
-    """Two groups: one of mixed rewards, segments and outcomes, one whose rewards are equal."""
+    """Make two groups: one with mixed rewards, segments and outcomes, and one with equal rewards."""
     outcomes: list[Outcome] = ["answered", "answered", "overlong", "answered"]
     return [
         make_trajectory(model, key, i, 1 + i % 3, float(i == 0 and key == keys[0]), outcomes[i % 4])
@@ -81,7 +80,7 @@ def make_trainer(folder: Path, model: Any, make_targets: Any, roll_out: Any, **o
 
 
 def our_loss(model: Any, targets: Sequence[Target]) -> torch.Tensor:
-    """The loss of the algorithms, by a plain pass over each segment."""
+    """Compute the loss of the algorithms by a plain pass over each segment."""
     total = torch.zeros(())
     for target in targets:
         tokens = torch.tensor([target.segment.tokens])
@@ -95,7 +94,7 @@ def our_loss(model: Any, targets: Sequence[Target]) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
-def test_a_step_of_trl_is_a_step_of_ours(name: str, tmp_path: Path) -> None:
+def test_step_of_trl_is_a_step_of_ours(name: str, tmp_path: Path) -> None:
     model, seen = make_model(TOKENIZER), list[Trajectory]()
 
     def roll_out(policy: Any, keys: Sequence[str], version: int) -> list[Trajectory]:
@@ -116,24 +115,7 @@ def test_a_step_of_trl_is_a_step_of_ours(name: str, tmp_path: Path) -> None:
     assert moved > 1e-3
 
 
-@pytest.mark.parametrize("name", sorted(ALGORITHMS))
-def test_the_batch_holds_the_targets(name: str) -> None:
-    targets = ALGORITHMS[name](make_trajectories(make_model(TOKENIZER), ["one"] * 4))
-    batch = make_batch(targets, len(targets) + 2, TOKENIZER.eos_token_id)
-    for row, target in enumerate(targets):
-        read, written = batch["prompt_mask"][row].bool(), batch["completion_mask"][row].bool()
-        tokens = [*batch["prompt_ids"][row][read], *batch["completion_ids"][row][written]]
-        assert tokens == list(target.segment.tokens[: target.segment.turns[-1].end])
-        own = batch["tool_mask"][row].bool()
-        wanted = [
-            a * w for a, w, m in zip(target.advantages, target.weights, target.segment.mask, strict=True) if m
-        ]
-        assert batch["advantages"][row][own].tolist() == pytest.approx(wanted)
-        assert own.sum() == sum(target.segment.mask)
-    assert not batch["tool_mask"][len(targets) :].any()
-
-
-def test_a_part_of_a_batch_loses_only_padding() -> None:
+def test_part_of_a_batch_loses_only_padding() -> None:
     targets = grpo.make_targets(make_trajectories(make_model(TOKENIZER), ["one"] * 4))
     batch = make_batch(targets, len(targets), TOKENIZER.eos_token_id)
     shortest = {name: rows[:1] for name, rows in batch.items()}
@@ -146,7 +128,7 @@ def test_a_part_of_a_batch_loses_only_padding() -> None:
     assert part["advantages"].sum() == shortest["advantages"].sum()
 
 
-def test_a_batch_without_targets_changes_nothing(tmp_path: Path) -> None:
+def test_batch_without_targets_changes_nothing(tmp_path: Path) -> None:
     model = make_model(TOKENIZER)
     before = {key: value.clone() for key, value in model.state_dict().items()}
     roll_out: Callable[..., Any] = lambda policy, keys, version: make_trajectories(policy, keys)  # noqa: E731
@@ -155,8 +137,6 @@ def test_a_batch_without_targets_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [{"loss_type": "grpo"}, {"beta": 0.1}])
-def test_settings_that_the_weights_do_not_survive_are_refused(
-    options: dict[str, Any], tmp_path: Path
-) -> None:
+def test_refuses_settings_that_change_the_weights(options: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="loss_type 'dapo', beta 0"):
         make_trainer(tmp_path, None, None, None, **options)

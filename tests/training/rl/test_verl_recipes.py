@@ -1,5 +1,6 @@
-"""Recipes of full-scale runs, and our advantages on batches in verl's form. What needs verl itself is in
-`training/rl/verl/contract.py`."""
+"""Recipes of full-scale runs, and our advantages on batches in verl's form.
+
+`training/rl/verl/contract.py` tests what needs verl itself."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ FILES = sorted(RUNS.glob("*.toml"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_every_recipe_is_read_and_gives_settings(file: Path) -> None:
+def test_recipe_gives_settings(file: Path) -> None:
     recipe = read_settings(Recipe, file)
     settings = dict(line.split("=", 1) for line in list_overrides(recipe, file, 2, Path("questions.parquet")))
     assert settings["trainer.nnodes"] == "2"
@@ -33,20 +34,7 @@ def test_every_recipe_is_read_and_gives_settings(file: Path) -> None:
     assert recipe.step_tokens > 10**5
 
 
-def test_the_papers_numbers_stand() -> None:
-    recon, ziprl = read_settings(Recipe, RUNS / "recon.toml"), read_settings(Recipe, RUNS / "ziprl.toml")
-    assert (recon.batch, recon.mini_batch, recon.k, recon.turns) == (512, 256, 5, 5)
-    assert (recon.learning_rate, recon.critic_learning_rate, recon.kl, recon.entropy) == (
-        1e-6,
-        1e-5,
-        0.001,
-        0.001,
-    )
-    assert (ziprl.w, ziprl.batch, ziprl.turns, ziprl.k, ziprl.learning_rate) == (0.2, 64, 20, 20, 1e-6)
-    assert read_settings(Recipe, RUNS / "evolving.toml").group == 8
-
-
-def test_what_no_recipe_has_is_refused(tmp_path: Path) -> None:
+def test_refuses_a_wrong_recipe(tmp_path: Path) -> None:
     file = tmp_path / "odd.toml"
     file.write_text('paper = "X"\nspeed = 3\n')
     with pytest.raises(ValueError, match="unknown key 'speed'"):
@@ -114,12 +102,12 @@ def test_advantages_on_rows_are_those_of_the_targets(make_targets: object) -> No
         assert not found[row, end - start :].any()
 
 
-def test_a_failure_that_is_nobodys_fault_leaves_its_group() -> None:
+def test_failed_rollout_leaves_its_group() -> None:
     for outcome in ("server", "environment"):
         assert to_outputs(make_trajectory("q1", 0, 2, 0.0, outcome)) == []
 
 
-def test_outputs_hold_the_exact_tokens() -> None:
+def test_outputs_have_the_exact_tokens() -> None:
     (output,) = to_outputs(TRAJECTORIES[1])
     (segment,) = TRAJECTORIES[1].segments
     assert output["prompt_ids"] + output["response_ids"] == list(segment.tokens[:10])
@@ -129,7 +117,7 @@ def test_outputs_hold_the_exact_tokens() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["evolving", "recon", "supo", "ziprl"])
-def test_a_dry_run_takes_a_step(name: str) -> None:
+def test_dry_run_takes_a_step(name: str) -> None:
     pytest.importorskip("trl")
     from training.rl.verl.dry_run import take_step
 

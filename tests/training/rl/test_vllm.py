@@ -1,5 +1,6 @@
-"""Replies of a vLLM server: a loopback server that answers in vLLM's format. vLLM itself needs a GPU or a
-build of its own; what both have in common is tested in `test_generate.py`."""
+"""Replies of a vLLM server, which is a loopback server that answers in vLLM's format.
+
+`test_generate.py` tests what all policies of language models share."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def serve() -> Iterator[Serve]:
 
 
 def complete(request: dict[str, Any]) -> tuple[int, Any]:
-    """A completion as vLLM gives it with `return_token_ids`: the prompt's last token twice, and the end."""
+    """Answer as vLLM does with `return_token_ids`: repeat the prompt's last token, and end."""
     last = request["prompt"][-1]
     choice = {
         "index": 0,
@@ -40,7 +41,7 @@ def complete(request: dict[str, Any]) -> tuple[int, Any]:
     return 200, {"id": "cmpl-1", "object": "text_completion", "model": request["model"], "choices": [choice]}
 
 
-def test_token_ids_go_and_come(serve: Serve) -> None:
+def test_sends_and_receives_token_ids(serve: Serve) -> None:
     server = serve(complete)
     policy = VllmPolicy(server.url, "policy", max_reply=9, stop_texts=("</search>",), temperature=0.7)
     found = policy.generate({4: [5, 6], 9: [7]})
@@ -70,7 +71,7 @@ def test_token_ids_go_and_come(serve: Serve) -> None:
         {"prompt_token_ids": [1, 2, 3]},
     ],
 )
-def test_an_answer_that_does_not_fit_is_no_reply(serve: Serve, change: dict[str, Any]) -> None:
+def test_ignores_an_answer_that_does_not_fit(serve: Serve, change: dict[str, Any]) -> None:
     def answer(request: dict[str, Any]) -> tuple[int, Any]:
         code, body = complete(request)
         if request["prompt"] == [5]:
@@ -81,13 +82,13 @@ def test_an_answer_that_does_not_fit_is_no_reply(serve: Serve, change: dict[str,
     assert list(policy.generate({0: [4], 1: [5], 2: [6]})) == [0, 2]
 
 
-def test_a_server_that_fails_leaves_its_contexts_out(serve: Serve) -> None:
+def test_failed_server_gives_no_replies(serve: Serve) -> None:
     broken = serve(lambda request: (500, {"error": {"message": "out of memory"}}))
     assert VllmPolicy(broken.url, "policy", max_reply=9).generate({0: [4]}) == {}
     assert VllmPolicy("http://127.0.0.1:9", "policy", max_reply=9).generate({0: [4]}) == {}
 
 
-def test_an_adapter_is_loaded_and_then_used(serve: Serve, tmp_path: Path) -> None:
+def test_uses_a_loaded_adapter(serve: Serve, tmp_path: Path) -> None:
     def answer(request: dict[str, Any]) -> tuple[int, Any]:
         return (200, b"Success") if "lora_path" in request else complete(request)
 
@@ -104,7 +105,7 @@ def test_an_adapter_is_loaded_and_then_used(serve: Serve, tmp_path: Path) -> Non
     assert refusing.model == "policy"
 
 
-def test_the_network_may_be_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_the_network_offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERSELY_OFFLINE", "1")
     with pytest.raises(OfflineError):
         VllmPolicy("http://example.com:8000", "policy", max_reply=9)

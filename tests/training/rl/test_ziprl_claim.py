@@ -1,4 +1,4 @@
-"""The control of ZipRL's claim: qualities permuted among the turns of a rollout, and nothing else."""
+"""The control of ZipRL's claim permutes only qualities among the turns of a rollout."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def make_rollout(reward: float) -> Trajectory:
     return make_trajectory(reward, *turns, make_segment(4))
 
 
-def test_qualities_change_turns_within_a_rollout() -> None:
+def test_permutes_qualities_within_a_rollout() -> None:
     rollout = make_rollout(1.0)
     seen: set[tuple[float | None, ...]] = set()
     for seed in range(40):
@@ -34,7 +34,7 @@ def test_qualities_change_turns_within_a_rollout() -> None:
     assert len(seen) == 6
 
 
-def test_the_control_shapes_as_much_as_hrr() -> None:
+def test_control_shapes_as_much_as_hrr() -> None:
     rollouts = [make_rollout(1.0), make_rollout(0.0)]
     shuffled = ShuffledSettings().make_algorithm()
     plain = [t.advantages[1] for t in grpo.make_targets(rollouts)]

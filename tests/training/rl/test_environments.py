@@ -1,0 +1,368 @@
+"""Tiny environments: the expert solves each, and contexts, ends and rewards are as worked out by hand."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from training.rl.algorithms import evolving
+from training.rl.cold_start import record_demonstration
+from training.rl.environments import facts, families, gather, registers
+from training.rl.environments.facts import Facts
+from training.rl.environments.families import Families, FamilyTask
+from training.rl.environments.gather import EMPTY, Gather
+from training.rl.environments.registers import Registers
+from training.rl.rollout import Generation, run_episodes
+from training.rl.trajectory import Segment, Trajectory
+
+SEEDS = st.integers(0, 2**32)
+ENVIRONMENTS = st.one_of(
+    st.builds(Facts, summarise=st.booleans()),
+    st.builds(Families, bank=st.sampled_from(["none", "static", "evolving"]), known=st.just(0.05)),
+    st.builds(Gather, pages=st.integers(1, 8), fill=st.floats(0, 1)),
+    st.integers(16, 80).map(lambda n: Registers(cells=(1, 30), context=n, resets=60, turns=200)),
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(ENVIRONMENTS, SEEDS, st.floats(0, 1))
+def test_expert_solves_every_task(environment: Any, seed: int, difficulty: float) -> None:
+    draw = random.Random(seed)
+    segments, reward = record_demonstration(environment, environment.sample(draw, difficulty), draw)
+    assert reward == 1.0
+    assert all(len(segment.tokens) <= environment.positions for segment in segments)
+    turns = [(segment, turn) for segment in segments for turn in segment.turns]
+    if isinstance(environment, Facts):
+        for segment, turn in turns:  # the expert has read each entity that it writes
+            entity = facts.WORDS.decode(segment.tokens[turn.start + 1 : turn.start + 2])
+            assert entity in facts.WORDS.decode(segment.tokens[: turn.start]).replace(":", " ").split()
+    if isinstance(environment, Gather):
+        *qualities, last = (turn.quality for _, turn in turns)
+        assert (len(qualities), last) == (environment.pages - 1, None)
+        assert all(quality is not None and 0 <= quality <= 1 for quality in qualities)
+
+
+# Facts
+
+PEOPLE = ("bob", "gus", "fay", "eve", "ada", "hal", "dan", "cal")
+BASE = dict(zip(facts.ENTITIES, PEOPLE, strict=True))
+
+
+def ask_facts(**settings: Any) -> facts.FactEpisode:
+    """Start an episode of two hops: ada, bob, gus."""
+    return facts.FactTask("a", ("ada", "bob", "gus"), BASE, Facts(**settings)).start()
+
+
+def step_facts(episode: facts.FactEpisode, reply: str) -> list[str]:
+    """Take a step, and return the words of the next context."""
+    episode.step(facts.WORDS.encode(reply))
+    return facts.WORDS.decode(episode.context()).split()
+
+
+@given(SEEDS, st.sampled_from(facts.ENTITIES))
+def test_one_of_five_passages_is_relevant(seed: int, entity: str) -> None:
+    task = Facts().sample(random.Random(seed), 1.0)
+    passages = task.search(entity)
+    assert len(set(passages)) == facts.PASSAGES
+    assert [p for p in passages if p.startswith(f"{entity}:")] == [f"{entity}:{task.base[entity]}"]
+    assert passages == task.search(entity)
+    found = {passage.split(":")[0] for passage in task.search(task.chain[0])}
+    assert found & set(task.chain) == {task.chain[0]}  # nothing about a later hop
+
+
+def test_summarising_changes_only_what_is_read() -> None:
+    raw, short = ask_facts(), ask_facts(summarise=True)
+    assert len(step_facts(raw, "search ada .")) == 3 + 3 + 1 + facts.PASSAGES
+    assert " ".join(step_facts(short, "search ada .")) == "ask two ada search ada . found ada:bob"
+    for episode in (raw, short):
+        step_facts(episode, "search bob .")
+        step_facts(episode, "answer gus .")
+        assert (episode.outcome, episode.reward) == ("answered", 1.0)
+
+
+def test_small_window_cuts_passages_and_then_ends_the_episode() -> None:
+    episode = ask_facts(window=18)
+    assert len(step_facts(episode, "search ada .")) == 12
+    # 3 tokens for the next reply, 3 for this one: none are left for what it finds.
+    step_facts(episode, "search bob .")
+    assert episode.outcome == "overlong"
+    episode = ask_facts(window=14)
+    assert len(step_facts(episode, "search ada .")) == 11
+    assert episode.facts["cut"] == 1
+    with pytest.raises(ValueError, match="at least 11"):
+        Facts(window=10)
+
+
+def test_wrong_actions_and_answers_earn_nothing() -> None:
+    episode = ask_facts()
+    assert step_facts(episode, "search search .")[-4:] == ["search", "search", ".", "again"]
+    for _ in range(facts.ACTIONS - 1):
+        step_facts(episode, "search ada .")
+    assert (episode.outcome, episode.reward) == ("turns", 0.0)
+    episode = ask_facts()
+    step_facts(episode, "answer bob .")
+    assert (episode.outcome, episode.reward) == ("answered", 0.0)
+
+
+# Families
+
+
+class Scripted:
+    """A policy that uses the same tools in the rollouts of every task."""
+
+    def __init__(self, *tools: int) -> None:
+        self.tools = tools
+
+    def generate(self, contexts: dict[int, Sequence[int]]) -> dict[int, Generation]:
+        replies = {i: families.WORDS.encode(f"u{self.tools[i % len(self.tools)]} .") for i in contexts}
+        return {i: Generation(reply, [-0.5] * len(reply)) for i, reply in replies.items()}
+
+
+def sample(environment: Families, seed: int = 1) -> FamilyTask:
+    return environment.sample(random.Random(seed), 0.5)
+
+
+def roll_out(task: FamilyTask, *tools: int) -> list[Trajectory]:
+    return run_episodes(Scripted(*tools), [task] * len(tools))
+
+
+def test_lesson_of_the_colour_comes_before_the_task() -> None:
+    task = sample(Families(bank="static", known=1.0))
+    context = families.WORDS.decode(task.start().context())
+    assert context.endswith(f"c{task.colour} use u{task.tool} task c{task.colour} s{task.shape}")
+
+
+def test_only_unseen_families_have_the_shapes_of_the_test() -> None:
+    environment, draw = Families(known=0.02), random.Random(3)
+    unseen = range(families.SHAPES - families.UNSEEN_SHAPES, families.SHAPES)
+    assert not any(environment.sample(draw, 0.5).shape in unseen for _ in range(100))
+    assert all(environment.sample_unseen(draw).shape in unseen for _ in range(100))
+
+
+def test_bank_learns_warnings_and_what_worked() -> None:
+    environment = Families(known=0.0)
+    task = sample(environment)
+    wrong = (task.tool + 1) % 6
+    environment.learn(roll_out(task, wrong, wrong))
+    assert sample(environment).lessons == f"c{task.colour} not u{wrong}"
+    environment.learn(roll_out(task, wrong, task.tool))
+    assert sample(environment).lessons == f"c{task.colour} use u{task.tool}"
+    environment.learn(roll_out(task, wrong, wrong))  # a later failure does not displace what worked
+    assert f"c{task.colour} use u{task.tool}" in sample(environment).lessons
+
+
+def test_bank_learns_only_from_mixed_groups_if_asked() -> None:
+    environment = Families(known=0.0, learn_from="mixed")
+    task = sample(environment)
+    wrong = (task.tool + 1) % 6
+    environment.learn(roll_out(task, wrong, wrong))
+    environment.learn(roll_out(task, task.tool, task.tool))
+    assert sample(environment).lessons == ""
+    environment.learn(roll_out(task, wrong, task.tool))
+    assert sample(environment).lessons == f"c{task.colour} use u{task.tool}"
+
+
+def test_bank_forgets_a_lesson_that_never_helped() -> None:
+    environment = Families(known=0.0)
+    task = sample(environment)
+    wrong = (task.tool + 1) % 6
+    environment.learn(roll_out(task, wrong))
+    warned = sample(environment)
+    assert warned.keys
+    environment.learn(run_episodes(Scripted((wrong + 1) % 6), [warned] * 3))
+    assert warned.keys[0] not in sample(environment).keys
+
+
+def test_other_banks_do_not_learn() -> None:
+    for bank in ("none", "static"):
+        environment = Families(bank=bank, known=0.0)
+        environment.learn(roll_out(task := sample(environment), task.tool))
+        assert sample(environment).lessons == ""
+    with pytest.raises(ValueError, match="none of none, static, evolving"):
+        Families(bank="growing")  # pyright: ignore[reportArgumentType]
+
+
+def test_checkpoint_restores_the_bank() -> None:
+    environment, restored = Families(known=0.1), Families(known=0.0)
+    task = sample(environment)
+    environment.learn(roll_out(task, task.tool))
+    environment.publish()
+    restored.load_state_dict(environment.state_dict())
+    assert restored.edition == 1
+    assert [sample(restored, seed) for seed in range(20)] == [sample(environment, seed) for seed in range(20)]
+
+
+def test_groups_of_one_outcome_teach_only_the_bank() -> None:
+    environment = Families(known=0.0)
+    failed, mixed = sample(environment, 1), sample(environment, 2)
+    rollouts = roll_out(failed, (failed.tool + 1) % 6, (failed.tool + 2) % 6)
+    rollouts += roll_out(mixed, mixed.tool, (mixed.tool + 1) % 6)
+    targets = evolving.make_targets(rollouts)
+    assert [target.segment.tokens[0] for target in targets] == [families.WORDS.encode("task")[0]] * 2
+    # Two rollouts of two tokens each count, not four.
+    assert {target.weights[-1] for target in targets} == {1 / 4}
+    environment.learn(rollouts)
+    assert len(environment.state_dict()["lessons"]) == 2
+
+
+def test_texts_are_similar_if_they_share_words() -> None:
+    one, same, half, other = families.WordEmbedder().embed(["c1 s1", "s1 c1", "c1 s2", "c3 s3"])
+    assert one @ same == pytest.approx(1.0)
+    assert 0.25 < one @ half < 0.75
+    assert abs(one @ other) < 0.4
+
+
+# Gather
+
+
+def make_line(**known: str) -> gather.Line:
+    return tuple(f"{key}:{known[key]}" if key in known else "-" for key in gather.KEYS)
+
+
+def write(head: str, **known: str) -> list[int]:
+    return gather.WORDS.encode(" ".join([head, *make_line(**known), "."]))
+
+
+def find_facts(*, room: int = 4) -> gather.GatherEpisode:
+    """Start an episode of two pages that asks for amber and cedar."""
+    pages = (make_line(amber="river", birch="stone"), make_line(cedar="cloud"))
+    asked = make_line(amber="river", cedar="cloud")
+    return gather.GatherTask("a", asked, pages, Gather(pages=2, room=room)).start()
+
+
+def test_turn_reads_the_question_the_summary_and_the_page() -> None:
+    episode = find_facts()
+    first = gather.WORDS.decode(episode.context())
+    assert first == "find amber - cedar - - - known - - - - - - page amber:river birch:stone - - - - more"
+    episode.step(write("ultra-coarse", amber="river"))
+    second = gather.WORDS.decode(episode.context())
+    assert second == "find amber - cedar - - - known amber:river - - - - - page - - cedar:cloud - - - last"
+    episode.step(write("answer", amber="river", cedar="cloud"))
+    assert (episode.outcome, episode.reward) == ("answered", 1.0)
+
+
+def test_only_the_summary_lasts() -> None:
+    episode = find_facts()
+    episode.step(write("ultra-coarse", birch="stone"))
+    assert "amber:river" not in gather.WORDS.decode(episode.context()).split()
+    assert episode.facts == {"asked": 2, "kept": 0}
+    episode.step(write("answer", amber="river", birch="stone", cedar="cloud"))  # one fact too many
+    assert (episode.outcome, episode.reward) == ("answered", 0.0)
+    known = {"amber": "river", "birch": "stone", "daisy": "cloud", "ember": "cloud"}
+    episode = find_facts(room=4)
+    episode.step(write("coarse", **known, grape="cloud"))  # there is no room for the fifth
+    assert episode.known == make_line(**known) != EMPTY
+    with pytest.raises(ValueError, match="can ask for 3 facts"):
+        Gather(room=3)
+
+
+def test_quality_falls_with_a_lost_fact_and_with_the_wrong_level() -> None:
+    kept = find_facts().step(write("ultra-coarse", amber="river"))
+    lost = find_facts().step(write("ultra-coarse", birch="stone"))
+    long = find_facts().step(write("medium", amber="river"))
+    assert None not in (kept, lost, long)
+    assert kept > max(lost, long)  # type: ignore[operator, type-var]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        ["more", *EMPTY, "."],
+        ["answer", *EMPTY, "."],
+        ["ultra-coarse", *EMPTY],
+        ["ultra-coarse", *EMPTY[1:], "."],
+        ["ultra-coarse", "-", "amber:river", *EMPTY[2:], "."],
+        ["."],
+    ],
+)
+def test_other_replies_than_summaries_are_malformed(reply: list[str]) -> None:
+    episode = find_facts()
+    assert episode.step(gather.WORDS.encode(" ".join(reply))) is None
+    assert (episode.outcome, episode.reward) == ("malformed", 0.0)
+
+
+# Registers
+
+
+def add(*cells: int, **settings: Any) -> registers.RegisterEpisode:
+    return registers.RegisterTask("a", cells, Registers(**settings)).start()
+
+
+def step(episode: registers.RegisterEpisode, reply: str) -> str:
+    """Take a step, and return the next context."""
+    episode.step(registers.WORDS.encode(reply))
+    return registers.WORDS.decode(episode.context())
+
+
+def test_adds_cells_in_one_context() -> None:
+    episode = add(3, 4)
+    assert step(episode, "t0 next .") == "sum begin t0 next . v3 more"
+    assert step(episode, "t3 next .") == "sum begin t0 next . v3 more t3 next . v4 last"
+    step(episode, "t2 answer .")
+    assert (episode.outcome, episode.reward) == ("answered", 1.0)
+
+
+def test_full_context_drops_the_last_turn_and_asks_for_a_summary() -> None:
+    episode = add(3, 4, 1, context=12)
+    assert step(episode, "t0 next .") == "sum begin t0 next . v3 more"
+    assert not episode.dropped_turn
+    # Twelve tokens with the next turn: it is undone, and its cell is read again after the summary.
+    assert step(episode, "t3 next .") == "sum begin t0 next . v3 more summarise"
+    assert episode.dropped_turn
+    assert step(episode, "t3 .") == "sum begin t3 on"
+    assert step(episode, "t3 next .") == "sum begin t3 on t3 next . v4 more"
+    assert episode.facts == {"cells": 3, "resets": 1, "context": 9}
+    episode = add(3, 4, 1, context=12, resets=0)
+    step(episode, "t0 next .")
+    step(episode, "t3 next .")
+    assert episode.outcome == "overlong"
+
+
+def show(segment: Segment) -> str:
+    """Return the words of a segment, with brackets around what the policy wrote."""
+    words = [registers.WORDS.decode([token]) for token in segment.tokens]
+    for turn in segment.turns:
+        words[turn.start] = f"[{words[turn.start]}"
+        words[turn.end - 1] += "]"
+    return " ".join(words)
+
+
+def test_segments_contain_what_the_policy_read_and_wrote() -> None:
+    task = registers.RegisterTask("a", (3, 4), environment := Registers(context=12))
+    segments, reward = record_demonstration(environment, task, random.Random(0))
+    assert reward == 1.0
+    assert [show(segment) for segment in segments] == [
+        "sum begin [t0 next .] v3 more summarise [t3 .]",
+        "sum begin t3 on [t3 next .] v4 last [t2 answer .]",
+        "sum begin t0 next . v3 more [t3 next .]",  # the dropped turn is imitated, too
+    ]
+
+
+@pytest.mark.parametrize(
+    ("replies", "outcome"),
+    [
+        (["t0 look .", "t0 look ."], "turns"),
+        (["next next next"], "malformed"),
+        (["t0 next"], "malformed"),
+        (["t1 answer ."], "answered"),
+    ],
+)
+def test_names_how_an_episode_ended(replies: list[str], outcome: str) -> None:
+    episode = add(3, 4, turns=2)
+    for reply in replies:
+        episode.step(registers.WORDS.encode(reply))
+    assert (episode.outcome, episode.reward) == (outcome, 0.0)
+
+
+def test_guess_is_right_once_in_five_times() -> None:
+    draw, environment, right = random.Random(5), Registers(), 0.0
+    for _ in range(500):
+        episode = environment.sample(draw, draw.random()).start()
+        episode.step(registers.WORDS.encode("t0 answer ."))
+        right += episode.reward
+    assert 75 < right < 125
