@@ -13,7 +13,6 @@ import pytest
 from benchmarks.shared.readers import CachedReader, Prompt, open_reader
 from benchmarks.shared.readers.causal import CausalReader
 from benchmarks.shared.readers.extractive import SpanLayout, SpanWindow, find_best_span
-from benchmarks.shared.readers.protocol import take_first_line
 from benchmarks.shared.readers.server import ServerReader
 from tersely.errors import InvalidInputError
 from tersely.metrics import is_correct
@@ -67,11 +66,6 @@ def test_a_prompt_is_answered_once_and_a_failure_is_tried_again(
 def test_an_unknown_kind_of_reader_is_refused(spec: str) -> None:
     with pytest.raises(InvalidInputError, match="no reader is called"):
         open_reader(spec)
-
-
-def test_the_answer_is_the_first_line() -> None:
-    assert take_first_line("\n Ada Norton \nBecause") == "Ada Norton"
-    assert take_first_line("  ") == ""
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# No deadline, since a shared machine may pause a test. The stress program finds inputs that are really slow.
+# No deadline, since a shared machine may pause a test. `tests.audit.requests` finds what is really slow.
 settings.register_profile("tersely", deadline=None)
 settings.load_profile("tersely")
 

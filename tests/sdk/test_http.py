@@ -16,6 +16,7 @@ import pytest
 
 from tersely import Document, InvalidInputError, MissingDependencyError, OfflineError, TerselyError
 from tersely.rerank import RerankEndpoint
+from tersely.runtime import http
 from tersely_agents.chat import ChatError
 from tests.loopback import RawServer, Serve, serving
 from tests.sdk.http_clients import Open, completion, open_async_chat, open_chat, open_reranker
@@ -29,6 +30,11 @@ READ = ("Thursday.", [0.5, 0.1])
 @pytest.fixture(params=[open_chat, open_async_chat, open_reranker], ids=["complete", "acomplete", "rank"])
 def client(request: pytest.FixtureRequest) -> Open:
     return request.param
+
+
+@pytest.fixture(autouse=True)
+def shorten_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "_PAUSE_S", 0.02)
 
 
 @pytest.fixture

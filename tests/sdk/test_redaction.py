@@ -200,11 +200,11 @@ _HOSTILE = (
 
 
 @pytest.mark.parametrize("part", _HOSTILE)
-def test_a_text_of_a_megabyte_takes_seconds_whatever_it_holds(part: str) -> None:
-    text = part * (1_000_000 // len(part))
+def test_half_a_megabyte_takes_seconds_whatever_it_holds(part: str) -> None:
+    text = part * (500_000 // len(part))
     started = time.process_time()
     redact(text)
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 3
 
 
 @pytest.mark.parametrize("part", ["AIza" + "a1" * 17 + "b", "key=1", "1key=x", "a1B2"])

@@ -86,7 +86,7 @@ def test_ties_go_to_the_earlier_document() -> None:
     assert [d.source for d in result.documents] == [0]
 
 
-@pytest.mark.parametrize("scores", [(0.1,), (0.1, float("nan"), 0.2)])
+@pytest.mark.parametrize("scores", [(), (0.1,), (0.1, float("nan"), 0.2)])
 def test_a_failing_reranker_is_replaced_by_the_models_relevance(scores: tuple[float, ...]) -> None:
     options = {"budget": 12, "max_docs": 2}
     result = Compressor(FakeScorer(), reranker=FixedReranker(*scores)).compress(QUERY, DOCS, **options)

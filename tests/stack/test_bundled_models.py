@@ -98,7 +98,7 @@ def test_a_turn_that_is_cut_off_ends_cleanly() -> None:
 @pytest.mark.slow
 def test_the_command_runs_the_agent_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "holt.md").write_text(f"# Arno Holt\n\n{HOLT.text}", "utf-8")
-    options = ["--local", trained.BUNDLED, "--max-turns", "2", "--json"]
+    options = ["--local", trained.BUNDLED, "--max-turns", "1", "--json"]
     code = cli.main(["agent", "--docs", str(tmp_path), "-q", QUESTION, *options])
     printed = json.loads(capsys.readouterr().out)
     assert code == (0 if printed["outcome"] == "answered" else 5)

@@ -93,19 +93,19 @@ def test_a_stream_gives_the_text_of_the_reply(model: LocalChat) -> None:
 
 
 def test_closing_a_stream_ends_the_generation(model: LocalChat) -> None:
-    stream = model.stream(STORY, max_tokens=900)
+    stream = model.stream(STORY, max_tokens=200)
     next(stream)
     started = time.monotonic()
     stream.close()
     seconds_to_close = time.monotonic() - started
     started = time.monotonic()
-    model.complete(STORY, max_tokens=900)
+    model.complete(STORY, max_tokens=200)
     assert seconds_to_close < (time.monotonic() - started) / 3
 
 
 def test_a_cancelled_task_frees_the_model(model: LocalChat) -> None:
     async def cancel_one_and_start_more() -> list[Reply]:
-        task = asyncio.create_task(model.acomplete(STORY, max_tokens=900))
+        task = asyncio.create_task(model.acomplete(STORY, max_tokens=300))
         await asyncio.sleep(0.3)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -113,7 +113,7 @@ def test_a_cancelled_task_frees_the_model(model: LocalChat) -> None:
         return await asyncio.gather(*(model.acomplete(COLOURS) for _ in range(3)))
 
     started = time.monotonic()
-    model.complete(STORY, max_tokens=900)
+    model.complete(STORY, max_tokens=300)
     seconds_for_a_story = time.monotonic() - started
     started = time.monotonic()
     replies = asyncio.run(cancel_one_and_start_more())
