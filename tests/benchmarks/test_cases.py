@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.attacks import __main__ as attacks
+from benchmarks.attacks import cases
 from benchmarks.attacks.__main__ import measure_attack
 from benchmarks.attacks.cases import ATTACKS, CASES, OTHERS, Case, make_cases
 from benchmarks.quality.controls import HeadScorer, RandomScorer
@@ -54,6 +55,7 @@ def test_rows_hold_what_is_kept_of_each_case() -> None:
 def test_a_run_has_a_row_for_each_system_and_attack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     controls = {"head": HeadScorer(), "random": RandomScorer(13)}  # they need no weights
     monkeypatch.setattr(attacks, "make_controls", lambda *_: controls)
+    monkeypatch.setattr(cases, "CASES", 3)
     monkeypatch.setattr(attacks, "find_spec", lambda _: None)
     monkeypatch.setattr(attacks, "find_python", lambda: tmp_path / "absent")
     out = tmp_path / "attacks.json"
