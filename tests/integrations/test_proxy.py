@@ -6,7 +6,7 @@ import asyncio
 import gzip
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,13 +18,12 @@ from starlette.types import Receive, Scope, Send
 import tersely_proxy.rewriting as rewriting
 from tersely import Compressor, OfflineError
 from tersely.adapters import ToolLimits
-from tersely.score import DocumentScores, ScoredInput
 from tersely_proxy import ProxySettings, build_app
 from tersely_proxy.formats import read_chat
 from tersely_proxy.rewriting import Receipts, Rewriter
 from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_failing_compressor, make_page
 from tests.integrations.test_proxy_formats import agent_turn
-from tests.sdk.fakes import FakeScorer
+from tests.sdk.fakes import FakeScorer, HeldScorer
 from tests.servers import serve_app, serve_command
 
 CHAT = "/v1/chat/completions"
@@ -224,17 +223,6 @@ def test_a_failing_model_leaves_the_request_unchanged(upstream: Upstream) -> Non
         reply = post(proxy, agent_turn(1))
     assert reply.headers["x-tersely-status"] == "failed"
     assert upstream.requests[0][3] == agent_turn(1)
-
-
-class HeldScorer(FakeScorer):
-    """Waits until it may go on."""
-
-    def __init__(self) -> None:
-        self.go_on = threading.Event()
-
-    def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        assert self.go_on.wait(20)
-        return super().score(query, documents)
 
 
 def test_a_text_that_was_sent_whole_stays_whole(upstream: Upstream) -> None:

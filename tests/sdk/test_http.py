@@ -13,7 +13,7 @@ import socket
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -21,7 +21,7 @@ from tersely import Document, InvalidInputError, MissingDependencyError, Offline
 from tersely.rerank import RerankEndpoint
 from tersely.runtime import http
 from tersely_agents.chat import ChatError
-from tests.loopback import RawServer, Serve, serving
+from tests.loopback import RawServer, Serve
 from tests.sdk.http_clients import Open, completion, open_async_chat, open_chat, open_reranker
 
 ANSWER = {**completion(), "results": [{"index": 0, "score": 0.5}, {"index": 1, "score": 0.1}]}
@@ -38,12 +38,6 @@ def client(request: pytest.FixtureRequest) -> Open:
 @pytest.fixture(autouse=True)
 def shorten_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "_PAUSE_S", 0.02)
-
-
-@pytest.fixture
-def serve() -> Iterator[Serve]:
-    with serving() as start:
-        yield start
 
 
 @pytest.fixture
