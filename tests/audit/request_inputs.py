@@ -168,17 +168,9 @@ def _add_entries(r: random.Random, text: str, known: Known) -> str:
 
 
 _PARTS: list[Callable[[random.Random, str, Known], str]] = [
-    _add_prose,
-    _add_prose,
-    _add_prose,
-    _add_json,
-    _add_json_lines,
-    _add_table,
-    _add_code,
-    _add_log,
-    _add_list,
-    _add_entries,
-]
+    _add_prose, _add_prose, _add_prose, _add_json, _add_json_lines, _add_table, _add_code, _add_log,
+    _add_list, _add_entries,
+]  # fmt: skip
 
 _LONG = 30_000
 PATHOLOGICAL: dict[str, Callable[[], list[Any]]] = {

@@ -32,21 +32,9 @@ ALPHABETS = {
     "s": string.ascii_letters + string.digits + "!#%*+-=?^_~",
 }
 _WORDS = [
-    "amber",
-    "birch",
-    "cobalt",
-    "dragon",
-    "ember",
-    "falcon",
-    "garnet",
-    "harbor",
-    "indigo",
-    "jasper",
-    "kestrel",
-    "lantern",
-    "maple",
-    "nectar",
-]
+    "amber", "birch", "cobalt", "dragon", "ember", "falcon", "garnet", "harbor", "indigo", "jasper",
+    "kestrel", "lantern", "maple", "nectar",
+]  # fmt: skip
 _FIELD = re.compile(r"<(?:(uuid|pass|basic)|([a-zA-Z58])(\d+)(?:-(\d+))?)>")
 
 

@@ -33,18 +33,8 @@ WORDS_AROUND_NOTES = 80
 """Most tokens of them."""
 COMPRESSOR = Compressor(FakeScorer(), token_counter=count_tokens)
 WORDS = [
-    "lamp",
-    "tower",
-    "1861",
-    "/data/coast.csv",
-    "ferry",
-    "灯塔",
-    "маяк",
-    "max_docs",
-    "tide's",
-    "№7",
-    "\n\n",
-]
+    "lamp", "tower", "1861", "/data/coast.csv", "ferry", "灯塔", "маяк", "max_docs", "tide's", "№7", "\n\n",
+]  # fmt: skip
 WORDS += ["lamp.", "tower.", "tide。", "1861.", "|", "a", "| b |", "<notes>", "$x", "{}", "```"]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.attacks import __main__ as attacks
+from benchmarks.attacks import cases
 from benchmarks.attacks.__main__ import measure_attack
 from benchmarks.attacks.cases import ATTACKS, CASES, OTHERS, Case, make_cases
 from benchmarks.quality.controls import HeadScorer, RandomScorer
@@ -16,8 +17,7 @@ from benchmarks.tool_results import __main__ as tool_results
 from benchmarks.tool_results.kinds import KINDS, make_case
 from benchmarks.without_question import __main__ as without_question
 from benchmarks.without_question.cases import OpenCase, find_content
-from benchmarks.without_question.methods import OURS, WordDropper, rank_by_centrality
-from tersely import Document
+from benchmarks.without_question.methods import OURS
 from tests.benchmarks.towns import write_rows
 
 
@@ -34,14 +34,6 @@ def test_cases_have_one_honest_sentence(kind: str) -> None:
         assert len(documents) - len(case.hostile) == OTHERS + 1
         assert bool(case.hostile) == (kind != "clean")
         assert doc not in case.hostile
-
-
-def test_every_kind_attacks_the_same_honest_documents() -> None:
-    def list_honest(kind: str) -> list[set[str]]:
-        cases = make_cases(kind, seed=1)
-        return [{d.text for i, d in enumerate(c.example.documents) if i not in c.hostile} for c in cases]
-
-    assert all(list_honest(kind) == list_honest("clean") for kind in ATTACKS)
 
 
 def test_rows_hold_what_is_kept_of_each_case() -> None:
@@ -63,6 +55,7 @@ def test_rows_hold_what_is_kept_of_each_case() -> None:
 def test_a_run_has_a_row_for_each_system_and_attack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     controls = {"head": HeadScorer(), "random": RandomScorer(13)}  # they need no weights
     monkeypatch.setattr(attacks, "make_controls", lambda *_: controls)
+    monkeypatch.setattr(cases, "CASES", 3)
     monkeypatch.setattr(attacks, "find_spec", lambda _: None)
     monkeypatch.setattr(attacks, "find_python", lambda: tmp_path / "absent")
     out = tmp_path / "attacks.json"
@@ -122,20 +115,6 @@ def test_a_text_holds_a_share_of_what_a_summary_says() -> None:
 def test_a_text_holds_a_share_of_the_answers_to_later_questions() -> None:
     case = OpenCase("a", (), questions=(("40 tonnes",), ("Lysö", "Maren")))
     assert case.measure("Maren.") == {"answers": 0.5}
-
-
-def test_the_unit_that_resembles_most_others_is_the_most_central() -> None:
-    texts = ["red lamp", "red reef", "red lamp reef", "old crane"]
-    ranks = rank_by_centrality(texts)
-    assert ranks[2] == max(ranks) == 1.0
-    assert rank_by_centrality([]) == []
-
-
-def test_the_dropper_keeps_the_rarest_words_in_order() -> None:
-    documents = [Document("the crane lifts the stone"), Document("the reef")]
-    drop = WordDropper([document.text for document in documents], lambda text: len(text.split()))
-    assert drop(documents, 4) == "crane lifts stone reef"
-    assert drop(documents, 5) == "the crane lifts stone reef"
 
 
 def test_a_run_has_rows_for_every_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,17 +44,6 @@ def test_the_search_lowers_the_share_until_the_output_fits() -> None:
     assert len(search_budget(50, 1000, HalfHeartedPeer(), len, 5).text) == 100, "the smallest, if none fits"
 
 
-def test_too_little_at_full_share_gets_no_second_try() -> None:
-    shares: list[float] = []
-
-    def keep_one_letter(share: float) -> Output:
-        shares.append(share)
-        return Output("x", 0.0)
-
-    assert search_budget(900, 800, keep_one_letter, len, 5).text == "x"
-    assert shares == [1.0]
-
-
 def test_the_worker_can_load_every_peer_of_the_catalogue() -> None:
     assert set(worker.LOADERS) == {peer.name for peer in PEERS}
     assert len(BY_NAME) == len(PEERS)

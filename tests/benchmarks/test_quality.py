@@ -72,13 +72,6 @@ def test_a_scorer_that_knows_keeps_everything(tables: dict[str, Table]) -> None:
     assert described["unanswerable"] is None
 
 
-def test_every_table_of_kept_things_shows_all_systems(tables: dict[str, Table]) -> None:
-    for title in ("Answers", "Support"):
-        systems = [row["system"] for row in tables[title].select(rate="0.1")]
-        assert systems == [OURS, WHOLE, RANDOM, HEAD, WORDS]
-        assert all(0 < row["rate achieved"] <= row["highest"] <= 1 for row in tables[title].rows)
-
-
 def test_tersely_is_compared_with_every_peer(tables: dict[str, Table]) -> None:
     leads = tables["Lead over each peer"].select(rate=OWN, kept="support")
     assert [row["peer"] for row in leads] == [RANDOM, HEAD, WORDS]
@@ -100,14 +93,6 @@ def test_one_scoring_serves_all_rates(examples: list[Example]) -> None:
         for rate in (0.3, 0.4, 0.5):
             compressor.compress(question, examples[0].to_documents(), rate=rate)
     assert asked == ["Which town exports salt?", "Which town exports barley?"]
-
-
-def test_the_reranker_keeps_whole_documents_best_first(examples: list[Example]) -> None:
-    example = examples[0]
-    (best,) = {doc for doc, _, _ in example.support or ()}
-    compressor = Compressor(DocumentScorer(GoldScorer()))
-    kept = compressor.compress(example.question, example.to_documents(), rate=0.12).kept
-    assert {span.doc for span in kept} == {best}
 
 
 def test_output_is_located_in_its_source() -> None:

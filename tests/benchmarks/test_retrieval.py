@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.retrieval import __main__ as command
 from benchmarks.retrieval import bank
-from benchmarks.retrieval.merging import choose_threshold, compare, read_lessons
+from benchmarks.retrieval.merging import choose_threshold, compare
 from benchmarks.shared import minilm
 from benchmarks.table import Record
 
@@ -59,11 +59,3 @@ def test_a_lesson_counts_by_the_nearer_wording() -> None:
     same, other = compare(embed, ["abc"])
     assert np.allclose(same, [0.6])
     assert np.allclose(other, [0.8]), "of b, as a has nothing of c"
-
-
-def test_the_texts_are_forty_triples_of_different_lessons() -> None:
-    triples = read_lessons()
-    assert [len(triple) for triple in triples] == [3] * 40
-    texts = [text for triple in triples for text in triple]
-    assert len(set(texts)) == len(texts)
-    assert all(text.endswith(".") and ". When " in text for text in texts), "a title and a description"

@@ -41,13 +41,6 @@ def test_support_spans_are_the_labelled_sentences(data: Path) -> None:
         assert all(example.documents[doc].gold for doc, _, _ in example.support)
 
 
-def test_answer_spans_follow_the_shuffled_documents(data: Path) -> None:
-    for example in load("squad", "eval", data=data, neighbours="bm25"):
-        assert example.answer_spans is not None
-        ((doc, start, end),) = example.answer_spans
-        assert example.documents[doc].text[start:end] == example.answers[0]
-
-
 def test_hard_negatives_are_other_passages_without_the_answer(data: Path) -> None:
     for example in load("squad", "eval", data=data, negatives=5, neighbours="bm25"):
         assert len(example.documents) == 6
@@ -73,14 +66,6 @@ def test_yes_no_and_unanswered_have_no_answer_to_keep(data: Path) -> None:
     unanswered = [e for e in load("wikiqa", "eval", data=data, neighbours="bm25") if not e.answers]
     assert len(unanswered) == 2
     assert all(score_kept(e, []).support_kept is None for e in unanswered)
-
-
-def test_parallel_languages_share_questions_and_documents(data: Path) -> None:
-    english, german = (load(f"xquad_{code}", "eval", data=data, neighbours="bm25") for code in ("en", "de"))
-    assert [f"de:{e.id}" for e in english] == [e.id for e in german]
-    assert [[d.title for d in e.documents] for e in english] == [
-        [d.title for d in e.documents] for e in german
-    ]
 
 
 def test_a_question_that_was_not_translated_is_left_out(data: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 pytest.importorskip("haystack")
@@ -36,13 +34,6 @@ def test_a_pipeline_from_yaml_gives_the_same() -> None:
         assert (document.content, document.id, document.score) == (ANSWER, "m", 0.9)
         assert (document.meta["page"], document.embedding) == (7, None)
         assert image == DOCUMENTS[2]
-
-
-def test_an_asynchronous_pipeline_gives_the_same() -> None:
-    pipeline = Pipeline()
-    pipeline.add_component("compress", TerselyDocumentCompressor(budget=12))
-    result = asyncio.run(pipeline.run_async({"compress": {"query": QUESTION, "documents": DOCUMENTS}}))
-    assert [d.id for d in result["compress"]["documents"]] == ["m", "image"]
 
 
 @pytest.mark.parametrize("name", OPTION_NAMES)

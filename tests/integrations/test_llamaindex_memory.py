@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import pickle
 import re
 from contextlib import closing
@@ -19,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from tersely import Compressor
 from tersely_agents.experience import Experience, ExperienceBank
-from tersely_agents.memory import AgentMemory, MemoryStore, StoreError
+from tersely_agents.memory import AgentMemory, MemoryStore
 from tersely_llamaindex import TerselyMemoryBlock
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
@@ -185,11 +184,6 @@ def test_a_copy_of_a_block_shares_files_but_not_messages(tmp_path: Path) -> None
         assert "cellar" not in asyncio.run(block.aget(query))
         other.store.close()
         other.experience.close()
-
-
-def test_a_block_with_a_store_in_ram_cannot_be_copied() -> None:
-    with closing(MemoryStore(":memory:")) as store, pytest.raises(StoreError, match="Keep it in a file"):
-        copy.deepcopy(make_block(store=store))
 
 
 def test_a_truncated_block_keeps_what_matters_most() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import gzip
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,13 +18,12 @@ from starlette.types import Receive, Scope, Send
 import tersely_proxy.rewriting as rewriting
 from tersely import Compressor, OfflineError
 from tersely.adapters import ToolLimits
-from tersely.score import DocumentScores, ScoredInput
 from tersely_proxy import ProxySettings, build_app
 from tersely_proxy.formats import read_chat
 from tersely_proxy.rewriting import Receipts, Rewriter
 from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_failing_compressor, make_page
 from tests.integrations.test_proxy_formats import agent_turn
-from tests.sdk.fakes import FakeScorer
+from tests.sdk.fakes import FakeScorer, HeldScorer
 from tests.servers import serve_app, serve_command
 
 CHAT = "/v1/chat/completions"
@@ -43,12 +42,15 @@ class Upstream:
     """Records requests. Its answers have two parts; the second waits until it may come."""
 
     def __init__(self) -> None:
+        self.url = ""
+        self.reset()
+
+    def reset(self) -> None:
         self.requests: list[tuple[str, bytes, dict[str, str], bytes]] = []
         """Method, target, headers and body."""
         self.go_on, self.left = threading.Event(), threading.Event()
         self.go_on.set()
         self.breaks_off = False
-        self.url = ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -77,11 +79,18 @@ class Upstream:
         return None
 
 
-@pytest.fixture
-def upstream() -> Iterator[Upstream]:
+@pytest.fixture(scope="module")
+def servers() -> Iterator[tuple[Upstream, str]]:
+    """Run an upstream server and a proxy in front of it, whose URL comes second."""
     server = Upstream()
-    with serve_app(server) as server.url:
-        yield server
+    with serve_app(server) as server.url, serve_app(make_proxy(server.url)) as proxy:
+        yield server, proxy
+
+
+@pytest.fixture
+def upstream(servers: tuple[Upstream, str]) -> Upstream:
+    servers[0].reset()
+    return servers[0]
 
 
 def make_proxy(url: str, compressor: Compressor | None = None, **settings: Any) -> Any:
@@ -90,9 +99,8 @@ def make_proxy(url: str, compressor: Compressor | None = None, **settings: Any) 
 
 
 @pytest.fixture
-def proxy(upstream: Upstream) -> Iterator[str]:
-    with serve_app(make_proxy(upstream.url)) as url:
-        yield url
+def proxy(servers: tuple[Upstream, str]) -> str:
+    return servers[1]
 
 
 def post(proxy: str, body: bytes = b"{}", target: str = CHAT, **headers: str) -> httpx2.Response:
@@ -217,17 +225,6 @@ def test_a_failing_model_leaves_the_request_unchanged(upstream: Upstream) -> Non
     assert upstream.requests[0][3] == agent_turn(1)
 
 
-class HeldScorer(FakeScorer):
-    """Waits until it may go on."""
-
-    def __init__(self) -> None:
-        self.go_on = threading.Event()
-
-    def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        assert self.go_on.wait(20)
-        return super().score(query, documents)
-
-
 def test_a_text_that_was_sent_whole_stays_whole(upstream: Upstream) -> None:
     scorer = HeldScorer()
     with serve_app(make_proxy(upstream.url, Compressor(scorer), timeout_s=1.0)) as proxy:
@@ -259,9 +256,10 @@ def test_a_key_of_the_proxy_is_asked_for_and_not_passed_on(upstream: Upstream) -
     assert "x-tersely-key" not in upstream.requests[0][2]
 
 
-def test_metrics_count_compressions_and_remembered_texts(upstream: Upstream, proxy: str) -> None:
-    statuses = [post(proxy, agent_turn(turns)).headers["x-tersely-status"] for turns in (1, 2)]
-    lines = httpx2.get(f"{proxy}/tersely/metrics").text.splitlines()
+def test_metrics_count_compressions_and_remembered_texts(upstream: Upstream) -> None:
+    with serve_app(make_proxy(upstream.url)) as proxy:
+        statuses = [post(proxy, agent_turn(turns)).headers["x-tersely-status"] for turns in (1, 2)]
+        lines = httpx2.get(f"{proxy}/tersely/metrics").text.splitlines()
     numbers = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
     assert statuses == ["compressed", "compressed"]
     assert float(numbers['tersely_compressions_total{status="compressed"}']) == 2, "a page per turn"

@@ -8,9 +8,8 @@ import os
 import signal
 import socket
 import sys
-import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,27 +20,15 @@ import httpx2
 
 from tersely import Compressor
 from tersely.cli import main
-from tersely.score import DocumentScores, ScoredInput
 from tersely_server import ServerSettings, build_app
 from tests.integrations.samples import HARBOUR, MUSEUM, QUESTION
-from tests.sdk.fakes import FakeScorer
+from tests.sdk.fakes import FakeScorer, HeldScorer
 from tests.servers import HOST, serve_app, serve_command
 
 BODY = {"query": QUESTION, "documents": [HARBOUR, MUSEUM]}
 KEY = "k-5f2c9d"
 WORD = "Thursdays"
 TEXT = f"Entry is free on {WORD}. " * 40
-
-
-class HeldScorer(FakeScorer):
-    """Waits until it may go on."""
-
-    def __init__(self) -> None:
-        self.go_on = threading.Event()
-
-    def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        assert self.go_on.wait(20)
-        return super().score(query, documents)
 
 
 def post(url: str, body: Any = BODY, path: str = "/v1/compress", **options: Any) -> httpx2.Response:

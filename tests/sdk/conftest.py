@@ -1,13 +1,22 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-# No deadline, since a shared machine may pause a test. The stress program finds inputs that are really slow.
+from tests.loopback import Serve, serving
+
+# No deadline, since a shared machine may pause a test. `tests.audit.requests` finds what is really slow.
 settings.register_profile("tersely", deadline=None)
 settings.load_profile("tersely")
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    with serving() as start:
+        yield start
 
 
 @pytest.fixture

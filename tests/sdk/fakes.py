@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import zlib
 from collections.abc import Sequence
 
@@ -36,6 +37,17 @@ class BrokenScorer:
         if isinstance(self.failure, BaseException):
             raise self.failure
         return self.failure
+
+
+class HeldScorer(FakeScorer):
+    """Waits until it may go on."""
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+
+    def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
+        assert self.go_on.wait(60)
+        return super().score(query, documents)
 
 
 class Letters:

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from tersely import CompressionOptions, Compressor, Document, InvalidInputError, TerselyError
+from tersely import CompressionOptions, Compressor, Document, TerselyError
 from tersely.embedding import SentenceEmbedder
 from tersely.rerank import CrossEncoder, Relevance, RerankEndpoint
+from tersely.runtime import http
 from tersely_agents.agent import (
     Agent,
     DocumentIndex,
@@ -145,6 +146,7 @@ def test_a_senseless_argument_is_taken_or_clearly_refused(
     name: str, parameter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(http, "_PAUSE_S", 0.01)
     case = CASES[name]
     for value in SENSELESS:
         message = None
@@ -160,15 +162,3 @@ def test_a_senseless_argument_is_taken_or_clearly_refused(
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.opens])
 def test_the_same_arguments_without_a_senseless_one_are_taken(name: str) -> None:
     CASES[name].make(**CASES[name].given)
-
-
-@pytest.mark.parametrize("value", [5, "x", [], {}, object(), Letters])
-def test_an_embedder_is_recognised_by_what_it_can_do(value: Any) -> None:
-    with pytest.raises(InvalidInputError, match="Pass an object with embed"):
-        ExperienceBank(":memory:", value)
-
-
-@pytest.mark.parametrize("value", [None, "0.9", [], True, 0, -1, 1.1, float("nan")], ids=repr)
-def test_a_merge_threshold_is_a_similarity(value: Any) -> None:
-    with pytest.raises(InvalidInputError, match="merge_threshold is"):
-        ExperienceBank(":memory:", Letters(), merge_threshold=value)

@@ -12,8 +12,8 @@ import pytest
 
 from tersely import Compressor, Document, InvalidInputError
 from tersely.embedding import SentenceEmbedder
-from tersely.rerank import Relevance, RerankEndpoint
-from tersely_agents.chat import OpenAIChat, ScriptedChat
+from tersely.rerank import CrossEncoder, Relevance, RerankEndpoint
+from tersely_agents.chat import LocalChat, OpenAIChat, ScriptedChat
 from tersely_agents.experience import (
     Attempt,
     Experience,
@@ -40,6 +40,10 @@ NO_TEXTS: list[Any] = [None, 5, "x", b"x", [5], [None], {"a": 5}, object()]
 NO_FLAG: list[Any] = [None, 0, 1, "false", [], object()]
 NO_PATH: list[Any] = [None, 5, True, b"x", ["x"], "", " ", "a\0b", object()]
 NO_COUNT: list[Any] = [-1, 1.5, float("nan"), True, "5", [], object()]
+
+
+NO_FOLDER = [5, 1.5, True, b"folder", ["folder"], {"a": 1}, object(), "nul\0"]
+NO_THREADS = ["2", 1.5, 0, -1, True, [2], object()]
 
 
 def bank() -> ExperienceBank:
@@ -73,6 +77,18 @@ def rank(query: Any = "bridge", documents: Any = ONE) -> None:
 
 
 CALLS: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
+    **{
+        f"{make.__name__}: path or name": (make, NO_FOLDER)
+        for make in (SentenceEmbedder, Relevance, CrossEncoder, LocalChat, Compressor)
+    },
+    **{
+        f"{make.__name__}: threads": (lambda v, make=make: make(threads=v), NO_THREADS)
+        for make in (SentenceEmbedder, Relevance, Compressor)
+    },
+    "CrossEncoder: threads": (lambda v: CrossEncoder(".", threads=v), NO_THREADS),
+    "CrossEncoder: max_length": (lambda v: CrossEncoder(".", max_length=v), NO_THREADS),
+    "Compressor: reranker": (lambda v: Compressor(FakeScorer(), reranker=v), [5, "x", object()]),
+    "Compressor: token_counter": (lambda v: Compressor(FakeScorer(), token_counter=v), [5, "x", object()]),
     "compress: an option": (lambda v: COMPRESSOR.compress("q", ["x"], **{v: 5}), ["budgt", "query_"]),
     "compress_batch: an option": (lambda v: COMPRESSOR.compress_batch([("q", ["x"])], **{v: 5}), ["budgt"]),
     "compress_batch": (COMPRESSOR.compress_batch, [*NO_TEXTS, [("q",)], [("q", ["x"], 5)], ["qd"]]),
@@ -111,7 +127,15 @@ CALLS: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "bank: revoke a model": (lambda v: bank().revoke(model=v), NO_NAME),
     "bank: export": (lambda v: bank().export_jsonl(v), NO_PATH),
     "bank: import": (lambda v: bank().import_jsonl(v), NO_PATH),
-    "bank: path": (lambda v: ExperienceBank(v, Letters()), NO_PATH),
+    "bank: path": (lambda v: ExperienceBank(v, Letters()), [*NO_PATH, *NO_FOLDER]),
+    "bank: embedder": (lambda v: ExperienceBank(":memory:", v), [5, "x", [], {}, object(), Letters]),
+    "bank: merge_threshold": (
+        lambda v: ExperienceBank(":memory:", Letters(), merge_threshold=v),
+        [None, "0.9", [], True, 0, -1, 1.1, float("nan")],
+    ),
+    "bank: query": (lambda v: bank().recall(v), [*NO_TEXT, ""]),
+    "bank: k": (lambda v: bank().recall("q", k=v), [0, *NO_COUNT]),
+    "bank: alpha": (lambda v: bank().recall("q", alpha=v), [None, "x", -0.1, 1.5, float("nan")]),
     "memory: session": (lambda v: memory(store=store(), session=v), NO_NAME),
     "memory: pin": (lambda v: memory().pin(v, "text"), NO_TEXT),
     "memory: text of a pin": (lambda v: memory().pin("key", v), NO_TEXT[1:]),
@@ -136,7 +160,7 @@ CALLS: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "chat: messages": (lambda v: chat().complete(v), [*NO_TEXTS, ["x"]]),
     "chat: stop of a call": (lambda v: chat().complete(FIRST, stop=v), NO_TEXTS[1:]),
     "chat: tools of a call": (lambda v: chat().complete(FIRST, tools=v), [5, "x", ["x"], {"a": 5}]),
-    "store: path": (MemoryStore, NO_PATH),
+    "store: path": (MemoryStore, [*NO_PATH, *NO_FOLDER]),
     "store: redact_secrets": (lambda v: MemoryStore(":memory:", redact_secrets=v), NO_FLAG),
     "store: events of a session": (lambda v: store().events(v), NO_NAME),
     "store: session to append to": (lambda v: store().append(v, 0, [{}]), NO_NAME),

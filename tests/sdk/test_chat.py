@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,14 +10,8 @@ import pytest
 
 from tersely import InvalidInputError
 from tersely_agents.chat import ChatError, ChatModel, OpenAIChat, Reply, ScriptedChat, ToolCall, Usage
-from tests.loopback import Serve, serving
+from tests.loopback import Serve
 from tests.sdk.http_clients import ASK, completion
-
-
-@pytest.fixture
-def serve() -> Iterator[Serve]:
-    with serving() as start:
-        yield start
 
 
 def test_a_reply_has_text_and_usage(serve: Serve) -> None:

@@ -232,19 +232,6 @@ def test_failed_insert_changes_neither_index_nor_file(bank: ExperienceBank) -> N
     assert [r.experience for r in bank.recall("quick jazz")] == [CHECK]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"query": ""}, "The query is empty"),
-        ({"k": 0}, "1 or more"),
-        ({"alpha": 1.5}, "from 0 to 1"),
-    ],
-)
-def test_recall_refuses_bad_arguments(bank: ExperienceBank, arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        bank.recall(**{"query": "x", **arguments})
-
-
 def test_bad_entries_and_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="Pass some text"):
         make_experience(" ")

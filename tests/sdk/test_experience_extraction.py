@@ -59,7 +59,7 @@ def test_an_attempt_is_condensed_to_json() -> None:
 
 def test_the_model_reads_only_the_relevant_part_of_a_long_attempt() -> None:
     noise = "The page lists opening hours, prices and the way to the car park. " * 40
-    pages = [{"role": "tool", "tool_call_id": "c", "content": f"Page {i}. {noise}"} for i in range(20)]
+    pages = [{"role": "tool", "tool_call_id": "c", "content": f"Page {i}. {noise}"} for i in range(8)]
     answer = {"role": "tool", "tool_call_id": "c", "content": "The tower was built by Ann Trevose in 1861."}
     model = ScriptedChat([CONDENSED])
     condense(model, "Who built the tower?", Attempt([*LOG, *pages, answer, *pages], 1.0))

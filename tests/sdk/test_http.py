@@ -1,4 +1,7 @@
-"""What a server, a proxy or the environment can make the chat client and the HTTP reranker do."""
+"""What a server, a proxy or the environment can make a client do.
+
+All clients send their requests through one class. What that class does alone is tested with the chat client.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,15 @@ import socket
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from tersely import Document, InvalidInputError, MissingDependencyError, OfflineError, TerselyError
 from tersely.rerank import RerankEndpoint
+from tersely.runtime import http
 from tersely_agents.chat import ChatError
-from tests.loopback import RawServer, Serve, serving
+from tests.loopback import RawServer, Serve
 from tests.sdk.http_clients import Open, completion, open_async_chat, open_chat, open_reranker
 
 ANSWER = {**completion(), "results": [{"index": 0, "score": 0.5}, {"index": 1, "score": 0.1}]}
@@ -31,10 +35,9 @@ def client(request: pytest.FixtureRequest) -> Open:
     return request.param
 
 
-@pytest.fixture
-def serve() -> Iterator[Serve]:
-    with serving() as start:
-        yield start
+@pytest.fixture(autouse=True)
+def shorten_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "_PAUSE_S", 0.02)
 
 
 @pytest.fixture
@@ -55,32 +58,32 @@ def test_calls_to_a_busy_server_are_repeated(serve: Serve, client: Open) -> None
     assert len(server.requests) == 3
 
 
-def test_refused_calls_are_not_repeated(serve: Serve, client: Open) -> None:
+def test_refused_calls_are_not_repeated(serve: Serve) -> None:
     server = serve(lambda _: (400, {"error": {"message": "context length exceeded"}}))
     with pytest.raises(TerselyError, match=r"refused the request: HTTP 400 context length exceeded"):
-        client(server.url)()
+        open_chat(server.url)()
     assert len(server.requests) == 1
 
 
-def test_incomplete_answers_are_repeated(serve: Serve, client: Open) -> None:
+def test_incomplete_answers_are_repeated(serve: Serve) -> None:
     server = serve(lambda _: (200, ANSWER))
     server.withheld = 7
     with pytest.raises(TerselyError, match="cannot be reached"):
-        client(server.url, retries=1)()
+        open_chat(server.url, retries=1)()
     assert len(server.requests) == 2
 
 
-def test_unreachable_servers_are_an_error(client: Open) -> None:
+def test_unreachable_servers_are_an_error() -> None:
     with pytest.raises(
         TerselyError, match=r"http://127.0.0.1:9/v1 cannot be reached \(ConnectError: .*Check"
     ):
-        client("http://127.0.0.1:9/v1", retries=0)()
+        open_chat("http://127.0.0.1:9/v1", retries=0)()
 
 
-def test_silent_servers_are_an_error(client: Open) -> None:
+def test_silent_servers_are_an_error() -> None:
     server = RawServer(lambda _: server.stopped.wait() and None)
     with pytest.raises(TerselyError, match=r"did not answer within 0\.2 s. Raise timeout_s, or "):
-        client(server.url, timeout_s=0.2)()
+        open_chat(server.url, timeout_s=0.2)()
     server.stop()
 
 
@@ -94,21 +97,19 @@ def test_redirects_carry_no_prompt_and_no_key_elsewhere(serve: Serve, client: Op
     assert not target.requests
 
 
-def test_proxies_are_not_used_for_this_machine(
-    serve: Serve, client: Open, proxy_url: Callable[[str], None]
-) -> None:
+def test_proxies_are_not_used_for_this_machine(serve: Serve, proxy_url: Callable[[str], None]) -> None:
     proxy, server = serve(lambda _: (500, {})), serve(lambda _: (200, ANSWER))
     proxy_url(proxy.url)
-    assert client(server.url)() in READ
+    assert open_chat(server.url)() in READ
     assert not proxy.requests
 
 
 def test_proxies_are_used_for_other_machines(
-    serve: Serve, client: Open, proxy_url: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+    serve: Serve, proxy_url: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy = serve(lambda _: (200, ANSWER))
     proxy_url(proxy.url)
-    call = client("http://tersely.invalid/v1")
+    call = open_chat("http://tersely.invalid/v1")
     assert call() in READ
     monkeypatch.setenv("TERSELY_OFFLINE", "1")
     with pytest.raises(OfflineError, match=r"tersely\.invalid is not this machine"):
@@ -130,15 +131,15 @@ def test_offline_mode_allows_only_this_machine(
 @pytest.mark.parametrize(
     "start", [b"HTTP/1.1 200 OK\r\nA: ", b"HTTP/1.1 200 OK\r\n\r\n"], ids=["head", "body"]
 )
-def test_a_slow_trickle_ends_with_the_time_limit(client: Open, start: bytes) -> None:
+def test_a_slow_trickle_ends_with_the_time_limit(start: bytes) -> None:
     server = RawServer(lambda c: (c.sendall(start), server.send_slowly(c, itertools.repeat(b" "), 0.05))[1])
     with pytest.raises(TerselyError, match=r"did not answer within 0\.5 s"):
-        client(server.url, timeout_s=0.5, retries=5)()
+        open_chat(server.url, timeout_s=0.5, retries=5)()
     server.stop()
     assert server.requests == 1
 
 
-def test_a_slow_tls_handshake_ends_with_the_time_limit(client: Open) -> None:
+def test_a_slow_tls_handshake_ends_with_the_time_limit() -> None:
     handshake = b"\x16\x03\x03\x40\x00\x02"  # the start of a record of 16,384 bytes
     stopped = threading.Event()
 
@@ -156,12 +157,12 @@ def test_a_slow_tls_handshake_ends_with_the_time_limit(client: Open) -> None:
         thread = threading.Thread(target=trickle, daemon=True)
         thread.start()
         with pytest.raises(TerselyError, match="ConnectTimeout"):
-            client(f"https://127.0.0.1:{listener.getsockname()[1]}", timeout_s=0.5, retries=0)()
+            open_chat(f"https://127.0.0.1:{listener.getsockname()[1]}", timeout_s=0.5, retries=0)()
         stopped.set()
         thread.join(5.0)
 
 
-def test_an_endless_answer_ends_with_the_size_limit(client: Open) -> None:
+def test_an_endless_answer_ends_with_the_size_limit() -> None:
     def send(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1500000000\r\n\r\n")
         while not server.stopped.is_set():
@@ -169,16 +170,16 @@ def test_an_endless_answer_ends_with_the_size_limit(client: Open) -> None:
 
     server = RawServer(send)
     with pytest.raises(TerselyError, match="more than 8388608 bytes"):
-        client(server.url)()
+        open_chat(server.url)()
     server.stop()
     assert server.requests == 1
 
 
-def test_a_server_cannot_ask_for_a_long_pause(client: Open) -> None:
+def test_a_server_cannot_ask_for_a_long_pause() -> None:
     busy = b"HTTP/1.1 503 Busy\r\nRetry-After: 3600\r\nContent-Length: 0\r\n\r\n"
     server = RawServer(lambda connection: connection.sendall(busy))
     with pytest.raises(TerselyError, match="HTTP 503 Busy"):
-        client(server.url, timeout_s=5.0)()
+        open_chat(server.url, timeout_s=5.0)()
     server.stop()
     assert server.requests == 1
 
@@ -220,9 +221,9 @@ def test_passwords_and_keys_are_sent_and_never_shown(
 
 
 @pytest.mark.parametrize("options", [{"timeout_s": 0}, {"timeout_s": float("nan")}, {"retries": -1}], ids=str)
-def test_unusable_limits_are_refused(client: Open, options: dict[str, float]) -> None:
+def test_unusable_limits_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(InvalidInputError, match=next(iter(options))):
-        client("http://127.0.0.1:9", **options)
+        open_chat("http://127.0.0.1:9", **options)
 
 
 def test_the_error_without_httpx2_says_what_to_install(client: Open, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tersely import Compressor, Document, InvalidInputError
-from tersely.inputs import check_count, read_documents, type_name
+from tersely.inputs import read_documents
 from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer
 
@@ -59,18 +59,3 @@ def test_bad_input_is_refused_with_cause_and_remedy(query: Any, docs: Any, messa
         Compressor(FakeScorer()).compress(query, docs)
     assert isinstance(error.value, ValueError)
     assert any(verb in str(error.value) for verb in ("Pass", "Add"))
-
-
-@pytest.mark.parametrize("value", [0, -1, True, 1.0, "1", None])
-def test_a_count_is_a_whole_number_above_zero(value: object) -> None:
-    assert check_count(1, "threads", "threads") == 1
-    with pytest.raises(InvalidInputError, match="Pass a whole number of threads, 1 or more"):
-        check_count(value, "threads", "threads")
-
-
-@pytest.mark.parametrize(
-    ("value", "name"),
-    [(None, "None"), (True, "True"), ([], "a list"), (3, "an int"), (Document("a"), "a Document")],
-)
-def test_a_type_is_named_as_it_stands_in_a_sentence(value: object, name: str) -> None:
-    assert type_name(value) == name

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +10,6 @@ import pytest
 from tersely import InvalidInputError
 from tersely_agents.chat import ScriptedChat
 from tersely_agents.memory import AgentMemory, MemoryStore
-from tests.audit import kills
 from tests.sdk.conversations import COMPRESSOR, FIRST, SYSTEM, TASK, call, facts, fill, make_memory, result
 from tests.sdk.memory_oracles import REFERENCE, check_context
 
@@ -85,11 +82,6 @@ def test_pins_that_a_lower_limit_has_no_room_for_name_the_least_limit() -> None:
     assert open_again(store, limit=least).transcript.pins
     with pytest.raises(InvalidInputError):
         open_again(store, limit=int(least * 0.95))
-
-
-@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
-def test_a_killed_agent_opens_its_session_at_its_own_limit(tmp_path: Path) -> None:
-    assert kills.run(6, tmp_path).failures == []
 
 
 def test_a_first_message_longer_than_the_limit_is_shortened_and_can_be_opened() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tersely import InvalidInputError
-from tersely.messages import with_text
 from tersely_agents.memory import AgentMemory, MemoryStore
 from tests.sdk.conversations import (
     COMPRESSOR,
@@ -185,17 +184,6 @@ def test_a_result_stays_whole_where_shortening_gains_nothing() -> None:
     memory = make_memory(compress_over=3)
     memory.append(call(0), result(0, "Nothing was found there."))
     assert memory.transcript.messages[-1] == result(0, "Nothing was found there.")
-
-
-def test_the_shortened_text_of_a_message_stays_in_its_place() -> None:
-    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-    text = {"type": "text", "text": "long", "cache_control": {"type": "ephemeral"}}
-    message = {"role": "user", "content": [image, text, {"type": "text", "text": "more"}]}
-    assert with_text(message, "short")["content"] == [image, {**text, "text": "short"}]
-    assert with_text({"role": "user", "content": [image]}, "x")["content"] == [
-        {"type": "text", "text": "x"},
-        image,
-    ]
 
 
 def test_large_results_are_compressed_when_they_come_in_and_can_be_opened() -> None:

@@ -70,13 +70,6 @@ def test_a_length_price_prefers_short_units() -> None:
     assert select(split, make_scored(split, *scores, length_price=1.0)).kept == {0, 1, 3}
 
 
-def test_documents_without_text_are_not_in_the_sequence() -> None:
-    split = make_split(["Aa bb."], [], ["Cc dd."])
-    scored = make_scored(split, 0.2, 0.9)
-    assert select(split, scored).sequence == (0, 2)
-    assert select(split, scored, order="rerank").sequence == (2, 0)
-
-
 def test_max_docs_keeps_the_most_relevant_documents() -> None:
     split = three_documents()
     scored = make_scored(split, 0.9, 0.2, 0.3, relevance=[0.1, 0.6, 0.8])
@@ -118,18 +111,6 @@ def test_short_units_do_not_displace_the_best_one() -> None:
     selection = select(split, scored)
     assert 0 in selection.kept
     assert selection.best_fits is True
-
-
-@pytest.mark.parametrize(("limit", "best_fits"), [(2, False), (3, True), (8, True)])
-def test_best_fits_tells_if_the_limit_has_room_for_the_best(limit: int, best_fits: bool) -> None:
-    split = two_documents(limit)
-    assert select(split, make_scored(split, *SCORES, length_price=1.0)).best_fits is best_fits
-
-
-def test_best_fits_counts_the_title() -> None:
-    for limit, best_fits in ((3, False), (4, True)):
-        split = two_documents(limit, titles={0: "T"})
-        assert select(split, make_scored(split, *SCORES)).best_fits is best_fits
 
 
 def test_of_equal_units_the_cheapest_has_to_fit() -> None:
@@ -265,11 +246,6 @@ def test_recall_is_met_if_only_low_scores_are_dropped(facts: dict[str, Any], met
     scored = make_scored(split, 0.9, 0.2, 0.3, **facts)
     assert receive(split, scored, promises_recall=True).recall_met is met
     assert receive(split, scored).recall_met is None
-
-
-def test_a_low_score_of_a_piece_does_not_meet_a_promise() -> None:
-    scored = make_scored(PIECES, 0.3, 0.9, 0.2, threshold=0.5)
-    assert receive(PIECES, scored, promises_recall=True).recall_met is False
 
 
 def test_a_dropped_copy_never_breaks_a_promise() -> None:

@@ -109,17 +109,6 @@ def test_every_unit_that_still_fits_is_taken(
             assert measure(positions | {candidate.position}) > limit
 
 
-@given(docs_scores_and_costs, st.integers(0, 100), st.randoms(use_true_random=False))
-def test_the_order_of_the_candidates_does_not_matter(
-    rows: list[tuple[int, float, int]], limit: int, generator: random.Random
-) -> None:
-    candidates = [Candidate(unit, doc, score, cost) for unit, (doc, score, cost) in enumerate(rows)]
-    shuffled = generator.sample(candidates, len(candidates))
-    assert pack(sort_by_priority(candidates), [1, 1, 1], limit) == pack(
-        sort_by_priority(shuffled), [1, 1, 1], limit
-    )
-
-
 def test_a_small_selection_holds_at_least_half_of_the_best_possible_score() -> None:
     # Greedy is not the knapsack optimum, but must not be far off on costs like those of sentences.
     generator = random.Random(7)

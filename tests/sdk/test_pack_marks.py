@@ -88,7 +88,7 @@ def stated_years(part: str) -> list[tuple[int, int]]:
     budget=st.integers(8, 400),
     wanted=st.integers(0, 59),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_no_record_is_made_of_two(form: Callable[[int], str], count: int, budget: int, wanted: int) -> None:
     question = f"When was lighthouse {wanted} built?"
     result = Compressor(FakeScorer()).compress(question, [form(count)], budget=budget)
@@ -97,15 +97,16 @@ def test_no_record_is_made_of_two(form: Callable[[int], str], count: int, budget
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("budget", [20, 60, 140])
-def test_no_record_is_made_of_two_by_the_bundled_model(form: Callable[[int], str], budget: int) -> None:
-    result = Compressor().compress(QUESTION, [form(40)], budget=budget)
-    for part in unmarked_parts(result):
-        assert all(YEARS[number] == year for number, year in stated_years(part)), result.text
+def test_no_record_is_made_of_two_by_the_bundled_model(form: Callable[[int], str]) -> None:
+    compressor = Compressor()
+    for budget in (20, 60, 140):
+        result = compressor.compress(QUESTION, [form(40)], budget=budget)
+        for part in unmarked_parts(result):
+            assert all(YEARS[number] == year for number, year in stated_years(part)), result.text
 
 
 @given(form=st.sampled_from(FORMS), count=st.integers(2, 60), budget=st.integers(8, 400))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_mark_stands_wherever_a_block_was_cut(form: Callable[[int], str], count: int, budget: int) -> None:
     document = Document(form(count), "Coast")
     result = Compressor(FakeScorer()).compress(QUESTION, [document, "Another text."], budget=budget)
@@ -130,13 +131,6 @@ def test_a_mark_names_what_was_left_out_there() -> None:
         assert document.text[mark.start : mark.end].strip()
         assert result.citations().locate(mark.text_start) is None
     assert [m["text_start"] for m in result.to_dict()["marks"]] == [m.text_start for m in result.marks]
-
-
-def test_prose_has_no_marks() -> None:
-    text = "The lamp was lit in 1871. Nobody saw it! Was it bright? It shone “far.” The keeper slept."
-    result = Compressor(FakeScorer()).compress("Who slept?", [text], rate=0.6)
-    assert result.status == "compressed"
-    assert result.marks == ()
 
 
 def units(*ranges: tuple[int, int, int], kind: str = "json") -> list[Unit]:

@@ -61,6 +61,7 @@ def example() -> PreparedDocument:
     return bundled().prepare(DOCS[:1])[0]
 
 
+@settings(max_examples=40)
 @given(documents)
 def test_what_was_prepared_comes_back_from_its_bytes(docs: list[Document]) -> None:
     prepared = bundled().prepare(docs)

@@ -12,24 +12,11 @@ import tersely
 
 def test_the_public_names_are_these() -> None:
     assert sorted(tersely.__all__) == [
-        "ArtifactError",
-        "Citation",
-        "Citations",
-        "CompressedDocument",
-        "Compression",
-        "CompressionArguments",
-        "CompressionOptions",
-        "Compressor",
-        "Document",
-        "InvalidInputError",
-        "MissingDependencyError",
-        "OfflineError",
-        "PreparedDocument",
-        "Span",
-        "TerselyError",
-        "TokenCounter",
-        "__version__",
-    ]
+        "ArtifactError", "Citation", "Citations", "CompressedDocument", "Compression",
+        "CompressionArguments", "CompressionOptions", "Compressor", "Document", "InvalidInputError",
+        "MissingDependencyError", "OfflineError", "PreparedDocument", "Span", "TerselyError",
+        "TokenCounter", "__version__",
+    ]  # fmt: skip
     assert all(hasattr(tersely, name) for name in tersely.__all__)
 
 

@@ -99,45 +99,11 @@ def test_the_ids_of_tool_calls_stay() -> None:
 
 
 _PARTS = (
-    *(
-        "password",
-        "token",
-        "secret",
-        "_KEY",
-        "=",
-        ": ",
-        " is ",
-        '"',
-        "'",
-        "\\n",
-        "\n",
-        " ",
-        "-",
-        "_",
-        ".",
-        "@",
-        "://",
-        "[",
-    ),
-    *(
-        "hunter22",
-        "a1B2c3D4e5F6g7H8",
-        "AK" + "IA",
-        "gh" + "p_",
-        "sk" + "-",
-        "ey" + "J",
-        "Bearer ",
-        "basic ",
-        "AI" + "za",
-    ),
-    *(
-        "[redacted: secret]",
-        "[redacted: token]",
-        "-----BEGIN PRIVATE KEY-----",
-        "-----END PRIVATE KEY-----",
-        "curl -u ",
-    ),
-)
+    "password", "token", "secret", "_KEY", "=", ": ", " is ", '"', "'", "\\n", "\n", " ", "-", "_", ".",
+    "@", "://", "[", "hunter22", "a1B2c3D4e5F6g7H8", "AK" + "IA", "gh" + "p_", "sk" + "-", "ey" + "J",
+    "Bearer ", "basic ", "AI" + "za", "[redacted: secret]", "[redacted: token]",
+    "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "curl -u ",
+)  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(_PARTS), max_size=25).map("".join) | st.text(max_size=200))
@@ -150,61 +116,21 @@ def test_what_is_redacted_stays_as_it_is(text: str) -> None:
 
 
 _HOSTILE = (
-    *(
-        "A",
-        "a-",
-        "sk" + "-",
-        "://a:",
-        "ey" + "J-",
-        "ey" + "Jaaaaaaaa.",
-        "key=",
-        "key=1",
-        "1key=x",
-        'key="',
-        "key='1",
-        "password is ",
-    ),
-    *(
-        "gh" + "p_",
-        "ghp_a1B2c3D4",
-        "AIza" + "a1" * 17 + "b",
-        "-----BEGIN PRIVATE KEY-----",
-        "curl ",
-        "curl -u a:",
-        "docker login ",
-    ),
-    *(
-        "login a",
-        "seed abc ",
-        "Bearer ",
-        "Bearer a1",
-        "a1.b2-",
-        "api_",
-        "api_a1",
-        "https://a",
-        "discord.com/api/webhooks/1/",
-    ),
-    *(
-        "\\n",
-        "\\",
-        '"',
-        "password{ ",
-        "password{\n a = b\n",
-        "[redacted: ",
-        "token=[",
-        " ",
-        "a1B2",
-        "x.webhook.office.com",
-    ),
-)
+    "A", "a-", "sk" + "-", "://a:", "ey" + "J-", "ey" + "Jaaaaaaaa.", "key=", "key=1", "1key=x", 'key="',
+    "key='1", "password is ", "gh" + "p_", "ghp_a1B2c3D4", "AIza" + "a1" * 17 + "b",
+    "-----BEGIN PRIVATE KEY-----", "curl ", "curl -u a:", "docker login ", "login a", "seed abc ",
+    "Bearer ", "Bearer a1", "a1.b2-", "api_", "api_a1", "https://a", "discord.com/api/webhooks/1/", "\\n",
+    "\\", '"', "password{ ", "password{\n a = b\n", "[redacted: ", "token=[", " ", "a1B2",
+    "x.webhook.office.com",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("part", _HOSTILE)
-def test_a_text_of_a_megabyte_takes_seconds_whatever_it_holds(part: str) -> None:
-    text = part * (1_000_000 // len(part))
+def test_half_a_megabyte_takes_seconds_whatever_it_holds(part: str) -> None:
+    text = part * (500_000 // len(part))
     started = time.process_time()
     redact(text)
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 3
 
 
 @pytest.mark.parametrize("part", ["AIza" + "a1" * 17 + "b", "key=1", "1key=x", "a1B2"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from tersely import Compressor, Document, InvalidInputError, TerselyError
 from tersely.rerank import RerankEndpoint
 from tersely.score import DocumentScores, ScoredInput
 from tersely.score.calibration import Calibration
-from tests.loopback import Serve, serving
+from tests.loopback import Serve
 from tests.sdk.checks import check_all
 from tests.sdk.fakes import FakeScorer
 
@@ -86,7 +86,7 @@ def test_ties_go_to_the_earlier_document() -> None:
     assert [d.source for d in result.documents] == [0]
 
 
-@pytest.mark.parametrize("scores", [(0.1,), (0.1, float("nan"), 0.2)])
+@pytest.mark.parametrize("scores", [(), (0.1,), (0.1, float("nan"), 0.2)])
 def test_a_failing_reranker_is_replaced_by_the_models_relevance(scores: tuple[float, ...]) -> None:
     options = {"budget": 12, "max_docs": 2}
     result = Compressor(FakeScorer(), reranker=FixedReranker(*scores)).compress(QUERY, DOCS, **options)
@@ -101,12 +101,6 @@ def test_a_failing_reranker_is_replaced_by_the_models_relevance(scores: tuple[fl
 def test_an_object_without_rank_is_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"rank\(\)"):
         Compressor(FakeScorer(), reranker="bge-reranker")
-
-
-@pytest.fixture
-def serve() -> Iterator[Serve]:
-    with serving() as start:
-        yield start
 
 
 def rank_by_length(texts: Sequence[str]) -> list[tuple[int, float]]:

@@ -29,11 +29,6 @@ def test_relations_match_values_worked_by_hand() -> None:
     assert columns["shared_share"].diagonal().max() == pytest.approx(1)
 
 
-def test_relations_of_some_sentences_are_those_among_all() -> None:
-    chosen = np.array([0, 2, 3])
-    np.testing.assert_allclose(relate(MATCHES, chosen), relate(MATCHES, np.arange(4))[np.ix_(chosen, chosen)])
-
-
 def test_the_layer_matches_values_worked_by_hand() -> None:
     """One network that averages the values of sentences in the same document."""
     weights = {name: np.zeros(shape, np.float32) for name, shape in shape_weights(1, 4, 1).items()}
@@ -79,12 +74,3 @@ def test_attention_survives_its_file(tmp_path: Path) -> None:
     loaded = SentenceAttention.load(tmp_path / "attention.npz")
     features, relations = np.ones((4, 3)), np.ones((4, 4, len(RELATIONS)), np.float32)
     np.testing.assert_allclose(loaded(features, relations), attention(features, relations), atol=0.1)
-
-
-@pytest.mark.parametrize("name", ["input", "relation_bias", "deviation"])
-def test_a_file_without_all_weights_is_refused(tmp_path: Path, name: str) -> None:
-    weights = dict(random_attention(3, seed=1).weights)
-    del weights[name]
-    SentenceAttention(weights).save(tmp_path / "attention.npz")
-    with pytest.raises(ValueError, match="weights"):
-        SentenceAttention.load(tmp_path / "attention.npz")

@@ -11,10 +11,7 @@ from hypothesis import strategies as st
 
 from tersely.score.grams import (
     BROKEN_WEIGHT,
-    GRAM_FEATURES,
-    GRAM_WEIGHTS,
     broken_share,
-    gram_features,
     gram_logits,
     split_grams,
     unknown_share,
@@ -143,11 +140,6 @@ def test_words_are_broken_unless_they_are_names_and_one_is_forgiven() -> None:
     assert broken_share("", tokenizer) == 0.0
 
 
-@pytest.mark.parametrize("text", [question for question, _, _ in CASES.values()])
-def test_a_question_in_another_script_is_left_to_its_characters(text: str) -> None:
-    assert weigh(text) == 1.0
-
-
 def test_words_count_as_unknown_where_most_lose_their_marks() -> None:
     assert share("cầu cũ bắc suối dựng") == 1.0
     assert share("cầu cũ bắc con 1871 suoi") == 0.6
@@ -170,12 +162,6 @@ def test_the_logits_move_with_the_threshold_that_decides_over_them() -> None:
     rows = ("маяк", ["", "маяк"], ["Маяк стар.", "Рынок."], np.array([0, 1]))
     difference = gram_logits(*rows, 0.5) - gram_logits(*rows, 0.2)
     np.testing.assert_allclose(difference, np.log(4.0))
-
-
-def test_there_is_a_weight_for_each_feature() -> None:
-    features = gram_features("маяк", ["", "маяк"], ["Маяк стар.", "Рынок."], np.array([0, 1]))
-    assert features.shape == (2, len(GRAM_FEATURES))
-    assert len(GRAM_WEIGHTS) == len(GRAM_FEATURES)
 
 
 @given(

@@ -80,25 +80,9 @@ def test_a_window_of_one_document_has_these_ids_and_owners() -> None:
     assert (window.sentences, window.documents) == ([(0, 0), (0, 1)], [0])
 
 
-def test_evidence_stands_between_the_query_and_the_documents() -> None:
-    (window,) = make_layout(32).windows([7], [EncodedDocument([9], [[10]])], evidence=[20, 21])
-    assert window.input_ids == [CLS, 7, SEP, 20, 21, SEP, DOC, 9, SEN, 10, SEP]
-    assert window.owners == [-1, 0, -1, -1, -1, -1, -1, -1, -1, 1, -1]
-
-
 def test_empty_evidence_is_no_evidence() -> None:
     documents = [EncodedDocument([9], [[10]])]
     assert make_layout(32).windows([7], documents, evidence=[]) == make_layout(32).windows([7], documents)
-
-
-def test_long_queries_titles_and_evidence_are_cut() -> None:
-    (window,) = make_layout(64).windows(
-        list(range(10, 20)), [EncodedDocument(list(range(30, 40)), [[50]])], evidence=list(range(20, 30))
-    )
-    assert window.input_ids == [
-        *(CLS, 10, 11, 12, 13, SEP, 20, 21, 22, 23, SEP),
-        *(DOC, 30, 31, 32, SEN, 50, SEP),
-    ]
 
 
 def test_a_sentence_longer_than_a_window_goes_on_in_the_next() -> None:
@@ -125,12 +109,6 @@ def test_a_document_that_no_longer_fits_starts_a_new_window() -> None:
     documents = [EncodedDocument([9], [[10] * 8]), EncodedDocument([9, 9], [[11] * 3])]
     windows = make_layout(18, docs_per_window=4).windows([7], documents)
     assert [window.documents for window in windows] == [[0], [1]]
-
-
-def test_documents_without_sentences_take_no_window() -> None:
-    documents = [EncodedDocument([9], []), EncodedDocument([9], [[10]]), EncodedDocument([], [])]
-    assert [window.documents for window in make_layout(32).windows([7], documents)] == [[1]]
-    assert make_layout(32).windows([7], [documents[0]]) == []
 
 
 def test_a_configuration_without_room_for_a_sentence_is_refused() -> None:
@@ -215,15 +193,6 @@ def test_a_batch_is_padded_and_masked() -> None:
     assert batch["sentence_positions"].tolist() == [[*short.sentence_positions, 0], long.sentence_positions]
     assert batch["doc_positions"].tolist() == [short.doc_positions, long.doc_positions]
     assert {array.dtype for array in batch.values()} == {np.dtype(np.int64)}
-
-
-def test_batches_are_sorted_by_length_and_within_the_limit() -> None:
-    assert list(batches([5, 3, 9, 3, 4], 10)) == [[1, 3], [4, 0], [2]]
-    assert list(batches([], 10)) == []
-
-
-def test_a_window_longer_than_the_limit_is_a_batch_of_its_own() -> None:
-    assert list(batches([12, 2, 15], 10)) == [[1], [0], [2]]
 
 
 @given(st.lists(st.integers(1, 60), max_size=40), st.integers(1, 200))

@@ -49,12 +49,6 @@ def make_presence(matrix: NDArray[np.bool_]) -> Presence:
     return Presence(np.tile(rows, 2), np.tile(columns, 2), (matrix.shape[0], matrix.shape[1]))
 
 
-def test_a_document_holds_the_terms_of_all_its_sentences() -> None:
-    presence = make_presence(np.array([[True, False], [False, True], [False, False]]))
-    joined = presence.group(np.array([0, 0, 2]), 3)
-    assert joined.dense().tolist() == [[True, True], [False, False], [False, False]]
-
-
 @pytest.mark.parametrize("dense", [0, 10**9])
 def test_sums_over_pairs_and_products_of_matrices_agree(dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching, "DENSE", dense)
@@ -119,11 +113,6 @@ def test_numbers_are_found_as_they_are_written(text: str, numbers: list[str]) ->
 )
 def test_names_are_capitalised_and_do_not_open_a_sentence(text: str, names: list[str]) -> None:
     assert find_names(text) == names
-
-
-def test_a_text_holds_a_share_of_the_phrases() -> None:
-    assert phrase_share(["ada moor", "40"], ["ada moor sold 40", "ada", "140 boats"]).tolist() == [1, 0, 0.5]
-    assert phrase_share([], ["ada", "moor"]).tolist() == [0, 0]
 
 
 def test_the_finder_counts_the_phrases_of_every_text() -> None:

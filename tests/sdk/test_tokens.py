@@ -281,18 +281,6 @@ def test_the_estimate_of_other_texts_is_plausible(text: str, least: int, most: i
     assert least <= ApproximateCounter().count(text) <= most
 
 
-def test_the_estimate_grows_with_the_length() -> None:
-    count = ApproximateCounter().count
-    assert count((PASSAGE + "\n") * 50) == pytest.approx(50 * count(PASSAGE + "\n"), rel=0.02)
-
-
-@given(st.lists(st.sampled_from(PASSAGE.split()), min_size=1, max_size=30))
-def test_more_words_never_cost_less(words: list[str]) -> None:
-    counts = [ApproximateCounter().count(" ".join(words[:n])) for n in range(len(words) + 1)]
-    assert counts == sorted(counts)
-    assert counts[-1] >= len(words) // 2
-
-
 @settings(max_examples=200)
 @given(any_text)
 def test_the_estimate_accepts_any_string(text: str) -> None:

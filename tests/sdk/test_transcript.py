@@ -11,10 +11,9 @@ import pytest
 
 from tersely import InvalidInputError
 from tersely.messages import measure_tokens
-from tersely_agents.chat import ScriptedChat
-from tersely_agents.memory import MemoryStore, Transcript
+from tersely_agents.memory import Transcript
 from tersely_agents.memory.transcript import Event
-from tests.sdk.conversations import COMPRESSOR, FIRST, call, facts, fill, make_memory, result
+from tests.sdk.conversations import COMPRESSOR, FIRST, call, result
 
 COUNT = COMPRESSOR.count_tokens
 NOTES = {"role": "user", "content": "<notes>Two towers.</notes>"}
@@ -90,22 +89,6 @@ def test_applying_an_event_never_changes_the_transcript() -> None:
 
 def test_the_same_events_give_equal_transcripts() -> None:
     assert replay(LOG) == replay(json.loads(json.dumps(LOG)))
-
-
-def test_the_events_of_a_memory_replay_to_its_transcript() -> None:
-    store = MemoryStore(":memory:")
-    memory = make_memory(store=store, compress_over=80)
-    model = ScriptedChat(lambda messages: f"Notes on {len(messages)} messages.")
-    number = 0
-    for _ in range(3):
-        memory.pin("plan", f"Step {number}.")
-        number = fill(memory, number)
-        memory.prepare(model)
-    memory.append({"role": "user", "content": facts(7)})
-    memory.finish()
-    states = replay(store.events("default"))
-    assert states[-1] == memory.transcript
-    assert all(s.tokens == measure_tokens([*s.messages], COUNT) for s in states if not s.open_step)
 
 
 def test_a_changed_copy_of_a_message_changes_no_transcript() -> None:

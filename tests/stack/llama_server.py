@@ -10,7 +10,7 @@ from typing import Any
 
 import xllamacpp
 
-THREADS = 2
+THREADS = 1
 CONTEXT = 8192
 
 

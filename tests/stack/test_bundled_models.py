@@ -66,7 +66,9 @@ def test_a_damaged_base_is_an_artifact_error(tmp_path: Path) -> None:
 
 def test_the_first_turn_calls_a_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERSELY_OFFLINE", "1")
-    state = load_agent(INDEX, compressor=Compressor(threads=1), strict=True, max_turns=1).run(QUESTION)
+    state = load_agent(INDEX, compressor=Compressor(threads=1), threads=1, strict=True, max_turns=1).run(
+        QUESTION
+    )
     assert state.outcome in ("turns", "answered")
     assert state.trace[0].tool in ("search", "open_page", "open_original", "finish")
     assert state.trace[0].level is not None
@@ -75,7 +77,7 @@ def test_the_first_turn_calls_a_tool(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_under_the_grammar_even_the_base_model_writes_turns() -> None:
     messages = [{"role": "user", "content": "Hello. Tell me a story about a crane."}]
-    with LocalChat(context=1024, max_tokens=900, temperature=1.5, timeout_s=600) as chat:
+    with LocalChat(context=1024, threads=1, max_tokens=900, temperature=1.5, timeout_s=600) as chat:
         for seed, material in ((1, 700), (2, 0)):
             reply = chat.complete(messages, grammar=write_grammar(TOOLS, material), seed=seed)
             turn = parse_turn(reply.text, TOOLS, needs_summary=bool(material))
@@ -88,8 +90,8 @@ def test_under_the_grammar_even_the_base_model_writes_turns() -> None:
 
 @pytest.mark.slow
 def test_a_turn_that_is_cut_off_ends_cleanly() -> None:
-    agent = load_agent(INDEX, compressor=Compressor(threads=1), strict=True)
-    agent.model = LocalChat(context=2048, max_tokens=5, timeout_s=600)
+    agent = load_agent(INDEX, compressor=Compressor(threads=1), threads=1, strict=True)
+    agent.model = LocalChat(context=2048, threads=1, max_tokens=5, timeout_s=600)
     state = agent.run(QUESTION)
     assert (state.outcome, state.answer) == ("malformed", "")
     assert "has to occur once" in (state.reason or "")
@@ -98,7 +100,7 @@ def test_a_turn_that_is_cut_off_ends_cleanly() -> None:
 @pytest.mark.slow
 def test_the_command_runs_the_agent_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "holt.md").write_text(f"# Arno Holt\n\n{HOLT.text}", "utf-8")
-    options = ["--local", trained.BUNDLED, "--max-turns", "2", "--json"]
+    options = ["--local", trained.BUNDLED, "--max-turns", "1", "--threads", "1", "--json"]
     code = cli.main(["agent", "--docs", str(tmp_path), "-q", QUESTION, *options])
     printed = json.loads(capsys.readouterr().out)
     assert code == (0 if printed["outcome"] == "answered" else 5)

@@ -27,7 +27,7 @@ STORY: list[Message] = [{"role": "user", "content": "Write a very long story abo
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[LocalChat]:
-    with LocalChat(context=1024, parallel=2, temperature=0.0, max_tokens=24) as chat:
+    with LocalChat(context=1024, parallel=2, threads=1, temperature=0.0, max_tokens=24) as chat:
         yield chat
 
 
@@ -93,19 +93,19 @@ def test_a_stream_gives_the_text_of_the_reply(model: LocalChat) -> None:
 
 
 def test_closing_a_stream_ends_the_generation(model: LocalChat) -> None:
-    stream = model.stream(STORY, max_tokens=900)
+    stream = model.stream(STORY, max_tokens=200)
     next(stream)
     started = time.monotonic()
     stream.close()
     seconds_to_close = time.monotonic() - started
     started = time.monotonic()
-    model.complete(STORY, max_tokens=900)
+    model.complete(STORY, max_tokens=200)
     assert seconds_to_close < (time.monotonic() - started) / 3
 
 
 def test_a_cancelled_task_frees_the_model(model: LocalChat) -> None:
     async def cancel_one_and_start_more() -> list[Reply]:
-        task = asyncio.create_task(model.acomplete(STORY, max_tokens=900))
+        task = asyncio.create_task(model.acomplete(STORY, max_tokens=300))
         await asyncio.sleep(0.3)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -113,7 +113,7 @@ def test_a_cancelled_task_frees_the_model(model: LocalChat) -> None:
         return await asyncio.gather(*(model.acomplete(COLOURS) for _ in range(3)))
 
     started = time.monotonic()
-    model.complete(STORY, max_tokens=900)
+    model.complete(STORY, max_tokens=300)
     seconds_for_a_story = time.monotonic() - started
     started = time.monotonic()
     replies = asyncio.run(cancel_one_and_start_more())
@@ -142,7 +142,7 @@ def test_malformed_messages_are_a_chat_error(model: LocalChat, messages: object)
 
 def test_a_reply_that_takes_too_long_is_a_chat_error() -> None:
     with (
-        LocalChat(context=2048, timeout_s=0.5, max_tokens=1500) as chat,
+        LocalChat(context=2048, threads=1, timeout_s=0.5, max_tokens=1500) as chat,
         pytest.raises(ChatError, match=r"took more than 0\.5 s"),
     ):
         chat.complete(STORY)
@@ -150,11 +150,11 @@ def test_a_reply_that_takes_too_long_is_a_chat_error() -> None:
 
 def test_a_model_that_never_replied_closes_every_time() -> None:
     for _ in range(6):
-        LocalChat(context=256).close()
+        LocalChat(context=256, threads=1).close()
 
 
 def test_a_closed_model_says_so() -> None:
-    chat = LocalChat(context=256)
+    chat = LocalChat(context=256, threads=1)
     chat.close()
     with pytest.raises(ChatError, match="closed"):
         chat.complete(COLOURS)
@@ -162,7 +162,7 @@ def test_a_closed_model_says_so() -> None:
 
 def test_adapters_share_one_base_and_do_not_touch_each_other(tmp_path: Path) -> None:
     adapters = {name: write_adapter(tmp_path / f"{name}.gguf", s) for name, s in (("a", 5.0), ("b", -5.0))}
-    with LocalChat(adapters=adapters, context=512, temperature=0.0, max_tokens=16) as base:
+    with LocalChat(adapters=adapters, context=512, threads=1, temperature=0.0, max_tokens=16) as base:
         plain = base.complete(COLOURS).text
         first = base.use("a").complete(COLOURS).text
         second = base.use("b").complete(COLOURS).text
@@ -175,7 +175,7 @@ def test_adapters_share_one_base_and_do_not_touch_each_other(tmp_path: Path) -> 
 
 
 def test_nobody_else_can_reach_the_model() -> None:
-    with LocalChat(context=256) as chat:
+    with LocalChat(context=256, threads=1) as chat:
         folder = chat._engine._folder  # pyright: ignore[reportPrivateUsage]
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         inodes = {
