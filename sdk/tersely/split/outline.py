@@ -33,6 +33,7 @@ _ANSWER = re.compile(r"[\s*_#>-]*+(?:a|answer|antwort)\s?\d*\s*[*_]*[:.)]", re.I
 _CLAUSE = re.compile(r"\s*(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)[.)]*\s+\S")
 _BEGIN = re.compile(r"\s*(?:-{5})?BEGIN[: ]\S")
 _END = re.compile(r"\s*(?:-{5})?END[: ]\S")
+_IDENTITY = re.compile(r"\s*(?:SUMMARY|FN|NAME|TITLE)\b", re.IGNORECASE)
 _HASHES = re.compile(r"\s*(#{1,6})")
 _RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
 """Depths of headings without hashes: underlined ones, lines like `--- a ---`, numbered ones, other titles."""
@@ -47,7 +48,7 @@ _BRANCH = re.compile(r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]--)[\s│
 _QUOTED = re.compile(r"\s{0,3}(?:>\s?)+\S")
 _COMMENTS = frozenset({"#", "//", ";", "--", "%"})
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
-_RULE = re.compile(r"\s*([^\w\s])(?:\1|\s){0,200}\s*")
+_RULE = re.compile(r"([-=*_~#+.%])(?:\1|\s){0,200}|\s[.]\s*")
 _LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 
 
@@ -86,6 +87,10 @@ class _Head:
     depth: int = 0
     reach: int = 0
     """The last run that it announces."""
+    body_indent: int = -1
+    """The indent of the first block that it announces."""
+    anchor: tuple[int, ...] = ()
+    """The line between BEGIN and END that says which record it is."""
     is_line: bool = False
     """Whether it is a line or an item, which is kept with the first line of its body."""
 
@@ -114,12 +119,14 @@ class _State:
     """A line with a name and its value, which may go on in the lines below."""
     entry: _Head | None = None
     """The entry of a log."""
+    separator: _Head | None = None
+    """A line such as `---` between records, which the first line of the next one needs."""
 
     def start_section(self) -> None:
         """Forget all heads but headings, BEGIN lines and the sender."""
         self.clauses, self.parents, self.quoters = [], [], []
         self.question = self.speaker = self.record = self.announcer = None
-        self.quote = self.label = self.entry = None
+        self.quote = self.label = self.entry = self.separator = None
 
     def list_heads(self, indent: int) -> list[_Head]:
         """Return the heads of a block with this indent."""
@@ -132,6 +139,7 @@ class _State:
             self.quote,
             self.label,
             self.entry,
+            self.separator,
         )
         parents = [head for head in self.parents if head.indent < indent]
         stacks = (self.headings, self.begins, self.clauses, self.quoters, parents)
@@ -205,6 +213,8 @@ class _Reader:
         self._needs: dict[int, Iterable[int]] = {}
         self._frames: set[int] = set()
         self._rules: set[int] = set()
+        self._starts = Counter(self._first_word(place) for place in places if place.starts_run)
+        """The first words of runs: records of one kind begin alike."""
         self._bodies: dict[int, int] = {}
         """The first unit under each line that others are read under."""
         self._styles: list[str] = []
@@ -214,7 +224,7 @@ class _Reader:
             if place.is_text:
                 total[place.run] += 1
                 labelled[place.run] += not place.speaks and _LABEL.match(place.line) is not None
-        self._records = {run for run, count in total.items() if labelled[run] * 2 >= count >= 2}
+        self._records = {run for run, count in total.items() if labelled[run] * 2 >= count and labelled[run] >= 2}
         """Runs of lines with a name and a value each."""
         self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
@@ -232,8 +242,10 @@ class _Reader:
             self._need(place, state.list_heads(place.indent))
             if place.block.kind == "line" and _RULE.fullmatch(place.line):
                 self._rules.add(place.units.first)
+                state.separator = self._head(place.units.first, place)
                 continue
             self._open(number, place, state)
+            state.separator = None
         self._tie_comments()
         with_body = {need for needs in self._needs.values() for need in needs}
         self._tie_heads()
@@ -273,7 +285,8 @@ class _Reader:
 
     def _head(self, unit: int, place: _Place, depth: int = 0) -> _Head:
         units = (*self._needs.get(unit, ()), unit)
-        return _Head(units, place.indent, place.run, depth, place.run, place.block.kind != "sentence")
+        is_line = place.block.kind != "sentence"
+        return _Head(units, place.indent, place.run, depth, place.run, is_line=is_line)
 
     def _close(self, number: int, place: _Place, state: _State) -> None:
         """Forget the heads that a block is not read under."""
@@ -287,7 +300,7 @@ class _Reader:
             state.record = None
         if state.announcer and not self._is_announced(number, place, state.announcer):
             state.announcer = None
-        if state.label and (run != state.label.run or indent < state.label.indent or _LABEL.match(line)):
+        if state.label and (run != state.label.run or not self._goes_on(place, state.label)):
             state.label = None
         if state.entry and (run != state.entry.run or starts_entry(line)):
             state.entry = None
@@ -301,21 +314,31 @@ class _Reader:
             depth = clause["number"].count(".")
             while state.clauses and state.clauses[-1].depth >= depth:
                 state.clauses.pop()
+        if state.separator and (place.block.kind != "line" or run != state.separator.run + 1):
+            state.separator = None
         if _QUESTION.match(line):
             state.question = state.speaker = None
         elif place.speaks:
             state.speaker = None
+
+    def _goes_on(self, place: _Place, label: _Head) -> bool:
+        """Whether a block continues the line with a name and a value above it."""
+        if _LABEL.match(place.line):
+            return False
+        return place.indent > label.indent or (place.indent == label.indent and place.block.kind == "sentence")
 
     def _is_announced(self, number: int, place: _Place, announcer: _Head) -> bool:
         """Whether a block is among those that the line with a colon at its end announces."""
         run = place.run
         above = self._places[number - 1]
         if run == announcer.run:
-            if place.indent == announcer.indent:
-                if _EXCEPTION.match(place.line):  # at the end of a traceback
-                    return True
-                return above.indent == place.indent and not place.line.rstrip().endswith(":")
-            return place.indent > announcer.indent
+            if place.indent == announcer.indent and place.line.rstrip().endswith(":"):
+                return False
+            if _EXCEPTION.match(place.line):  # at the end of a traceback
+                return place.indent == announcer.indent
+            if announcer.body_indent < 0:
+                announcer.body_indent = place.indent
+            return place.indent >= max(announcer.indent, announcer.body_indent)
         is_next = run == announcer.run + 1 and above.units.last == announcer.units[-1]
         is_item = run == announcer.reach + 1 and place.block.kind == above.block.kind == "list_item"
         if is_next or is_item or run == announcer.reach or place.indent > announcer.indent:
@@ -329,7 +352,7 @@ class _Reader:
         self._needs[end] = begin.units
         self._frames.add(end)
         for unit in range(begin.units[-1], end):
-            self._needs[unit] = {*self._needs.get(unit, ()), end}
+            self._needs[unit] = {*self._needs.get(unit, ()), end, *begin.anchor}
 
     def _open_heading(self, place: _Place, state: _State) -> None:
         depth = self._find_depth(place.block)
@@ -399,11 +422,16 @@ class _Reader:
                 state.announcer = self._head(last, place)
         if state.record is None and place.starts_run and self._heads_record(number, place):
             state.record = self._head(first, place)
+            if line.strip().isdigit():  # the number of a subtitle, which comes with its time
+                self._bodies[first] = self._places[number + 1].units.first
+                state.record.units += (self._bodies[first],)
             if self._heads_text(number, place):
                 state.sender = state.record
         label = _LABEL.match(line)
         if label and label["value"]:
             state.label = self._head(first, place)
+        if label and state.begins and not state.begins[-1].anchor and _IDENTITY.match(line):
+            state.begins[-1].anchor = (first,)
 
     def _heads_record(self, number: int, place: _Place) -> bool:
         """Whether the first line of a run tells what the other lines are about."""
@@ -414,7 +442,11 @@ class _Reader:
             return len(self._records) > 1 or below.indent > place.indent
         if place.block.kind != "line" or below.block.kind == "sentence":
             return False
-        return _shape(place.line) != _shape(below.line)
+        words = [self._first_word(place), self._first_word(below)]
+        return _shape(place.line) != _shape(below.line) or (self._starts[words[0]] > 1 and words[0] != words[1])
+
+    def _first_word(self, place: _Place) -> str:
+        return (place.line.split(maxsplit=1) or [""])[0]
 
     def _heads_text(self, number: int, place: _Place) -> bool:
         """Whether the text after a record belongs to it, as the text of a mail to its sender."""

@@ -209,7 +209,7 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
     if not (_is_wordy(left) and _is_wordy(right)) or _is_indented(left, right):
         return False
     if word is None or word[1][0].islower():
-        return not left.endswith(_TERMINALS)
+        return not left.endswith(_TERMINALS) and len(left) * 2 >= width
     if left.endswith((",", "-", "，", "、")):
         return True
     if width not in _WIDTHS or left.endswith(":"):
