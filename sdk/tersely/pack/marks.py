@@ -52,12 +52,25 @@ def find_omissions(units: Sequence[Unit], document: range, kept: Sequence[int]) 
 
 
 def keep_short_runs(units: Sequence[Unit], document: range, kept: Sequence[int]) -> Sequence[int]:
-    """Return `kept` and every run of members that is shorter than its mark, ascending."""
+    """Return `kept` and every run of members that is shorter than its mark, ascending.
+
+    Not a run that would come without its heads, or a head without its body.
+    """
     more: set[int] = set()
     for first, last, mark in find_omissions(units, document, kept):
         if len(mark) > units[last].end - units[first].start:
-            more.update(at for at in range(first, last + 1) if not units[at].is_markup)
+            run = [at for at in range(first, last + 1) if not units[at].is_markup]
+            if _is_complete(units, run, {*kept, *run}):
+                more.update(run)
     return sorted(more.union(kept)) if more else kept
+
+
+def _is_complete(units: Sequence[Unit], run: Sequence[int], kept: set[int]) -> bool:
+    """Whether each unit of a run has its heads among the kept units, and each of its frames a body."""
+    links = [(at, units[at].link) for at in run]
+    needs = {need for _, link in links if link is not None for need in link.needs}
+    bodies = {need for _, link in links if link is not None and link.is_content for need in link.needs}
+    return needs <= kept and all(link is None or link.is_content or at in bodies for at, link in links)
 
 
 def _find_runs(

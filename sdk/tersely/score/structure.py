@@ -319,7 +319,7 @@ def _find_above(held: Floats, parts: Sequence[Part]) -> Floats:
     above = np.zeros_like(held)
     known: dict[tuple[int, ...], Floats] = {}
     for number, part in enumerate(parts):
-        if not part.link.needs:
+        if not (part.is_member and part.link.needs):
             continue
         key = part.link.needs
         if key not in known:

@@ -95,6 +95,8 @@ def _open(text: str, unit: Unit, series: Series | None, first: int, sizes: Sizes
             return list(_open_fences(text, unit, inside, sizes, first))
         opener = open_quote if text.startswith(">", unit.start) else open_code
     node = opener(text, unit.start, unit.end, sizes) if opener else None
+    if opener and (node is None or not node.children):
+        node = open_lines(text, unit.start, unit.end, sizes)
     return () if node is None else flatten(text, node, unit.kind, series, first)
 
 

@@ -72,12 +72,14 @@ def open_diff(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
             files[-1].end = right
     for file in files:
         for hunk in file.children:
-            if hunk.end - hunk.start > sizes.whole:
-                steps = join_lines(list(find_lines(text, hunk.start, hunk.end))[1:], _STEP)
+            if hunk.end - hunk.start > sizes.whole or len(files) == len(file.children) == 1:
+                steps = join_lines(list(find_lines(text, hunk.start, hunk.end))[1:], min(_STEP, sizes.part))
                 if len(steps) > 1:
                     hunk.children, hunk.series = steps, Series()
     if len(files) == 1:
-        return Node(start, end, files[0].children, files[0].series) if len(files[0].children) > 1 else None
+        (file,) = files
+        inside = file if len(file.children) > 1 else file.children[0] if file.children else file
+        return Node(start, end, inside.children, inside.series)
     return Node(start, end, files, Series())
 
 

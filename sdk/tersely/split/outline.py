@@ -46,6 +46,7 @@ _DEEPEST = 16
 """Lines around each other that are followed."""
 _BRANCH = re.compile(r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]--)[\s│├└─┬|`+\\-]*")
 _QUOTED = re.compile(r"\s{0,3}(?:>\s?)+\S")
+_INK = re.compile(r"[^\W_]")
 _COMMENTS = frozenset({"#", "//", ";", "--", "%"})
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _RULE = re.compile(r"([-=*_~#+.%])(?:\1|\s){0,200}|\s[.]\s*")
@@ -240,6 +241,8 @@ class _Reader:
                 self._end(place, state)
                 continue
             self._need(place, state.list_heads(place.indent))
+            if place.block.kind == "line" and not _INK.search(place.line):
+                self._rules.add(place.units.first)
             if place.block.kind == "line" and _RULE.fullmatch(place.line):
                 self._rules.add(place.units.first)
                 state.separator = self._head(place.units.first, place)
@@ -435,11 +438,18 @@ class _Reader:
 
     def _heads_record(self, number: int, place: _Place) -> bool:
         """Whether the first line of a run tells what the other lines are about."""
-        below = self._places[number + 1] if number + 1 < len(self._places) else None
-        if below is None or below.run != place.run or self._places[-1].run == 0:
-            return False
+        at = number + 1
+        while at < len(self._places) and self._places[at].run == place.run:
+            if self._places[at].indent <= place.indent:
+                break
+            at += 1
+        else:
+            return False  # indented lines alone, which belong to it anyway
+        below = self._places[at]
         if place.run in self._records:
-            return len(self._records) > 1 or below.indent > place.indent
+            return True
+        if self._places[-1].run == 0:
+            return False
         if place.block.kind != "line" or below.block.kind == "sentence":
             return False
         words = [self._first_word(place), self._first_word(below)]
@@ -473,7 +483,9 @@ class _Reader:
         is_term = place.block.kind == "line" and len(place.line.split()) <= _FEW_WORDS
         if is_near and is_term and not _LABEL.match(place.line):
             self._frames.add(unit)
-        state.parents.append(self._head(unit, place))
+        parent = self._head(unit, place)
+        parent.is_line |= is_near
+        state.parents.append(parent)
 
 
 def _shape(line: str) -> str:

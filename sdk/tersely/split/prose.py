@@ -40,8 +40,10 @@ _STOPS = tuple(".!:…。！：।။។")
 _TERMINALS = (*_STOPS, "?", "？", "؟")
 SECTION = re.compile(
     r"""\s*(?:
-      (?P<rule>[=\-_*~+])(?P=rule)+[\s\[]*[^\W_].*(?:(?P=rule){2}|\])          # === FAILURES ===, --- a ---
-    | -\[.*\][-+]* | ==>\ .*\ <== | \.S[HShs]\ .* | \[{1,2}[^\W\d_][^\[\]]*\]{1,2}
+      (?P<rule>[=\-_*~+])(?P=rule)+[\s\[]*[^\W_].*(?P=rule){2}                  # === FAILURES ===, --- a ---
+    | -\[.*\][-+]* | ==>\ .*\ <== | \.S[HShs]\ .* | FROM\ \S+(?:\ AS\ \S+)?
+    | \S+\ \(\S+\)\ [\w\ .-]+;\ urgency=\w+
+    | \[{1,2}[^\W\d_][^\[\]]*\]{1,2}
     )\s*$""",
     re.VERBOSE,
 )
@@ -68,11 +70,14 @@ _FEWEST_WORDS = 12
 _WIDTHS = range(40, 131)
 """Line lengths at which people and editors wrap text; a longer line is a whole paragraph."""
 _NEARLY_FULL = 0.75
+_WRAPPED = 30
+"""Code points of a line from which the next one may continue its sentence."""
 _HANGING = re.compile(r"\s*(?:[-*+•]|\S{1,4}[.)])\s")
 """The start of an item, whose further lines are indented."""
 _FIRST_WORD = re.compile(r"\s*([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{1,2}|\S+)")
-_LONGEST_TITLE = 80
-_MOST_TITLE_WORDS = 12
+_LONGEST_TITLE, _LONGEST_SECTION = 80, 200
+_MOST_TITLE_WORDS, _MOST_INDENT = 12, 3
+_OPENING = "\"'“‘«([*_`"
 
 _CHUNK = 2000
 """Code points that sentencex gets at a time."""
@@ -147,7 +152,10 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
     if first == end:
         return
     texts = lines.texts[first:end]
-    width = max(len(line.rstrip()) for line in texts)
+    widths = dict[int, int]()  # of the lines with the same indent
+    for number, line in enumerate(texts, first):
+        indent = lines.indent(number)
+        widths[indent] = max(widths.get(indent, 0), len(line.rstrip()))
     prefixes = [found[0].strip() if (found := PREFIX.match(line)) else "" for line in texts]
     spoken = [SPEAKER.match(line) is not None for line in texts]
     is_dialogue = spoken.count(True) >= 2
@@ -157,7 +165,7 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
             line < len(texts)
             and prefixes[line] == prefixes[start]
             and not (is_dialogue and spoken[line])
-            and is_wrapped(texts[line - 1], texts[line], width)
+            and is_wrapped(texts[line - 1], texts[line], widths[lines.indent(first + line - 1)])
         ):
             continue
         at, stop = first + start, first + line
@@ -193,7 +201,7 @@ def is_prose(text: str) -> bool:
         letters = sum(character > "\x7f" or character.isalpha() for character in sample)
         return letters * 3 >= len(sample) * 2 and (len(sample) > _PHRASE or sample.endswith(_TERMINALS))
     words = sample.split()
-    if len(words) < 2 or len(_ASSIGNMENT.findall(sample)) > 1 or rate_line(sample) is Likeness.CODE:
+    if len(words) < 2 or " # " in sample or len(_ASSIGNMENT.findall(sample)) > 1 or rate_line(sample) is Likeness.CODE:
         return False
     plain = sum(_WORD.fullmatch(word) is not None for word in words)
     share = plain / len(words)
@@ -209,7 +217,7 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
     if not (_is_wordy(left) and _is_wordy(right)) or _is_indented(left, right):
         return False
     if word is None or word[1][0].islower():
-        return not left.endswith(_TERMINALS) and len(left) * 2 >= width
+        return not left.endswith(_TERMINALS) and len(left) >= min(_WRAPPED, width // 2)
     if left.endswith((",", "-", "，", "、")):
         return True
     if width not in _WIDTHS or left.endswith(":"):
@@ -232,12 +240,12 @@ def _is_wordy(line: str) -> bool:
 def _find_line_kind(lines: Lines, index: int) -> Kind:
     """Return "heading" for a title: a short line between blank lines, without the end of a sentence."""
     line = lines.texts[index].strip()
-    if len(line) > _LONGEST_TITLE:
-        return "line"
-    if SECTION.match(line):
+    if len(line) <= _LONGEST_SECTION and SECTION.match(line):
         return "heading"
     if (
-        line[:1].islower()
+        len(line) > _LONGEST_TITLE
+        or (line[0].islower() or not (line[0].isalnum() or line[0] in _OPENING))
+        or lines.indent(index) > _MOST_INDENT
         or line.rstrip("\"'”’)]*_").endswith((*_STOPS, ",", ";"))
         or not _is_wordy(line)
     ):
@@ -332,7 +340,8 @@ def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
         return True
     if not prose[start - 1].isspace() and left[-1].isascii():  # inside `queue.Queue` or `ASP.NET`
         return True
-    if left[-1].isascii() and not left.rstrip(_CLOSING).endswith(_ENDS):  # before `(c)`
+    ending = left.rstrip(_CLOSING)
+    if left[-1].isascii() and (not ending.endswith(_ENDS) or ending[-2:-1].isspace()):  # before `(c)`, after ` .`
         return True
     if left.endswith(("...", "…")) and not _OPENS_SENTENCE.match(prose, start):  # `[OPTION]... [FILE]...`
         return True
