@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from tests.audit.foreign_draw import Draw, Missing, form
-from tests.audit.foreign_readers import flat, git_log, indented_tree, outline, records, table
+from tests.audit.foreign_readers import flat, git_log, indented_tree, outline, records, table, with_comments
 
 STDLIB = sysconfig.get_paths()["stdlib"]
 ENVIRONMENT = {
@@ -22,6 +22,7 @@ ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     "COLUMNS": "100",
     "HOME": tempfile.gettempdir(),
+    "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
 }
 
 
@@ -309,7 +310,7 @@ def env(d: Draw) -> str:
     return run(f"env -i {values} env")
 
 
-@form("option list", outline(r"[A-Za-z].*:$", nested=True))
+@form("option list", outline(r"[A-Za-z].*:$", nested=True, deep=r"(?!\s*-)"))
 def options(d: Draw) -> str:
     tool = d.choice(
         ["ls", "du", "sort", "tar", "grep", "find", "cp", "df", "wc", "diff", "sed", "date", "head"]
@@ -346,7 +347,7 @@ def sqlite(d: Draw) -> str:
     return run(f"sqlite3 -header -cmd '.mode {mode}' :memory: {shlex.quote(sql)}")
 
 
-@form("services", flat)
+@form("services", with_comments(flat))
 def services(d: Draw) -> str:
     if not Path("/etc/services").exists():
         raise Missing("no /etc/services")

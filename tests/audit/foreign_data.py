@@ -9,7 +9,7 @@ import json
 import yaml
 
 from tests.audit.foreign_draw import Draw, form
-from tests.audit.foreign_readers import flat, outline
+from tests.audit.foreign_readers import flat, outline, with_comments
 
 
 def draw_record(d: Draw, fields: list[str]) -> dict[str, object]:
@@ -127,8 +127,7 @@ def manifests(d: Draw) -> str:
         ports = [{"port": int(d.digits(3)), "targetPort": port}]
         service = {"selector": {"app": name}, "ports": ports, "type": d.choice(["ClusterIP", "NodePort"])}
         documents.append({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": service})
-    text = yaml.dump_all(json.loads(json.dumps(documents)), sort_keys=False)
-    return text
+    return yaml.dump_all(json.loads(json.dumps(documents)), sort_keys=False)
 
 
 @form("compose yaml", flat, "yaml")
@@ -142,9 +141,7 @@ def compose(d: Draw) -> str:
         }
         for name in d.words(d.randint(2, 6))
     }
-    return yaml.safe_dump(
-        {"services": services, "volumes": {key: None for key in d.words(2)}}, sort_keys=False
-    )
+    return yaml.safe_dump({"services": services, "volumes": dict.fromkeys(d.words(2))}, sort_keys=False)
 
 
 @form("pyproject toml", outline(r"\[+[\w.\"-]+\]+"), "toml")
@@ -179,7 +176,7 @@ def pyproject(d: Draw) -> str:
     return "\n".join(lines)
 
 
-@form("ini", outline(r"\["), "ini")
+@form("ini", with_comments(outline(r"\[")), "ini")
 def ini(d: Draw) -> str:
     lines = []
     for name in d.words(d.randint(3, 8)):

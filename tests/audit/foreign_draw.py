@@ -8,19 +8,120 @@ from dataclasses import dataclass
 
 from tests.audit.foreign_readers import Reader
 
-SYLLABLES = "ba do fi ga ho ka lu mi no pe ra si ta vo we zu be da fo gu".split()
-NOUNS = (
-    "ledger harbour engine filter cache queue parcel invoice sensor garden bridge ticket widget shard buffer "
-    "mirror compass lantern ferry orchard quarry signal turbine archive beacon"
-).split()
-VERBS = "reads writes checks moves closes opens counts copies sends loads stores removes".split()
-ADJECTIVES = "old small quiet broken remote second empty shared fast local stale open".split()
-PEOPLE = (
-    "Ada Bruno Chen Dora Emil Fatima Goran Hana Ivo Jana Kofi Lena Milan Nadia Oskar Petra Quinn Rosa".split()
-)
-SURNAMES = (
-    "Abel Brandt Castro Dietz Eriksen Fiala Grant Horvat Ito Jensen Kovacs Lind Moreau Novak Okafor".split()
-)
+SYLLABLES = [
+    "ba",
+    "do",
+    "fi",
+    "ga",
+    "ho",
+    "ka",
+    "lu",
+    "mi",
+    "no",
+    "pe",
+    "ra",
+    "si",
+    "ta",
+    "vo",
+    "we",
+    "zu",
+    "be",
+    "da",
+    "fo",
+    "gu",
+]
+NOUNS = [
+    "ledger",
+    "harbour",
+    "engine",
+    "filter",
+    "cache",
+    "queue",
+    "parcel",
+    "invoice",
+    "sensor",
+    "garden",
+    "bridge",
+    "ticket",
+    "widget",
+    "shard",
+    "buffer",
+    "mirror",
+    "compass",
+    "lantern",
+    "ferry",
+    "orchard",
+    "quarry",
+    "signal",
+    "turbine",
+    "archive",
+    "beacon",
+]
+VERBS = [
+    "reads",
+    "writes",
+    "checks",
+    "moves",
+    "closes",
+    "opens",
+    "counts",
+    "copies",
+    "sends",
+    "loads",
+    "stores",
+    "removes",
+]
+ADJECTIVES = [
+    "old",
+    "small",
+    "quiet",
+    "broken",
+    "remote",
+    "second",
+    "empty",
+    "shared",
+    "fast",
+    "local",
+    "stale",
+    "open",
+]
+PEOPLE = [
+    "Ada",
+    "Bruno",
+    "Chen",
+    "Dora",
+    "Emil",
+    "Fatima",
+    "Goran",
+    "Hana",
+    "Ivo",
+    "Jana",
+    "Kofi",
+    "Lena",
+    "Milan",
+    "Nadia",
+    "Oskar",
+    "Petra",
+    "Quinn",
+    "Rosa",
+]
+SURNAMES = [
+    "Abel",
+    "Brandt",
+    "Castro",
+    "Dietz",
+    "Eriksen",
+    "Fiala",
+    "Grant",
+    "Horvat",
+    "Ito",
+    "Jensen",
+    "Kovacs",
+    "Lind",
+    "Moreau",
+    "Novak",
+    "Okafor",
+]
 
 
 class Draw(random.Random):

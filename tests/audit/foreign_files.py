@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gzip
 import os
+import re
 import sysconfig
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +18,10 @@ from tests.audit.foreign_readers import (
     markdown,
     numbered,
     outline,
+    package_metadata,
     restructured,
     roff,
+    with_comments,
 )
 
 PATHS = sysconfig.get_paths()
@@ -26,7 +29,7 @@ ROOTS = [
     PATHS["purelib"],
     PATHS["stdlib"],
     "/usr/share/doc",
-    "/usr/share/cmake-3.25",
+    *sorted(map(str, Path("/usr/share").glob("cmake-*"))),
     "/usr/lib/node_modules",
     "/usr/share/mime",
     "/usr/lib/google-cloud-sdk/lib/surface",
@@ -66,10 +69,15 @@ def read_one(d: Draw, accept: Callable[[Path], bool], *endings: str) -> str:
         path = d.choice(paths)
         try:
             raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-            text = raw.decode("utf-8")
+            # Style sheets and scripts have formats of their own.
+            text = re.sub(r"(?s)<(style|script)\b.*?</\1>", "", raw.decode("utf-8"))
         except (OSError, UnicodeDecodeError):
             continue
-        if len(text) >= SMALLEST and "\0" not in text and "[" + "…" not in text:
+        if (
+            len(text) >= SMALLEST
+            and not any(sign in text for sign in ("\0", "{%", "{{"))
+            and "[" + "…" not in text
+        ):
             return text
     raise Missing(f"no files like {endings[0]} of a fitting size")
 
@@ -104,30 +112,34 @@ def add(
     """Register a format of files whose path contains `part`; `whole` files are small, others are shortened."""
 
     def make(d: Draw) -> str:
-        text = read_one(d, lambda path: part in str(path) and (not whole or is_small(path)), *endings)
+        text = read_one(
+            d,
+            lambda path: part in str(path) and "/gcloud_" not in str(path) and (not whole or is_small(path)),
+            *endings,
+        )
         return text if whole else shorten(d, text)
 
     form(name, read, tree, web)(make)
 
 
-add("yaml file", flat, "yaml", "yml", tree="yaml")
-add("toml file", outline(r"\[+[\w.\"' -]+\]+"), "toml", tree="toml")
-add("ini file", outline(r"\["), "ini", "cfg", tree="ini")
+add("yaml file", with_comments(flat), "yaml", "yml", tree="yaml")
+add("toml file", with_comments(outline(r"\[+[\w.\"' -]+\]+")), "toml", tree="toml")
+add("ini file", with_comments(outline(r"\[")), "ini", "cfg", tree="ini")
 add("json file", None, "json", tree="json")
 add("xml file", flat, "xml", tree="xml")
 add("html file", None, "html", web=True)
-add("properties file", flat, "properties")
-add("systemd unit", outline(r"\["), "service", "timer", "socket")
+add("properties file", with_comments(flat), "properties")
+add("systemd unit", with_comments(outline(r"\[")), "service", "timer", "socket")
 add("markdown file", markdown, "md", whole=False)
 add("rst file", restructured, "rst", whole=False)
 add("roff source", roff, "1.gz", whole=False)
 add("c header", flat, "h", whole=False)
 add("python source", flat, "py", whole=False)
-add("debian changelog", outline(r"\S.* \(.*\) .*; urgency=", r"  \S"), "Debian.gz", whole=False)
-add("package metadata", definitions, "METADATA", whole=False)
+add("debian changelog", outline(r"\S.* \(.*\) .*; urgency=", r"(  \S| -- )"), "Debian.gz", whole=False)
+add("package metadata", package_metadata, "METADATA", whole=False)
 add(
     "cron file",
-    flat,
+    with_comments(flat),
     "e2scrub_all",
     "crontab",
     "anacrontab",

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from tests.audit.foreign_readers import SENTENCE_END, Line, Path, Reader, indent_of
 
@@ -76,8 +77,14 @@ def cut_into_atoms(lines: Sequence[Line]) -> list[Atom]:
     def flush() -> None:
         if paragraph:
             first = paragraph[0]
-            whole = " ".join(line.text for line in paragraph)
-            for sentence in split_sentences(whole):
+            width = max(len(line.text) for line in paragraph)
+            whole = paragraph[0].text
+            for above, line in pairwise(paragraph):
+                # A short row, or a row after which a new one begins with a title, was not wrapped.
+                whole += (
+                    "\n" if len(above.text) < 0.75 * width or line.text.startswith("Copyright") else " "
+                ) + line.text
+            for sentence in (part for row in whole.split("\n") for part in split_sentences(row)):
                 atoms.append(Atom(tuple(sentence.split()), first.path, first.row, False, True, sentence))
             paragraph.clear()
 
@@ -286,7 +293,7 @@ def judge_gaps(atoms: list[Atom], placed: list[Placed], marked: set[int], verdic
             best = {}
             continue
         if not best:
-            best = {at: (0, None) for at in part.places}
+            best = dict.fromkeys(part.places, (0, None))
             last_row = part.row
             continue
         separated = any(row in marked for row in range(last_row + 1, part.row + 1))
@@ -302,7 +309,7 @@ def judge_gaps(atoms: list[Atom], placed: list[Placed], marked: set[int], verdic
         if not reached:
             verdict.add("lines", f"out of order: {atoms[part.places[0]].text!r}")
             report_gaps(atoms, best, verdict)
-            reached = {at: (0, None) for at in part.places}
+            reached = dict.fromkeys(part.places, (0, None))
         best, last_row = reached, part.row
     report_gaps(atoms, best, verdict)
 

@@ -43,12 +43,12 @@ def indent_of(row: str) -> int:
 
 def is_prose(text: str) -> bool:
     """Return whether a paragraph has several words and the end of a sentence."""
-    ends = re.search(r"""[a-z\d)'"`*_][.!?:]["'”’)\]*_`]*(\s|$)""", text)
+    ends = re.search(r"""[A-Za-z\d)'"`*_][.!?:]["'”’)\]*_`]*(\s|$)""", text)
     return len(text.split()) >= 6 and ends is not None
 
 
-def with_prose(lines: list[Line]) -> list[Line]:
-    """Mark the rows of paragraphs that are running text."""
+def with_prose(lines: list[Line], keys: bool = False) -> list[Line]:
+    """Mark the rows of paragraphs that are running text; with `keys`, `Key: value` rows aren't."""
     done: list[Line] = []
     paragraph: list[Line] = []
 
@@ -60,7 +60,7 @@ def with_prose(lines: list[Line]) -> list[Line]:
     for line in lines:
         if paragraph and (line.row != paragraph[-1].row + 1 or line.path != paragraph[-1].path):
             flush()
-        if line.head or STRUCTURE.match(line.text):
+        if line.head or STRUCTURE.match(line.text) or (keys and re.match(r"[A-Z][\w-]*:( |$)", line.text)):
             flush()
             done.append(line)
         else:
@@ -138,7 +138,7 @@ def records(name: str, start: str | None = None, nested: bool = False) -> Reader
         for number, row in enumerate(rows):
             if re.match(start, row) if start else not row.strip():
                 groups.append([])
-            if row.strip():
+            if row.strip(" ."):
                 groups[-1].append(number)
         lines: list[Line] = []
         for group in groups:
@@ -263,6 +263,9 @@ def underlined(rows: Sequence[str]) -> list[tuple[int, str]]:
     return found
 
 
+LAYOUT = re.compile(r"[.'](RS|RE|sp|br|nf|fi|ad|hy|if|ie|el|ne|in|ds|de|nh|\\\"|\.)(\s|$)")
+
+
 def roff(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
     """Read the sections and tagged paragraphs of a manual page's source."""
     heads: list[tuple[int, str]] = []
@@ -270,7 +273,7 @@ def roff(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
     tag_next = False
     for number, row in enumerate(rows):
         text = row.strip()
-        if not text:
+        if not text or LAYOUT.match(row):
             continue
         macro = re.match(r"[.']\s*(\w+)", row)
         level = {"SH": 0, "Sh": 0, "SS": 1, "Ss": 1, "IP": 2}.get(macro[1] if macro else "")
@@ -283,10 +286,10 @@ def roff(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
             heads = [head for head in heads if head[0] < 2]
         if level is not None:
             heads = [head for head in heads if head[0] < min(level, 2)]
-        lines.append(
-            Line(number, tuple(name for _, name in heads), text, head=level is not None and level < 9)
-        )
-        if level is not None and level < 9:
+        if level == 9 or (macro and level is None and not row[macro.end() :].strip()):
+            continue
+        lines.append(Line(number, tuple(name for _, name in heads), text, head=level is not None))
+        if level is not None:
             heads.append((level, text))
     return with_prose(lines)
 
@@ -306,7 +309,7 @@ def quoted_mail(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
         lines.append(Line(number, path, text, head=text.endswith("wrote:")))
         if text.endswith("wrote:"):
             author[depth + 1] = text
-    return with_prose(lines)
+    return with_prose(lines, keys=True)
 
 
 def spoken(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
@@ -366,7 +369,7 @@ def git_log(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
             begins = re.match(r"commit [0-9a-f]{40}", row)
             lines.append(Line(number, () if begins else commit, row.strip(), head=bool(begins)))
             commit = (row.strip(),) if begins else commit
-    return lines
+    return with_prose(lines, keys=True)
 
 
 def definitions(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
@@ -375,8 +378,8 @@ def definitions(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
     above: Path = ()
     for number, row in enumerate(rows):
         text = row.strip()
-        if not text:
-            above = ()
+        if text in ("", "."):
+            above = above if text else ()
         elif row[0] in " \t":
             lines.append(Line(number, above, text))
         else:
@@ -385,7 +388,34 @@ def definitions(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
             lines.append(
                 Line(number, (), text, head=bool(above and after[:1].strip() == "" and after.strip()))
             )
-    return with_prose(lines)
+    return with_prose(lines, keys=True)
+
+
+def package_metadata(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
+    """Read the header of a Python package's METADATA, and its description."""
+    header = (at for at, row in enumerate(rows) if not re.match(r"[A-Z][\w-]+: |[ \t]+\S", row))
+    end = next(header, len(rows))
+    is_markdown = any(row.startswith("Description-Content-Type: text/m") for row in source)
+    body = ["" if at < end else row for at, row in enumerate(rows)]
+    return definitions(rows[:end], source) + (markdown if is_markdown else restructured)(body, source)
+
+
+def with_comments(read: Reader, sign: str = r"#+|;+|//+") -> Reader:
+    """Read running text in comments; a row without its sign isn't a comment."""
+
+    def read_both(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
+        lines: list[Line] = []
+        comments: list[Line] = []
+        for line in read(rows, source):
+            comment = re.match(rf"({sign})(\s|$)", line.text)
+            text = line.text[comment.end() :].strip() if comment else ""
+            if not comment:
+                lines.append(line)
+            elif text:
+                comments.append(replace(line, path=(*line.path, comment[1]), text=text))
+        return sorted([*lines, *with_prose(comments)], key=lambda line: line.row)
+
+    return read_both
 
 
 CLAUSE = re.compile(r"\s*(\d+(\.\d+)*[.)]|\(?[a-z]\)|Section \d+|[IVX]+\.)\s+\S")

@@ -48,7 +48,11 @@ def load_csv(text: str) -> CsvRows:
 def load_xml(text: str) -> Any:
     def build(element: ElementTree.Element) -> dict[str, Any]:
         tree: dict[str, Any] = {"tag": element.tag, **{f"@{k}": v for k, v in element.attrib.items()}}
-        tree["text"] = [t for t in (element.text, *(child.tail for child in element)) if t and t.strip()]
+        tree["text"] = [
+            t
+            for t in (element.text, *(child.tail for child in element))
+            if t and t.strip() and not is_mark(t)
+        ]
         tree["children"] = [build(child) for child in element]
         return {key: value for key, value in tree.items() if value != []}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from html.parser import HTMLParser
 
@@ -10,7 +11,7 @@ from tests.audit.foreign_readers import Line, Reader, is_prose
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 BLOCKS = {"p", "div", "li", "dt", "dd", "tr", "pre", "section", "ul", "ol", "dl", "table", "title", "br"}
-LEVELS = {**HEADINGS, "dt": 8, "names": 8, "span": 9}
+LEVELS = {**HEADINGS, "dt": 8, "names": 10, "span": 11}
 """Heads: headings, terms, rows of column names, and rows with a cell that spans the next rows."""
 VOID = {"br", "hr", "img", "meta", "link", "input", "col", "wbr"}
 OPTIONAL = {"li", "p", "td", "tr", "th", "dt", "dd"}
@@ -78,9 +79,10 @@ def reader(tags: dict[str, str]) -> Reader:
                 continue
             tag = tags.get(text, "")
             level = LEVELS.get(tag)
-            # A row below a term or in a table belongs to it, any other row to the heading.
-            end = level if level is not None else 99 if tag in ("dd", "tr", "") else 8
-            heads = [head for head in heads if head[0] < end]
+            # A description belongs to its term, a cell to its table, any other row to the heading.
+            end = level if level is not None else {"dd": 10, "tr": 99, "": 10}.get(tag, 8)
+            outside = 8 if tag in ("tr", "names", "span") else 0
+            heads = [head for head in heads if head[0] < end and head[0] != outside]
             prose = tag in ("p", "div", "dd", "") and is_prose(text)
             lines.append(
                 Line(number, tuple(n for _, n in heads), text, tag in LEVELS and tag != "span", prose)
@@ -96,7 +98,7 @@ def judge_web(source: str, result: str, verdict: Verdict) -> None:
     page = Page(source)
     rows = [text for _, text in page.rows]
     tags = {text: tag for tag, text in page.rows}
-    kept = result
+    kept = html.unescape(result)
     if "</" in result or result.lstrip().startswith("<"):
         again = Page(result, lines=True)
         if page.balanced and not again.balanced:
