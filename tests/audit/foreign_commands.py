@@ -310,7 +310,7 @@ def env(d: Draw) -> str:
     return run(f"env -i {values} env")
 
 
-@form("option list", outline(r"[A-Za-z].*:$", nested=True, deep=r"(?!\s*-)"))
+@form("option list", outline(r"[A-Za-z].*:$", nested=True, opens=r"\s*-"))
 def options(d: Draw) -> str:
     tool = d.choice(
         ["ls", "du", "sort", "tar", "grep", "find", "cp", "df", "wc", "diff", "sed", "date", "head"]
@@ -319,7 +319,7 @@ def options(d: Draw) -> str:
     return "\n".join(rows[: d.randint(15, 60)]) + "\n"
 
 
-@form("man page", outline(r"[A-Z][A-Z ]+$", nested=True, prose=True))
+@form("man page", outline(r"[A-Z][A-Z ]+$", nested=True, prose=True, opens=r"\s*-"))
 def man(d: Draw) -> str:
     name = d.choice(
         ["ls", "du", "sort", "cut", "tr", "uniq", "comm", "join", "paste", "tail", "head", "wc", "env"]

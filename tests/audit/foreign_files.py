@@ -23,6 +23,7 @@ from tests.audit.foreign_readers import (
     roff,
     with_comments,
 )
+from tests.audit.foreign_trees import LOADERS
 
 PATHS = sysconfig.get_paths()
 ROOTS = [
@@ -60,8 +61,8 @@ def files() -> dict[str, list[Path]]:
     return found
 
 
-def read_one(d: Draw, accept: Callable[[Path], bool], *endings: str) -> str:
-    """Return the text of a file of some size; long ones are cut at a blank row."""
+def read_one(d: Draw, accept: Callable[[Path], bool], tree: str | None, *endings: str) -> str:
+    """Return the text of a file of some size, which parses if it has a parser."""
     paths = [path for ending in endings for path in files().get(ending, ()) if accept(path)]
     if not paths:
         raise Missing(f"no files like {endings[0]}")
@@ -76,10 +77,17 @@ def read_one(d: Draw, accept: Callable[[Path], bool], *endings: str) -> str:
         if (
             len(text) >= SMALLEST
             and not any(sign in text for sign in ("\0", "{%", "{{"))
-            and "[" + "…" not in text
+            and (tree is None or parses(tree, text))
         ):
             return text
     raise Missing(f"no files like {endings[0]} of a fitting size")
+
+
+def parses(tree: str, text: str) -> bool:
+    try:
+        return bool(LOADERS[tree](text))
+    except Exception:  # noqa: BLE001 - each parser has its own errors
+        return False
 
 
 def shorten(d: Draw, text: str) -> str:

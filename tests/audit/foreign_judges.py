@@ -70,8 +70,13 @@ def is_bare_mark(row: str) -> bool:
     return not re.search(r"\w", SHORT_MARK.sub(" ", MARK.sub(" ", row)))
 
 
-def cut_into_atoms(lines: Sequence[Line]) -> list[Atom]:
+Words = tuple[str, ...]
+
+
+def cut_into_atoms(lines: Sequence[Line]) -> tuple[list[Atom], dict[Words, list[int]]]:
+    """Return the atoms, and for each row of running text the atoms of its paragraph."""
     atoms: list[Atom] = []
+    rows: dict[Words, list[int]] = defaultdict(list)
     paragraph: list[Line] = []
 
     def flush() -> None:
@@ -86,6 +91,9 @@ def cut_into_atoms(lines: Sequence[Line]) -> list[Atom]:
                 ) + line.text
             for sentence in (part for row in whole.split("\n") for part in split_sentences(row)):
                 atoms.append(Atom(tuple(sentence.split()), first.path, first.row, False, True, sentence))
+            own = [at for at, atom in enumerate(atoms) if atom.prose and atom.row == first.row]
+            for line in paragraph:
+                rows[tuple(line.text.split())] += own
             paragraph.clear()
 
     for line in lines:
@@ -97,7 +105,7 @@ def cut_into_atoms(lines: Sequence[Line]) -> list[Atom]:
         else:
             atoms.append(Atom(tuple(line.text.split()), line.path, line.row, line.head, False, line.name))
     flush()
-    return atoms
+    return atoms, rows
 
 
 def split_sentences(text: str) -> list[str]:
@@ -119,8 +127,9 @@ class Placed:
 class Source:
     """The atoms of a source, found by their words."""
 
-    def __init__(self, atoms: list[Atom], limit_tokens: float | None = None) -> None:
-        self.atoms = atoms
+    def __init__(self, lines: Sequence[Line], limit_tokens: float | None = None) -> None:
+        self.atoms, self.rows = cut_into_atoms(lines)
+        atoms = self.atoms
         self.limit_tokens = limit_tokens
         self.by_words: dict[tuple[str, ...], list[int]] = defaultdict(list)
         self.sentences: dict[str, list[int]] = defaultdict(list)
@@ -177,18 +186,32 @@ class Source:
                 at += longest
                 continue
             rest = [other for other, number in waiting[at:] if number == row]
-            cut = self.cut_row(rest, row, marked)
+            between_marks = waiting[0][1] in marked or waiting[-1][1] + 1 in marked
+            whole = [other for other, _ in waiting[at:]]
+            cut = self.find_cut(whole) if between_marks else []
             if cut:
-                placed.append(Placed(row, cut, cut=True))
+                rest = whole
             else:
+                cut = self.find_row(tuple(rest), between_marks) or (
+                    self.find_cut(rest) if between_marks else []
+                )
+            if not cut:
                 verdict.add("lines", f"not a row or sentence of the source: {rows[row].strip()!r}")
-                placed.append(Placed(row, []))
+            placed.append(Placed(row, cut, cut=True))
             at += len(rest)
         waiting.clear()
 
-    def cut_row(self, words: list[str], row: int, marked: set[int]) -> list[int]:
-        """Return the atoms that alone exceed the limit and of which these words are a marked piece."""
-        if self.limit_tokens is None or not ({row, row + 1} & marked):
+    def find_row(self, words: Words, between_marks: bool) -> list[int]:
+        """Return the atoms of the paragraph with this row; a part of a comment needs no mark."""
+        return [
+            at
+            for at in self.rows.get(words, ())
+            if between_marks or (self.atoms[at].path and not re.search(r"\w", self.atoms[at].path[-1]))
+        ]
+
+    def find_cut(self, words: list[str]) -> list[int]:
+        """Return the atoms that alone exceed the limit and hold these words."""
+        if self.limit_tokens is None:
             return []
         piece = f" {' '.join(words)} "
         return [
@@ -222,9 +245,9 @@ def judge_rows(
 ) -> None:
     """Judge a text of rows: lines, heads, gaps and orphans."""
     lines = read_rows(read, source, source)
-    atoms = cut_into_atoms(lines)
+    known = Source(lines, limit_tokens)
+    atoms = known.atoms
     rows, marked = split_marks(result)
-    known = Source(atoms, limit_tokens)
     texts = {line.row: line.text for line in read(rows, source)}
     placed = known.place([texts.get(number, "") for number in range(len(rows))], marked, verdict)
     indented: set[int] = set()
@@ -257,6 +280,8 @@ def judge_heads(
         if path in paths:
             continue
         text = atoms[part.places[0]].text
+        if not re.search(r"\w", text):
+            continue
         if any(is_within(path, longer) for longer in paths):
             verdict.add("lost", f"{text!r} is read under {path}, not under {paths[0]}")
         else:
@@ -270,7 +295,9 @@ def needs_mark(atoms: list[Atom], before: int, after: int) -> bool:
     first, second = atoms[before], atoms[after]
     if first.prose and second.prose:
         return False
-    between = atoms[before + 1 : after]
+    between = [atom for atom in atoms[before + 1 : after] if re.search(r"\w", atom.text)]
+    if not between:
+        return False
     below = second.prose and first.head and second.path == (*first.path, first.name)
     return not (below and all(atom.prose for atom in between))
 

@@ -75,12 +75,12 @@ def flat(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
 
 
 def outline(
-    *rules: str, nested: bool = False, prose: bool = False, blank: int | None = None, deep: str | None = None
+    *rules: str, nested: bool = False, prose: bool = False, blank: int | None = None, opens: str | None = None
 ) -> Reader:
     """Read heads of the levels of `rules`.
 
     A blank row closes the heads from level `blank` on. With `nested`, rows also belong to the less indented rows
-    above them. Rows that `deep` matches never become such heads.
+    above them: to any, or with `opens` only to one that it matches, or that is directly above.
     """
     patterns = [re.compile(rule) for rule in rules]
 
@@ -109,13 +109,14 @@ def outline(
             path = tuple(name for _, name in (*heads, *stack))
             after = following.get(number)
             head = False
-            if nested and not (deep and re.match(deep, row)):
-                stack.append((depth, text))
-                head = (
-                    after is not None
-                    and indent_of(rows[after]) > depth
-                    and not is_rule(patterns, rows[after])
-                )
+            deeper = (
+                after is not None and indent_of(rows[after]) > depth and not is_rule(patterns, rows[after])
+            )
+            if nested and (opens is None or re.match(opens, row) or (deeper and after == number + 1)):
+                # A long introduction is running text; its block only needs some introduction.
+                introduces = text.endswith(":") and len(text.split()) > 5
+                stack.append((depth, ":" if introduces else text))
+                head = deeper and not introduces
             lines.append(Line(number, path, text, head))
         return with_prose(lines) if prose else lines
 
@@ -223,7 +224,7 @@ def restructured(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
 
     def flush(end: int) -> None:
         section = tuple(name for _, name in heads)
-        for line in outline(nested=True)(body[:end], source):
+        for line in outline(nested=True, opens=r".*:\s*$|\s*\.\.|\s*([-*+]|\d+\.)\s")(body[:end], source):
             text = line.text
             lines.append(replace(line, path=section + line.path, text=text))
         body[:end] = ["" for _ in range(end)]
@@ -277,7 +278,11 @@ def roff(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
             continue
         macro = re.match(r"[.']\s*(\w+)", row)
         level = {"SH": 0, "Sh": 0, "SS": 1, "Ss": 1, "IP": 2}.get(macro[1] if macro else "")
-        if level is None and tag_next:
+        if level == 2 and not re.search(r"\w", row[3:].replace("0", "")):
+            heads = [head for head in heads if head[0] < 2]
+            continue
+        is_font = macro is None or macro[1] in ("B", "I", "BR", "BI", "IR", "RB", "RI", "IB", "SB", "SM")
+        if level is None and tag_next and is_font:
             level, tag_next = 2, False
         elif macro and macro[1] in ("TP", "TQ"):
             tag_next = True
@@ -381,6 +386,7 @@ def definitions(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
         if text in ("", "."):
             above = above if text else ()
         elif row[0] in " \t":
+            # The rows of a value may be kept one by one.
             lines.append(Line(number, above, text))
         else:
             above = (text,) if re.match(r"[\w-]+:", row) else ()
@@ -388,7 +394,8 @@ def definitions(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
             lines.append(
                 Line(number, (), text, head=bool(above and after[:1].strip() == "" and after.strip()))
             )
-    return with_prose(lines, keys=True)
+    free = with_prose([line for line in lines if not line.path], keys=True)
+    return sorted([*free, *(line for line in lines if line.path)], key=lambda line: line.row)
 
 
 def package_metadata(rows: Sequence[str], source: Sequence[str]) -> list[Line]:

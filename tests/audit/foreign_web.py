@@ -36,7 +36,7 @@ class Page(HTMLParser):
 
     def end_row(self, tag: str = "") -> None:
         text = "".join(self.current)
-        pieces = text.split("\n") if self.tag == "pre" or self.lines else [text]
+        pieces = text.split("\n") if self.tag == "pre" or self.tag in HEADINGS or self.lines else [text]
         self.rows += [(self.tag, " ".join(piece.split())) for piece in pieces if piece.strip()]
         self.current, self.tag = [], tag
 
