@@ -123,6 +123,7 @@ def add(
         text = read_one(
             d,
             lambda path: part in str(path) and "/gcloud_" not in str(path) and (not whole or is_small(path)),
+            tree,
             *endings,
         )
         return text if whole else shorten(d, text)
