@@ -4,14 +4,15 @@ python -m tests.audit.foreign                                  # 20,000 results
 python -m tests.audit.foreign --only "git log" --count 200     # one format
 python -m tests.audit.foreign --only "git log" --seed 4711 --count 1    # one result again, printed in full
 
-The texts come from commands and files of this machine, and from writers of documented formats. The readers and
-judges share no code with the SDK. A mark is `[…]` with anything inside, in the comment signs of the format.
+The texts come from commands and files of this machine, and from writers of documented formats. The readers
+and judges share no code with the SDK. A mark is `[…]` with anything inside, perhaps in a comment.
 
 - lines: every row is a row of the source or, in running text, whole sentences of it
 - heads: read without its marks, no value belongs to a head that isn't its own
 - lost: no value has lost one of its heads
 - parses: what parsed before still parses
 - gaps: a mark separates rows that were no neighbours, except inside running text
+- edges: so it does beside running text of which only sentences are missing
 - orphans: no head is kept without anything of its body
 
 The exit code is 1 if a result failed. One result in `MODEL_EVERY` uses the bundled model.
@@ -27,15 +28,25 @@ import sys
 import time
 import zlib
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tersely import Compressor
-from tests.audit import foreign_commands, foreign_data, foreign_files, foreign_formats, foreign_tools  # noqa: F401
+from tests.audit import (  # noqa: F401 - each registers its formats
+    foreign_commands,
+    foreign_data,
+    foreign_files,
+    foreign_formats,
+    foreign_logs,
+    foreign_packages,
+    foreign_tools,
+)
 from tests.audit.foreign_draw import FORMATS, Draw, Format, Missing
-from tests.audit.foreign_judges import JUDGES, Verdict, is_bare_mark, judge_rows, split_sentences
-from tests.audit.foreign_readers import flat
+from tests.audit.foreign_judges import judge_rows
+from tests.audit.foreign_parts import JUDGES, Verdict, is_bare_mark, split_sentences
+from tests.audit.foreign_readers import Line, Reader, flat
 from tests.audit.foreign_trees import judge_tree
 from tests.audit.foreign_web import judge_web
 from tests.audit.requests import DrawnScorer
@@ -165,12 +176,10 @@ def judge_around(document: Document, result: str, verdict: Verdict, limit_tokens
             verdict.add("gaps", complaint)
 
 
-def message_reader(document: Document) -> Any:
-    from dataclasses import replace
-
+def message_reader(document: Document) -> Reader:
     prose = {" ".join(document.before), " ".join(document.after)}
 
-    def read(rows: Any, source: Any) -> Any:
+    def read(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
         return [replace(line, prose=line.text in prose) for line in flat(rows, source)]
 
     return read
@@ -198,7 +207,13 @@ def run_case(form: Format, seed: int, compressors: list[Compressor], counts: Cou
     case = make_case(form, seed)
     texts = [document.text for document in case.documents]
     compressor = compressors[seed % MODEL_EVERY == 0]
-    result = compressor.compress(case.query, texts, **case.options)
+    try:
+        result = compressor.compress(case.query, texts, **case.options)
+    except Exception as error:  # noqa: BLE001 - whatever it is, there is no result
+        broken = Verdict()
+        broken.add("lines", f"raised {type(error).__name__}: {error}")
+        counts.add(form.name, seed, broken)
+        return
     limit = case.options.get("budget") or case.options["rate"] * result.tokens_before
     if show:
         for at, text in enumerate(texts):

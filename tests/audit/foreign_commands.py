@@ -8,13 +8,13 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import sysconfig
 import tempfile
 from pathlib import Path
 
 from tests.audit.foreign_draw import Draw, Missing, form
-from tests.audit.foreign_readers import flat, git_log, indented_tree, outline, records, table, with_comments
+from tests.audit.foreign_readers import flat, outline, table, with_comments
+from tests.audit.foreign_texts import git_log
 
 STDLIB = sysconfig.get_paths()["stdlib"]
 ENVIRONMENT = {
@@ -237,71 +237,6 @@ def ls_files(d: Draw) -> str:
     return draw_rows(d, run(d.choice(["git ls-files", "git ls-files -s"]), repository()))
 
 
-@functools.cache
-def packages() -> list[str]:
-    return [row.split("==")[0] for row in run(f"{sys.executable} -m pip freeze").splitlines() if "==" in row]
-
-
-@form("pip list", table())
-def pip_list(d: Draw) -> str:
-    head, rule, *rows = run(f"{sys.executable} -m pip list").splitlines()
-    chosen = sorted(d.sample(range(len(rows)), min(len(rows), d.randint(5, 30))))
-    return "\n".join([head, rule, *(rows[at] for at in chosen)]) + "\n"
-
-
-@form("pip freeze", flat)
-def pip_freeze(d: Draw) -> str:
-    return draw_rows(d, run(f"{sys.executable} -m pip freeze"))
-
-
-@functools.cache
-def pip_shown() -> list[str]:
-    names = [name for name in packages() if re.fullmatch(r"[\w.-]+", name)][:40]
-    shown = run(f"{sys.executable} -m pip show " + " ".join(names))
-    return [record.strip("\n") for record in re.split(r"(?m)^---$", shown) if len(record) < 2000]
-
-
-@form("pip show", records(r"Name: ", start=r"---$", nested=True))
-def pip_show(d: Draw) -> str:
-    return "\n---\n".join(d.sample(pip_shown(), min(len(pip_shown()), d.randint(2, 5)))) + "\n"
-
-
-@form("npm ls", indented_tree)
-def npm_ls(d: Draw) -> str:
-    rows = run("npm ls -g --all").splitlines()
-    start = d.randrange(max(1, len(rows) - 40))
-    return "\n".join([rows[0], *rows[start + 1 : start + d.randint(8, 40)]]) + "\n"
-
-
-@form("dpkg -l", table(r"\|\|/ Name"))
-def dpkg_list(d: Draw) -> str:
-    rows = run("dpkg -l").splitlines()
-    chosen = sorted(d.sample(range(5, len(rows)), d.randint(4, 14)))
-    return "\n".join([*rows[:5], *(rows[at] for at in chosen)]) + "\n"
-
-
-@functools.cache
-def debian_packages() -> list[str]:
-    return [row.split()[1].split(":")[0] for row in run("dpkg -l").splitlines()[5:]]
-
-
-@form("dpkg -s", records(r"Package: ", nested=True))
-def dpkg_status(d: Draw) -> str:
-    return run("dpkg -s " + " ".join(d.sample(debian_packages(), d.randint(1, 3))))
-
-
-@form("dpkg -L", flat)
-def dpkg_files(d: Draw) -> str:
-    return draw_rows(d, run(f"dpkg -L {d.choice(debian_packages())}"))
-
-
-@form("dpkg log", flat)
-def dpkg_log(d: Draw) -> str:
-    if not Path("/var/log/dpkg.log").exists():
-        raise Missing("no /var/log/dpkg.log")
-    return draw_rows(d, run("tail -n 3000 /var/log/dpkg.log"))
-
-
 @form("env", flat)
 def env(d: Draw) -> str:
     values = " ".join(
@@ -310,7 +245,7 @@ def env(d: Draw) -> str:
     return run(f"env -i {values} env")
 
 
-@form("option list", outline(r"[A-Za-z].*:$", nested=True, opens=r"\s*-"))
+@form("option list", outline(r"[A-Za-z].*:$", r"\s+-"))
 def options(d: Draw) -> str:
     tool = d.choice(
         ["ls", "du", "sort", "tar", "grep", "find", "cp", "df", "wc", "diff", "sed", "date", "head"]
@@ -319,7 +254,7 @@ def options(d: Draw) -> str:
     return "\n".join(rows[: d.randint(15, 60)]) + "\n"
 
 
-@form("man page", outline(r"[A-Z][A-Z ]+$", nested=True, prose=True, opens=r"\s*-"))
+@form("man page", outline(r"[A-Z][A-Z ]+$", r"\s+-", prose=True))
 def man(d: Draw) -> str:
     name = d.choice(
         ["ls", "du", "sort", "cut", "tr", "uniq", "comm", "join", "paste", "tail", "head", "wc", "env"]

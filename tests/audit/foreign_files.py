@@ -11,18 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.audit.foreign_draw import Draw, Missing, form
-from tests.audit.foreign_readers import (
-    Reader,
-    definitions,
-    flat,
-    markdown,
-    numbered,
-    outline,
-    package_metadata,
-    restructured,
-    roff,
-    with_comments,
-)
+from tests.audit.foreign_readers import Reader, flat, outline, with_comments
+from tests.audit.foreign_texts import definitions, markdown, numbered, package_metadata, restructured, roff
 from tests.audit.foreign_trees import LOADERS
 
 PATHS = sysconfig.get_paths()
@@ -117,7 +107,7 @@ def add(
     part: str = "",
     whole: bool = True,
 ) -> None:
-    """Register a format of files whose path contains `part`; `whole` files are small, others are shortened."""
+    """Register a format of files whose path contains `part`; files that may not be `whole` are shortened."""
 
     def make(d: Draw) -> str:
         text = read_one(

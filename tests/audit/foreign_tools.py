@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.audit.foreign_commands import run
 from tests.audit.foreign_draw import Draw, form
-from tests.audit.foreign_readers import git_log, outline  # noqa: F401
+from tests.audit.foreign_readers import outline
 
 POOL = 25
 """Different outputs of each slow tool."""
@@ -95,7 +95,8 @@ def java_trace(number: int) -> str:
     methods = []
     for at, name in enumerate(names):
         call = f"{names[at + 1]}();" if at + 1 < len(names) else f'Integer.parseInt("{d.word()}");'
-        wrap = f'try {{ {call} }} catch (RuntimeException e) {{ throw new RuntimeException("{d.phrase()}", e); }}'
+        again = f'throw new RuntimeException("{d.phrase()}", e);'
+        wrap = f"try {{ {call} }} catch (RuntimeException e) {{ {again} }}"
         methods.append(f"    static void {name}() {{ {wrap if d.random() < 0.5 else call} }}")
     main = f"    public static void main(String[] a) {{ {names[0]}(); }}"
     return build(
@@ -144,7 +145,8 @@ def pytest_report(number: int) -> str:
         tests.append(
             f"def test_{name}():\n    {d.word()} = '{d.word()}'\n    {check.replace('= 0', '= 1')}\n"
         )
-    command = f"{shlex.quote(sys.executable)} -m pytest -p no:cacheprovider -q {d.choice(['', '-v', '--tb=short'])} ."
+    style = d.choice(["", "-v", "--tb=short"])
+    command = f"{shlex.quote(sys.executable)} -m pytest -p no:cacheprovider -q {style} ."
     text = "\n".join(re.sub(r"\b0+(\d)", r"\1", test) for test in tests)
     return re.sub(r" in \d+\.\d+s", " in 0.05s", build(command, "test_main.py", text))
 

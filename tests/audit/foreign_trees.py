@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import yaml
 
-from tests.audit.foreign_judges import MARK, Verdict, split_sentences
+from tests.audit.foreign_parts import MARK, Verdict, split_sentences
 
 NAMES = ("name", "id", "title", "key", "operationId", "FN", "SUMMARY")
 """Members that say which record a record is."""
@@ -154,8 +154,8 @@ def compare_maps(before: dict[Any, Any], after: dict[Any, Any], path: str, marke
             found += compare(before[key], after[key], f"{path}.{key}", marked)
         elif isinstance(before[key], dict | list):
             found.append(("orphans", f"{path}.{key}: only a mark"))
-    if before and not kept:
-        found.append(("orphans", f"{path or 'the whole'}: nothing of its content"))
+    if path and before and not kept:
+        found.append(("orphans", f"{path}: nothing of its content"))
     if marked and len(kept) == len(after) < len(before):
         missing = [key for key in before if key not in after]
         found.append(("gaps", f"{path or 'the whole'}: no mark for {missing[:3]}"))
@@ -184,12 +184,12 @@ def compare_lists(before: list[Any], after: list[Any], path: str, marked: bool) 
         if isinstance(value, dict) and isinstance(before[n], dict):
             name = find_name(before[n])
             if name and (
-                name not in value or not find_name(before[n][name], name) == find_name(value[name], name)
+                name not in value or find_name(before[n][name], name) != find_name(value[name], name)
             ):
                 found.append(("lost", f"{path}[{n}] without its {name}: {before[n][name]!r}"))
         at, gap = n + 1, False
-    if before and not [value for value in after if not is_mark(value)]:
-        found.append(("orphans", f"{path or 'the whole'}: nothing of its content"))
+    if path and before and all(is_mark(value) for value in after):
+        found.append(("orphans", f"{path}: nothing of its content"))
     elif marked and not gap and at < len(before):
         found.append(("gaps", f"{path}: no mark after element {at - 1}"))
     return found

@@ -6,7 +6,8 @@ import html
 from collections.abc import Sequence
 from html.parser import HTMLParser
 
-from tests.audit.foreign_judges import Verdict, judge_rows
+from tests.audit.foreign_judges import judge_rows
+from tests.audit.foreign_parts import Verdict
 from tests.audit.foreign_readers import Line, Reader, is_prose
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -37,7 +38,10 @@ class Page(HTMLParser):
     def end_row(self, tag: str = "") -> None:
         text = "".join(self.current)
         pieces = text.split("\n") if self.tag == "pre" or self.tag in HEADINGS or self.lines else [text]
-        self.rows += [(self.tag, " ".join(piece.split())) for piece in pieces if piece.strip()]
+        rows = [" ".join(piece.split()) for piece in pieces if piece.strip()]
+        # The first row of a heading names it.
+        tags = [self.tag, *([""] * len(rows) if self.tag in HEADINGS else [self.tag] * len(rows))]
+        self.rows += list(zip(tags, rows, strict=False))
         self.current, self.tag = [], tag
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -97,7 +101,10 @@ def reader(tags: dict[str, str]) -> Reader:
 def judge_web(source: str, result: str, verdict: Verdict) -> None:
     page = Page(source)
     rows = [text for _, text in page.rows]
-    tags = {text: tag for tag, text in page.rows}
+    tags: dict[str, str] = {}
+    for tag, text in page.rows:
+        # A text in a heading and in a list, such as a table of contents, can't be told apart.
+        tags[text] = tag if text not in tags or tag not in LEVELS else tags[text]
     kept = html.unescape(result)
     if "</" in result or result.lstrip().startswith("<"):
         again = Page(result, lines=True)
