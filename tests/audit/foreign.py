@@ -37,6 +37,7 @@ from tersely import Compressor
 from tests.audit import (  # noqa: F401 - each registers its formats
     foreign_commands,
     foreign_data,
+    foreign_documents,
     foreign_files,
     foreign_formats,
     foreign_logs,
@@ -45,7 +46,7 @@ from tests.audit import (  # noqa: F401 - each registers its formats
 )
 from tests.audit.foreign_draw import FORMATS, Draw, Format, Missing
 from tests.audit.foreign_judges import judge_rows
-from tests.audit.foreign_parts import JUDGES, Verdict, is_bare_mark, split_sentences
+from tests.audit.foreign_parts import JUDGES, MARK, Verdict, is_bare_mark, split_sentences
 from tests.audit.foreign_readers import Line, Reader, flat
 from tests.audit.foreign_trees import judge_tree
 from tests.audit.foreign_web import judge_web
@@ -133,7 +134,7 @@ def strip_message(document: Document, result: str, verdict: Verdict) -> str:
     start, end = 0, len(rows)
 
     def outside(row: str) -> bool:
-        sentences = [part for part in split_sentences(re.sub(r"\[…\]", " ", row)) if part.strip()]
+        sentences = [part for part in split_sentences(MARK.sub(" ", row)) if part.strip()]
         return not row.strip() or is_bare_mark(row) or all(part.strip() in around for part in sentences)
 
     while start < end and outside(rows[start]):

@@ -75,7 +75,7 @@ def read_one(d: Draw, accept: Callable[[Path], bool], tree: str | None, *endings
 
 def parses(tree: str, text: str) -> bool:
     try:
-        return bool(LOADERS[tree](text))
+        return bool(LOADERS[tree](text)) or tree == "python"
     except Exception:  # noqa: BLE001 - each parser has its own errors
         return False
 
@@ -133,7 +133,7 @@ add("markdown file", markdown, "md", whole=False)
 add("rst file", restructured, "rst", whole=False)
 add("roff source", roff, "1.gz", whole=False)
 add("c header", flat, "h", whole=False)
-add("python source", flat, "py", whole=False)
+add("python source", flat, "py", tree="python")
 add("debian changelog", outline(r"\S.* \(.*\) .*; urgency=", r"(  \S| -- )"), "Debian.gz", whole=False)
 add("package metadata", package_metadata, "METADATA", whole=False)
 add(

@@ -25,11 +25,19 @@ def read_rows(read: Reader, rows: Sequence[str], source: Sequence[str]) -> list[
 
 
 def judge_rows(
-    source: Sequence[str], result: str, read: Reader, verdict: Verdict, limit_tokens: float | None = None
+    source: Sequence[str],
+    result: str,
+    read: Reader,
+    verdict: Verdict,
+    limit_tokens: float | None = None,
+    loose: bool = False,
 ) -> None:
-    """Judge a text of rows: lines, heads, gaps and orphans."""
+    """Judge a text of rows: lines, heads, gaps and orphans.
+
+    With `loose`, rows may be joined or broken like running text.
+    """
     lines = read_rows(read, source, source)
-    known = Source(lines, limit_tokens)
+    known = Source(lines, limit_tokens, loose)
     atoms = known.atoms
     rows, marked = split_marks(result)
     texts = {line.row: line.text for line in read(rows, source)}
@@ -56,9 +64,12 @@ def judge_heads(
     atoms: list[Atom], placed: list[Placed], read_again: dict[int, Line], verdict: Verdict
 ) -> None:
     """Complain about each part that is read under other heads than in the source."""
+    judged: set[int] = set()
     for part in placed:
-        if not part.places or part.row not in read_again:
+        # The sentences after the first one of a row belong to it.
+        if not part.places or part.row not in read_again or part.row in judged:
             continue
+        judged.add(part.row)
         path = read_again[part.row].path
         paths = [atoms[at].path for at in part.places]
         if path in paths:

@@ -127,7 +127,7 @@ class Placed:
 class Source:
     """The atoms of a source, found by their words."""
 
-    def __init__(self, lines: Sequence[Line], limit_tokens: float | None = None) -> None:
+    def __init__(self, lines: Sequence[Line], limit_tokens: float | None = None, loose: bool = False) -> None:
         self.atoms, self.rows = cut_into_atoms(lines)
         atoms = self.atoms
         self.limit_tokens = limit_tokens
@@ -138,7 +138,7 @@ class Source:
             bare = tuple(atom.text.rstrip(",").split())
             if bare != atom.words and bare:
                 self.by_words[bare].append(at)
-            if atom.prose and atom.words:
+            if (atom.prose or loose) and atom.words:
                 self.sentences[atom.words[0]].append(at)
 
     def place(self, rows: Sequence[str], marked: set[int], verdict: Verdict) -> list[Placed]:

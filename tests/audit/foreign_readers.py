@@ -117,7 +117,10 @@ def outline(
             )
             if nested and (opens is None or re.match(opens, row) or (deeper and after == number + 1)):
                 # A long introduction is running text; its block only needs some introduction.
-                introduces = text.endswith(":") and len(text.split()) > 5
+                above = rows[number - 1] if number else ""
+                introduces = text.endswith(":") and (
+                    len(text.split()) > 5 or (above.strip() != "" and indent_of(above) == depth)
+                )
                 stack.append((depth, ":" if introduces else text))
                 head = deeper and not introduces
             lines.append(Line(number, path, text, head))

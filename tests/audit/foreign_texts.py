@@ -71,7 +71,9 @@ def restructured(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
 
     def flush(end: int) -> None:
         section = tuple(name for _, name in heads)
-        for line in outline(nested=True, opens=r".*:\s*$|\s*\.\.|\s*([-*+]|\d+\.)\s")(body[:end], source):
+        for line in outline(r"\*\*.*\*\*$", nested=True, opens=r".*:\s*$|\s*\.\.|\s*([-*+]|\d+\.)\s")(
+            body[:end], source
+        ):
             text = line.text
             lines.append(replace(line, path=section + line.path, text=text))
         body[:end] = ["" for _ in range(end)]
@@ -197,7 +199,6 @@ def definitions(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
         if text in ("", "."):
             above = above if text else ()
         elif row[0] in " \t":
-            # The rows of a value may be kept one by one.
             lines.append(Line(number, above, text))
         else:
             above = (text,) if re.match(r"[\w-]+:", row) else ()
@@ -205,8 +206,7 @@ def definitions(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
             lines.append(
                 Line(number, (), text, head=bool(above and after[:1].strip() == "" and after.strip()))
             )
-    free = with_prose([line for line in lines if not line.path], keys=True)
-    return sorted([*free, *(line for line in lines if line.path)], key=lambda line: line.row)
+    return with_prose(lines, keys=True)
 
 
 def package_metadata(rows: Sequence[str], source: Sequence[str]) -> list[Line]:

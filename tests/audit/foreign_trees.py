@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import configparser
 import csv
 import io
@@ -84,6 +85,12 @@ def load_blocks(text: str) -> dict[str, list[Any]]:
     return top
 
 
+def load_python(text: str) -> list[Any]:
+    """Parse Python; only whether it parses is judged."""
+    ast.parse(text)
+    return []
+
+
 LOADERS: dict[str, Callable[[str], Any]] = {
     "json": json.loads,
     "jsonl": load_json_lines,
@@ -93,6 +100,7 @@ LOADERS: dict[str, Callable[[str], Any]] = {
     "csv": load_csv,
     "xml": load_xml,
     "blocks": load_blocks,
+    "python": load_python,
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html.parser import HTMLParser
 
 from tests.audit.foreign_judges import judge_rows
-from tests.audit.foreign_parts import Verdict
+from tests.audit.foreign_parts import Verdict, split_sentences
 from tests.audit.foreign_readers import Line, Reader, is_prose
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -105,10 +105,12 @@ def judge_web(source: str, result: str, verdict: Verdict) -> None:
     for tag, text in page.rows:
         # A text in a heading and in a list, such as a table of contents, can't be told apart.
         tags[text] = tag if text not in tags or tag not in LEVELS else tags[text]
+        for sentence in split_sentences(text):
+            tags.setdefault(sentence, "" if tag in LEVELS else tag)
     kept = html.unescape(result)
     if "</" in result or result.lstrip().startswith("<"):
         again = Page(result, lines=True)
         if page.balanced and not again.balanced:
             verdict.add("parses", "a tag is not closed, or was not opened")
         kept = "\n".join(text for _, text in again.rows)
-    judge_rows(rows, kept, reader(tags), verdict)
+    judge_rows(rows, kept, reader(tags), verdict, loose=True)

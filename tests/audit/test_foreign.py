@@ -19,7 +19,7 @@ PROSE = (
     "# Boats\n\nThe light is red and burns at night. Boats are blue\nor green in most harbours. Bread is\n"
     "baked every day of the week.\n\n# Food\n\n- bread\n- fish\n- milk\n"
 )
-MAIL = "I agree with all of that, by now.\n\nAda wrote:\n> The light is red\n> and burns. Boats are always blue.\n"
+MAIL = "I agree with all of it.\n\nAda wrote:\n> The light is red\n> and burns. Boats are always blue.\n"
 CHAT = "Ada: The light is red today. Boats are blue.\nBen: Bread is baked daily.\n"
 PAGE = (
     "<h2>Boats</h2><dl><dt>red</dt><dd>It is fast.</dd><dt>blue</dt><dd>It is slow.</dd></dl>"
@@ -123,7 +123,7 @@ def test_judges_accept_honest_results(form: Format, source: str, result: str) ->
             Format("chat", lambda d: "", spoken),
             CHAT,
             "Ada: The light is red today.\n[…]\nBread is baked daily.",
-            {"lines"},
+            {"heads"},
         ),
         (WEB, PAGE, "Boats\nred\n[… 2 more]\nIt is slow.\n[… 2 more]", {"heads"}),
         (WEB, PAGE, "Boats\nPort Pier\n2", {"gaps", "lost"}),
