@@ -240,12 +240,11 @@ def run_all(names: list[str], count: int, seed: int) -> Counts:
     counts = Counts()
     for number in range(count):
         name = names[number % len(names)]
-        if name in counts.skipped:
-            continue
         try:
             run_case(FORMATS[name], seed + number // len(names), compressors, counts, count == 1)
         except Missing as missing:
             counts.skipped[name] = str(missing)
+    counts.skipped = {name: why for name, why in counts.skipped.items() if not counts.results[name]}
     return counts
 
 

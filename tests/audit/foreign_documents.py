@@ -159,8 +159,9 @@ def bibtex(d: Draw) -> str:
     for person in d.people(d.randint(3, 8)):
         name = person.split()[1].lower()
         entries.append(
-            f"@article{{{name}{d.digits(4)},\n  author = {{{person}}},\n  title = {{The {d.noun()} of {d.word()}}},\n"
-            f"  journal = {{{d.noun().title()} Letters}},\n  year = {{20{d.digits(2)}}},\n  pages = {{{d.digits(3)}}}\n}}\n"
+            f"@article{{{name}{d.digits(4)},\n  author = {{{person}}},\n"
+            f"  title = {{The {d.noun()} of {d.word()}}},\n  journal = {{{d.noun().title()} Letters}},\n"
+            f"  year = {{20{d.digits(2)}}},\n  pages = {{{d.digits(3)}}}\n}}\n"
         )
     return "\n".join(entries)
 

@@ -139,12 +139,10 @@ add("package metadata", package_metadata, "METADATA", whole=False)
 add(
     "cron file",
     with_comments(flat),
-    "e2scrub_all",
     "crontab",
     "anacrontab",
-    "dpkg",
-    "sysstat",
-    "daily",
+    "apt-compat",
+    "man-db",
     part="cron",
     whole=False,
 )

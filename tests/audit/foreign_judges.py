@@ -46,7 +46,7 @@ def judge_rows(
     for part in placed:
         # A sentence from the middle of a row has no indentation of its own.
         first = [at for at in part.places if atoms[at].prose]
-        if first and part.row not in indented:
+        if first and part.row not in indented and not indent_of(rows[part.row]):
             indented.add(part.row)
             rows[part.row] = " " * indent_of(source[atoms[first[0]].row]) + rows[part.row].strip()
     read_again = {line.row: line for line in read_rows(read, rows, source)}

@@ -149,13 +149,8 @@ class Source:
             if number in marked:
                 self.tile(waiting, placed, rows, marked, verdict)
             words = tuple(row.split())
-            whole = [at for at in self.by_words.get(words, ()) if not self.atoms[at].prose]
-            whole = whole or self.by_words.get(tuple(row.strip().rstrip(",").split()), [])
-            if not words:
-                continue
-            if whole and not waiting:
-                placed.append(Placed(number, whole))
-            elif whole and any(not self.atoms[at].prose for at in whole):
+            whole = self.find_whole(words)
+            if whole and words not in self.rows:
                 self.tile(waiting, placed, rows, marked, verdict)
                 placed.append(Placed(number, whole))
             else:
@@ -180,17 +175,20 @@ class Source:
                 words = self.atoms[number].words
                 if tuple(other for other, _ in waiting[at : at + len(words)]) == words:
                     fits[len(words)].append(number)
+            rest = [other for other, number in waiting[at:] if number == row]
+            whole = self.find_whole(tuple(rest))
+            if whole and len(rest) >= max(fits, default=0):
+                fits[len(rest)] += whole
             if fits:
                 longest = max(fits)
                 placed.append(Placed(row, fits[longest]))
                 at += longest
                 continue
-            rest = [other for other, number in waiting[at:] if number == row]
             between_marks = waiting[0][1] in marked or waiting[-1][1] + 1 in marked
-            whole = [other for other, _ in waiting[at:]]
-            cut = self.find_cut(whole) if between_marks else []
+            everything = [other for other, _ in waiting[at:]]
+            cut = self.find_cut(everything) if between_marks else []
             if cut:
-                rest = whole
+                rest = everything
             else:
                 cut = self.find_row(tuple(rest), between_marks) or (
                     self.find_cut(rest) if between_marks else []
@@ -200,6 +198,11 @@ class Source:
             placed.append(Placed(row, cut, cut=True))
             at += len(rest)
         waiting.clear()
+
+    def find_whole(self, words: Words) -> list[int]:
+        """Return the atoms that are a row of their own and have these words, perhaps without a last comma."""
+        found = self.by_words.get(words) or self.by_words.get(tuple(" ".join(words).rstrip(",").split()), [])
+        return [at for at in found if not self.atoms[at].prose]
 
     def find_row(self, words: Words, between_marks: bool) -> list[int]:
         """Return the atoms of the paragraph with this row; a part of a comment needs no mark."""

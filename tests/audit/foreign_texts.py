@@ -19,6 +19,7 @@ def markdown(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
     table: Path = ()
     fence = ""
     lines: list[Line] = []
+    fenced: list[Line] = []
     for number, row in enumerate(rows):
         text = row.strip()
         section = tuple(name for _, name in heads)
@@ -26,7 +27,7 @@ def markdown(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
             table = ()
             continue
         if fence:
-            lines.append(Line(number, section, text))
+            fenced.append(Line(number, section, text))
             fence = "" if text.startswith(fence) and not text.strip("`~") else fence
             continue
         heading = re.match(r"(#{1,6})\s+\S", row)
@@ -54,7 +55,7 @@ def markdown(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
             continue
         path = section + tuple(name for _, name in items) + (table if text.startswith("|") else ())
         lines.append(Line(number, path, text))
-    return with_prose(lines)
+    return sorted([*with_prose(lines), *fenced], key=lambda line: line.row)
 
 
 RULED = re.compile(r"([=\-~^\"'`+*#:._])\1{2,}\s*$")

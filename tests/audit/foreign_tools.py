@@ -115,7 +115,7 @@ def python_trace(number: int) -> str:
     names = d.words(d.randint(3, 7))
     lines = []
     for at, name in enumerate(names):
-        call = f"{names[at + 1]}({d.digits(2)})" if at + 1 < len(names) else f"{{}}['{d.word()}']"
+        call = f"{names[at + 1]}({d.randint(1, 99)})" if at + 1 < len(names) else f"{{}}['{d.word()}']"
         if d.random() < 0.3:
             failing = f"    except Exception as error:\n        raise ValueError('{d.phrase()}') from error\n"
             lines.append(f"def {name}(value=0):\n    try:\n        {call}\n{failing}")

@@ -37,7 +37,8 @@ class Page(HTMLParser):
 
     def end_row(self, tag: str = "") -> None:
         text = "".join(self.current)
-        pieces = text.split("\n") if self.tag == "pre" or self.tag in HEADINGS or self.lines else [text]
+        split = self.tag == "pre" or self.tag in HEADINGS or (self.lines and not self.tag)
+        pieces = text.split("\n") if split else [text]
         rows = [" ".join(piece.split()) for piece in pieces if piece.strip()]
         # The first row of a heading names it.
         tags = [self.tag, *([""] * len(rows) if self.tag in HEADINGS else [self.tag] * len(rows))]

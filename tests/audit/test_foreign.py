@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.audit.foreign import Document, judge, make_case, run_all
-from tests.audit.foreign_draw import FORMATS, Format
+from tests.audit.foreign_draw import FORMATS, Format, Missing
 from tests.audit.foreign_parts import split_marks
 from tests.audit.foreign_readers import flat, outline, table
 from tests.audit.foreign_texts import markdown, quoted_mail, restructured, roff, spoken
@@ -173,3 +173,13 @@ def test_cases_depend_only_on_their_seed() -> None:
 def test_formats_run() -> None:
     counts = run_all(["psql aligned", "json compact", "web page", "licence"], 40, 0)
     assert counts.results.total() >= 30 or counts.skipped
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_whole_text_has_no_complaint(name: str) -> None:
+    for seed in range(3):
+        try:
+            document = make_case(FORMATS[name], seed).documents[0]
+        except Missing as missing:
+            pytest.skip(str(missing))
+        assert judge(document, document.text, 1000).found == {}
