@@ -33,7 +33,7 @@ Reader = Callable[[Sequence[str], Sequence[str]], list[Line]]
 
 SENTENCE_END = re.compile(r"""(?<=[.!?:;])(["'”’)\]*_`]*)\s+|(?<=[。！？])""")
 STRUCTURE = re.compile(
-    r"\s*([-*+•|>#@=~^\[\]<{}]|[\w(]{1,4}[.)]\s|\.\.|\.[A-Za-z]|'[a-z]|```|:[\w ]+:|[\w-]+:\s*\S*$|\$)"
+    r"\s*([-*+•](\s|$)|[|>#@=~^\[\]<{}]|[\w(]{1,4}[.)]\s|\.\.|\.[A-Za-z]|'[a-z]|```|:[\w ]+:|[\w-]+:\s*\S*$|\$)"
 )
 
 

@@ -114,7 +114,7 @@ def underlined(rows: Sequence[str]) -> list[tuple[int, str]]:
     return found
 
 
-LAYOUT = re.compile(r"[.'](RS|RE|sp|br|nf|fi|ad|hy|if|ie|el|ne|in|ds|de|nh|\\\"|\.)(\s|$)")
+LAYOUT = re.compile(r"[.']\s*(\\\}|RS|RE|sp|br|nf|fi|ad|hy|if|ie|el|ne|in|ds|de|nh|\\\"|\.)?(\s|$)")
 
 
 def roff(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
