@@ -33,7 +33,8 @@ Reader = Callable[[Sequence[str], Sequence[str]], list[Line]]
 
 SENTENCE_END = re.compile(r"""(?<=[.!?:;])(["'”’)\]*_`]*)\s+|(?<=[。！？])""")
 STRUCTURE = re.compile(
-    r"\s*([-*+•](\s|$)|[|>#@=~^\[\]<{}]|[\w(]{1,4}[.)]\s|\.\.|\.[A-Za-z]|'[a-z]|```|:[\w ]+:|[\w-]+:\s*\S*$|\$)"
+    r"\s*([-*+•](\s|$)|[|>#@=~^\[\]<{}]|[\w(]{1,4}[.)]\s|\.\.|\.[A-Za-z]|'[a-z]|```|:[\w ]+:"
+    r"|[\w-]+:\s*\S*$|\$)"
 )
 
 
@@ -91,6 +92,7 @@ def outline(
         stack: list[tuple[int, str]] = []
         lines: list[Line] = []
         filled = [number for number, row in enumerate(rows) if row.strip()]
+        introductions = find_introductions(source) if opens else set()
         following = dict(pairwise(filled))
         for number, row in enumerate(rows):
             text = row.strip()
@@ -116,17 +118,24 @@ def outline(
                 after is not None and indent_of(rows[after]) > depth and not is_rule(patterns, rows[after])
             )
             if nested and (opens is None or re.match(opens, row) or (deeper and after == number + 1)):
-                # A long introduction is running text; its block only needs some introduction.
-                above = rows[number - 1] if number else ""
-                introduces = text.endswith(":") and (
-                    len(text.split()) > 5 or (above.strip() != "" and indent_of(above) == depth)
-                )
+                # The block below running text only needs some introduction.
+                introduces = text in introductions
                 stack.append((depth, ":" if introduces else text))
                 head = deeper and not introduces
             lines.append(Line(number, path, text, head))
         return with_prose(lines) if prose else lines
 
     return read
+
+
+def find_introductions(source: Sequence[str]) -> set[str]:
+    """Return the rows with a colon that end a longer text."""
+    return {
+        row.strip()
+        for above, row in pairwise(["", *source])
+        if row.rstrip().endswith(":")
+        and (len(row.split()) > 5 or (above.strip() and indent_of(above) == indent_of(row)))
+    }
 
 
 def is_rule(patterns: list[re.Pattern[str]], row: str) -> bool:
