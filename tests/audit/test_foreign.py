@@ -1,0 +1,185 @@
+"""A small part of `python -m tests.audit.foreign`, and a proof that its judges can fail."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.audit.foreign import Document, judge, make_case, run_all
+from tests.audit.foreign_draw import FORMATS, Format, Missing
+from tests.audit.foreign_parts import split_marks
+from tests.audit.foreign_readers import flat, outline, table
+from tests.audit.foreign_texts import markdown, quoted_mail, restructured, roff, spoken
+
+INI = "[red]\nsize = 1\ncolour = 2\n\n[blue]\nsize = 3\ncolour = 4\n"
+LISTING = "a.py\nb.py\nc.py\nd.py\n"
+NAMES = "NAME   SIZE\nred    1\nblue   2\n"
+PROSE = (
+    "# Boats\n\nThe light is red and burns at night. Boats are blue\nor green in most harbours. Bread is\n"
+    "baked every day of the week.\n\n# Food\n\n- bread\n- fish\n- milk\n"
+)
+MAIL = "I agree with all of it.\n\nAda wrote:\n> The light is red\n> and burns. Boats are always blue.\n"
+CHAT = "Ada: The light is red today. Boats are blue.\nBen: Bread is baked daily.\n"
+PAGE = (
+    "<h2>Boats</h2><dl><dt>red</dt><dd>It is fast.</dd><dt>blue</dt><dd>It is slow.</dd></dl>"
+    "<table><tr><th>Port</th><th>Pier</th></tr>"
+    '<tr><td rowspan="2">Maren</td><td>1</td></tr><tr><td>2</td></tr></table>'
+)
+MANUAL = ".SH OPTIONS\n.TP\n.B \\-a\nShow all.\n.TP\n.B \\-b\nShow none.\n"
+REST = "Boats\n=====\n\nred\n  It is fast.\nblue\n  It is slow.\n"
+PEOPLE = [{"name": "Ada", "age": 1}, {"name": "Ben", "age": 2}, {"name": "Cem", "age": 3}]
+YAML = "name: red\nports:\n  - 1\n  - 2\n---\nname: blue\nports:\n  - 3\n"
+CARDS = "BEGIN:VCARD\nFN:Ada\nTEL:1\nEND:VCARD\nBEGIN:VCARD\nFN:Ben\nTEL:2\nEND:VCARD\n"
+
+LIST = Format("list", lambda d: "", flat)
+SECTIONS = Format("sections", lambda d: "", outline(r"\["), "ini")
+TABLE = Format("table", lambda d: "", table())
+TEXT = Format("text", lambda d: "", markdown)
+JSON = Format("json", lambda d: "", None, "json")
+CSV = Format("csv", lambda d: "", flat, "csv")
+DATA = Format("data", lambda d: "", flat, "yaml")
+WEB = Format("web", lambda d: "", None, web=True)
+BLOCKS = Format("blocks", lambda d: "", flat, "blocks")
+XML = Format("xml", lambda d: "", flat, "xml")
+
+
+def complaints(form: Format, source: str, result: str, limit_tokens: float = 1000) -> set[str]:
+    return set(judge(Document(form, source), result, limit_tokens).found)
+
+
+@pytest.mark.parametrize(
+    ("form", "source", "result"),
+    [
+        (LIST, LISTING, LISTING),
+        (LIST, LISTING, "a.py\n[… 2 more]\nd.py"),
+        (LIST, LISTING, "[… 1 more]\nb.py\nc.py # […]"),
+        (SECTIONS, INI, "[red]\n# [… 1 more]\ncolour = 2\n\n[blue]\nsize = 3\n# [… 1 more]"),
+        (TABLE, NAMES, "NAME   SIZE\n[… 1 more]\nblue   2"),
+        (TEXT, PROSE, "# Boats\n\nBread is\nbaked every day of the week."),
+        (
+            TEXT,
+            PROSE,
+            "# Boats\n\nThe light is red and burns at night. Bread is\nbaked every day of the week.",
+        ),
+        (TEXT, PROSE, "# Food\n\n[…]\n- fish\n[… 1 more]"),
+        (JSON, json.dumps(PEOPLE), json.dumps(["[… 1 more]", PEOPLE[1], "[… 1 more]"], ensure_ascii=False)),
+        (JSON, json.dumps(PEOPLE[0]), '{"name": "Ada", "[… 1 more]": "…"}'),
+        (CSV, 'a,b\n1,"x, y"\n2,"p\nq"\n', 'a,b\n[… 1 more]\n2,"p\nq"\n'),
+        (DATA, YAML, "name: red\nports:\n  # [… 1 more]\n  - 2\n---\nname: blue\n# [… 1 more]\n"),
+        (Format("mail", lambda d: "", quoted_mail), MAIL, "Ada wrote:\n> The light is red\n> and burns."),
+        (
+            Format("chat", lambda d: "", spoken),
+            CHAT,
+            "Ada: The light is red today.\nBen: Bread is baked daily.",
+        ),
+        (WEB, PAGE, "Boats\nred\nIt is fast.\n[… 3 more]"),
+        (Format("roff", lambda d: "", roff), MANUAL, ".SH OPTIONS\n[… 1 more]\n.TP\n.B \\-b\nShow none."),
+        (Format("rst", lambda d: "", restructured), REST, "Boats\n=====\n\n[…]\nblue\n  It is slow.\n"),
+        (BLOCKS, CARDS, "[… 1 more]\nBEGIN:VCARD\nFN:Ben\n[… 1 more]\nEND:VCARD\n"),
+        (XML, "<a><b>1</b><c>2</c></a>", "<a><b>1</b><c>2</c></a>"),
+        (XML, "<a>\n<b>1</b>\n<c>2</c>\n</a>", "<a>\n<!-- [… 1 more] -->\n<c>2</c>\n</a>"),
+    ],
+)
+def test_judges_accept_honest_results(form: Format, source: str, result: str) -> None:
+    assert complaints(form, source, result) == set()
+
+
+@pytest.mark.parametrize(
+    ("form", "source", "result", "expected"),
+    [
+        (LIST, LISTING, "a.py\nd.py", {"gaps"}),
+        (LIST, LISTING, "a.p\n[…]", {"lines"}),
+        (LIST, LISTING, "b.py\na.py", {"lines"}),
+        (SECTIONS, INI, "[red]\nsize = 1\n# [… 3 more]\nsize = 3\n# [… 1 more]", {"heads"}),
+        (SECTIONS, INI, "[red]\n# [… 2 more]\n[blue]\nsize = 3\n# [… 1 more]", {"orphans"}),
+        (SECTIONS, INI, "# [… 1 more]\nsize = 1\n# [… 4 more]", {"lost", "parses"}),
+        (TABLE, NAMES, "[… 1 more]\nblue   2", {"lost"}),
+        (TABLE, NAMES, "NAME   SIZE\n[… 2 more]", {"orphans"}),
+        (TEXT, PROSE, "# Boats\n\nBoats are blue", {"lines"}),
+        (
+            TEXT,
+            PROSE,
+            "# Boats\n\nThe light is red and burns at night.\n- bread\n[… 2 more]",
+            {"gaps", "heads"},
+        ),
+        (TEXT, PROSE, "# Food\n\n- milk", {"gaps"}),
+        (TEXT, PROSE, "# Boats\n\n[…]\n# Food\n\n- bread\n[…]", {"orphans"}),
+        (JSON, json.dumps(PEOPLE), json.dumps(PEOPLE[1:]), {"gaps"}),
+        (JSON, json.dumps(PEOPLE), '[{"name": "Ada", "age": 2}, "[… 1 more]"]', {"heads"}),
+        (JSON, json.dumps(PEOPLE), '[{"age": 1, "[… 1 more]": "…"}, "[… 2 more]"]', {"lost"}),
+        (JSON, json.dumps(PEOPLE), '[{"name": "Ada"', {"parses"}),
+        (CSV, "a,b\n1,2\n3,4\n", "[… 1 more]\n3,4\n", {"lost"}),
+        (CSV, 'a,b\n1,"p\nq"\n', 'a,b\n[…]\nq"\n', {"heads"}),
+        (DATA, YAML, "name: red\nports:\n  # [… 3 more]\n  - 3\n", {"heads"}),
+        (DATA, YAML, "name: red\nports:\n  [… 1 more]\n  - 2\n", {"parses"}),
+        (
+            Format("mail", lambda d: "", quoted_mail),
+            MAIL,
+            "Ada wrote:\nBoats are always blue.",
+            {"edges", "lost", "orphans"},
+        ),
+        (
+            Format("chat", lambda d: "", spoken),
+            CHAT,
+            "Ada: The light is red today.\n[…]\nBread is baked daily.",
+            {"heads"},
+        ),
+        (WEB, PAGE, "Boats\nred\n[… 2 more]\nIt is slow.\n[… 2 more]", {"heads"}),
+        (WEB, PAGE, "Boats\nPort Pier\n2", {"gaps", "lost"}),
+        (Format("roff", lambda d: "", roff), MANUAL, ".SH OPTIONS\n.TP\n.B \\-a\n[…]\nShow none.", {"heads"}),
+        (
+            Format("rst", lambda d: "", restructured),
+            REST,
+            "Boats\n=====\n\nred\n[…]\n  It is slow.\n",
+            {"heads"},
+        ),
+        (BLOCKS, CARDS, "BEGIN:VCARD\nFN:Ada\n[… 4 more]\nTEL:2\nEND:VCARD\n", {"heads"}),
+        (BLOCKS, CARDS, "BEGIN:VCARD\nFN:Ada\n[…]", {"parses"}),
+        (XML, "<a>\n<b>1</b>\n<c>2</c>\n</a>", "<a>\n[…]\n<c>2</c>", {"parses"}),
+    ],
+)
+def test_judges_notice_what_misleads(form: Format, source: str, result: str, expected: set[str]) -> None:
+    assert complaints(form, source, result) == expected
+
+
+def test_row_is_cut_only_if_it_exceeds_the_limit() -> None:
+    row = " ".join(f"word{number}" for number in range(40))
+    piece = " ".join(row.split()[:10]) + "\n[…]"
+    assert complaints(LIST, row, piece, limit_tokens=30) == set()
+    assert complaints(LIST, row, piece) == {"lines"}
+
+
+def test_message_around_a_text_is_left_out() -> None:
+    document = Document(LIST, LISTING, ["The list is new."], ["It was made today.", "Read it."], "```")
+    whole = "The list is new.\n\n```\na.py\n[… 3 more]\n```\n\nIt was made today."
+    assert judge(document, whole, 1000).found == {}
+    assert set(judge(document, whole.replace("```\n\n", "\n"), 1000).found) == {"parses"}
+    assert set(judge(document, "The list is new.\n\nb.py\n[…]", 1000).found) == {"gaps"}
+
+
+def test_marks_are_split_from_rows() -> None:
+    rows, marked = split_marks('a\n  # [… 3 more]\nb […]\n"[… 2 more]": "…"\n| [… 4 more] | |\nc')
+    assert rows == ["a", "b", "c"]
+    assert marked == {1, 2}
+
+
+def test_cases_depend_only_on_their_seed() -> None:
+    for name in ("psql aligned", "find", "git log"):
+        assert make_case(FORMATS[name], 5) == make_case(FORMATS[name], 5)
+    assert len({make_case(FORMATS["psql aligned"], seed).documents[0].body for seed in range(20)}) == 20
+
+
+def test_formats_run() -> None:
+    counts = run_all(["psql aligned", "json compact", "web page", "licence"], 40, 0)
+    assert counts.results.total() >= 30 or counts.skipped
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_whole_text_has_no_complaint(name: str) -> None:
+    for seed in range(3):
+        try:
+            document = make_case(FORMATS[name], seed).documents[0]
+        except Missing as missing:
+            pytest.skip(str(missing))
+        assert judge(document, document.text, 1000).found == {}
