@@ -80,7 +80,8 @@ class Lines:
         starts: the offset of each line in the text, in code points.
         closing_fences: for each line, the longest closing fences from there on; see `fences`. None at first.
         json_budget: code points that failed attempts to read JSON may still take, so that they stay linear.
-        no_diff_before, no_yaml_before: index of the line before which a search has found none.
+        no_diff_before, no_yaml_before, no_number_before: index of the line before which a search has found
+            none.
     """
 
     def __init__(self, text: str) -> None:
@@ -95,6 +96,7 @@ class Lines:
         self.json_budget = 4 * len(text) + 100_000
         self.no_diff_before = 0
         self.no_yaml_before = 0
+        self.no_number_before = 0
         self._indents: dict[int, int] = {}
         self._likenesses: dict[int, Likeness] = {}
 

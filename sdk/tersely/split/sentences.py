@@ -25,8 +25,9 @@ from tersely.split.json_values import JSON
 from tersely.split.lines import Format, Likeness, Lines, mask, strip
 from tersely.split.logs import ENTRY, RATED_ENTRY
 from tersely.split.markdown import HEADING, ITEM, RULED_HEADING, opens_item
-from tersely.split.prose import QUOTE, Block, find_sentence_starts, is_wrapped, split_prose
+from tersely.split.numbered import NUMBERED
 from tersely.split.outline import Spans, find_links
+from tersely.split.prose import QUOTE, Block, find_sentence_starts, is_wrapped, split_prose
 from tersely.split.tables import ROWS, TABLE
 from tersely.split.yaml import YAML
 from tersely.units import Kind, Unit
@@ -35,6 +36,7 @@ _FORMATS = (
     FENCE,
     FRONT_MATTER,
     QUOTED,
+    NUMBERED,
     JSON,
     DIFF,
     TABLE,
@@ -79,7 +81,9 @@ def split_units(text: str) -> list[Unit]:
                 units.append(Unit(*span, block.kind, atomic))
         spans.append(Spans(first, len(units) - 1))
     links = find_links(lines, blocks, spans)
-    units = [replace(unit, link=links[number]) if number in links else unit for number, unit in enumerate(units)]
+    units = [
+        replace(unit, link=links[number]) if number in links else unit for number, unit in enumerate(units)
+    ]
     outside = [span for span in comments if span not in inside]
     return _insert_comments(units, outside) if outside else units
 
