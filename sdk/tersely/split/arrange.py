@@ -20,7 +20,7 @@ from tersely.split.logs import find_shape
 from tersely.split.nodes import Node, Sizes, flatten, open_lines
 from tersely.split.numbered import read_numbered
 from tersely.split.sentences import split_units
-from tersely.split.tables import open_table
+from tersely.split.tables import open_rows, open_table
 from tersely.split.yaml import open_yaml
 from tersely.units import Kind, Link, Series, Unit
 
@@ -30,12 +30,13 @@ _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
     "json": open_json,
     "log": open_lines,
     "numbered": open_lines,
+    "row": open_rows,
     "table": open_table,
     "yaml": open_yaml,
 }
 _DEEPEST = 8
 """Texts inside each other that are opened."""
-_FEWEST = {"json": 2, "line": 4, "log": 2, "row": 2}
+_FEWEST = {"json": 2, "line": 4, "log": 2}
 """Kinds of units that form a series if so many of them are neighbours: a mark counts those that are left out."""
 
 
@@ -67,30 +68,28 @@ def arrange(
     for kind, group in groupby(enumerate(units), key=kind_of):
         members = list(group)
         series = Series(flows=kind == "log") if len(members) >= _FEWEST.get(kind, sys.maxsize) else None
-        head = len(arranged) if kind == "row" and series else None
         for parent, unit in members:
             places.append(len(arranged))
             parts: Sequence[Unit] = ()
             if unit.kind == "numbered" and depth < _DEEPEST:
                 parts = _open_numbered(text, unit, is_large, sizes, len(arranged), depth)
-            elif unit.atomic and is_large(unit):
+            elif unit.kind == "row" or (unit.atomic and is_large(unit)):
                 parts = _open(text, unit, series, len(arranged), sizes, depth)
-            for part in parts or (_link(text, unit, series, kind, head, len(arranged)),):
+            for part in parts or (_link(text, unit, series, kind),):
                 arranged.append(
                     Unit(part.start, part.end, part.kind, part.atomic, doc, parent, False, 0, part.link)
                 )
     return [_add_heads(unit, units[unit.parent].link, places) for unit in arranged]
 
 
-def _link(text: str, unit: Unit, series: Series | None, kind: str, head: int | None, position: int) -> Unit:
-    """Return a unit that is not opened as a member of its series; `head` is the position of the first row."""
+def _link(text: str, unit: Unit, series: Series | None, kind: str) -> Unit:
+    """Return a unit that is not opened as a member of its series."""
     if unit.kind == "comment":
         return replace(unit, link=Link(None, 0, (), is_frame=False, is_markup=True))
     if series is None:
         return replace(unit, link=None) if unit.link else unit
-    needs = () if head in (None, position) else (head,)
     shape = find_shape(text, unit.start, unit.end) if kind == "log" else None
-    return replace(unit, link=Link(series, 1, needs, is_frame=False, shape=shape))
+    return replace(unit, link=Link(series, 1, (), is_frame=False, shape=shape))
 
 
 def _add_heads(unit: Unit, heads: Link | None, places: Sequence[int]) -> Unit:

@@ -80,6 +80,7 @@ class Lines:
         starts: the offset of each line in the text, in code points.
         closing_fences: for each line, the longest closing fences from there on; see `fences`. None at first.
         json_budget: code points that failed attempts to read JSON may still take, so that they stay linear.
+        csv_budget: the same for attempts to read CSV.
         no_diff_before, no_yaml_before, no_number_before: index of the line before which a search has found
             none.
     """
@@ -94,6 +95,7 @@ class Lines:
             start += len(line) + 1
         self.closing_fences: list[tuple[int, int]] | None = None
         self.json_budget = 4 * len(text) + 100_000
+        self.csv_budget = 4 * len(text) + 100_000
         self.no_diff_before = 0
         self.no_yaml_before = 0
         self.no_number_before = 0
@@ -145,8 +147,6 @@ class Format(NamedTuple):
     find_end: Callable[[Lines, int], int | None]
     """Returns the index after the last line of the block that starts at an index; None if none starts."""
     only_starts_paragraphs: bool = False
-    has_rows: bool = False
-    """Whether each line of a block is a unit."""
 
 
 def mask(text: str) -> str:
