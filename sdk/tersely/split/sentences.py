@@ -29,7 +29,7 @@ from tersely.split.markdown import HEADING, ITEM, RULED_HEADING, opens_item
 from tersely.split.numbered import NUMBERED
 from tersely.split.outline import Spans, find_links
 from tersely.split.prose import QUOTE, Block, find_sentence_starts, is_wrapped, split_prose
-from tersely.split.tables import ALIGNED, COLUMNS, RULED_TABLE, TABLE
+from tersely.split.tables import ALIGNED, COLUMNS, RECORDS, RULED_TABLE, TABLE
 from tersely.split.yaml import YAML
 from tersely.units import Kind, Unit
 
@@ -42,6 +42,7 @@ _FORMATS = (
     DIFF,
     TABLE,
     RULED_TABLE,
+    RECORDS,
     ENTRY,
     RATED_ENTRY,
     HEADING,

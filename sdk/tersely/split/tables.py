@@ -24,6 +24,9 @@ _RULE = re.compile(r"[\s|+:=\u2500-\u257f-]+$")
 _WORD = re.compile(r"\S+")
 _LOWER = re.compile(r"[^\W\d_A-Z]")
 _CONTINUED = re.compile(r"[^\n]*\+(?:\||[ \t]*$)")
+_RECORD = re.compile(r"-\[ RECORD \d+ \][-+]*[ \t]*$|\*{9,} \d+\. row \*{9,}[ \t]*$", re.MULTILINE)
+"""The line above a record of psql or MySQL, if each value has a line of its own."""
+_FIELD = re.compile(r"[ \t]*[^\s|:][^|:\n]*(?:\||:[ \t]|:$)")
 _MOST_HEAD_LINES = 6
 _LONGEST_SIMPLE = 200
 """Lines of a simple table of reStructuredText."""
@@ -42,12 +45,24 @@ def _find_table_end(lines: Lines, index: int) -> int | None:
             end = _skip_while(lines, index + 1, lambda line, row=row: row.match(line) is not None)
             return end if end - index >= 2 else None
     if _REST_BORDER.match(first):
-        # The last border has a blank line below it. There may be others between the rows.
-        for end in range(index + 2, min(len(lines), index + _LONGEST_SIMPLE)):
-            is_last = end + 1 == len(lines) or lines.is_blank(end + 1)
-            if is_last and _REST_BORDER.match(texts[end]):
-                return end + 1
+        return _find_simple_end(lines, index)
     return None
+
+
+def _find_simple_end(lines: Lines, index: int) -> int | None:
+    """Return the index after a simple table of reST. The last border has a blank line below it."""
+    borders = 0
+    for end in range(index + 1, min(len(lines), index + _LONGEST_SIMPLE)):
+        if _REST_BORDER.match(lines.texts[end]):
+            borders += 1
+            if end > index + 1 and (end + 1 == len(lines) or lines.is_blank(end + 1)):
+                return end + 1
+    if not borders:
+        return None
+    end = _skip_while(lines, index, lambda _: True)
+    while not _REST_BORDER.match(lines.texts[end - 1]):
+        end -= 1
+    return end if end - index >= 3 else None
 
 
 def _find_ruled_end(lines: Lines, index: int) -> int | None:
@@ -56,6 +71,11 @@ def _find_ruled_end(lines: Lines, index: int) -> int | None:
     if end == index or end - index >= _MOST_HEAD_LINES or end == len(lines) or lines.is_blank(end):
         return None
     return _skip_while(lines, end, lambda _: True)
+
+
+def _find_records_end(lines: Lines, index: int) -> int | None:
+    """Return the index after records that have a line for each value."""
+    return _skip_while(lines, index, lambda _: True)
 
 
 def _find_columns_end(lines: Lines, index: int) -> int | None:
@@ -127,11 +147,14 @@ RULED_TABLE = Format(
     "table", re.compile(rf"Desired=|[^\n]*\S[^\n]*\n{_RULER.pattern}", re.MULTILINE), _find_ruled_end
 )
 COLUMNS = Format("row", re.compile(r"[^\n]*\S(?:  |\t)[^\n]*\n[^\n]*(?:  |\t)"), _find_columns_end)
+RECORDS = Format("row", _RECORD, _find_records_end)
 ALIGNED = Format("row", re.compile(r"[^\n]*(?:\t|   )"), _find_aligned_end, only_starts_paragraphs=True)
 
 
 def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     """Return the rows of a table without rules. The names of its columns are its head."""
+    if _RECORD.match(text, start):
+        return _open_records(text, start, end, sizes)
     if table := open_csv(text, start, end, sizes):
         return table
     lines = list(find_lines(text, start, end))
@@ -151,46 +174,77 @@ def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     return Node(start, end, rows, Series())
 
 
+def _open_records(text: str, start: int, end: int, sizes: Sizes) -> Node:
+    """Return the records of psql or MySQL with their values; those that are small are not opened."""
+    records: list[Node] = []
+    series = Series()
+    for left, right in find_lines(text, start, end):
+        if not records or _RECORD.match(text, left):
+            records.append(Node(left, right, series=series))
+            continue
+        record = records[-1]
+        if record.children and not _FIELD.match(text, left, right):  # the value goes on
+            record.children[-1].end = right
+        else:
+            record.children.append(Node(left, right))
+        record.end = right
+    for record in records:
+        if record.end - record.start <= sizes.part or len(record.children) < 2:
+            record.children = []
+    return Node(start, end, records, Series())
+
+
 def open_table(text: str, start: int, end: int, _: Sizes) -> Node | None:
     """Return the rows of a table. Those down to the rule below the column names are its head."""
     lines = list(find_lines(text, start, end))
-    head = 1
-    for number, line in enumerate(lines[1:_MOST_HEAD_LINES], 1):
-        if _is_rule(text, line):
-            head = number + 1
+    texts = [text[left:right] for left, right in lines]
+    rules = [number for number, line in enumerate(texts) if _RULE.match(line) or _RULER.match(line)]
+    head = _find_head(texts, rules)
     tail = len(lines)
-    while tail > head and _is_rule(text, lines[tail - 1]):
+    while tail > head and tail - 1 in rules[-2:]:
         tail -= 1
     if tail - head < 2:
         return None
-    has_pipes = text[slice(*lines[head])].lstrip().startswith("|")
-    rows = _join_rows(text, lines, head, tail)
+    has_pipes = texts[head].lstrip().startswith("|")
+    continues = _find_continued(texts, head, [rule for rule in rules if head <= rule < tail])
+    rows: list[Node] = []
+    for number in range(head, tail):
+        if rows and continues(number):
+            rows[-1].end = lines[number][1]
+        else:
+            rows.append(Node(*lines[number]))
+    if len(rows) < 2:
+        return None
     return Node(start, end, rows, Series("| ", " |") if has_pipes else Series())
 
 
-def _is_rule(text: str, line: tuple[int, int]) -> bool:
-    return _RULE.match(text, *line) is not None or _RULER.match(text[slice(*line)]) is not None
+def _find_head(texts: Sequence[str], rules: Sequence[int]) -> int:
+    """Return the number of lines down to the rule below the names of the columns."""
+    inner = [rule for rule in rules if 0 < rule < len(texts) - 1]
+    if not rules or rules[0] > 0:
+        return inner[0] + 1 if inner and inner[0] < _MOST_HEAD_LINES else 1
+    if double := [rule for rule in inner if "=" in texts[rule]]:
+        return double[0] + 1
+    # Rules between all rows, as in a grid without names.
+    return inner[0] + 1 if len(inner) == 1 else 1
 
 
-def _join_rows(text: str, lines: Sequence[tuple[int, int]], head: int, tail: int) -> list[Node]:
-    """Return a node for each row, with the lines that continue it and the rule below it."""
-    has_rules = any(_is_rule(text, line) for line in lines[head:tail])
-    is_grid = text[slice(*lines[0])].lstrip().startswith("+") and (
-        has_rules or "=" in text[slice(*lines[head - 1])]
-    )
+def _find_continued(texts: Sequence[str], head: int, rules: Sequence[int]) -> Callable[[int], bool]:
+    """Return a test for lines that belong to the row above: its other lines, and the rule below it."""
+    is_grid = texts[0].lstrip().startswith(("+", "\u250c")) and (bool(rules) or "=" in texts[head - 1])
     first_column = 0
-    if _REST_BORDER.match(text[slice(*lines[0])]):
-        border = text[slice(*lines[head - 1])]
+    if _REST_BORDER.match(texts[0]):
+        border = texts[head - 1]
         first_column = len(border) - len(border.lstrip()) + len(border.split()[0])
-    is_psql = not text[slice(*lines[head])].lstrip().startswith("|")
-    rows: list[Node] = []
-    is_open = False
-    for line in lines[head:tail]:
-        body = text[slice(*line)]
-        is_rule = _is_rule(text, line)
-        if rows and (is_open or is_rule or (first_column and not body[:first_column].strip())):
-            rows[-1].end = line[1]
-        else:
-            rows.append(Node(*line))
-        is_open = not is_rule and (is_grid or (is_psql and _CONTINUED.match(body) is not None))
-    return rows
+    ruled = set(rules)
+
+    def continues(number: int) -> bool:
+        if number in ruled:
+            return True
+        if is_grid:
+            return number - 1 not in ruled
+        if first_column:
+            return not texts[number][:first_column].strip()
+        return _CONTINUED.match(texts[number - 1]) is not None and not texts[0].lstrip().startswith("|")
+
+    return continues
