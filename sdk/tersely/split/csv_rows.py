@@ -152,8 +152,9 @@ def open_csv(text: str, start: int, end: int, _: Sizes) -> Node | None:
     at = start
     while (comment := _COMMENT.match(text, at, end)) is not None:
         at = comment.end()
+    body = text.replace("\r", " ")
     for separator in _SEPARATORS:
-        records = [r for r in _read(text.replace("\r", " "), at, end, separator)]
+        records = list(_read(body, at, end, separator))
         if len(records) >= _FEWEST and records[-1].end == end and len(records[0].cells) > 1:
             return make_table(start, end, records)
     return None

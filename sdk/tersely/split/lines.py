@@ -80,7 +80,7 @@ class Lines:
         starts: the offset of each line in the text, in code points.
         closing_fences: for each line, the longest closing fences from there on; see `fences`. None at first.
         json_budget: code points that failed attempts to read JSON may still take, so that they stay linear.
-        csv_budget: the same for attempts to read CSV.
+        csv_budget, code_budget: the same for CSV and Python.
         no_diff_before, no_yaml_before, no_number_before: index of the line before which a search has found
             none.
     """
@@ -96,6 +96,7 @@ class Lines:
         self.closing_fences: list[tuple[int, int]] | None = None
         self.json_budget = 4 * len(text) + 100_000
         self.csv_budget = 4 * len(text) + 100_000
+        self.code_budget = 4 * len(text) + 100_000
         self.no_diff_before = 0
         self.no_yaml_before = 0
         self.no_number_before = 0
@@ -191,3 +192,11 @@ def strip(text: str, start: int, end: int) -> tuple[int, int] | None:
         return None
     start += len(inner) - len(inner.lstrip())
     return start, start + len(body)
+
+
+def line_start(text: str, start: int) -> int:
+    """Return the start of the line if only blanks precede `start`, so that code keeps its indentation."""
+    first = start
+    while first and text[first - 1] in " \t":
+        first -= 1
+    return first if not first or text[first - 1] in "\r\n" else start

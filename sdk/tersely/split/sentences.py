@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from tersely.split.code import FRONT_MATTER, SOURCE, find_code_end, is_source
+from tersely.split.code import FRONT_MATTER, MODULE, SOURCE, find_code_end, is_source
 from tersely.split.csv_rows import CSV
 from tersely.split.diffs import DIFF
 from tersely.split.fences import FENCE, QUOTED
@@ -49,7 +49,7 @@ _FORMATS = (
     RULED_HEADING,
 )
 """Formats that may start anywhere, also inside of a list item, by precedence."""
-_LATER = (YAML, COLUMNS, CSV)
+_LATER = (MODULE, YAML, COLUMNS, CSV)
 """Formats that are no part of a list item."""
 
 
