@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from tersely.split.code import FRONT_MATTER, MODULE, SOURCE, find_code_end, is_source
+from tersely.split.code import FRONT_MATTER, SOURCE, find_code_end, is_source
 from tersely.split.csv_rows import CSV
 from tersely.split.diffs import DIFF
 from tersely.split.fences import FENCE, QUOTED
@@ -29,6 +29,7 @@ from tersely.split.markdown import HEADING, ITEM, RULED_HEADING, opens_item
 from tersely.split.numbered import NUMBERED
 from tersely.split.outline import Spans, find_links
 from tersely.split.prose import QUOTE, Block, find_sentence_starts, is_wrapped, split_prose
+from tersely.split.python_source import MODULE
 from tersely.split.tables import ALIGNED, COLUMNS, RECORDS, RULED_TABLE, TABLE
 from tersely.split.yaml import YAML
 from tersely.units import Kind, Unit
