@@ -15,10 +15,12 @@ from tersely.split.diffs import open_diff
 from tersely.split.fences import find_fences, open_quote
 from tersely.split.html import open_html
 from tersely.split.json_values import open_json
+from tersely.split.lines import find_lines
 from tersely.split.logs import find_shape
 from tersely.split.nodes import Node, Sizes, flatten, open_lines
+from tersely.split.numbered import read_numbered
 from tersely.split.sentences import split_units
-from tersely.split.tables import open_table
+from tersely.split.tables import open_rows, open_table
 from tersely.split.yaml import open_yaml
 from tersely.units import Kind, Link, Series, Unit
 
@@ -27,15 +29,24 @@ _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
     "html": open_html,
     "json": open_json,
     "log": open_lines,
+    "numbered": open_lines,
+    "row": open_rows,
     "table": open_table,
     "yaml": open_yaml,
 }
-_FEWEST = {"json": 2, "line": 4, "log": 2, "row": 2}
+_DEEPEST = 8
+"""Texts inside each other that are opened."""
+_FEWEST = {"json": 2, "line": 4, "log": 2}
 """Kinds of units that form a series if so many of them are neighbours: a mark counts those that are left out."""
 
 
 def arrange(
-    text: str, units: Sequence[Unit], doc: int, is_large: Callable[[Unit], bool], sizes: Sizes
+    text: str,
+    units: Sequence[Unit],
+    doc: int,
+    is_large: Callable[[Unit], bool],
+    sizes: Sizes,
+    depth: int = 0,
 ) -> list[Unit]:
     """Return the units of `text`, the large ones in parts, each with its document, its parent and its link.
 
@@ -43,6 +54,7 @@ def arrange(
         units: sorted, as `split_units` gives them.
         doc: index of the document.
         is_large: whether a unit of structure is too large to be kept whole.
+        depth: texts inside each other around this one, such as a file in a fence.
     """
     arranged: list[Unit] = []
     places: list[int] = []
@@ -56,24 +68,28 @@ def arrange(
     for kind, group in groupby(enumerate(units), key=kind_of):
         members = list(group)
         series = Series(flows=kind == "log") if len(members) >= _FEWEST.get(kind, sys.maxsize) else None
-        head = len(arranged) if kind == "row" and series else None
         for parent, unit in members:
             places.append(len(arranged))
-            parts = _open(text, unit, series, len(arranged), sizes) if unit.atomic and is_large(unit) else ()
-            for part in parts or (_link(text, unit, series, kind, head, len(arranged)),):
-                arranged.append(Unit(part.start, part.end, part.kind, part.atomic, doc, parent, False, 0, part.link))
+            parts: Sequence[Unit] = ()
+            if unit.kind == "numbered" and depth < _DEEPEST:
+                parts = _open_numbered(text, unit, is_large, sizes, len(arranged), depth)
+            elif unit.kind == "row" or (unit.atomic and is_large(unit)):
+                parts = _open(text, unit, series, len(arranged), sizes, depth)
+            for part in parts or (_link(text, unit, series, kind),):
+                arranged.append(
+                    Unit(part.start, part.end, part.kind, part.atomic, doc, parent, False, 0, part.link)
+                )
     return [_add_heads(unit, units[unit.parent].link, places) for unit in arranged]
 
 
-def _link(text: str, unit: Unit, series: Series | None, kind: str, head: int | None, position: int) -> Unit:
-    """Return a unit that is not opened as a member of its series; `head` is the position of the first row."""
+def _link(text: str, unit: Unit, series: Series | None, kind: str) -> Unit:
+    """Return a unit that is not opened as a member of its series."""
     if unit.kind == "comment":
         return replace(unit, link=Link(None, 0, (), is_frame=False, is_markup=True))
     if series is None:
         return replace(unit, link=None) if unit.link else unit
-    needs = () if head in (None, position) else (head,)
     shape = find_shape(text, unit.start, unit.end) if kind == "log" else None
-    return replace(unit, link=Link(series, 1, needs, is_frame=False, shape=shape))
+    return replace(unit, link=Link(series, 1, (), is_frame=False, shape=shape))
 
 
 def _add_heads(unit: Unit, heads: Link | None, places: Sequence[int]) -> Unit:
@@ -87,12 +103,14 @@ def _add_heads(unit: Unit, heads: Link | None, places: Sequence[int]) -> Unit:
     return replace(unit, link=replace(unit.link, needs=needs, is_frame=unit.link.is_frame or heads.is_frame))
 
 
-def _open(text: str, unit: Unit, series: Series | None, first: int, sizes: Sizes) -> Sequence[Unit]:
+def _open(
+    text: str, unit: Unit, series: Series | None, first: int, sizes: Sizes, depth: int
+) -> Sequence[Unit]:
     """Return the parts of a unit, the first at position `first`; none if its structure is not understood."""
     opener = _OPENERS.get(unit.kind)
     if unit.kind == "code":
-        if inside := find_fences(text, unit.start, unit.end):
-            return list(_open_fences(text, unit, inside, sizes, first))
+        if (inside := find_fences(text, unit.start, unit.end)) and depth < _DEEPEST:
+            return list(_open_fences(text, unit, inside, sizes, first, depth))
         opener = open_quote if text.startswith(">", unit.start) else open_code
     node = opener(text, unit.start, unit.end, sizes) if opener else None
     if opener and (node is None or not node.children):
@@ -100,11 +118,15 @@ def _open(text: str, unit: Unit, series: Series | None, first: int, sizes: Sizes
     return () if node is None else flatten(text, node, unit.kind, series, first)
 
 
-def _open_fences(text: str, unit: Unit, inside: tuple[int, int], sizes: Sizes, first: int) -> Iterator[Unit]:
+def _open_fences(
+    text: str, unit: Unit, inside: tuple[int, int], sizes: Sizes, first: int, depth: int
+) -> Iterator[Unit]:
     """Yield the parts of a fenced block, the first at position `first`. The content needs the fences."""
     left, right = inside
     body = text[left:right]
-    inner = arrange(body, split_units(body), 0, lambda part: part.end - part.start > sizes.part, sizes)
+    inner = arrange(
+        body, split_units(body), 0, lambda part: part.end - part.start > sizes.part, sizes, depth + 1
+    )
     last = first + len(inner) + 1
     series = Series()
     head, tail = text[unit.start : left].rstrip(), text[right : unit.end].lstrip()
@@ -115,3 +137,17 @@ def _open_fences(text: str, unit: Unit, inside: tuple[int, int], sizes: Sizes, f
         link = replace(link, series=link.series or series, needs=needs)
         yield Unit(part.start + left, part.end + left, "code", True, link=link)
     yield Unit(unit.end - len(tail), unit.end, "code", True, link=Link(None, 0, (first,), is_frame=True))
+
+
+def _open_numbered(
+    text: str, unit: Unit, is_large: Callable[[Unit], bool], sizes: Sizes, first: int, depth: int
+) -> list[Unit]:
+    """Return the parts of lines with numbers: those that the same lines have without numbers."""
+    lines, are_single = read_numbered(text, unit.start, unit.end)
+    body = lines.body
+    if are_single:
+        units = [Unit(*line, "line", True) for line in find_lines(body, 0, len(body))]
+    else:
+        units = split_units(body)
+    inner = arrange(body, units, 0, lambda part: is_large(lines.estimate_source(part)), sizes, depth + 1)
+    return lines.restore(inner, first, is_large, sizes.part)

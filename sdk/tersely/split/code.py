@@ -7,62 +7,41 @@ after them. A function that is too large by itself is cut between statements.
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from collections.abc import Sequence
 
 from tersely.split.fences import FENCE
 from tersely.split.json_values import find_json_end
-from tersely.split.lines import Format, Likeness, Lines, find_indent
+from tersely.split.lines import Format, Likeness, Lines, find_indent, line_start
 from tersely.split.nodes import DEEPEST, Node, Sizes
+from tersely.split.python_source import LINE, PYTHON, Ranges, is_python, open_python
 from tersely.units import Series
 
 LONGEST_RUN = 80
 """Lines after which an unfenced code block is cut, so that a source file is not one unit."""
 
 _FRONT_MATTER = re.compile(r"\A---[^\S\n]*$", re.MULTILINE)
-_PYTHON = re.compile(r"^(?:def|class|async def|import|from)\s+\w", re.MULTILINE)
 _STATEMENT = re.compile(r"[{};][ \t\r]*$|^[ \t]*(?:[})\]]|//|/\*|\*)", re.MULTILINE)
 _DECLARATION = re.compile(
     r"^[ \t]*(?:export\s+|public\s+|private\s+|static\s+|async\s+|pub(?:\([a-z]+\))?\s+)*"
     r"(?:function|class|interface|fn|func|impl|struct|enum|trait|package|import|use|const|#include)\b",
     re.MULTILINE,
 )
-SOURCE = re.compile(f"{_PYTHON.pattern}|{_DECLARATION.pattern}", re.MULTILINE)
+SOURCE = re.compile(f"{PYTHON.pattern}|{_DECLARATION.pattern}", re.MULTILINE)
 """Matches at least one line of every source file."""
 _FEWEST_LINES = 5
-
-_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)?")
-"""A line as Python counts it: a lone carriage return ends one too."""
 _CLOSING = re.compile(r"\s*(?:[)}\]]|end\b|else\b|elif\b|except\b|finally\b|catch\b)")
 _SLASHES = re.compile(r"[{;][ \t\r]*$|^[ \t]*//", re.MULTILINE)
-_IMPORT = ast.Import | ast.ImportFrom
-_LONGEST_IMPORT = 160
-_MOST_IMPORTS = 4
-
-Ranges = list[tuple[int, int]]
-"""(start, end) of each line in the text, with its line break."""
 
 
 def is_source(text: str) -> bool:
     """Whether a whole text is code: a Python module, or mostly lines that end or begin like statements."""
-    if _PYTHON.search(text) and _parse(text) is not None:
+    if is_python(text):
         return True
     if not _DECLARATION.search(text):
         return False
     lines = sum(1 for line in text.splitlines() if line.strip())
     return lines >= _FEWEST_LINES and len(_STATEMENT.findall(text)) * 2 >= lines
-
-
-def _parse(text: str) -> ast.Module | None:
-    """Return the syntax tree of a Python module; None for anything else."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about strings with invalid escapes
-        try:
-            return ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
 
 
 def _find_front_matter_end(lines: Lines, index: int) -> int | None:
@@ -125,86 +104,14 @@ def _is_code(lines: Sequence[Likeness], *, indented: bool) -> bool:
 
 def open_code(text: str, start: int, end: int, sizes: Sizes) -> Node:
     """Return the tree of the code in `text[start:end]`. Small functions are not opened."""
+    start = line_start(text, start)
+    if module := open_python(text, start, end, sizes):
+        return module
     body = text[start:end]
-    lines: Ranges = [(start + m.start(), start + m.end()) for m in _LINE.finditer(body) if m[0]]
-    module = _parse(body)
-    if module is not None and len(module.body) > 1:
-        return _Python(lines, sizes.whole).read(module, start, end)
+    lines: Ranges = [(start + m.start(), start + m.end()) for m in LINE.finditer(body) if m[0]]
     series = Series("// " if len(_SLASHES.findall(body)) * 4 > len(lines) else "# ")
     blocks = [_open_block(text, block, sizes.whole, series, 1) for block in _split_blocks(text, lines)]
     return blocks[0] if len(blocks) == 1 else Node(start, end, blocks, series)
-
-
-class _Python:
-    """Builds nodes from a syntax tree. A node has whole lines."""
-
-    def __init__(self, lines: Ranges, whole: int) -> None:
-        self._lines = lines
-        self._whole = whole
-
-    def read(self, module: ast.Module, start: int, end: int) -> Node:
-        pairs = self._make_nodes(module.body, 0, 1)
-        imports: dict[str, Node] = {}
-        for node, statement in pairs:
-            if isinstance(statement, _IMPORT) and node.end - node.start <= _LONGEST_IMPORT:
-                for alias in statement.names:
-                    imports[(alias.asname or alias.name).split(".")[0]] = node
-        for node, statement in pairs:
-            if not isinstance(statement, _IMPORT):
-                names = (part.id for part in ast.walk(statement) if isinstance(part, ast.Name))
-                used = {imports[name].start: imports[name] for name in names if name in imports}
-                node.wants = list(used.values())[:_MOST_IMPORTS]
-        nodes = [node for node, _ in pairs]
-        nodes[0].start, nodes[-1].end = start, end
-        return Node(start, end, nodes, Series("# "))
-
-    def _make_nodes(self, body: Sequence[ast.stmt], above: int, depth: int) -> list[tuple[Node, ast.stmt]]:
-        """Return a node for each statement, from the line after the one before it.
-
-        `above`: number of the last line above the statements.
-        """
-        pairs: list[tuple[Node, ast.stmt]] = []
-        for statement in body:
-            first, last = _first_line(statement), statement.end_lineno or statement.lineno
-            if first > above:
-                pairs.append((self._make_node(statement, above + 1, last, depth), statement))
-            elif pairs:  # on the line of the one before
-                node, _ = pairs[-1]
-                node.end = max(node.end, self._lines[last - 1][1])
-                node.children = []
-            above = max(above, last)
-        return pairs
-
-    def _make_node(self, statement: ast.stmt, first: int, last: int, depth: int) -> Node:
-        node = Node(self._lines[first - 1][0], self._lines[last - 1][1])
-        if node.end - node.start <= self._whole or depth >= DEEPEST:
-            return node
-        body = _find_body(statement)
-        if len(body) > 1 and _first_line(body[0]) > statement.lineno:
-            above = _first_line(body[0]) - 1
-            if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):  # a docstring
-                above, body = body[0].end_lineno or 0, body[1:]
-            children = self._make_nodes(body, above, depth + 1)
-            if len(children) > 1:
-                node.children, node.series = [child for child, _ in children], Series("# ")
-        return node
-
-
-def _first_line(statement: ast.stmt) -> int:
-    """Return the number of the first line of a statement, or of its decorators."""
-    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
-
-
-def _find_body(statement: ast.stmt) -> list[ast.stmt]:
-    """Return the statements inside one that has a single block of them."""
-    if isinstance(
-        statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.With | ast.AsyncWith
-    ):
-        return statement.body
-    if isinstance(statement, ast.If | ast.For | ast.AsyncFor | ast.While) and not statement.orelse:
-        return statement.body
-    return []
 
 
 def _open_block(text: str, lines: Ranges, whole: int, series: Series, depth: int) -> Node:

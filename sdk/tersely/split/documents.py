@@ -12,6 +12,7 @@ from tersely.options import LEVEL_CHARACTERS, CompressionOptions
 from tersely.prepared import PreparedDocument
 from tersely.split.arrange import arrange
 from tersely.split.cutting import PIECE, cut
+from tersely.split.lines import line_start
 from tersely.split.nodes import Sizes
 from tersely.split.sentences import split_units
 from tersely.types import Document, Status
@@ -118,14 +119,6 @@ def choose_documents(relevance: Sequence[float], among: Sequence[int], count: in
 def title_line(document: Document) -> str:
     """Return the line that shows a document's title, with its line break; "" without a title."""
     return f"{document.title}\n" if document.title and not document.title.isspace() else ""
-
-
-def line_start(text: str, start: int) -> int:
-    """Return the start of the line if only blanks precede `start`, so that code keeps its indentation."""
-    first = start
-    while first and text[first - 1] in " \t":
-        first -= 1
-    return first if not first or text[first - 1] in "\r\n" else start
 
 
 def _join_whole(documents: Sequence[Document], whole: Sequence[Sequence[Unit]]) -> str:

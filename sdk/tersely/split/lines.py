@@ -80,7 +80,9 @@ class Lines:
         starts: the offset of each line in the text, in code points.
         closing_fences: for each line, the longest closing fences from there on; see `fences`. None at first.
         json_budget: code points that failed attempts to read JSON may still take, so that they stay linear.
-        no_diff_before, no_yaml_before: index of the line before which a search has found none.
+        csv_budget, code_budget: the same for CSV and Python.
+        no_diff_before, no_yaml_before, no_number_before: index of the line before which a search has found
+            none.
     """
 
     def __init__(self, text: str) -> None:
@@ -93,8 +95,11 @@ class Lines:
             start += len(line) + 1
         self.closing_fences: list[tuple[int, int]] | None = None
         self.json_budget = 4 * len(text) + 100_000
+        self.csv_budget = 4 * len(text) + 100_000
+        self.code_budget = 4 * len(text) + 100_000
         self.no_diff_before = 0
         self.no_yaml_before = 0
+        self.no_number_before = 0
         self._indents: dict[int, int] = {}
         self._likenesses: dict[int, Likeness] = {}
 
@@ -143,8 +148,6 @@ class Format(NamedTuple):
     find_end: Callable[[Lines, int], int | None]
     """Returns the index after the last line of the block that starts at an index; None if none starts."""
     only_starts_paragraphs: bool = False
-    has_rows: bool = False
-    """Whether each line of a block is a unit."""
 
 
 def mask(text: str) -> str:
@@ -189,3 +192,11 @@ def strip(text: str, start: int, end: int) -> tuple[int, int] | None:
         return None
     start += len(inner) - len(inner.lstrip())
     return start, start + len(body)
+
+
+def line_start(text: str, start: int) -> int:
+    """Return the start of the line if only blanks precede `start`, so that code keeps its indentation."""
+    first = start
+    while first and text[first - 1] in " \t":
+        first -= 1
+    return first if not first or text[first - 1] in "\r\n" else start

@@ -18,6 +18,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from tersely.split.code import FRONT_MATTER, SOURCE, find_code_end, is_source
+from tersely.split.csv_rows import CSV
 from tersely.split.diffs import DIFF
 from tersely.split.fences import FENCE, QUOTED
 from tersely.split.html import PAGE, Range, blank, find_comments
@@ -25,9 +26,11 @@ from tersely.split.json_values import JSON
 from tersely.split.lines import Format, Likeness, Lines, mask, strip
 from tersely.split.logs import ENTRY, RATED_ENTRY
 from tersely.split.markdown import HEADING, ITEM, RULED_HEADING, opens_item
-from tersely.split.prose import Block, find_sentence_starts, is_wrapped, split_prose
+from tersely.split.numbered import NUMBERED
 from tersely.split.outline import Spans, find_links
-from tersely.split.tables import ROWS, TABLE
+from tersely.split.prose import Block, find_sentence_starts, is_wrapped, split_prose
+from tersely.split.python_source import MODULE
+from tersely.split.tables import ALIGNED, COLUMNS, RECORDS, RULED_TABLE, TABLE
 from tersely.split.yaml import YAML
 from tersely.units import Kind, Unit
 
@@ -35,16 +38,20 @@ _FORMATS = (
     FENCE,
     FRONT_MATTER,
     QUOTED,
+    NUMBERED,
     JSON,
     DIFF,
     TABLE,
+    RULED_TABLE,
+    RECORDS,
     ENTRY,
     RATED_ENTRY,
     HEADING,
     RULED_HEADING,
 )
 """Formats that may start anywhere, also inside of a list item, by precedence."""
-_SETTINGS = (YAML,)
+_LATER = (MODULE, YAML, COLUMNS, CSV)
+"""Formats that are no part of a list item."""
 
 
 def split_units(text: str) -> list[Unit]:
@@ -79,7 +86,9 @@ def split_units(text: str) -> list[Unit]:
                 units.append(Unit(*span, block.kind, atomic))
         spans.append(Spans(first, len(units) - 1))
     links = find_links(lines, blocks, spans)
-    units = [replace(unit, link=links[number]) if number in links else unit for number, unit in enumerate(units)]
+    units = [
+        replace(unit, link=links[number]) if number in links else unit for number, unit in enumerate(units)
+    ]
     outside = [span for span in comments if span not in inside]
     return _insert_comments(units, outside) if outside else units
 
@@ -121,9 +130,6 @@ class _Scanner:
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
-        self._rows_end = 0
-        """Index after the rows that were found last."""
-        self._row_kind: Kind = "row"
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks in order. Lines between them are blank."""
@@ -147,31 +153,26 @@ class _Scanner:
         `starts_paragraph`: the line above is not prose.
         """
         lines = self._lines
-        if index < self._rows_end:
-            return index + 1, self._row_kind
         if structure := self._find_format(_FORMATS, index, starts_paragraph=starts_paragraph):
             return structure
-        if starts_paragraph:
-            if settings := self._find_format(_SETTINGS, index, starts_paragraph=True):
-                return settings
+        if settings := self._find_format(_LATER, index, starts_paragraph=starts_paragraph):
+            return settings
         if end := self._find_item_end(index, starts_paragraph=starts_paragraph):
             return end, "list_item"
         may_be_code = starts_paragraph or lines.indent(index) >= lines.indent(index - 1) + 2
         if may_be_code and lines.likeness(index) > Likeness.PROSE and (end := find_code_end(lines, index)):
             return end, "code"
-        return self._find_format((ROWS,), index, starts_paragraph=starts_paragraph)
+        return self._find_format((ALIGNED,), index, starts_paragraph=starts_paragraph)
 
     def _find_format(
         self, formats: Sequence[Format], index: int, *, starts_paragraph: bool
     ) -> tuple[int, Kind] | None:
         lines = self._lines
-        for kind, start, find_end, only_starts_paragraphs, has_rows in formats:
+        for kind, start, find_end, only_starts_paragraphs in formats:
             if only_starts_paragraphs and not starts_paragraph:
                 continue
             if start.match(lines.text, lines.starts[index]) and (end := find_end(lines, index)):
-                if has_rows:
-                    self._rows_end, self._row_kind = end, kind
-                return (index + 1 if has_rows else end), kind
+                return end, kind
         return None
 
     def _find_item_end(self, index: int, *, starts_paragraph: bool) -> int | None:

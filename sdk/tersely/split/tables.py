@@ -1,10 +1,11 @@
-"""Tables: drawn ones, and rows of values."""
+"""Tables: drawn ones, and columns that are aligned with spaces."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from tersely.split.csv_rows import VALUE, Record, make_table, open_csv
 from tersely.split.lines import Format, Lines, find_lines
 from tersely.split.nodes import Node, Sizes
 from tersely.units import Series
@@ -16,10 +17,20 @@ _GRID_LINE = re.compile(r"\s*(?:\+[-=+:]{2,}|[\u2500\u2501\u250c\u250f\u2552-\u2
 _GRID_ROW = re.compile(r"\s*(?:[|+]|[\u2500-\u257f])")
 _PIPED_ROW = re.compile(r"\s*\|.*\|\s*$")
 _REST_BORDER = re.compile(r"\s*={2,}(?: +={2,})+\s*$")
+_RULER = re.compile(r"[ \t]*(?:\+\+\+-=[-=]+|-{2,}(?:[ \t]+-{2,})+)[ \t]*$", re.MULTILINE)
 _GAP = re.compile(r"(?<=\S)(?: {2,}|\t+)(?=\S)")
 _WIDE_GAP = re.compile(r"(?<=\S)(?: {3,}|\t+)(?=\S)")
-_RULE = re.compile(r"[\s|+:=-]+$")
-_MOST_HEAD_LINES = 4
+_RULE = re.compile(r"[\s|+:=\u2500-\u257f-]+$")
+_WORD = re.compile(r"\S+")
+_LOWER = re.compile(r"[^\W\d_A-Z]")
+_CONTINUED = re.compile(r"[^\n]*\+(?:\||[ \t]*$)")
+_RECORD = re.compile(r"-\[ RECORD \d+ \][-+]*[ \t]*$|\*{9,} \d+\. row \*{9,}[ \t]*$", re.MULTILINE)
+"""The line above a record of psql or MySQL, if each value has a line of its own."""
+_FIELD = re.compile(r"[ \t]*[^\s|:][^|:\n]*(?:\||:[ \t]|:$)")
+_MOST_HEAD_LINES = 6
+_LONGEST_SIMPLE = 200
+"""Lines of a simple table of reStructuredText."""
+_LONGEST_LINE = 2000
 
 
 def _find_table_end(lines: Lines, index: int) -> int | None:
@@ -27,48 +38,98 @@ def _find_table_end(lines: Lines, index: int) -> int | None:
     texts = lines.texts
     first = texts[index]
     second = texts[index + 1] if "|" in first and index + 1 < len(lines) else ""
-    if "-" in second and _DELIMITER_ROW.match(second[:2000]):
+    if "-" in second and _DELIMITER_ROW.match(second[:_LONGEST_LINE]):
         return _skip_while(lines, index + 2, lambda line: "|" in line)
     for start, row in ((_GRID_LINE, _GRID_ROW), (_PIPED_ROW, _PIPED_ROW)):
         if start.match(first):
             end = _skip_while(lines, index + 1, lambda line, row=row: row.match(line) is not None)
             return end if end - index >= 2 else None
     if _REST_BORDER.match(first):
-        end = _skip_while(lines, index + 1, lambda line: bool(line.strip()))
-        while end > index and not _REST_BORDER.match(texts[end - 1]):
-            end -= 1
-        return end if end - index >= 3 else None
+        return _find_simple_end(lines, index)
     return None
 
 
-def _find_rows_end(lines: Lines, index: int) -> int | None:
-    """Return the index after three or more rows of values, with separators or aligned with spaces."""
-    first = lines.texts[index]
-    for is_row in (*(_separated_like(first, separator) for separator in "\t,;"), _is_aligned):
-        if is_row(first):
-            end = _skip_while(lines, index + 1, is_row)
-            if end - index >= 3:
-                return end
-    return None
+def _find_simple_end(lines: Lines, index: int) -> int | None:
+    """Return the index after a simple table of reST. The last border has a blank line below it."""
+    borders = 0
+    for end in range(index + 1, min(len(lines), index + _LONGEST_SIMPLE)):
+        if _REST_BORDER.match(lines.texts[end]):
+            borders += 1
+            if end > index + 1 and (end + 1 == len(lines) or lines.is_blank(end + 1)):
+                return end + 1
+    if not borders:
+        return None
+    end = _skip_while(lines, index, lambda _: True)
+    while not _REST_BORDER.match(lines.texts[end - 1]):
+        end -= 1
+    return end if end - index >= 3 else None
 
 
-def _separated_like(first: str, separator: str) -> Callable[[str], bool]:
-    """Return a test for rows with as many values as the first."""
-    count = first.strip().count(separator)
+def _find_ruled_end(lines: Lines, index: int) -> int | None:
+    """Return the index after rows with a ruler below the names of their columns."""
+    end = _skip_while(lines, index, lambda line: _RULER.match(line) is None)
+    if end == index or end - index >= _MOST_HEAD_LINES or end == len(lines) or lines.is_blank(end):
+        return None
+    return _skip_while(lines, end, lambda _: True)
 
-    def is_row(line: str) -> bool:
-        if line.strip().count(separator) != count:
-            return False
-        if separator == "\t":
-            return count >= 1
-        # Prose has a space after each comma, most rows of values do not.
-        return count >= 2 and line.count(separator + " ") * 2 < line.count(separator)
 
-    return is_row
+def _find_records_end(lines: Lines, index: int) -> int | None:
+    """Return the index after records that have a line for each value."""
+    return _skip_while(lines, index, lambda _: True)
+
+
+def _find_columns_end(lines: Lines, index: int) -> int | None:
+    """Return the index after two or more rows that are aligned with the names of their columns."""
+    texts = lines.texts
+    names = _find_words(texts[index])
+    below = texts[index + 1 : index + 3]
+    if len(below) < 2 or not all(_fits(names, row) and _GAP.search(row[:_LONGEST_LINE]) for row in below):
+        return None
+    if not _are_names(texts[index], below):
+        return None
+    return _skip_while(
+        lines,
+        index + 3,
+        lambda row: _fits(names, row) or len(row.split()) >= len(names) or _continues(names, row),
+    )
+
+
+def _find_words(line: str) -> list[tuple[int, int]]:
+    return [word.span() for word in _WORD.finditer(line[:_LONGEST_LINE].expandtabs())]
+
+
+def _fits(names: Sequence[tuple[int, int]], row: str) -> bool:
+    """Whether half of the names have a value below them that starts or ends with them."""
+    words = _find_words(row)
+    starts, ends = {start for start, _ in words}, {end for _, end in words}
+    fitting = sum(start in starts or end in ends for start, end in names)
+    return fitting >= 2 and fitting * 2 >= len(names)
+
+
+def _continues(names: Sequence[tuple[int, int]], row: str) -> bool:
+    """Whether a row has nothing in its first column, so that it continues the row above."""
+    words = _find_words(row)
+    return len(names) > 1 and bool(words) and words[0][0] >= names[1][0] and words[0][0] > names[0][0]
+
+
+def _are_names(first: str, below: Sequence[str]) -> bool:
+    """Whether a row differs from those below as names of columns do: in capitals, or without numbers."""
+    words = first.split()
+    if len(words) < 2 or not _GAP.search(first[:_LONGEST_LINE]) or any(map(VALUE.fullmatch, words)):
+        return False
+    if not _LOWER.search(first):
+        return True
+    return all(any(map(VALUE.fullmatch, row.split())) for row in below)
+
+
+def _find_aligned_end(lines: Lines, index: int) -> int | None:
+    """Return the index after three or more rows that are aligned with spaces."""
+    end = _skip_while(lines, index, _is_aligned)
+    return end if end - index >= 3 else None
 
 
 def _is_aligned(line: str) -> bool:
-    line = line[:2000].strip()
+    line = line[:_LONGEST_LINE].strip()
     return len(_GAP.findall(line)) >= 2 and _WIDE_GAP.search(line) is not None
 
 
@@ -82,32 +143,108 @@ def _skip_while(lines: Lines, index: int, holds: Callable[[str], bool]) -> int:
 TABLE = Format(
     "table", re.compile(r"[^\n|]*\||[^\S\n]*(?:\+[-=+:]{2}|[\u2500-\u257f]|==+ +==)"), _find_table_end
 )
-ROWS = Format(
-    "row",
-    re.compile(r"[^\n]*(?:\t|[,;](?! )|   )"),
-    _find_rows_end,
-    only_starts_paragraphs=True,
-    has_rows=True,
+RULED_TABLE = Format(
+    "table", re.compile(rf"Desired=|[^\n]*\S[^\n]*\n{_RULER.pattern}", re.MULTILINE), _find_ruled_end
 )
+COLUMNS = Format("row", re.compile(r"[^\n]*\S(?:  |\t)[^\n]*\n[^\n]*(?:  |\t)"), _find_columns_end)
+RECORDS = Format("row", _RECORD, _find_records_end)
+ALIGNED = Format("row", re.compile(r"[^\n]*(?:\t|   )"), _find_aligned_end, only_starts_paragraphs=True)
+
+
+def open_rows(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
+    """Return the rows of a table without rules. The names of its columns are its head."""
+    if _RECORD.match(text, start):
+        return _open_records(text, start, end, sizes)
+    if table := open_csv(text, start, end, sizes):
+        return table
+    lines = list(find_lines(text, start, end))
+    first = text[lines[0][0] : lines[0][1]]
+    below = [text[left:right] for left, right in lines[1:3]]
+    indent = start - (text.rfind("\n", 0, start) + 1)
+    names = _find_words(" " * indent + first)
+    if not _are_names(first, below):
+        records = [Record(*line, text[slice(*line)].split()) for line in lines]
+        return make_table(start, end, records)
+    rows: list[Node] = []
+    for left, right in lines[1:]:
+        if rows and _continues(names, text[left:right]) and not _fits(names, text[left:right]):
+            rows[-1].end = right
+        else:
+            rows.append(Node(left, right))
+    return Node(start, end, rows, Series())
+
+
+def _open_records(text: str, start: int, end: int, sizes: Sizes) -> Node:
+    """Return the records of psql or MySQL with their values; those that are small are not opened."""
+    records: list[Node] = []
+    series = Series()
+    for left, right in find_lines(text, start, end):
+        if not records or _RECORD.match(text, left):
+            records.append(Node(left, right, series=series))
+            continue
+        record = records[-1]
+        if record.children and not _FIELD.match(text, left, right):  # the value goes on
+            record.children[-1].end = right
+        else:
+            record.children.append(Node(left, right))
+        record.end = right
+    for record in records:
+        if record.end - record.start <= sizes.part or len(record.children) < 2:
+            record.children = []
+    return Node(start, end, records, Series())
 
 
 def open_table(text: str, start: int, end: int, _: Sizes) -> Node | None:
     """Return the rows of a table. Those down to the rule below the column names are its head."""
     lines = list(find_lines(text, start, end))
-    head = 1
-    for number, (left, right) in enumerate(lines[1:_MOST_HEAD_LINES], 1):
-        if _RULE.match(text, left, right):
-            head = number + 1
+    texts = [text[left:right] for left, right in lines]
+    rules = [number for number, line in enumerate(texts) if _RULE.match(line) or _RULER.match(line)]
+    head = _find_head(texts, rules)
     tail = len(lines)
-    while tail > head and _RULE.match(text, *lines[tail - 1]):
+    while tail > head and tail - 1 in rules[-2:]:
         tail -= 1
     if tail - head < 2:
         return None
-    has_pipes = text[slice(*lines[head])].lstrip().startswith("|")
+    has_pipes = texts[head].lstrip().startswith("|")
+    continues = _find_continued(texts, head, [rule for rule in rules if head <= rule < tail])
     rows: list[Node] = []
-    for left, right in lines[head:tail]:
-        if not _RULE.match(text, left, right):
-            rows.append(Node(left, right))
-        elif rows:  # a rule belongs to the row above it
-            rows[-1].end = right
+    for number in range(head, tail):
+        if rows and continues(number):
+            rows[-1].end = lines[number][1]
+        else:
+            rows.append(Node(*lines[number]))
+    if len(rows) < 2:
+        return None
     return Node(start, end, rows, Series("| ", " |") if has_pipes else Series())
+
+
+def _find_head(texts: Sequence[str], rules: Sequence[int]) -> int:
+    """Return the number of lines down to the rule below the names of the columns."""
+    inner = [rule for rule in rules if 0 < rule < len(texts) - 1]
+    if not rules or rules[0] > 0:
+        return inner[0] + 1 if inner and inner[0] < _MOST_HEAD_LINES else 1
+    if double := [rule for rule in inner if "=" in texts[rule]]:
+        return double[0] + 1
+    # Rules between all rows, as in a grid without names.
+    return inner[0] + 1 if len(inner) == 1 else 1
+
+
+def _find_continued(texts: Sequence[str], head: int, rules: Sequence[int]) -> Callable[[int], bool]:
+    """Return a test for lines that belong to the row above: its other lines, and the rule below it."""
+    is_grid = texts[0].lstrip().startswith(("+", "\u250c")) and (bool(rules) or "=" in texts[head - 1])
+    first_column = 0
+    if _REST_BORDER.match(texts[0]):
+        border = texts[head - 1]
+        first_column = len(border) - len(border.lstrip()) + len(border.split()[0])
+    ruled = set(rules)
+
+    def continues(number: int) -> bool:
+        if number in ruled:
+            return True
+        if is_grid:
+            return number - 1 not in ruled
+        if first_column:
+            return not texts[number][:first_column].strip()
+        return _CONTINUED.match(texts[number - 1]) is not None and not texts[0].lstrip().startswith("|")
+
+    return continues

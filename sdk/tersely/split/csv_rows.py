@@ -1,0 +1,169 @@
+"""Rows of values with a separator between them, as in CSV files: RFC 4180, also with `;`, tabs or `|`.
+
+A record is one row, however many lines its quoted cells have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from tersely.split.lines import Format, Likeness, Lines
+from tersely.split.nodes import Node, Sizes
+from tersely.units import Series
+
+_SEPARATORS = "\t,;|"
+_FEWEST = 3
+_LONGEST_CELL = 5000
+_MOST_COMMENTS = 10
+_SAMPLE = 20
+"""Rows that show whether the first one has the names of the columns."""
+
+
+def _compile(separator: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    sign = re.escape(separator)
+    quoted = rf'"(?:[^"]|""){{0,{_LONGEST_CELL}}}+"(?={sign}|[ \r]*(?:\n|\Z))'
+    cell = rf"(?:{quoted}|[^\n\"{sign}][^\n{sign}]*+|)"
+    return re.compile(rf"{cell}(?:{sign}{cell})*+(?=\n|\Z)"), re.compile(rf"(?:^|{sign})({cell})")
+
+
+_PATTERNS = {separator: _compile(separator) for separator in _SEPARATORS}
+_COMMENT = re.compile(r"#[^\n]*\n")
+_THOUSANDS = re.compile(r"\d{1,3},\d{3}\s*")
+
+VALUE = re.compile(
+    r"""[-+(<>=~$€£]*\d[\d.,:/%+_-]*(?:[\dTZe:.+-]*|[A-Za-zµ%]{0,3}|\ ?[kKMGTP]?i?B)\)?
+    | -+ | true | false | null | none | n/?a""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A number, a date, a size or an empty value, as no column is called."""
+_NAME = re.compile(r"[^\W\d][\w .()/%#-]{0,39}")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+class Record(NamedTuple):
+    """A row in `text[start:end]`, with the texts of its cells."""
+
+    start: int
+    end: int
+    cells: list[str]
+
+
+def _read(text: str, start: int, end: int, separator: str) -> Iterator[Record]:
+    """Yield the records from `start` on, up to a text that is not one."""
+    record, cell = _PATTERNS[separator]
+    while start < end and (match := record.match(text, start, end)) and match.end() > start:
+        row = match[0]
+        yield Record(start, match.end(), [c.strip().strip('"').strip() for c in cell.findall(row)])
+        start = match.end() + 1
+
+
+def _find_end(lines: Lines, index: int) -> int | None:
+    """Return the index after three or more records with the same number of cells."""
+    start, stop = lines.starts[index], len(lines.text)
+    for _ in range(_MOST_COMMENTS):
+        if comment := _COMMENT.match(lines.text, start):
+            start = comment.end()
+    for separator in _SEPARATORS:
+        if lines.csv_budget <= 0 or start >= stop:
+            return None
+        records = _read_table(lines.text, start, stop, separator)
+        if not records:
+            lines.csv_budget -= 50
+            continue
+        end = records[-1].end
+        if len(records) < _FEWEST or not _is_table(lines, index, records, separator):
+            lines.csv_budget -= end - start
+            continue
+        return index + lines.text.count("\n", lines.starts[index], end) + 1
+    return None
+
+
+def _read_table(text: str, start: int, stop: int, separator: str) -> list[Record]:
+    """Return the records that have as many cells as the first; a few others may be between them."""
+    records: list[Record] = []
+    odd: Record | None = None
+    for record in _read(text, start, stop, separator):
+        if not records and len(record.cells) < 2:
+            break
+        if not records or len(record.cells) == len(records[0].cells):
+            records += [record] if odd is None else [odd, record]
+            odd = None
+        elif odd is not None or len(record.cells) < 2:
+            break
+        else:
+            odd = record
+    return records
+
+
+def _is_table(lines: Lines, index: int, records: Sequence[Record], separator: str) -> bool:
+    """Whether records are rows of values, and not code or prose with commas."""
+    sample = records[:_SAMPLE]
+    if separator == "\t":
+        return True
+    text = [lines.text[record.start : record.end] for record in sample]
+    if separator == "|" and any(row.lstrip().startswith("|") for row in text):
+        return False
+    # Prose has a space after each comma, most rows of values do not.
+    signs = sum(len(record.cells) - 1 for record in sample)
+    if sum(row.count(separator + " ") for row in map(_remove_quoted, text)) * 2 >= signs:
+        return False
+    if sum(lines.likeness(at) is Likeness.CODE for at in range(index, index + len(sample))) * 2 > len(sample):
+        return False
+    if len(records[0].cells) > 2:
+        return True
+    return has_names(sample) is True and not all(map(_THOUSANDS.fullmatch, text[1:]))
+
+
+def _remove_quoted(row: str) -> str:
+    return re.sub(r'"[^"]*"', "", row)
+
+
+CSV = Format(
+    "row", re.compile(r"#[^\n]*\n|[^\n\"]*[\t,;|]|\"", re.MULTILINE), _find_end, only_starts_paragraphs=True
+)
+
+
+def has_names(records: Sequence[Record]) -> bool | None:
+    """Whether the first record has the names of the columns; None if that is not clear."""
+    first, rest = records[0].cells, records[1:]
+    columns = [[r.cells[at] for r in rest if at < len(r.cells) and r.cells[at]] for at in range(len(first))]
+    counts = [sum(VALUE.fullmatch(cell) is not None for cell in column) for column in columns]
+    is_value = [2 * count > len(column) for count, column in zip(counts, columns, strict=True)]
+    named = [not VALUE.fullmatch(cell) for cell in first]
+    if any(_YEAR.fullmatch(cell) for cell in first) and named[0]:
+        named = [
+            is_named or (_YEAR.fullmatch(cell) is not None and not all(map(_YEAR.fullmatch, column)))
+            for is_named, cell, column in zip(named, first, columns, strict=True)
+        ]
+    if not all(named):
+        return False if any(v and not n for v, n in zip(is_value, named, strict=True)) else None
+    if any(is_value):
+        return True
+    are_names = all(
+        _NAME.fullmatch(cell) and cell not in column for cell, column in zip(first, columns, strict=True)
+    )
+    return True if are_names and len(first) > 1 else None
+
+
+def open_csv(text: str, start: int, end: int, _: Sizes) -> Node | None:
+    """Return the records of a table; None if it has other rows. The names of the columns are the head."""
+    at = start
+    while (comment := _COMMENT.match(text, at, end)) is not None:
+        at = comment.end()
+    body = text.replace("\r", " ")
+    for separator in _SEPARATORS:
+        records = list(_read(body, at, end, separator))
+        if len(records) >= _FEWEST and records[-1].end == end and len(records[0].cells) > 1:
+            return make_table(start, end, records)
+    return None
+
+
+def make_table(start: int, end: int, records: Sequence[Record]) -> Node:
+    """Return a node for each record. The names of the columns are kept with every row, and never alone."""
+    names = has_names(records[:_SAMPLE])
+    rows = [Node(record.start, record.end) for record in (records[1:] if names else records)]
+    if names is None:
+        rows[0].is_anchor = True
+    return Node(start, end, rows, Series())
