@@ -22,7 +22,8 @@ from tersely.pack.marks import (
     mark_before,
     mark_between,
 )
-from tersely.split.documents import BETWEEN_DOCUMENTS, Split, line_start, title_line
+from tersely.split.documents import BETWEEN_DOCUMENTS, Split, title_line
+from tersely.split.lines import line_start
 from tersely.types import Citation, Document, Mark
 from tersely.units import Unit
 

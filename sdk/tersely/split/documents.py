@@ -12,6 +12,7 @@ from tersely.options import LEVEL_CHARACTERS, CompressionOptions
 from tersely.prepared import PreparedDocument
 from tersely.split.arrange import arrange
 from tersely.split.cutting import PIECE, cut
+from tersely.split.lines import line_start
 from tersely.split.nodes import Sizes
 from tersely.split.sentences import split_units
 from tersely.types import Document, Status
@@ -120,14 +121,6 @@ def title_line(document: Document) -> str:
     return f"{document.title}\n" if document.title and not document.title.isspace() else ""
 
 
-def line_start(text: str, start: int) -> int:
-    """Return the start of the line if only blanks precede `start`, so that code keeps its indentation."""
-    first = start
-    while first and text[first - 1] in " \t":
-        first -= 1
-    return first if not first or text[first - 1] in "\r\n" else start
-
-
 def _join_whole(documents: Sequence[Document], whole: Sequence[Sequence[Unit]]) -> str:
     """Return the text with nothing dropped."""
     return BETWEEN_DOCUMENTS.join(
@@ -195,9 +188,7 @@ def _divide(
         yield [replace(u, link=u.link.move(moved)) if u.link and u.link.needs else u for u in units]
 
 
-def _cut_large(
-    text: str, unit: Unit, room: int, measure: Callable[[str], int], is_alone: bool
-) -> list[Unit]:
+def _cut_large(text: str, unit: Unit, room: int, measure: Callable[[str], int], is_alone: bool) -> list[Unit]:
     """Return the unit with its cost, or its pieces if it exceeds `room` and may be cut."""
     cost = measure(text[unit.start : unit.end])
     pieces = [] if cost <= room or unit.series is not None else cut(text, unit, cost, room, is_alone=is_alone)

@@ -189,3 +189,11 @@ def strip(text: str, start: int, end: int) -> tuple[int, int] | None:
         return None
     start += len(inner) - len(inner.lstrip())
     return start, start + len(body)
+
+
+def line_start(text: str, start: int) -> int:
+    """Return the start of the line if only blanks precede `start`, so that code keeps its indentation."""
+    first = start
+    while first and text[first - 1] in " \t":
+        first -= 1
+    return first if not first or text[first - 1] in "\r\n" else start

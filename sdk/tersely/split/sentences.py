@@ -28,7 +28,7 @@ from tersely.split.markdown import HEADING, ITEM, RULED_HEADING, opens_item
 from tersely.split.prose import QUOTE, Block, find_sentence_starts, is_wrapped, split_prose
 from tersely.split.outline import Spans, find_links
 from tersely.split.tables import ROWS, TABLE
-from tersely.split.yaml import YAML
+from tersely.split.yaml import YAML, is_yaml
 from tersely.units import Kind, Unit
 
 _FORMATS = (
@@ -80,7 +80,9 @@ def split_units(text: str) -> list[Unit]:
                 units.append(Unit(*span, block.kind, atomic))
         spans.append(Spans(first, len(units) - 1))
     links = find_links(lines, blocks, spans)
-    units = [replace(unit, link=links[number]) if number in links else unit for number, unit in enumerate(units)]
+    units = [
+        replace(unit, link=links[number]) if number in links else unit for number, unit in enumerate(units)
+    ]
     outside = [span for span in comments if span not in inside]
     return _insert_comments(units, outside) if outside else units
 
@@ -96,6 +98,8 @@ def _find_document_kind(text: str) -> Kind | None:
     """Return the kind of a text that is a page or a source file as a whole; None for any other."""
     if PAGE.match(text, 0, 2000):
         return "html"
+    if is_yaml(text):
+        return "yaml"
     return "code" if SOURCE.search(text) and is_source(text) else None
 
 

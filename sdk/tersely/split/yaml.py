@@ -1,105 +1,388 @@
-"""YAML, and records of keys and values, opened into keys with everything nested in them."""
+"""YAML, opened into documents, entries and items with everything nested in them.
+
+The reader knows where every scalar ends and gives up at anything that YAML does not allow. A mark is a comment
+line between two entries. A key comes with all of its value or with some of its entries, never without any.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from tersely.split.lines import Format, Lines, find_indent, find_lines
+from tersely.split.lines import Format, Lines, line_start, mask
 from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
 
-_KEY = re.compile(r"(?:- )?(?!(?:try|else|finally|default)\b)[\w\"'./@-]+:(?:\s|$)", re.MULTILINE)
-_YAML = re.compile(r"\s*(?:#.*|-(?:\s.*)?|\"[^\"]*\":.*|[\w'./@-][\w'./@ -]*:(?:\s.*)?)$")
-_PARENT = re.compile(r"\s*(?:- )?[\w\"'./@-]+:\s*(?:[|>][+-]?)?\s*$")
-_FEWEST_LINES = 3
-_BLOCK_SCALAR = re.compile(r".*[|>][+-]?\s*$")
-_OPEN_BRACKET = re.compile(r".*[\[{,(]\s*$|.*:\s*[\"'][^\"']*$")
-_VALUE = re.compile(r"\s*-\s+[^:]*$|\s*(?:- )?[^:#]+:\s+[^\s#&!]")
-_ALIAS = re.compile(r"[:-]\s+[&*]\w")
-_IDENTITY = re.compile(r"\s*(?:- )?[\"']?(?:id|name|title|key|path|url|kind|host)[\"']?\s*:\s+\S.{0,80}$")
+_START = re.compile(
+    r"(?:(?!(?:try|else|finally|default)\b)[\w\"'./@-]+:(?:\s|$)|-\ [\w\"'./@-]+:(?:\s|$)|---\s*$)",
+    re.MULTILINE,
+)
+_WHOLE = re.compile(r"""\s*(?:[#%][^\n]*\s+)*+(?:---|-\s|\?\s|["'\w./@$<-][^\n]*?:(?:\s|$))""")
+"""The start of a text that may be YAML as a whole."""
+_MARKER = re.compile(r"(?:---|\.\.\.)(?:\s|$)")
+_ITEM = re.compile(r"-(?:\s|$)")
+_PAIR = re.compile(r"\?(?:\s|$)")
+_PROPERTIES = re.compile(r"\s*(?:[&!]\S*(?:\s+|$))*")
+_DOUBLE, _SINGLE = r'"(?:[^"\\]|\\.)*+"', r"'(?:[^']|'')*+'"
+_KEY = re.compile(
+    rf"""(?:[&!]\S*\ +)*+
+    (?P<name>{_DOUBLE} | {_SINGLE} | \*\S+(?=\ )
+      | (?:[^\s\-?:,\[\]{{}}\#&*!|>'"%@`]|[-?:](?=\S))(?:[^:\#\n]|:(?!\s|$)|(?<!\s)\#)*?)
+    \s*:(?=\s|$)""",
+    re.VERBOSE,
+)
+_QUOTED = {'"': re.compile(_DOUBLE, re.DOTALL), "'": re.compile(_SINGLE)}
+_FLOW = re.compile(rf"(?<=[\[{{,:\s])(?:{_DOUBLE}|{_SINGLE}|\#[^\n]*|[&*](?=\w))|[\[\]{{}}]", re.DOTALL)
+_HEADER = re.compile(r"[|>](?:[1-9][+-]?|[+-][1-9]?)?\s*(?:\s#.*)?$")
+_REST = re.compile(r"[^\S\n]*(?:[^\S\n]#[^\n]*)?$", re.MULTILINE)
+_INDICATORS = re.compile(r"[,\[\]{}#&*!|>'\"%@`]|[-?:](?:\s|$)")
+_COMMENT = re.compile(r"\s#")
+_COLON = re.compile(r":(?:\s|$)")
+_IDENTITY = re.compile(r"(?:kind|id|uid|name|title|key|path|url|host|operationId)", re.IGNORECASE)
+_LONGEST_IDENTITY = 200
+_SIMPLE = re.compile(r"[a-z_][\w.-]*|[\"'].*")
+"""Keys of settings; others may be names of people or labels."""
+_FEWEST_LINES = 4
+_LOWEST = 60
+"""Collections inside each other above which a text is not read."""
+_MOST_ANCHORS = 20
+
+
+class _InvalidError(Exception):
+    """The text is not YAML."""
+
+
+@dataclass(slots=True)
+class _Reader:
+    """A reader of YAML from one line on. Columns are code points."""
+
+    lines: Lines
+    part: int = 0
+    offset: int = 0
+    """Offset of the lines in the text that the nodes belong to."""
+    strict: bool = False
+    """Whether the keys of the outermost mapping must have no blanks."""
+    done: int = 0
+    """Index after the last line that was understood."""
+    index: int = 0
+    """The line of the entry that is being read."""
+    is_nested: bool = False
+    """Whether a collection lies in another one."""
+    keys: list[str] = field(default_factory=list[str])
+    """The keys of the outermost mappings."""
+    definitions: list[Node] = field(default_factory=list[Node])
+    """Entries of the outermost collection of a document with anchors in them."""
+    anchors: int = 0
+    aliases: int = 0
+    keeps_blanks: bool = False
+    """Whether blank lines at the end of a scalar belong to it."""
+
+    def read(self, index: int) -> list[Node]:
+        """Return the documents from a line on, as far as they are YAML, and the comments between them."""
+        nodes: list[Node] = []
+        self.done = index
+        try:
+            while (following := self.skip(index)) < len(self.lines):
+                document, above, index = self._read_document(following)
+                comments, start = self._read_comments(self.done, above)
+                document.start = self._at(start)
+                nodes += [*comments, document]
+                self.done = index
+        except _InvalidError:
+            self.lines.json_budget -= self.lines.starts[self.index] - self.lines.starts[self.done]
+            return nodes
+        comments, start = self._read_comments(self.done, len(self.lines))
+        if start < len(self.lines):
+            comments.append(Node(self._at(start), self._end(len(self.lines))))
+        return nodes + comments
+
+    def _read_document(self, index: int) -> tuple[Node, int, int]:
+        """Return a document, the index of its first line and the index after its last line."""
+        texts = self.lines.texts
+        self.definitions, self.keeps_blanks = [], False
+        children: list[Node] = []
+        first = end = index
+        while index < len(texts) and texts[index].startswith("%"):
+            index = self.skip(index + 1)
+        if index < len(texts) and texts[index].startswith("---"):
+            children, end = self._read_value(index, 3, -1, 0)
+            if children and texts[self._skip_blank(index + 1)].lstrip().startswith("#"):
+                comments, start = self._read_comments(index + 1, self.skip(index + 1))
+                children[0].start = self._at(start)
+                children[:0] = comments
+        elif index < len(texts) and not _MARKER.match(texts[index]):
+            children, end = self._read_block(index, self._indent(index), -1, 0)
+        following = self.skip(end)
+        if following < len(texts):
+            if not _MARKER.match(texts[following]):
+                raise _InvalidError
+            if texts[following].startswith("..."):
+                end = following + 1
+        node = Node(self._at(first), self._end(end))
+        if not self.keeps_blanks and len(self.definitions) <= _MOST_ANCHORS and children:
+            self._close(node, children)
+        return node, first, end
+
+    def _read_comments(self, index: int, end: int) -> tuple[list[Node], int]:
+        """Return the comments in lines above `end` that is not theirs, and the first line of those that are.
+
+        A blank line separates a comment from what is below it.
+        """
+        nodes: list[Node] = []
+        while (start := self._skip_blank(index)) < end:
+            index = start
+            while index < end and not self.lines.is_blank(index):
+                index += 1
+            if index == end:
+                return nodes, start
+            nodes.append(Node(self._at(start), self._end(index)))
+        return nodes, end
+
+    def _close(self, node: Node, children: list[Node]) -> None:
+        """Open a node into its children if it is large enough."""
+        if node.end - node.start > self.part:
+            node.children, node.series = children, Series("# ")
+
+    def _at(self, index: int) -> int:
+        return self.offset + self.lines.starts[index]
+
+    def _end(self, index: int) -> int:
+        """Return the offset of the end of the last line above `index` that is not blank."""
+        while index and self.lines.is_blank(index - 1):
+            index -= 1
+        return self.offset + self.lines.end_of(index - 1) if index else self.offset
+
+    def _indent(self, index: int) -> int:
+        """Return the column of the first sign of a line; -1 between documents."""
+        line = self.lines.texts[index]
+        return -1 if _MARKER.match(line) else len(line) - len(line.lstrip(" "))
+
+    def _skip_blank(self, index: int) -> int:
+        return self.lines.skip_blank(index)
+
+    def skip(self, index: int) -> int:
+        """Return the index of the first line from `index` on that is neither blank nor a comment."""
+        texts = self.lines.texts
+        while index < len(texts) and texts[index].lstrip()[:1] in ("", "#"):
+            index += 1
+        return index
+
+    def _read_block(self, index: int, column: int, parent: int, depth: int) -> tuple[list[Node], int]:
+        """Return the entries of the collection that starts at a line, none for a scalar; and its end."""
+        line = self.lines.texts[index]
+        if _ITEM.match(line, column) or _KEY.match(line, column) or _PAIR.match(line, column):
+            return self._read_entries(index, column, depth)
+        return self._read_value(index, column, parent, depth)
+
+    def _read_entries(self, index: int, column: int, depth: int) -> tuple[list[Node], int]:
+        if depth > _LOWEST:
+            raise _InvalidError
+        texts = self.lines.texts
+        is_list = _ITEM.match(texts[index], column) is not None
+        is_root = not depth
+        nodes: list[Node] = []
+        above = index
+        while True:
+            anchors, aliases = self.anchors, self.aliases
+            node, end = self._read_entry(index, column, is_list, depth)
+            if nodes:
+                node.start = self._at(self._skip_blank(above))
+            if is_root and self.anchors > anchors:
+                node.children = []
+                self.definitions.append(node)
+            if not node.children and self.aliases > aliases:
+                node.wants, node.is_anchor = self.definitions, False
+            nodes.append(node)
+            above, index = end, self.skip(end)
+            if is_root:
+                self.done = above
+            if index == len(texts) or (indent := self._indent(index)) < column:
+                return nodes, above
+            if indent > column:
+                raise _InvalidError
+            if is_list != (_ITEM.match(texts[index], column) is not None):
+                if is_list:
+                    return nodes, above
+                raise _InvalidError
+
+    def _read_entry(self, index: int, column: int, is_list: bool, depth: int) -> tuple[Node, int]:
+        self.index = index
+        line = self.lines.texts[index]
+        key = None
+        if is_list:
+            children, end = self._read_item(index, column, depth)
+        elif _PAIR.match(line, column):
+            children, end = [], self._skip_pair(index, column)
+        else:
+            key = _KEY.match(line, column)
+            if key is None or (self.strict and not depth and " " in key["name"].strip()):
+                raise _InvalidError
+            if not depth:
+                self.keys.append(key["name"])
+            self.anchors += "&" in line[column : key.start("name")]
+            self.aliases += key["name"].startswith("*")
+            children, end = self._read_value(index, key.end(), column, depth + 1, is_map=True)
+        node = Node(self._at(index) + column, self._end(end))
+        name = key["name"].strip("\"'") if key else ""
+        if _IDENTITY.fullmatch(name):
+            node.is_anchor = end == index + 1 and not children and len(line) - column <= _LONGEST_IDENTITY
+        elif name == "metadata":
+            node.is_anchor = bool(children)
+        if depth < DEEPEST:
+            self._close(node, children)
+        return node, end
+
+    def _read_item(self, index: int, column: int, depth: int) -> tuple[list[Node], int]:
+        line = self.lines.texts[index]
+        at = column + 1
+        while line[at : at + 1] == " ":
+            at += 1
+        if _ITEM.match(line, at) or _KEY.match(line, at):
+            children, end = self._read_entries(index, at, depth + 1)
+            self.is_nested |= len(children) > 1
+            first = children[0]
+            is_line = first.end <= self.offset + self.lines.end_of(index)
+            first.is_anchor |= is_line and first.end - first.start <= _LONGEST_IDENTITY // 2
+            return children, end
+        return self._read_value(index, at, column, depth + 1)
+
+    def _read_value(
+        self, index: int, at: int, parent: int, depth: int, is_map: bool = False
+    ) -> tuple[list[Node], int]:
+        """Return the entries of a value, none for a scalar; and the index after its last line."""
+        line = self.lines.texts[index]
+        properties = _PROPERTIES.match(line, at)
+        at = properties.end() if properties else at
+        self.anchors += properties is not None and "&" in properties[0]
+        if line[at : at + 1] not in ("", "#"):
+            return [], self._skip_scalar(index, at, parent)
+        below = self.skip(index + 1)
+        if below == len(self.lines):
+            return [], index + 1
+        indent = self._indent(below)
+        is_item = _ITEM.match(self.lines.texts[below], max(0, indent)) is not None
+        if indent <= parent and not (is_map and indent == parent and is_item):
+            return [], index + 1
+        children, end = self._read_block(below, indent, parent, depth)
+        if children:
+            self.is_nested |= parent >= 0
+            children[0].start = self._at(self._skip_blank(index + 1))
+        return children, end
+
+    def _skip_scalar(self, index: int, at: int, parent: int) -> int:
+        """Return the index after the last line of a scalar or a flow collection."""
+        line, text = self.lines.texts[index], self.lines.text
+        start = self.lines.starts[index] + at
+        sign = line[at]
+        if sign in "|>":
+            if not _HEADER.match(line, at):
+                raise _InvalidError
+            return self._skip_literal(index + 1, parent, "+" in line[at:].split("#")[0])
+        if sign in "\"'":
+            quoted = _QUOTED[sign].match(text, start)
+            end = quoted.end() if quoted else None
+        elif sign in "[{":
+            end = self._find_flow_end(start)
+        elif sign == "*":
+            self.aliases += 1
+            end = start + len(line[at:].split()[0])
+        else:
+            return self._skip_plain(index, at, parent)
+        if end is None or not _REST.match(text, end):
+            self.lines.json_budget -= (end or len(text)) - start
+            raise _InvalidError
+        last = index + text.count("\n", start, end)
+        if any(_MARKER.match(self.lines.texts[at]) for at in range(index + 1, last + 1)):
+            raise _InvalidError
+        return last + 1
+
+    def _find_flow_end(self, start: int) -> int | None:
+        depth = 0
+        text = self.lines.text
+        for token in _FLOW.finditer(text, start):
+            sign = token[0][0]
+            if sign in "[{":
+                depth += 1
+            elif sign in "]}":
+                depth -= 1
+                if not depth:
+                    return token.end()
+            self.anchors += sign == "&"
+            self.aliases += sign == "*"
+        return None
+
+    def _skip_literal(self, index: int, parent: int, keeps: bool) -> int:
+        end = index
+        while index < len(self.lines) and (self.lines.is_blank(index) or self._indent(index) > parent):
+            index += 1
+            if not self.lines.is_blank(index - 1):
+                end = index
+        self.keeps_blanks |= keeps and index > end
+        return end
+
+    def _skip_plain(self, index: int, at: int, parent: int) -> int:
+        line = self.lines.texts[index]
+        if _INDICATORS.match(line, at) or line[at].isspace():
+            raise _InvalidError
+        end = index
+        while True:
+            body = _COMMENT.split(line[at:], maxsplit=1)
+            if _COLON.search(body[0]):
+                raise _InvalidError
+            end = index + 1
+            index = self._skip_blank(end)
+            if index == len(self.lines) or self._indent(index) <= parent:
+                return end
+            line, at = self.lines.texts[index].lstrip(), 0
+            if line.startswith("#"):
+                return end
+            if len(body) > 1:
+                raise _InvalidError
+
+    def _skip_pair(self, index: int, column: int) -> int:
+        """Return the index after a key that begins with `?`, and its value."""
+        end = index + 1
+        while (below := self.skip(end)) < len(self.lines):
+            indent = self._indent(below)
+            if indent < column or (indent == column and not self.lines.texts[below].startswith(":", column)):
+                break
+            end = below + 1
+        return end
+
+
+def is_yaml(text: str) -> bool:
+    """Whether a whole text is YAML: collections inside each other, or settings with simple keys."""
+    if not _WHOLE.match(text):
+        return False
+    reader = _Reader(Lines(mask(text)))
+    reader.read(0)
+    if reader.skip(reader.done) < len(reader.lines):
+        return False
+    keys = reader.keys
+    is_flat = len(keys) > 1 and len({*keys}) == len(keys) and all(map(_SIMPLE.fullmatch, keys))
+    return reader.is_nested or is_flat
 
 
 def _find_yaml_end(lines: Lines, index: int) -> int | None:
-    """Return the index after lines that are a mapping or list with something nested; None otherwise."""
-    if index < lines.no_yaml_before:
+    """Return the index after lines that are YAML with something nested; None otherwise."""
+    if index < lines.no_yaml_before or lines.json_budget <= 0:
         return None
-    end, last, nested = index, index, False
-    text_indent = None  # of a block scalar
-    while end < len(lines):
-        line = lines.texts[end]
-        if lines.is_blank(end):
-            end += 1
-            continue
-        indent = lines.indent(end)
-        end += 1
-        if text_indent is None or indent < text_indent:
-            text_indent = None
-            if not _YAML.match(line) or (indent == 0 and not _KEY.match(line) and line[:1] not in "-#"):
-                break
-            if line.rstrip().endswith(("|", ">", "|-", ">-", "|+", ">+")):
-                text_indent = indent + 1
-            if _PARENT.match(line) and end < len(lines) and not lines.is_blank(end):
-                nested |= lines.indent(end) > indent or lines.texts[end].lstrip().startswith("- ")
-        last = end
-    if nested and last - index >= _FEWEST_LINES:
-        return last
-    lines.no_yaml_before = last
+    reader = _Reader(lines, strict=True)
+    reader.read(index)
+    if reader.is_nested and reader.done - index >= _FEWEST_LINES:
+        return reader.done
+    lines.no_yaml_before = max(index + 1, reader.done)
     return None
 
 
-YAML = Format("yaml", _KEY, _find_yaml_end, only_starts_paragraphs=True)
-
-def open_yaml(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
-    """Return the tree of a YAML text: each line with the deeper ones below it. Small parts are not opened.
-
-    None if aliases lead from one part to another.
-    """
-    if _ALIAS.search(text, start, end):
-        return None
-    nodes = _read(text, list(find_lines(text, start, end)), sizes.part, 1)
-    return nodes[0] if len(nodes) == 1 else Node(start, end, nodes, Series("# "))
+YAML = Format("yaml", _START, _find_yaml_end, only_starts_paragraphs=True)
 
 
-def _read(text: str, lines: list[tuple[int, int]], whole: int, depth: int) -> list[Node]:
-    """Return a node for each line of the lowest indent."""
-    base = min(find_indent(text, line) for line in lines)
-    groups: list[list[tuple[int, int]]] = []
-    is_comment = False
-    for line in lines:
-        body = text[slice(*line)].lstrip()
-        starts = find_indent(text, line) <= base and not _is_item_below(groups, text, body, base)
-        if not groups or (starts and not is_comment):
-            groups.append([])
-        groups[-1].append(line)
-        is_comment = body.startswith("#")
-    return [_make_node(text, group, whole, depth) for group in groups]
-
-
-def _is_item_below(groups: list[list[tuple[int, int]]], text: str, body: str, base: int) -> bool:
-    """Whether a line is an item of the key above it, though it is not indented more: `key:` and `- item`."""
-    if not groups or not body.startswith("- "):
-        return False
-    first = text[slice(*groups[-1][0])]
-    return not first.lstrip().startswith("- ") and find_indent(text, groups[-1][0]) == base
-
-
-def _make_node(text: str, lines: list[tuple[int, int]], whole: int, depth: int) -> Node:
-    node = Node(lines[0][0], lines[-1][1])
-    first = text[slice(*lines[0])]
-    node.is_anchor = len(lines) == 1 and _IDENTITY.match(first) is not None
-    if node.end - node.start <= whole or depth >= DEEPEST or len(lines) < 3:
-        return node
-    if _BLOCK_SCALAR.match(first) or _OPEN_BRACKET.match(first):
-        return node
-    if _VALUE.match(first) and find_indent(text, lines[1]) > _column(first):  # the value goes on
-        return node
-    nested = _read(text, lines[1:], whole, depth + 1)
-    if len(nested) > 1:
-        node.children, node.series = nested, Series("# ")
-    return node
-
-
-def _column(first: str) -> int:
-    """Return the column of the key of a line, also after a dash."""
-    body = first.lstrip()
-    return len(first) - len(body) + (2 if body.startswith("- ") else 0)
+def open_yaml(text: str, start: int, end: int, sizes: Sizes) -> Node:
+    """Return the tree of a YAML text: its documents with their entries. Small parts are not opened."""
+    first = line_start(text, start)
+    nodes: Sequence[Node] = _Reader(Lines(mask(text[first:end])), sizes.part, first).read(0)
+    if len(nodes) == 1 and nodes[0].children:
+        return nodes[0]
+    return Node(start, end, list(nodes), Series("# "))
