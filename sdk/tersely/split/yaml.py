@@ -1,7 +1,7 @@
 """YAML, opened into documents, entries and items with everything nested in them.
 
-The reader knows where every scalar ends and gives up at anything that YAML does not allow. A mark is a comment
-line between two entries. A key comes with all of its value or with some of its entries, never without any.
+The reader knows where every scalar ends and gives up at anything that YAML does not allow. A mark is a
+comment line between two entries. A key comes with all of its value or with some of its entries, never without any.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ _IDENTITY = re.compile(r"(?:kind|id|uid|name|title|key|path|url|host|operationId
 _LONGEST_IDENTITY = 200
 _SIMPLE = re.compile(r"[a-z_][\w.-]*|[\"'].*")
 """Keys of settings; others may be names of people or labels."""
+_SIGN = re.compile(r"^\s*(?:#|---\s*$)", re.MULTILINE)
+"""A line that makes a single key YAML."""
 _FEWEST_LINES = 4
 _LOWEST = 60
 """Collections inside each other above which a text is not read."""
@@ -80,22 +82,46 @@ class _Reader:
 
     def read(self, index: int) -> list[Node]:
         """Return the documents from a line on, as far as they are YAML, and the comments between them."""
-        nodes: list[Node] = []
+        documents: list[Node] = []
+        between: list[list[Node]] = []
         self.done = index
         try:
             while (following := self.skip(index)) < len(self.lines):
-                document, above, index = self._read_document(following)
-                comments, start = self._read_comments(self.done, above)
+                above = index
+                document, first, index = self._read_document(following)
+                comments, start = self._read_comments(above, first)
+                if document.children and not self._has_head(document):
+                    document.children[0].start = self._at(start)
                 document.start = self._at(start)
-                nodes += [*comments, document]
+                between.append(comments)
+                documents.append(document)
                 self.done = index
         except _InvalidError:
             self.lines.json_budget -= self.lines.starts[self.index] - self.lines.starts[self.done]
-            return nodes
+            return documents
         comments, start = self._read_comments(self.done, len(self.lines))
         if start < len(self.lines):
             comments.append(Node(self._at(start), self._end(len(self.lines))))
-        return nodes + comments
+        if len(documents) == 1 and (only := documents[0]).children and not self._has_head(only):
+            only.children = [*between[0], *only.children, *comments]
+            only.start, only.end = only.children[0].start, only.children[-1].end
+            return documents
+        for document in documents:
+            self._add_head(document)
+        return [
+            node for above, document in zip(between, documents, strict=True) for node in (*above, document)
+        ] + comments
+
+    def _has_head(self, document: Node) -> bool:
+        start = document.start - self.offset
+        return self.lines.text[start : document.children[0].start - self.offset].strip() != ""
+
+    def _add_head(self, document: Node) -> None:
+        """Make the first entry of a document the head if it has no other, so that a mark can count it."""
+        if document.children and not self._has_head(document):
+            first = document.children[0]
+            is_small = len(document.children) > 1 and first.end - first.start <= self.part
+            document.children = document.children[1:] if is_small else []
 
     def _read_document(self, index: int) -> tuple[Node, int, int]:
         """Return a document, the index of its first line and the index after its last line."""
@@ -125,16 +151,16 @@ class _Reader:
         return node, first, end
 
     def _read_comments(self, index: int, end: int) -> tuple[list[Node], int]:
-        """Return the comments in lines above `end` that is not theirs, and the first line of those that are.
+        """Return the comments above a line that do not belong to it, and the first line of those that do.
 
-        A blank line separates a comment from what is below it.
+        A blank line separates a comment from what is below it. A long one belongs to the whole text.
         """
         nodes: list[Node] = []
         while (start := self._skip_blank(index)) < end:
             index = start
             while index < end and not self.lines.is_blank(index):
                 index += 1
-            if index == end:
+            if index == end and self._end(end) - self._at(start) <= self.part:
                 return nodes, start
             nodes.append(Node(self._at(start), self._end(index)))
         return nodes, end
@@ -243,7 +269,9 @@ class _Reader:
             self.is_nested |= len(children) > 1
             first = children[0]
             is_line = first.end <= self.offset + self.lines.end_of(index)
-            first.is_anchor |= is_line and first.end - first.start <= _LONGEST_IDENTITY // 2
+            first.is_anchor |= (
+                is_line and not first.wants and first.end - first.start <= _LONGEST_IDENTITY // 2
+            )
             return children, end
         return self._read_value(index, at, column, depth + 1)
 
@@ -323,7 +351,7 @@ class _Reader:
 
     def _skip_plain(self, index: int, at: int, parent: int) -> int:
         line = self.lines.texts[index]
-        if _INDICATORS.match(line, at) or line[at].isspace():
+        if parent < 0 or _INDICATORS.match(line, at) or line[at].isspace():
             raise _InvalidError
         end = index
         while True:
@@ -360,8 +388,10 @@ def is_yaml(text: str) -> bool:
     if reader.skip(reader.done) < len(reader.lines):
         return False
     keys = reader.keys
-    is_flat = len(keys) > 1 and len({*keys}) == len(keys) and all(map(_SIMPLE.fullmatch, keys))
-    return reader.is_nested or is_flat
+    is_flat = len({*keys}) == len(keys) and all(map(_SIMPLE.fullmatch, keys))
+    return reader.is_nested or (
+        is_flat and (len(keys) > 1 or (len(keys) == 1 and _SIGN.search(text) is not None))
+    )
 
 
 def _find_yaml_end(lines: Lines, index: int) -> int | None:
