@@ -18,6 +18,7 @@ from tersely.split.json_values import open_json
 from tersely.split.logs import find_shape
 from tersely.split.nodes import Node, Sizes, flatten, open_lines
 from tersely.split.sentences import split_units
+from tersely.split.settings import open_settings
 from tersely.split.tables import open_table
 from tersely.split.yaml import open_yaml
 from tersely.units import Kind, Link, Series, Unit
@@ -27,6 +28,7 @@ _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
     "html": open_html,
     "json": open_json,
     "log": open_lines,
+    "settings": open_settings,
     "table": open_table,
     "yaml": open_yaml,
 }

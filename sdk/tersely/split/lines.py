@@ -79,8 +79,8 @@ class Lines:
         texts: the lines, without their line breaks.
         starts: the offset of each line in the text, in code points.
         closing_fences: for each line, the longest closing fences from there on; see `fences`. None at first.
-        json_budget: code points that failed attempts to read JSON may still take, so that they stay linear.
-        no_diff_before, no_yaml_before: index of the line before which a search has found none.
+        json_budget: code points that failed attempts to read JSON, YAML or TOML may still take, so that they stay linear.
+        no_diff_before, no_yaml_before, no_settings_before: index of the line before which a search has found none.
     """
 
     def __init__(self, text: str) -> None:
@@ -95,6 +95,7 @@ class Lines:
         self.json_budget = 4 * len(text) + 100_000
         self.no_diff_before = 0
         self.no_yaml_before = 0
+        self.no_settings_before = 0
         self._indents: dict[int, int] = {}
         self._likenesses: dict[int, Likeness] = {}
 

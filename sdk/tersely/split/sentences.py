@@ -27,6 +27,7 @@ from tersely.split.logs import ENTRY, RATED_ENTRY, TRACE
 from tersely.split.markdown import HEADING, ITEM, RULED_HEADING, opens_item
 from tersely.split.prose import QUOTE, Block, find_sentence_starts, is_wrapped, split_prose
 from tersely.split.outline import Spans, find_links
+from tersely.split.settings import SETTINGS, is_settings
 from tersely.split.tables import ROWS, TABLE
 from tersely.split.yaml import YAML, is_yaml
 from tersely.units import Kind, Unit
@@ -45,7 +46,7 @@ _FORMATS = (
     RULED_HEADING,
 )
 """Formats that may start anywhere, also inside of a list item, by precedence."""
-_SETTINGS = (YAML,)
+_SETTINGS = (YAML, SETTINGS)
 
 
 def split_units(text: str) -> list[Unit]:
@@ -100,6 +101,8 @@ def _find_document_kind(text: str) -> Kind | None:
         return "html"
     if is_yaml(text):
         return "yaml"
+    if is_settings(text):
+        return "settings"
     return "code" if SOURCE.search(text) and is_source(text) else None
 
 

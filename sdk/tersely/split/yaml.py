@@ -1,7 +1,8 @@
 """YAML, opened into documents, entries and items with everything nested in them.
 
 The reader knows where every scalar ends and gives up at anything that YAML does not allow. A mark is a
-comment line between two entries. A key comes with all of its value or with some of its entries, never without any.
+comment line between two entries. A key comes with all of its value or with some of its entries, never without
+any.
 """
 
 from __future__ import annotations
