@@ -37,6 +37,8 @@ _FORMATS = (
     FRONT_MATTER,
     QUOTED,
     JSON,
+    YAML,
+    SETTINGS,
     DIFF,
     TABLE,
     TRACE,
@@ -46,7 +48,6 @@ _FORMATS = (
     RULED_HEADING,
 )
 """Formats that may start anywhere, also inside of a list item, by precedence."""
-_SETTINGS = (YAML, SETTINGS)
 
 
 def split_units(text: str) -> list[Unit]:
@@ -166,9 +167,6 @@ class _Scanner:
             return index + 1, self._row_kind
         if structure := self._find_format(_FORMATS, index, starts_paragraph=starts_paragraph):
             return structure
-        if starts_paragraph:
-            if settings := self._find_format(_SETTINGS, index, starts_paragraph=True):
-                return settings
         if end := self._find_item_end(index, starts_paragraph=starts_paragraph):
             return end, "list_item"
         may_be_code = starts_paragraph or lines.indent(index) >= lines.indent(index - 1) + 2

@@ -18,7 +18,9 @@ from tersely.split.nodes import Node, Sizes
 from tersely.split.prose import is_prose
 from tersely.units import Series
 
-_START = re.compile(r"\[{1,2}[^\[\]\n]+\]{1,2}[^\S\n]*(?:[#;][^\n]*)?$", re.MULTILINE)
+_START = re.compile(
+    r"(?:\[{1,2}[^\[\]\n]+\]{1,2}[^\S\n]*(?:[#;][^\n]*)?$|[#;]|[\w-]+\ =\ [\"'\[{\dtf])", re.MULTILINE
+)
 _WHOLE = re.compile(r"\s*(?:[#;!][^\n]*\s+)*+(?:\[|(?:export )?[\w.\"'$@%*/\\-]+[^\S\n]*[=:])")
 """The start of a text that may be settings as a whole."""
 
@@ -38,7 +40,6 @@ _INI_KEY = re.compile(r"(?P<name>[^\s=:\[][^=:]{0,80}?)\s*(?P<sign>[=:])")
 _PLAIN_KEY = re.compile(r"(?:export )?[^\s=]+")
 _BARE = re.compile(r"[^\s\[\](){}<>;]+$")
 """A key without a value."""
-_COMMENT = re.compile(r"^\s*[#;]", re.MULTILINE)
 _MOST_WORDS = 4
 _FEWEST = 3
 """Keys of settings without a section."""
@@ -122,7 +123,7 @@ def _read_ini(lines: Lines, index: int) -> Iterator[_Statement]:
             yield _Statement(index, index + 1, (header["name"],), True)
         elif key and len(key["name"].split()) <= _MOST_WORDS and not (key["sign"] == ":" and is_prose(line)):
             is_plain = key["sign"] == "=" and _PLAIN_KEY.fullmatch(key["name"]) is not None
-            above = _Statement(index, index + 1, (key["name"].lower(),), is_plain=is_plain)
+            above = _Statement(index, index + 1, (key["name"],), is_plain=is_plain)
         elif _BARE.match(line, own):
             above = _Statement(index, index + 1, (line.strip(),), is_plain=False)
         else:
@@ -149,23 +150,29 @@ def _is_toml(text: str) -> bool:
 def _are_settings(lines: Lines, statements: Sequence[_Statement]) -> bool:
     """Whether statements are those of settings, and not lines that happen to have a sign in them."""
     keys = [statement for statement in statements if not statement.is_header]
+    near = [
+        line
+        for key in statements
+        for line in (*lines.texts[key.first - 1 : key.first], *lines.texts[key.end : key.end + 1])
+    ]
+    has_comment = any(line.lstrip()[:1] in "#;!" for line in near if line)
     if not any(statement.is_header for statement in statements):
         names = {key.name for key in keys}
-        return len(keys) >= _FEWEST and len(names) == len(keys) and all(key.is_plain for key in keys)
-    has_comment = _COMMENT.search(lines.text) is not None
+        fewest = 1 if has_comment else _FEWEST
+        return len(keys) >= fewest and len(names) == len(keys) and all(key.is_plain for key in keys)
     return sum(key.is_plain for key in keys) * 2 >= len(keys) + (not has_comment)
 
 
 def _read(lines: Lines, index: int) -> tuple[list[_Statement], int, bool]:
     """Return the statements from a line on, the index after them, and whether they are TOML."""
-    statements = list(_read_toml(lines, index))
-    end = statements[-1].end if statements else index
-    text = lines.text[lines.starts[index] : lines.end_of(end - 1)] if statements else ""
-    if _is_toml(text):
-        return statements, end, True
     statements = list(_read_ini(lines, index))
-    end = statements[-1].end if statements else index
-    return (statements if _are_settings(lines, statements) else []), end, False
+    end = statements[-1].end if statements and _are_settings(lines, statements) else index
+    toml = list(_read_toml(lines, index))
+    if toml and toml[-1].end >= end:
+        text = lines.text[lines.starts[index] : lines.end_of(toml[-1].end - 1)]
+        if _is_toml(text):
+            return toml, toml[-1].end, True
+    return (statements if end > index else []), end, False
 
 
 def is_settings(text: str) -> bool:
@@ -181,10 +188,13 @@ def _find_settings_end(lines: Lines, index: int) -> int | None:
     """Return the index after the sections that start at a line; None if there are none."""
     if index < lines.no_settings_before or lines.json_budget <= 0:
         return None
-    statements, end, _ = _read(lines, index)
-    if len(statements) >= 2 and statements[0].is_header:
-        return end
-    lines.no_settings_before = max(end, index + 1)
+    first = end = lines.skip_comments(index, "#;")
+    if first < len(lines) and not lines.is_blank(first):
+        statements, end, is_toml = _read(lines, first)
+        is_known = bool(statements) and (statements[0].is_header or (is_toml and len(statements) >= _FEWEST))
+        if is_known and len(statements) >= 2:
+            return lines.skip_comments(end, "#" if is_toml else "#;")
+    lines.no_settings_before = max(end, first, index + 1)
     return None
 
 
@@ -200,7 +210,9 @@ def open_settings(text: str, start: int, end: int, sizes: Sizes) -> Node:
     for statement in statements:
         builder.add(statement)
     nodes = builder.finish()
-    return Node(start, end, nodes or [Node(start, end)], Series("# "))
+    if builder.is_scattered or not nodes:
+        nodes = [Node(start, end)]
+    return Node(start, end, nodes, Series("# "))
 
 
 @dataclass(slots=True)
@@ -215,7 +227,9 @@ class _Builder:
     tables: list[_Table] = field(default_factory=list[_Table])
     """The section that is read last, and in TOML the elements of arrays around it."""
     arrays: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
-    keys: dict[tuple[str, ...], list[Node]] = field(default_factory=dict[tuple[str, ...], list[Node]])
+    is_scattered: bool = False
+    """Whether an element of an array goes on after another section."""
+    keys: dict[str, list[Node]] = field(default_factory=dict[str, list[Node]])
     """The last node with each key of the section."""
     above: int = 0
     """Index of the line after the last statement."""
@@ -227,6 +241,10 @@ class _Builder:
             self._close(statement.name)
             node = Node(self._at(start), self._end(statement.end))
             self._siblings().append(node)
+            parents = {statement.name[:length] for length in range(1, len(statement.name))}
+            self.is_scattered |= bool(parents & self.arrays - {table.name for table in self.tables})
+            if statement.is_array:
+                self.arrays.add(statement.name)
             self.tables.append(_Table(statement.name, node, statement.is_array))
         else:
             node = self._make_key(statement)
@@ -259,7 +277,7 @@ class _Builder:
             self._open_array(node, statement)
         elif not self.is_toml:
             # The last one of equal keys counts.
-            node.wants = self.keys.setdefault(statement.name, [])
+            node.wants = self.keys.setdefault(statement.name[0].lower(), [])
             node.wants[:] = [node]
         return node
 

@@ -16,7 +16,7 @@ from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
 
 _START = re.compile(
-    r"(?:(?!(?:try|else|finally|default)\b)[\w\"'./@-]+:(?:\s|$)|-\ [\w\"'./@-]+:(?:\s|$)|---\s*$)",
+    r"(?:\#|(?!(?:try|else|finally|default)\b)[\w\"'./@-]+:(?:\s|$)|-\ [\w\"'./@-]+:(?:\s|$)|---\s*$)",
     re.MULTILINE,
 )
 _WHOLE = re.compile(r"""\s*(?:[#%][^\n]*\s+)*+(?:---|-\s|\?\s|["'\w./@$<-][^\n]*?:(?:\s|$))""")
@@ -112,6 +112,12 @@ class _Reader:
         return [
             node for above, document in zip(between, documents, strict=True) for node in (*above, document)
         ] + comments
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the outermost keys are those of settings."""
+        keys = self.keys
+        return bool(keys) and len({*keys}) == len(keys) and all(map(_SIMPLE.fullmatch, keys))
 
     def _has_head(self, document: Node) -> bool:
         start = document.start - self.offset
@@ -388,22 +394,21 @@ def is_yaml(text: str) -> bool:
     reader.read(0)
     if reader.skip(reader.done) < len(reader.lines):
         return False
-    keys = reader.keys
-    is_flat = len({*keys}) == len(keys) and all(map(_SIMPLE.fullmatch, keys))
-    return reader.is_nested or (
-        is_flat and (len(keys) > 1 or (len(keys) == 1 and _SIGN.search(text) is not None))
-    )
+    return reader.is_nested or (reader.is_flat and (len(reader.keys) > 1 or _SIGN.search(text) is not None))
 
 
 def _find_yaml_end(lines: Lines, index: int) -> int | None:
     """Return the index after lines that are YAML with something nested; None otherwise."""
     if index < lines.no_yaml_before or lines.json_budget <= 0:
         return None
-    reader = _Reader(lines, strict=True)
-    reader.read(index)
-    if reader.is_nested and reader.done - index >= _FEWEST_LINES:
-        return reader.done
-    lines.no_yaml_before = max(index + 1, reader.done)
+    first = end = lines.skip_comments(index, "#")
+    if first < len(lines) and not lines.is_blank(first):
+        reader = _Reader(lines, strict=True)
+        reader.read(first)
+        end = reader.done
+        if (reader.is_nested or (first > index and reader.is_flat)) and end - index >= _FEWEST_LINES:
+            return lines.skip_comments(end, "#")
+    lines.no_yaml_before = max(index + 1, end)
     return None
 
 
