@@ -36,10 +36,11 @@ _TOKEN = re.compile(
 )
 
 _INI_HEADER = re.compile(r"\s*\[(?P<name>[^\]\n]+)\]\s*(?:[#;].*)?$")
-_INI_KEY = re.compile(r"(?P<name>[^\s=:\[][^=:]{0,80}?)\s*(?P<sign>[=:])")
+_INI_KEY = re.compile(r"(?P<name>[^\s=:\[][^=:]{0,160}?)\s*(?P<sign>[=:])")
 _PLAIN_KEY = re.compile(r"(?:export )?[^\s=]+")
 _BARE = re.compile(r"[^\s\[\](){}<>;]+$")
 """A key without a value."""
+_CODE = re.compile(r"(?:[;{(]|\w\(.*\))\s*$")
 _MOST_WORDS = 4
 _FEWEST = 3
 """Keys of settings without a section."""
@@ -60,6 +61,18 @@ class _Statement:
     """Whether it begins an element of an array of tables."""
     is_plain: bool = True
     """Whether it could be a key without a section."""
+    is_code: bool = False
+    """Whether it looks like a statement of a program."""
+
+
+class _Found(NamedTuple):
+    """Statements, and the index after them."""
+
+    statements: Sequence[_Statement]
+    end: int
+    reached: int
+    """Index of the line before which there are no other settings."""
+    is_toml: bool
 
 
 class _Table(NamedTuple):
@@ -123,7 +136,9 @@ def _read_ini(lines: Lines, index: int) -> Iterator[_Statement]:
             yield _Statement(index, index + 1, (header["name"],), True)
         elif key and len(key["name"].split()) <= _MOST_WORDS and not (key["sign"] == ":" and is_prose(line)):
             is_plain = key["sign"] == "=" and _PLAIN_KEY.fullmatch(key["name"]) is not None
-            above = _Statement(index, index + 1, (key["name"],), is_plain=is_plain)
+            above = _Statement(
+                index, index + 1, (key["name"],), False, False, is_plain, bool(_CODE.search(line))
+            )
         elif _BARE.match(line, own):
             above = _Statement(index, index + 1, (line.strip(),), is_plain=False)
         else:
@@ -150,6 +165,8 @@ def _is_toml(text: str) -> bool:
 def _are_settings(lines: Lines, statements: Sequence[_Statement]) -> bool:
     """Whether statements are those of settings, and not lines that happen to have a sign in them."""
     keys = [statement for statement in statements if not statement.is_header]
+    if sum(key.is_code for key in keys) * 2 > len(keys):
+        return False
     near = [
         line
         for key in statements
@@ -159,20 +176,22 @@ def _are_settings(lines: Lines, statements: Sequence[_Statement]) -> bool:
     if not any(statement.is_header for statement in statements):
         names = {key.name for key in keys}
         fewest = 1 if has_comment else _FEWEST
-        return len(keys) >= fewest and len(names) == len(keys) and all(key.is_plain for key in keys)
+        return len(keys) >= fewest and len(names) * 10 >= len(keys) * 9 and all(key.is_plain for key in keys)
     return sum(key.is_plain for key in keys) * 2 >= len(keys) + (not has_comment)
 
 
-def _read(lines: Lines, index: int) -> tuple[list[_Statement], int, bool]:
-    """Return the statements from a line on, the index after them, and whether they are TOML."""
-    statements = list(_read_ini(lines, index))
-    end = statements[-1].end if statements and _are_settings(lines, statements) else index
+def _read(lines: Lines, index: int) -> _Found:
+    """Return the settings from a line on."""
+    ini = list(_read_ini(lines, index))
     toml = list(_read_toml(lines, index))
-    if toml and toml[-1].end >= end:
-        text = lines.text[lines.starts[index] : lines.end_of(toml[-1].end - 1)]
+    ends = [found[-1].end if found else index for found in (ini, toml)]
+    if not _are_settings(lines, ini):
+        ini = []
+    if toml and (not ini or ends[1] >= ends[0]):
+        text = lines.text[lines.starts[index] : lines.end_of(ends[1] - 1)]
         if _is_toml(text):
-            return toml, toml[-1].end, True
-    return (statements if end > index else []), end, False
+            return _Found(toml, ends[1], max(ends), True)
+    return _Found(ini, ends[0], max(ends), False)
 
 
 def is_settings(text: str) -> bool:
@@ -180,21 +199,21 @@ def is_settings(text: str) -> bool:
     if not _WHOLE.match(text):
         return False
     lines = Lines(mask(text))
-    statements, end, is_toml = _read(lines, 0)
-    return bool(statements) and _skip(lines, end, "#" if is_toml else "#;!") == len(lines)
+    found = _read(lines, 0)
+    return bool(found.statements) and _skip(lines, found.end, "#" if found.is_toml else "#;!") == len(lines)
 
 
 def _find_settings_end(lines: Lines, index: int) -> int | None:
     """Return the index after the sections that start at a line; None if there are none."""
     if index < lines.no_settings_before or lines.json_budget <= 0:
         return None
-    first = end = lines.skip_comments(index, "#;")
+    first = reached = lines.skip_comments(index, "#;")
     if first < len(lines) and not lines.is_blank(first):
-        statements, end, is_toml = _read(lines, first)
+        statements, end, reached, is_toml = _read(lines, first)
         is_known = bool(statements) and (statements[0].is_header or (is_toml and len(statements) >= _FEWEST))
         if is_known and len(statements) >= 2:
             return lines.skip_comments(end, "#" if is_toml else "#;")
-    lines.no_settings_before = max(end, first, index + 1)
+    lines.no_settings_before = max(reached, index + 1)
     return None
 
 
@@ -205,9 +224,9 @@ def open_settings(text: str, start: int, end: int, sizes: Sizes) -> Node:
     """Return the tree of settings: their sections with keys. Small sections are not opened."""
     first = line_start(text, start)
     lines = Lines(mask(text[first:end]))
-    statements, _, is_toml = _read(lines, 0)
-    builder = _Builder(lines, first, sizes.part, is_toml)
-    for statement in statements:
+    found = _read(lines, 0)
+    builder = _Builder(lines, first, sizes.part, found.is_toml)
+    for statement in found.statements:
         builder.add(statement)
     nodes = builder.finish()
     if builder.is_scattered or not nodes:

@@ -247,6 +247,7 @@ class _Reader:
             children, end = self._read_item(index, column, depth)
         elif _PAIR.match(line, column):
             children, end = [], self._skip_pair(index, column)
+            self.is_nested = True
         else:
             key = _KEY.match(line, column)
             if key is None or (self.strict and not depth and " " in key["name"].strip()):
