@@ -17,8 +17,8 @@ from tersely.split.html import open_html
 from tersely.split.json_values import open_json
 from tersely.split.logs import find_shape
 from tersely.split.nodes import Node, Sizes, flatten, open_lines
+from tersely.split.sections import open_settings
 from tersely.split.sentences import split_units
-from tersely.split.settings import open_settings
 from tersely.split.tables import open_table
 from tersely.split.yaml import open_yaml
 from tersely.units import Kind, Link, Series, Unit

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from tersely.split.lines import Format, Lines, line_start, mask
 from tersely.split.nodes import DEEPEST, Node, Sizes
+from tersely.split.yaml_scalars import DOUBLE, MARKER, SINGLE, InvalidError, ScalarReader
 from tersely.units import Series
 
 _START = re.compile(
@@ -21,46 +22,32 @@ _START = re.compile(
 )
 _WHOLE = re.compile(r"""\s*(?:[#%][^\n]*\s+)*+(?:---|-\s|\?\s|["'\w./@$<-][^\n]*?:(?:\s|$))""")
 """The start of a text that may be YAML as a whole."""
-_MARKER = re.compile(r"(?:---|\.\.\.)(?:\s|$)")
 _ITEM = re.compile(r"-(?:\s|$)")
 _PAIR = re.compile(r"\?(?:\s|$)")
 _PROPERTIES = re.compile(r"\s*(?:[&!]\S*(?:\s+|$))*")
-_DOUBLE, _SINGLE = r'"(?:[^"\\]|\\.)*+"', r"'(?:[^']|'')*+'"
 _KEY = re.compile(
     rf"""(?:[&!]\S*\ +)*+
-    (?P<name>{_DOUBLE} | {_SINGLE} | \*\S+(?=\ )
+    (?P<name>{DOUBLE} | {SINGLE} | \*\S+(?=\ )
       | (?:[^\s\-?:,\[\]{{}}\#&*!|>'"%@`]|[-?:](?=\S))(?:[^:\#\n]|:(?!\s|$)|(?<!\s)\#)*?)
     \s*:(?=\s|$)""",
     re.VERBOSE,
 )
-_QUOTED = {'"': re.compile(_DOUBLE, re.DOTALL), "'": re.compile(_SINGLE)}
-_FLOW = re.compile(rf"(?<=[\[{{,:\s])(?:{_DOUBLE}|{_SINGLE}|\#[^\n]*|[&*](?=\w))|[\[\]{{}}]", re.DOTALL)
-_HEADER = re.compile(r"[|>](?:[1-9][+-]?|[+-][1-9]?)?\s*(?:\s#.*)?$")
-_REST = re.compile(r"[^\S\n]*(?:[^\S\n]#[^\n]*)?$", re.MULTILINE)
-_INDICATORS = re.compile(r"[,\[\]{}#&*!|>'\"%@`]|[-?:](?:\s|$)")
-_COMMENT = re.compile(r"\s#")
-_COLON = re.compile(r":(?:\s|$)")
 _IDENTITY = re.compile(r"(?:kind|id|uid|name|title|key|path|url|host|operationId)", re.IGNORECASE)
 _LONGEST_IDENTITY = 200
 _SIMPLE = re.compile(r"[a-z_][\w.-]*|[\"'].*")
 """Keys of settings; others may be names of people or labels."""
 _SIGN = re.compile(r"^\s*(?:#|---\s*$)", re.MULTILINE)
 """A line that makes a single key YAML."""
-_FEWEST_LINES = 4
+_FEWEST_LINES, _FEWEST_KEYS = 4, 3
 _LOWEST = 60
 """Collections inside each other above which a text is not read."""
 _MOST_ANCHORS = 20
 
 
-class _InvalidError(Exception):
-    """The text is not YAML."""
-
-
 @dataclass(slots=True)
-class _Reader:
+class _Reader(ScalarReader):
     """A reader of YAML from one line on. Columns are code points."""
 
-    lines: Lines
     part: int = 0
     offset: int = 0
     """Offset of the lines in the text that the nodes belong to."""
@@ -76,10 +63,6 @@ class _Reader:
     """The keys of the outermost mappings."""
     definitions: list[Node] = field(default_factory=list[Node])
     """Entries of the outermost collection of a document with anchors in them."""
-    anchors: int = 0
-    aliases: int = 0
-    keeps_blanks: bool = False
-    """Whether blank lines at the end of a scalar belong to it."""
 
     def read(self, index: int) -> list[Node]:
         """Return the documents from a line on, as far as they are YAML, and the comments between them."""
@@ -97,7 +80,7 @@ class _Reader:
                 between.append(comments)
                 documents.append(document)
                 self.done = index
-        except _InvalidError:
+        except InvalidError:
             self.lines.json_budget -= self.lines.starts[self.index] - self.lines.starts[self.done]
             return documents
         comments, start = self._read_comments(self.done, len(self.lines))
@@ -140,16 +123,16 @@ class _Reader:
             index = self.skip(index + 1)
         if index < len(texts) and texts[index].startswith("---"):
             children, end = self._read_value(index, 3, -1, 0)
-            if children and texts[self._skip_blank(index + 1)].lstrip().startswith("#"):
+            if children and texts[self.lines.skip_blank(index + 1)].lstrip().startswith("#"):
                 comments, start = self._read_comments(index + 1, self.skip(index + 1))
                 children[0].start = self._at(start)
                 children[:0] = comments
-        elif index < len(texts) and not _MARKER.match(texts[index]):
-            children, end = self._read_block(index, self._indent(index), -1, 0)
+        elif index < len(texts) and not MARKER.match(texts[index]):
+            children, end = self._read_block(index, self.indent(index), -1, 0)
         following = self.skip(end)
         if following < len(texts):
-            if not _MARKER.match(texts[following]):
-                raise _InvalidError
+            if not MARKER.match(texts[following]):
+                raise InvalidError
             if texts[following].startswith("..."):
                 end = following + 1
         node = Node(self._at(first), self._end(end))
@@ -163,7 +146,7 @@ class _Reader:
         A blank line separates a comment from what is below it. A long one belongs to the whole text.
         """
         nodes: list[Node] = []
-        while (start := self._skip_blank(index)) < end:
+        while (start := self.lines.skip_blank(index)) < end:
             index = start
             while index < end and not self.lines.is_blank(index):
                 index += 1
@@ -186,21 +169,6 @@ class _Reader:
             index -= 1
         return self.offset + self.lines.end_of(index - 1) if index else self.offset
 
-    def _indent(self, index: int) -> int:
-        """Return the column of the first sign of a line; -1 between documents."""
-        line = self.lines.texts[index]
-        return -1 if _MARKER.match(line) else len(line) - len(line.lstrip(" "))
-
-    def _skip_blank(self, index: int) -> int:
-        return self.lines.skip_blank(index)
-
-    def skip(self, index: int) -> int:
-        """Return the index of the first line from `index` on that is neither blank nor a comment."""
-        texts = self.lines.texts
-        while index < len(texts) and texts[index].lstrip()[:1] in ("", "#"):
-            index += 1
-        return index
-
     def _read_block(self, index: int, column: int, parent: int, depth: int) -> tuple[list[Node], int]:
         """Return the entries of the collection that starts at a line, none for a scalar; and its end."""
         line = self.lines.texts[index]
@@ -210,7 +178,7 @@ class _Reader:
 
     def _read_entries(self, index: int, column: int, depth: int) -> tuple[list[Node], int]:
         if depth > _LOWEST:
-            raise _InvalidError
+            raise InvalidError
         texts = self.lines.texts
         is_list = _ITEM.match(texts[index], column) is not None
         is_root = not depth
@@ -220,7 +188,7 @@ class _Reader:
             anchors, aliases = self.anchors, self.aliases
             node, end = self._read_entry(index, column, is_list, depth)
             if nodes:
-                node.start = self._at(self._skip_blank(above))
+                node.start = self._at(self.lines.skip_blank(above))
             if is_root and self.anchors > anchors:
                 node.children = []
                 self.definitions.append(node)
@@ -230,14 +198,14 @@ class _Reader:
             above, index = end, self.skip(end)
             if is_root:
                 self.done = above
-            if index == len(texts) or (indent := self._indent(index)) < column:
+            if index == len(texts) or (indent := self.indent(index)) < column:
                 return nodes, above
             if indent > column:
-                raise _InvalidError
+                raise InvalidError
             if is_list != (_ITEM.match(texts[index], column) is not None):
                 if is_list:
                     return nodes, above
-                raise _InvalidError
+                raise InvalidError
 
     def _read_entry(self, index: int, column: int, is_list: bool, depth: int) -> tuple[Node, int]:
         self.index = index
@@ -251,7 +219,7 @@ class _Reader:
         else:
             key = _KEY.match(line, column)
             if key is None or (self.strict and not depth and " " in key["name"].strip()):
-                raise _InvalidError
+                raise InvalidError
             if not depth:
                 self.keys.append(key["name"])
             self.anchors += "&" in line[column : key.start("name")]
@@ -292,95 +260,25 @@ class _Reader:
         at = properties.end() if properties else at
         self.anchors += properties is not None and "&" in properties[0]
         if line[at : at + 1] not in ("", "#"):
-            return [], self._skip_scalar(index, at, parent)
+            return [], self.skip_scalar(index, at, parent)
         below = self.skip(index + 1)
         if below == len(self.lines):
             return [], index + 1
-        indent = self._indent(below)
+        indent = self.indent(below)
         is_item = _ITEM.match(self.lines.texts[below], max(0, indent)) is not None
         if indent <= parent and not (is_map and indent == parent and is_item):
             return [], index + 1
         children, end = self._read_block(below, indent, parent, depth)
         if children:
             self.is_nested |= parent >= 0
-            children[0].start = self._at(self._skip_blank(index + 1))
+            children[0].start = self._at(self.lines.skip_blank(index + 1))
         return children, end
-
-    def _skip_scalar(self, index: int, at: int, parent: int) -> int:
-        """Return the index after the last line of a scalar or a flow collection."""
-        line, text = self.lines.texts[index], self.lines.text
-        start = self.lines.starts[index] + at
-        sign = line[at]
-        if sign in "|>":
-            if not _HEADER.match(line, at):
-                raise _InvalidError
-            return self._skip_literal(index + 1, parent, "+" in line[at:].split("#")[0])
-        if sign in "\"'":
-            quoted = _QUOTED[sign].match(text, start)
-            end = quoted.end() if quoted else None
-        elif sign in "[{":
-            end = self._find_flow_end(start)
-        elif sign == "*":
-            self.aliases += 1
-            end = start + len(line[at:].split()[0])
-        else:
-            return self._skip_plain(index, at, parent)
-        if end is None or not _REST.match(text, end):
-            self.lines.json_budget -= (end or len(text)) - start
-            raise _InvalidError
-        last = index + text.count("\n", start, end)
-        if any(_MARKER.match(self.lines.texts[at]) for at in range(index + 1, last + 1)):
-            raise _InvalidError
-        return last + 1
-
-    def _find_flow_end(self, start: int) -> int | None:
-        depth = 0
-        text = self.lines.text
-        for token in _FLOW.finditer(text, start):
-            sign = token[0][0]
-            if sign in "[{":
-                depth += 1
-            elif sign in "]}":
-                depth -= 1
-                if not depth:
-                    return token.end()
-            self.anchors += sign == "&"
-            self.aliases += sign == "*"
-        return None
-
-    def _skip_literal(self, index: int, parent: int, keeps: bool) -> int:
-        end = index
-        while index < len(self.lines) and (self.lines.is_blank(index) or self._indent(index) > parent):
-            index += 1
-            if not self.lines.is_blank(index - 1):
-                end = index
-        self.keeps_blanks |= keeps and index > end
-        return end
-
-    def _skip_plain(self, index: int, at: int, parent: int) -> int:
-        line = self.lines.texts[index]
-        if parent < 0 or _INDICATORS.match(line, at) or line[at].isspace():
-            raise _InvalidError
-        end = index
-        while True:
-            body = _COMMENT.split(line[at:], maxsplit=1)
-            if _COLON.search(body[0]):
-                raise _InvalidError
-            end = index + 1
-            index = self._skip_blank(end)
-            if index == len(self.lines) or self._indent(index) <= parent:
-                return end
-            line, at = self.lines.texts[index].lstrip(), 0
-            if line.startswith("#"):
-                return end
-            if len(body) > 1:
-                raise _InvalidError
 
     def _skip_pair(self, index: int, column: int) -> int:
         """Return the index after a key that begins with `?`, and its value."""
         end = index + 1
         while (below := self.skip(end)) < len(self.lines):
-            indent = self._indent(below)
+            indent = self.indent(below)
             if indent < column or (indent == column and not self.lines.texts[below].startswith(":", column)):
                 break
             end = below + 1
@@ -407,7 +305,9 @@ def _find_yaml_end(lines: Lines, index: int) -> int | None:
         reader = _Reader(lines, strict=True)
         reader.read(first)
         end = reader.done
-        if (reader.is_nested or (first > index and reader.is_flat)) and end - index >= _FEWEST_LINES:
+        is_commented = first > index and reader.is_flat
+        is_known = (reader.is_nested or is_commented) and end - index >= _FEWEST_LINES
+        if is_known or (reader.is_flat and len(reader.keys) >= _FEWEST_KEYS):
             return lines.skip_comments(end, "#")
     lines.no_yaml_before = max(index + 1, end)
     return None
@@ -419,7 +319,7 @@ YAML = Format("yaml", _START, _find_yaml_end, only_starts_paragraphs=True)
 def open_yaml(text: str, start: int, end: int, sizes: Sizes) -> Node:
     """Return the tree of a YAML text: its documents with their entries. Small parts are not opened."""
     first = line_start(text, start)
-    nodes: Sequence[Node] = _Reader(Lines(mask(text[first:end])), sizes.part, first).read(0)
+    nodes: Sequence[Node] = _Reader(Lines(mask(text[first:end])), part=sizes.part, offset=first).read(0)
     if len(nodes) == 1 and nodes[0].children:
         return nodes[0]
     return Node(start, end, list(nodes), Series("# "))
