@@ -21,6 +21,7 @@ Kind = Literal[
     "yaml",
     "comment",
     "numbered",
+    "settings",
 ]
 
 

@@ -31,7 +31,7 @@ WHOLE = {
     "sql over more lines": ("code", "SELECT name,\n  year\nFROM towers\nWHERE year < 1900;"),
     "sql": ("code", "SELECT name, year FROM towers\nWHERE year < 1900\nORDER BY year;"),
     "shell": ("code", "$ git clone tower.git\n$ cd tower\n$ make install"),
-    "settings": ("code", "host: example.net\nport: 8080\ndebug: true"),
+    "settings": ("yaml", "host: example.net\nport: 8080\ndebug: true"),
     "markdown table": ("table", "| year | place |\n|------|:-----:|\n| 1861 | Elm St. 4 |\n| 1902 | Mill |"),
     "table without outer bars": ("table", "year | place\n-----|------\n1861 | Harbour\n1902 | Mill"),
     "ascii table": ("table", "+------+----+\n| year | at |\n+======+====+\n| 1861 | ad |\n+------+----+"),

@@ -19,6 +19,7 @@ from tersely.split.lines import find_lines
 from tersely.split.logs import find_shape
 from tersely.split.nodes import Node, Sizes, flatten, open_lines
 from tersely.split.numbered import read_numbered
+from tersely.split.sections import open_settings
 from tersely.split.sentences import split_units
 from tersely.split.tables import open_rows, open_table
 from tersely.split.yaml import open_yaml
@@ -31,6 +32,7 @@ _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
     "log": open_lines,
     "numbered": open_lines,
     "row": open_rows,
+    "settings": open_settings,
     "table": open_table,
     "yaml": open_yaml,
 }

@@ -188,9 +188,7 @@ def _divide(
         yield [replace(u, link=u.link.move(moved)) if u.link and u.link.needs else u for u in units]
 
 
-def _cut_large(
-    text: str, unit: Unit, room: int, measure: Callable[[str], int], is_alone: bool
-) -> list[Unit]:
+def _cut_large(text: str, unit: Unit, room: int, measure: Callable[[str], int], is_alone: bool) -> list[Unit]:
     """Return the unit with its cost, or its pieces if it exceeds `room` and may be cut."""
     cost = measure(text[unit.start : unit.end])
     pieces = [] if cost <= room or unit.series is not None else cut(text, unit, cost, room, is_alone=is_alone)

@@ -79,10 +79,11 @@ class Lines:
         texts: the lines, without their line breaks.
         starts: the offset of each line in the text, in code points.
         closing_fences: for each line, the longest closing fences from there on; see `fences`. None at first.
-        json_budget: code points that failed attempts to read JSON may still take, so that they stay linear.
+        json_budget: code points that failed attempts to read JSON, YAML or TOML may still take, so that they
+            stay linear.
         csv_budget, code_budget: the same for CSV and Python.
-        no_diff_before, no_yaml_before, no_number_before: index of the line before which a search has found
-            none.
+        no_diff_before, no_yaml_before, no_number_before, no_settings_before: index of the line before which a
+            search has found none.
     """
 
     def __init__(self, text: str) -> None:
@@ -100,6 +101,7 @@ class Lines:
         self.no_diff_before = 0
         self.no_yaml_before = 0
         self.no_number_before = 0
+        self.no_settings_before = 0
         self._indents: dict[int, int] = {}
         self._likenesses: dict[int, Likeness] = {}
 
@@ -121,6 +123,12 @@ class Lines:
     def skip_blank(self, index: int) -> int:
         """Return the index of the first line from `index` on that is not blank."""
         while index < len(self.texts) and self.is_blank(index):
+            index += 1
+        return index
+
+    def skip_comments(self, index: int, signs: str) -> int:
+        """Return the index of the first line from `index` on that does not begin with one of some signs."""
+        while index < len(self.texts) and self.texts[index].lstrip().startswith(tuple(signs)):
             index += 1
         return index
 

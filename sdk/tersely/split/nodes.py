@@ -38,7 +38,8 @@ class Node:
     """The series of its children."""
     items: int = 1
     is_anchor: bool = False
-    """Whether its siblings need it, as the members of a record need its name."""
+    """Whether its siblings need it, as the members of a record need its name; of a container, only its own
+    anchors."""
     wants: list[Node] = field(default_factory=list["Node"])
     """Nodes elsewhere in the tree that it needs, as a function needs an import."""
     is_markup: bool = False
@@ -76,6 +77,8 @@ def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int
     links: list[Link] = []
     needs: list[set[int]] = []
     places: list[tuple[Node, range]] = []
+    names: dict[int, list[int]] = {}
+    """Positions that say which node a node is, by its id: of a leaf, or of the frame and anchors in it."""
 
     def append(start: int, end: int, link: Link) -> list[int]:
         """Append a unit unless it is blank; return its position, if there is one."""
@@ -92,16 +95,19 @@ def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int
         begin, children = len(spans), node.children
         if children:
             frame = append(node.start, children[0].start, Link(series, node.items, (), is_frame=True))
+            has_anchor = False
             for child in children:
-                added = add(child, node.series)
-                if child.is_anchor and len(added) == 1:
-                    frame += added
+                add(child, node.series)
+                if child.is_anchor and (own := names[id(child)]):
+                    frame += own
+                    has_anchor = True
             frame += append(children[-1].end, node.end, Link(series, 0, (), is_frame=True))
+            names[id(node)] = frame if has_anchor else []
             for own in needs[begin:]:
                 own.update(frame)
         else:
             link = Link(series, node.items, (), False, is_markup=node.is_markup, breaks=node.breaks)
-            append(node.start, node.end, link)
+            names[id(node)] = append(node.start, node.end, link)
         place = range(begin, len(spans))
         places.append((node, place))
         return place

@@ -30,8 +30,9 @@ from tersely.split.numbered import NUMBERED
 from tersely.split.outline import Spans, find_links
 from tersely.split.prose import Block, find_sentence_starts, is_wrapped, split_prose
 from tersely.split.python_source import MODULE
+from tersely.split.settings import SETTINGS, is_settings
 from tersely.split.tables import ALIGNED, COLUMNS, RECORDS, RULED_TABLE, TABLE
-from tersely.split.yaml import YAML
+from tersely.split.yaml import YAML, is_yaml
 from tersely.units import Kind, Unit
 
 _FORMATS = (
@@ -40,6 +41,8 @@ _FORMATS = (
     QUOTED,
     NUMBERED,
     JSON,
+    YAML,
+    SETTINGS,
     DIFF,
     TABLE,
     RULED_TABLE,
@@ -50,7 +53,7 @@ _FORMATS = (
     RULED_HEADING,
 )
 """Formats that may start anywhere, also inside of a list item, by precedence."""
-_LATER = (MODULE, YAML, COLUMNS, CSV)
+_LATER = (MODULE, COLUMNS, CSV)
 """Formats that are no part of a list item."""
 
 
@@ -104,6 +107,10 @@ def _find_document_kind(text: str) -> Kind | None:
     """Return the kind of a text that is a page or a source file as a whole; None for any other."""
     if PAGE.match(text, 0, 2000):
         return "html"
+    if is_yaml(text):
+        return "yaml"
+    if is_settings(text):
+        return "settings"
     return "code" if SOURCE.search(text) and is_source(text) else None
 
 

@@ -1,105 +1,325 @@
-"""YAML, and records of keys and values, opened into keys with everything nested in them."""
+"""YAML, opened into documents, entries and items with everything nested in them.
+
+The reader knows where every scalar ends and gives up at anything that YAML does not allow. A mark is a
+comment line between two entries. A key comes with all of its value or with some of its entries, never without
+any.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from tersely.split.lines import Format, Lines, find_indent, find_lines
+from tersely.split.lines import Format, Lines, line_start, mask
 from tersely.split.nodes import DEEPEST, Node, Sizes
+from tersely.split.yaml_scalars import DOUBLE, MARKER, SINGLE, InvalidError, ScalarReader
 from tersely.units import Series
 
-_KEY = re.compile(r"(?:- )?(?!(?:try|else|finally|default)\b)[\w\"'./@-]+:(?:\s|$)", re.MULTILINE)
-_YAML = re.compile(r"\s*(?:#.*|-(?:\s.*)?|\"[^\"]*\":.*|[\w'./@-][\w'./@ -]*:(?:\s.*)?)$")
-_PARENT = re.compile(r"\s*(?:- )?[\w\"'./@-]+:\s*(?:[|>][+-]?)?\s*$")
-_FEWEST_LINES = 3
-_BLOCK_SCALAR = re.compile(r".*[|>][+-]?\s*$")
-_OPEN_BRACKET = re.compile(r".*[\[{,(]\s*$|.*:\s*[\"'][^\"']*$")
-_VALUE = re.compile(r"\s*-\s+[^:]*$|\s*(?:- )?[^:#]+:\s+[^\s#&!]")
-_ALIAS = re.compile(r"[:-]\s+[&*]\w")
-_IDENTITY = re.compile(r"\s*(?:- )?[\"']?(?:id|name|title|key|path|url|kind|host)[\"']?\s*:\s+\S.{0,80}$")
+_START = re.compile(
+    r"(?:\#|(?!(?:try|else|finally|default)\b)[\w\"'./@-]+:(?:\s|$)|-\ [\w\"'./@-]+:(?:\s|$)|---\s*$)",
+    re.MULTILINE,
+)
+_WHOLE = re.compile(r"""\s*(?:[#%][^\n]*\s+)*+(?:---|-\s|\?\s|["'\w./@$<-][^\n]*?:(?:\s|$))""")
+"""The start of a text that may be YAML as a whole."""
+_ITEM = re.compile(r"-(?:\s|$)")
+_PAIR = re.compile(r"\?(?:\s|$)")
+_PROPERTIES = re.compile(r"\s*(?:[&!]\S*(?:\s+|$))*")
+_KEY = re.compile(
+    rf"""(?:[&!]\S*\ +)*+
+    (?P<name>{DOUBLE} | {SINGLE} | \*\S+(?=\ )
+      | (?:[^\s\-?:,\[\]{{}}\#&*!|>'"%@`]|[-?:](?=\S))(?:[^:\#\n]|:(?!\s|$)|(?<!\s)\#)*?)
+    \s*:(?=\s|$)""",
+    re.VERBOSE,
+)
+_IDENTITY = re.compile(r"(?:kind|id|uid|name|title|key|path|url|host|operationId)", re.IGNORECASE)
+_LONGEST_IDENTITY = 200
+_SIMPLE = re.compile(r"[a-z_][\w.-]*|[\"'].*")
+"""Keys of settings; others may be names of people or labels."""
+_SIGN = re.compile(r"^\s*(?:#|---\s*$)", re.MULTILINE)
+"""A line that makes a single key YAML."""
+_FEWEST_LINES, _FEWEST_KEYS = 4, 3
+_LOWEST = 60
+"""Collections inside each other above which a text is not read."""
+_MOST_ANCHORS = 20
+
+
+@dataclass(slots=True)
+class _Reader(ScalarReader):
+    """A reader of YAML from one line on. Columns are code points."""
+
+    part: int = 0
+    offset: int = 0
+    """Offset of the lines in the text that the nodes belong to."""
+    strict: bool = False
+    """Whether the keys of the outermost mapping must have no blanks."""
+    done: int = 0
+    """Index after the last line that was understood."""
+    index: int = 0
+    """The line of the entry that is being read."""
+    is_nested: bool = False
+    """Whether a collection lies in another one."""
+    keys: list[str] = field(default_factory=list[str])
+    """The keys of the outermost mappings."""
+    definitions: list[Node] = field(default_factory=list[Node])
+    """Entries of the outermost collection of a document with anchors in them."""
+
+    def read(self, index: int) -> list[Node]:
+        """Return the documents from a line on, as far as they are YAML, and the comments between them."""
+        documents: list[Node] = []
+        between: list[list[Node]] = []
+        self.done = index
+        try:
+            while (following := self.skip(index)) < len(self.lines):
+                above = index
+                document, first, index = self._read_document(following)
+                comments, start = self._read_comments(above, first)
+                if document.children and not self._has_head(document):
+                    document.children[0].start = self._at(start)
+                document.start = self._at(start)
+                between.append(comments)
+                documents.append(document)
+                self.done = index
+        except InvalidError:
+            self.lines.json_budget -= self.lines.starts[self.index] - self.lines.starts[self.done]
+            return documents
+        comments, start = self._read_comments(self.done, len(self.lines))
+        if start < len(self.lines):
+            comments.append(Node(self._at(start), self._end(len(self.lines))))
+        if len(documents) == 1 and (only := documents[0]).children and not self._has_head(only):
+            only.children = [*between[0], *only.children, *comments]
+            only.start, only.end = only.children[0].start, only.children[-1].end
+            return documents
+        for document in documents:
+            self._add_head(document)
+        return [
+            node for above, document in zip(between, documents, strict=True) for node in (*above, document)
+        ] + comments
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the outermost keys are those of settings."""
+        keys = self.keys
+        return bool(keys) and len({*keys}) == len(keys) and all(map(_SIMPLE.fullmatch, keys))
+
+    def _has_head(self, document: Node) -> bool:
+        start = document.start - self.offset
+        return self.lines.text[start : document.children[0].start - self.offset].strip() != ""
+
+    def _add_head(self, document: Node) -> None:
+        """Make the first entry of a document the head if it has no other, so that a mark can count it."""
+        if document.children and not self._has_head(document):
+            first = document.children[0]
+            is_small = len(document.children) > 1 and first.end - first.start <= self.part
+            document.children = document.children[1:] if is_small else []
+
+    def _read_document(self, index: int) -> tuple[Node, int, int]:
+        """Return a document, the index of its first line and the index after its last line."""
+        texts = self.lines.texts
+        self.definitions, self.keeps_blanks = [], False
+        children: list[Node] = []
+        first = end = index
+        while index < len(texts) and texts[index].startswith("%"):
+            index = self.skip(index + 1)
+        if index < len(texts) and texts[index].startswith("---"):
+            children, end = self._read_value(index, 3, -1, 0)
+            if children and texts[self.lines.skip_blank(index + 1)].lstrip().startswith("#"):
+                comments, start = self._read_comments(index + 1, self.skip(index + 1))
+                children[0].start = self._at(start)
+                children[:0] = comments
+        elif index < len(texts) and not MARKER.match(texts[index]):
+            children, end = self._read_block(index, self.indent(index), -1, 0)
+        following = self.skip(end)
+        if following < len(texts):
+            if not MARKER.match(texts[following]):
+                raise InvalidError
+            if texts[following].startswith("..."):
+                end = following + 1
+        node = Node(self._at(first), self._end(end))
+        if not self.keeps_blanks and len(self.definitions) <= _MOST_ANCHORS and children:
+            self._close(node, children)
+        return node, first, end
+
+    def _read_comments(self, index: int, end: int) -> tuple[list[Node], int]:
+        """Return the comments above a line that do not belong to it, and the first line of those that do.
+
+        A blank line separates a comment from what is below it. A long one belongs to the whole text.
+        """
+        nodes: list[Node] = []
+        while (start := self.lines.skip_blank(index)) < end:
+            index = start
+            while index < end and not self.lines.is_blank(index):
+                index += 1
+            if index == end and self._end(end) - self._at(start) <= self.part:
+                return nodes, start
+            nodes.append(Node(self._at(start), self._end(index)))
+        return nodes, end
+
+    def _close(self, node: Node, children: list[Node]) -> None:
+        """Open a node into its children if it is large enough."""
+        if node.end - node.start > self.part:
+            node.children, node.series = children, Series("# ")
+
+    def _at(self, index: int) -> int:
+        return self.offset + self.lines.starts[index]
+
+    def _end(self, index: int) -> int:
+        """Return the offset of the end of the last line above `index` that is not blank."""
+        while index and self.lines.is_blank(index - 1):
+            index -= 1
+        return self.offset + self.lines.end_of(index - 1) if index else self.offset
+
+    def _read_block(self, index: int, column: int, parent: int, depth: int) -> tuple[list[Node], int]:
+        """Return the entries of the collection that starts at a line, none for a scalar; and its end."""
+        line = self.lines.texts[index]
+        if _ITEM.match(line, column) or _KEY.match(line, column) or _PAIR.match(line, column):
+            return self._read_entries(index, column, depth)
+        return self._read_value(index, column, parent, depth)
+
+    def _read_entries(self, index: int, column: int, depth: int) -> tuple[list[Node], int]:
+        if depth > _LOWEST:
+            raise InvalidError
+        texts = self.lines.texts
+        is_list = _ITEM.match(texts[index], column) is not None
+        is_root = not depth
+        nodes: list[Node] = []
+        above = index
+        while True:
+            anchors, aliases = self.anchors, self.aliases
+            node, end = self._read_entry(index, column, is_list, depth)
+            if nodes:
+                node.start = self._at(self.lines.skip_blank(above))
+            if is_root and self.anchors > anchors:
+                node.children = []
+                self.definitions.append(node)
+            if not node.children and self.aliases > aliases:
+                node.wants, node.is_anchor = self.definitions, False
+            nodes.append(node)
+            above, index = end, self.skip(end)
+            if is_root:
+                self.done = above
+            if index == len(texts) or (indent := self.indent(index)) < column:
+                return nodes, above
+            if indent > column:
+                raise InvalidError
+            if is_list != (_ITEM.match(texts[index], column) is not None):
+                if is_list:
+                    return nodes, above
+                raise InvalidError
+
+    def _read_entry(self, index: int, column: int, is_list: bool, depth: int) -> tuple[Node, int]:
+        self.index = index
+        line = self.lines.texts[index]
+        key = None
+        if is_list:
+            children, end = self._read_item(index, column, depth)
+        elif _PAIR.match(line, column):
+            children, end = [], self._skip_pair(index, column)
+            self.is_nested = True
+        else:
+            key = _KEY.match(line, column)
+            if key is None or (self.strict and not depth and " " in key["name"].strip()):
+                raise InvalidError
+            if not depth:
+                self.keys.append(key["name"])
+            self.anchors += "&" in line[column : key.start("name")]
+            self.aliases += key["name"].startswith("*")
+            children, end = self._read_value(index, key.end(), column, depth + 1, is_map=True)
+        node = Node(self._at(index) + column, self._end(end))
+        name = key["name"].strip("\"'") if key else ""
+        if _IDENTITY.fullmatch(name):
+            node.is_anchor = end == index + 1 and not children and len(line) - column <= _LONGEST_IDENTITY
+        elif name == "metadata":
+            node.is_anchor = bool(children)
+        if depth < DEEPEST:
+            self._close(node, children)
+        return node, end
+
+    def _read_item(self, index: int, column: int, depth: int) -> tuple[list[Node], int]:
+        line = self.lines.texts[index]
+        at = column + 1
+        while line[at : at + 1] == " ":
+            at += 1
+        if _ITEM.match(line, at) or _KEY.match(line, at):
+            children, end = self._read_entries(index, at, depth + 1)
+            self.is_nested |= len(children) > 1
+            first = children[0]
+            is_line = first.end <= self.offset + self.lines.end_of(index)
+            first.is_anchor |= (
+                is_line and not first.wants and first.end - first.start <= _LONGEST_IDENTITY // 2
+            )
+            return children, end
+        return self._read_value(index, at, column, depth + 1)
+
+    def _read_value(
+        self, index: int, at: int, parent: int, depth: int, is_map: bool = False
+    ) -> tuple[list[Node], int]:
+        """Return the entries of a value, none for a scalar; and the index after its last line."""
+        line = self.lines.texts[index]
+        properties = _PROPERTIES.match(line, at)
+        at = properties.end() if properties else at
+        self.anchors += properties is not None and "&" in properties[0]
+        if line[at : at + 1] not in ("", "#"):
+            return [], self.skip_scalar(index, at, parent)
+        below = self.skip(index + 1)
+        if below == len(self.lines):
+            return [], index + 1
+        indent = self.indent(below)
+        is_item = _ITEM.match(self.lines.texts[below], max(0, indent)) is not None
+        if indent <= parent and not (is_map and indent == parent and is_item):
+            return [], index + 1
+        children, end = self._read_block(below, indent, parent, depth)
+        if children:
+            self.is_nested |= parent >= 0
+            children[0].start = self._at(self.lines.skip_blank(index + 1))
+        return children, end
+
+    def _skip_pair(self, index: int, column: int) -> int:
+        """Return the index after a key that begins with `?`, and its value."""
+        end = index + 1
+        while (below := self.skip(end)) < len(self.lines):
+            indent = self.indent(below)
+            if indent < column or (indent == column and not self.lines.texts[below].startswith(":", column)):
+                break
+            end = below + 1
+        return end
+
+
+def is_yaml(text: str) -> bool:
+    """Whether a whole text is YAML: collections inside each other, or settings with simple keys."""
+    if not _WHOLE.match(text):
+        return False
+    reader = _Reader(Lines(mask(text)))
+    reader.read(0)
+    if reader.skip(reader.done) < len(reader.lines):
+        return False
+    return reader.is_nested or (reader.is_flat and (len(reader.keys) > 1 or _SIGN.search(text) is not None))
 
 
 def _find_yaml_end(lines: Lines, index: int) -> int | None:
-    """Return the index after lines that are a mapping or list with something nested; None otherwise."""
-    if index < lines.no_yaml_before:
+    """Return the index after lines that are YAML with something nested; None otherwise."""
+    if index < lines.no_yaml_before or lines.json_budget <= 0:
         return None
-    end, last, nested = index, index, False
-    text_indent = None  # of a block scalar
-    while end < len(lines):
-        line = lines.texts[end]
-        if lines.is_blank(end):
-            end += 1
-            continue
-        indent = lines.indent(end)
-        end += 1
-        if text_indent is None or indent < text_indent:
-            text_indent = None
-            if not _YAML.match(line) or (indent == 0 and not _KEY.match(line) and line[:1] not in "-#"):
-                break
-            if line.rstrip().endswith(("|", ">", "|-", ">-", "|+", ">+")):
-                text_indent = indent + 1
-            if _PARENT.match(line) and end < len(lines) and not lines.is_blank(end):
-                nested |= lines.indent(end) > indent or lines.texts[end].lstrip().startswith("- ")
-        last = end
-    if nested and last - index >= _FEWEST_LINES:
-        return last
-    lines.no_yaml_before = last
+    first = end = lines.skip_comments(index, "#")
+    if first < len(lines) and not lines.is_blank(first):
+        reader = _Reader(lines, strict=True)
+        reader.read(first)
+        end = reader.done
+        is_commented = first > index and reader.is_flat
+        is_known = (reader.is_nested or is_commented) and end - index >= _FEWEST_LINES
+        if is_known or (reader.is_flat and len(reader.keys) >= _FEWEST_KEYS):
+            return lines.skip_comments(end, "#")
+    lines.no_yaml_before = max(index + 1, end)
     return None
 
 
-YAML = Format("yaml", _KEY, _find_yaml_end, only_starts_paragraphs=True)
-
-def open_yaml(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
-    """Return the tree of a YAML text: each line with the deeper ones below it. Small parts are not opened.
-
-    None if aliases lead from one part to another.
-    """
-    if _ALIAS.search(text, start, end):
-        return None
-    nodes = _read(text, list(find_lines(text, start, end)), sizes.part, 1)
-    return nodes[0] if len(nodes) == 1 else Node(start, end, nodes, Series("# "))
+YAML = Format("yaml", _START, _find_yaml_end, only_starts_paragraphs=True)
 
 
-def _read(text: str, lines: list[tuple[int, int]], whole: int, depth: int) -> list[Node]:
-    """Return a node for each line of the lowest indent."""
-    base = min(find_indent(text, line) for line in lines)
-    groups: list[list[tuple[int, int]]] = []
-    is_comment = False
-    for line in lines:
-        body = text[slice(*line)].lstrip()
-        starts = find_indent(text, line) <= base and not _is_item_below(groups, text, body, base)
-        if not groups or (starts and not is_comment):
-            groups.append([])
-        groups[-1].append(line)
-        is_comment = body.startswith("#")
-    return [_make_node(text, group, whole, depth) for group in groups]
-
-
-def _is_item_below(groups: list[list[tuple[int, int]]], text: str, body: str, base: int) -> bool:
-    """Whether a line is an item of the key above it, though it is not indented more: `key:` and `- item`."""
-    if not groups or not body.startswith("- "):
-        return False
-    first = text[slice(*groups[-1][0])]
-    return not first.lstrip().startswith("- ") and find_indent(text, groups[-1][0]) == base
-
-
-def _make_node(text: str, lines: list[tuple[int, int]], whole: int, depth: int) -> Node:
-    node = Node(lines[0][0], lines[-1][1])
-    first = text[slice(*lines[0])]
-    node.is_anchor = len(lines) == 1 and _IDENTITY.match(first) is not None
-    if node.end - node.start <= whole or depth >= DEEPEST or len(lines) < 3:
-        return node
-    if _BLOCK_SCALAR.match(first) or _OPEN_BRACKET.match(first):
-        return node
-    if _VALUE.match(first) and find_indent(text, lines[1]) > _column(first):  # the value goes on
-        return node
-    nested = _read(text, lines[1:], whole, depth + 1)
-    if len(nested) > 1:
-        node.children, node.series = nested, Series("# ")
-    return node
-
-
-def _column(first: str) -> int:
-    """Return the column of the key of a line, also after a dash."""
-    body = first.lstrip()
-    return len(first) - len(body) + (2 if body.startswith("- ") else 0)
+def open_yaml(text: str, start: int, end: int, sizes: Sizes) -> Node:
+    """Return the tree of a YAML text: its documents with their entries. Small parts are not opened."""
+    first = line_start(text, start)
+    nodes: Sequence[Node] = _Reader(Lines(mask(text[first:end])), part=sizes.part, offset=first).read(0)
+    if len(nodes) == 1 and nodes[0].children:
+        return nodes[0]
+    return Node(start, end, list(nodes), Series("# "))
