@@ -20,6 +20,7 @@ Kind = Literal[
     "html",
     "yaml",
     "comment",
+    "xml",
 ]
 
 

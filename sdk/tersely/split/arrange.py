@@ -19,6 +19,7 @@ from tersely.split.logs import find_shape
 from tersely.split.nodes import Node, Sizes, flatten, open_lines
 from tersely.split.sentences import split_units
 from tersely.split.tables import open_table
+from tersely.split.xml_tree import open_xml
 from tersely.split.yaml import open_yaml
 from tersely.units import Kind, Link, Series, Unit
 
@@ -28,6 +29,7 @@ _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
     "json": open_json,
     "log": open_lines,
     "table": open_table,
+    "xml": open_xml,
     "yaml": open_yaml,
 }
 _FEWEST = {"json": 2, "line": 4, "log": 2, "row": 2}
@@ -61,7 +63,9 @@ def arrange(
             places.append(len(arranged))
             parts = _open(text, unit, series, len(arranged), sizes) if unit.atomic and is_large(unit) else ()
             for part in parts or (_link(text, unit, series, kind, head, len(arranged)),):
-                arranged.append(Unit(part.start, part.end, part.kind, part.atomic, doc, parent, False, 0, part.link))
+                arranged.append(
+                    Unit(part.start, part.end, part.kind, part.atomic, doc, parent, False, 0, part.link)
+                )
     return [_add_heads(unit, units[unit.parent].link, places) for unit in arranged]
 
 

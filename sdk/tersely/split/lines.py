@@ -79,7 +79,8 @@ class Lines:
         texts: the lines, without their line breaks.
         starts: the offset of each line in the text, in code points.
         closing_fences: for each line, the longest closing fences from there on; see `fences`. None at first.
-        json_budget: code points that failed attempts to read JSON may still take, so that they stay linear.
+        json_budget, xml_budget: code points that failed attempts to read JSON or XML may still take, so that
+            they stay linear.
         no_diff_before, no_yaml_before: index of the line before which a search has found none.
     """
 
@@ -92,7 +93,7 @@ class Lines:
             self.starts.append(start)
             start += len(line) + 1
         self.closing_fences: list[tuple[int, int]] | None = None
-        self.json_budget = 4 * len(text) + 100_000
+        self.json_budget = self.xml_budget = 4 * len(text) + 100_000
         self.no_diff_before = 0
         self.no_yaml_before = 0
         self._indents: dict[int, int] = {}

@@ -40,7 +40,10 @@ class Node:
     is_anchor: bool = False
     """Whether its siblings need it, as the members of a record need its name."""
     wants: list[Node] = field(default_factory=list["Node"])
-    """Nodes elsewhere in the tree that it needs, as a function needs an import."""
+    """Nodes elsewhere in the tree that it needs, as a function needs an import. Of a container, it needs the
+    head and the tail."""
+    is_frame: bool = False
+    """Whether it is never kept alone: the nodes that want it come with it."""
     is_markup: bool = False
     """Whether it is never kept."""
     breaks: bool = False
@@ -76,6 +79,8 @@ def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int
     links: list[Link] = []
     needs: list[set[int]] = []
     places: list[tuple[Node, range]] = []
+    frames: dict[int, Sequence[int]] = {}
+    """Positions of the head and the tail of a container, or of a leaf, by the id of the node."""
 
     def append(start: int, end: int, link: Link) -> list[int]:
         """Append a unit unless it is blank; return its position, if there is one."""
@@ -100,16 +105,16 @@ def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int
             for own in needs[begin:]:
                 own.update(frame)
         else:
-            link = Link(series, node.items, (), False, is_markup=node.is_markup, breaks=node.breaks)
-            append(node.start, node.end, link)
+            link = Link(series, node.items, (), node.is_frame, is_markup=node.is_markup, breaks=node.breaks)
+            frame = append(node.start, node.end, link)
         place = range(begin, len(spans))
         places.append((node, place))
+        frames[id(node)] = frame
         return place
 
     add(root, series)
-    positions = {id(node): place for node, place in places}
     for node, place in places:
-        wanted = [at for other in node.wants for at in positions[id(other)]]
+        wanted = [at for other in node.wants for at in frames[id(other)]]
         for at in place:
             needs[at].update(wanted)
     return [

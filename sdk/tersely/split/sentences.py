@@ -28,6 +28,7 @@ from tersely.split.markdown import HEADING, ITEM, RULED_HEADING, opens_item
 from tersely.split.prose import QUOTE, Block, find_sentence_starts, is_wrapped, split_prose
 from tersely.split.outline import Spans, find_links
 from tersely.split.tables import ROWS, TABLE
+from tersely.split.xml import XML, is_document
 from tersely.split.yaml import YAML
 from tersely.units import Kind, Unit
 
@@ -36,6 +37,7 @@ _FORMATS = (
     FRONT_MATTER,
     QUOTED,
     JSON,
+    XML,
     DIFF,
     TABLE,
     TRACE,
@@ -54,7 +56,7 @@ def split_units(text: str) -> list[Unit]:
     Accepts any string, also with CRLF, NUL or lone surrogates. Takes time linear in its length.
     """
     body = strip(text, 0, len(text))
-    if body and (kind := _find_document_kind(text)):
+    if body and (kind := _find_document_kind(text, body)):
         return [Unit(*body, kind, True)]
     plain = mask(text)
     comments = find_comments(plain) if "<!--" in plain else []
@@ -80,7 +82,9 @@ def split_units(text: str) -> list[Unit]:
                 units.append(Unit(*span, block.kind, atomic))
         spans.append(Spans(first, len(units) - 1))
     links = find_links(lines, blocks, spans)
-    units = [replace(unit, link=links[number]) if number in links else unit for number, unit in enumerate(units)]
+    units = [
+        replace(unit, link=links[number]) if number in links else unit for number, unit in enumerate(units)
+    ]
     outside = [span for span in comments if span not in inside]
     return _insert_comments(units, outside) if outside else units
 
@@ -92,8 +96,13 @@ def _insert_comments(units: Sequence[Unit], comments: Sequence[Range]) -> list[U
     return [replace(u, link=u.link.move(place)) if u.link and u.link.needs else u for u in merged]
 
 
-def _find_document_kind(text: str) -> Kind | None:
-    """Return the kind of a text that is a page or a source file as a whole; None for any other."""
+def _find_document_kind(text: str, body: Range) -> Kind | None:
+    """Return the kind of a text that is a page or a file as a whole; None for any other.
+
+    `body`: the text without white space around it.
+    """
+    if is_document(text[slice(*body)]):
+        return "xml"
     if PAGE.match(text, 0, 2000):
         return "html"
     return "code" if SOURCE.search(text) and is_source(text) else None
