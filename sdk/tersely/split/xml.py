@@ -1,7 +1,7 @@
 """XML: elements that fill whole lines, with their prolog.
 
-A scanner finds where a block ends, in one pass over its tags. Expat then verifies the block. An HTML element is
-not XML, unless it says so.
+A scanner finds where a block ends, in one pass over its tags. Expat then verifies the block. An HTML
+element is not XML, unless it says so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TAG = re.compile(
 )
 _DOCTYPE = re.compile(
     r"<!DOCTYPE(?:\"[^\"]*+\"|'[^']*+'|[^\[>\"'])*+"
-    r"(?:\[(?:\"[^\"]*+\"|'[^']*+'|<!--(?:(?!-->).)*+-->|<\?(?:(?!\?>).)*+\?>|[^\]\"'])*+\]\s*+)?>",
+    r"(?:\[(?:\"[^\"]*+\"|'[^']*+'|<!--(?:(?!-->).)*+-->|<\?(?:(?!\?>).)*+\?>|<(?!!--|\?)|[^\]\"'<])*+\]\s*+)?>",
     re.DOTALL,
 )
 _ENCLOSED: tuple[tuple[str, str, Sort], ...] = (
@@ -113,7 +113,9 @@ def _find_xml_end(lines: Lines, index: int) -> int | None:
     if not is_found:
         return None
     end = index + text.count("\n", lines.starts[index], stop)
-    if text[stop : lines.end_of(end)].strip() or not is_document(text[start:stop]):
+    element = text[start:stop]
+    # A replaced character is one that XML does not allow.
+    if text[stop : lines.end_of(end)].strip() or "\ufffd" in element or not is_document(element):
         return None
     lines.xml_budget += stop - start
     return end + 1

@@ -46,15 +46,13 @@ class _Element:
 
 
 def open_xml(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
-    """Return the tree of the XML document in `text[start:end]`. Small elements are not opened.
+    """Return the tree of the XML document in `text[start:end]`; None if it is not XML.
 
-    None if it is not XML, or is not opened.
+    Small elements are not opened.
     """
     if not is_xml(text[start:end]):
         return None
     root, prolog = _Reader(text, sizes).read(start, end)
-    if not root.children:
-        return None
     comments: list[Node] = []
     others: list[Node] = []
     """What else is above the root, such as a DOCTYPE."""
@@ -74,7 +72,9 @@ def open_xml(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     for comment in comments:
         comment.wants = [root, *others]
     nodes = sorted([*declarations, *comments, *others, root], key=lambda node: node.start)
-    return Node(start, end, nodes, Series("<!-- ", " -->"))
+    # With one series, a mark counts the content of the root even if only a comment above it is kept.
+    series = root.series if root.series and root.series.before else Series("<!-- ", " -->")
+    return Node(start, end, nodes, series)
 
 
 class _Reader:
