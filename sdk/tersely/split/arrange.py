@@ -13,7 +13,7 @@ from itertools import groupby
 from tersely.split.code import open_code
 from tersely.split.diffs import open_diff
 from tersely.split.fences import find_fences, open_quote
-from tersely.split.html import open_html
+from tersely.split.html_tree import open_html
 from tersely.split.json_values import open_json
 from tersely.split.logs import find_shape
 from tersely.split.nodes import Node, Sizes, flatten, open_lines

@@ -20,7 +20,7 @@ from itertools import pairwise
 from tersely.split.code import FRONT_MATTER, SOURCE, find_code_end, is_source
 from tersely.split.diffs import DIFF
 from tersely.split.fences import FENCE, QUOTED
-from tersely.split.html import PAGE, Range, blank, find_comments
+from tersely.split.html import HTML, Range, blank, find_comments, is_page
 from tersely.split.json_values import JSON
 from tersely.split.lines import Format, Likeness, Lines, mask, strip
 from tersely.split.logs import ENTRY, RATED_ENTRY, TRACE
@@ -37,6 +37,7 @@ _FORMATS = (
     FRONT_MATTER,
     QUOTED,
     JSON,
+    HTML,
     XML,
     DIFF,
     TABLE,
@@ -103,7 +104,7 @@ def _find_document_kind(text: str, body: Range) -> Kind | None:
     """
     if is_document(text[slice(*body)]):
         return "xml"
-    if PAGE.match(text, 0, 2000):
+    if is_page(text):
         return "html"
     return "code" if SOURCE.search(text) and is_source(text) else None
 
