@@ -10,8 +10,11 @@ from tersely.split.prose import find_sentence_starts
 
 Range = tuple[int, int]
 """(start, end) in code points."""
-_LINE = re.compile(r"[^\n\r]+")
+_BREAK = re.compile(r"\r?\n|\r")
 _WORD = re.compile(r"\w+")
+_LETTER = re.compile(r"[^\W\d_]")
+_MOST_PIECES = 64
+"""Pieces of a sentence or a line. One with more tags in it is cut."""
 
 
 @dataclass(slots=True)
@@ -46,8 +49,12 @@ def cut_sentences(text: str, ranges: list[Range], _: int) -> list[list[Node]]:
     for left, right in ranges:
         plain[left - first : right - first] = text[left:right]
     prose = "".join(plain).replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
-    starts = find_sentence_starts(re.sub(r"\s", " ", prose))
-    return _cut(text, ranges, [*(first + start for start in starts), last])
+    previous, ends = 0, list[int]()
+    for start in find_sentence_starts(re.sub(r"\s", " ", prose)):
+        if _LETTER.search(prose, previous, start):  # the number of a heading is not a sentence
+            ends.append(first + start)
+            previous = start
+    return _cut(text, ranges, [*ends, last])
 
 
 def cut_lines(text: str, ranges: list[Range], size: int) -> list[list[Node]]:
@@ -75,20 +82,19 @@ def cut_lines(text: str, ranges: list[Range], size: int) -> list[list[Node]]:
     return lines
 
 
-_BREAK = re.compile(r"\r?\n|\r")
-
-
 def _cut(text: str, ranges: list[Range], ends: list[int]) -> list[list[Node]]:
     """Return the pieces up to each of these offsets. The last one is the end of the ranges."""
-    groups: list[list[Node]] = [[] for _ in ends]
+    groups: list[list[Node]] = [[]]
     number = 0
     for left, right in ranges:
         while left < right:
+            if ends[number] <= left or len(groups[-1]) == _MOST_PIECES:
+                groups.append([])
             while ends[number] <= left:
                 number += 1
             stop = min(right, ends[number])
             if not text[left:stop].isspace():
-                groups[number].append(Node(left, stop, items=0 if groups[number] else 1))
+                groups[-1].append(Node(left, stop, items=0 if groups[-1] else 1))
             left = stop
     for pieces in groups:
         for piece in pieces:
