@@ -22,6 +22,7 @@ Kind = Literal[
     "comment",
     "numbered",
     "settings",
+    "xml",
 ]
 
 

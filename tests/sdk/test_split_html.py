@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tersely import Compressor
-from tersely.split.html import open_html
+from tersely.split.html_tree import open_html
 from tersely.split.nodes import Sizes
 from tests.sdk.units import grows_linearly, list_units
 

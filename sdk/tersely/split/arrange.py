@@ -13,7 +13,7 @@ from itertools import groupby
 from tersely.split.code import open_code
 from tersely.split.diffs import open_diff
 from tersely.split.fences import find_fences, open_quote
-from tersely.split.html import open_html
+from tersely.split.html_tree import open_html
 from tersely.split.json_values import open_json
 from tersely.split.lines import find_lines
 from tersely.split.logs import find_shape
@@ -22,6 +22,7 @@ from tersely.split.numbered import read_numbered
 from tersely.split.sections import open_settings
 from tersely.split.sentences import split_units
 from tersely.split.tables import open_rows, open_table
+from tersely.split.xml_tree import open_xml
 from tersely.split.yaml import open_yaml
 from tersely.units import Kind, Link, Series, Unit
 
@@ -34,6 +35,7 @@ _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
     "row": open_rows,
     "settings": open_settings,
     "table": open_table,
+    "xml": open_xml,
     "yaml": open_yaml,
 }
 _DEEPEST = 8

@@ -1,39 +1,32 @@
-"""HTML: web pages, and comments in prose, which readers never see.
-
-A page keeps its text, cut into sentences: tags inside a sentence are left out, and those around a block
-become line breaks. A row of a table keeps its tags, and comes with the row of the column names.
-"""
+"""HTML: web pages, lists and tables in prose, and comments in prose, which readers never see."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from tersely.split.fences import find_fence_end
-from tersely.split.lines import Lines
-from tersely.split.nodes import Node, Sizes
-from tersely.split.prose import find_sentence_starts
-from tersely.units import Series
+from tersely.split.lines import Format, Lines
 
 Range = tuple[int, int]
 """(start, end) in code points."""
 
-PAGE = re.compile(
-    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:!doctype\s+html|html|head|body|table|div|main|article|section)\b",
+_PAGE = re.compile(
+    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:(?P<whole>!doctype\s+html|html|head|body)"
+    r"|table|div|main|article|section|aside|header|nav|p|h[1-6]|ul|ol|dl|pre|details|figure|blockquote|span|form"
+    r"|center)\b",
     re.IGNORECASE | re.DOTALL,
 )
-"""Matches the start of a text that is a web page."""
-_TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)[^>]*>|<[!?][^>]*>")
-_COMMENT = "<!--"
-_UNSEEN = frozenset({"script", "style", "noscript", "svg", "template", "head", "nav", "footer", "iframe"})
-"""Elements that are left out with everything in them."""
-_INLINE = re.compile(
-    r"a|abbr|b|bdi|cite|code|del|em|font|i|img|ins|kbd|label|mark|q|s|small|span|strong|sub|sup|time|tt|u|var|wbr"
+_MARKDOWN = re.compile(r"^ {0,3}(?:#{1,6} |```|~~~|[-*+] |\||>)", re.MULTILINE)
+"""Lines of texts that have HTML in them and are not HTML."""
+_BLOCK = re.compile(
+    r"[^\S\n]*+(?:<\?xml[^>]*>\s*)?<(?:(?P<page>!doctype\s+html|html)|(?P<name>table|ul|ol|dl))\b",
+    re.IGNORECASE,
 )
-_HEADER_CELL = re.compile(r"<th\b", re.IGNORECASE)
+_PAGE_END = re.compile(r"</html\s*>", re.IGNORECASE)
 _COMMENT_OR_CODE = re.compile(r"`[^`\n]*`|<!--")
-_COMMENT_END = "-->"
+_COMMENT, _COMMENT_END = "<!--", "-->"
 _INK = re.compile(r"[^\n]")
 
 
@@ -74,95 +67,41 @@ def blank(text: str, ranges: Sequence[Range]) -> str:
     return "".join([*parts, text[done:]])
 
 
-def open_html(text: str, start: int, end: int, _: Sizes) -> Node:
-    """Return the tree of a page: blocks of text, rows of tables, and markup, which is never kept."""
-    children: list[Node] = []
-    words: list[tuple[int, int]] = []
-    position = start
-    header: Node | None = None
-
-    def close_block() -> None:
-        children.extend(_make_sentences(text, words))
-        words.clear()
-
-    closings = _Closings(text, end)
-    last = text.rfind(">", start, end) + 1  # no tag ends after it
-    while position < end:
-        tag = _TAG.search(text, position, last)
-        stop = tag.start() if tag else end
-        if text[position:stop].strip():
-            words.append((position, stop))
-        if tag is None:
-            break
-        name = (tag[2] or "").lower()
-        is_opening = not tag[1]
-        position = tag.end()
-        if name == "tr" and is_opening and (row_end := closings.find(name, position)):
-            position = row_end
-            close_block()
-            node = Node(tag.start(), position)
-            if _HEADER_CELL.search(text, tag.start(), position):
-                header = node
-            elif header is not None:
-                node.wants = [header]
-            children.append(node)
-            continue
-        if name == "table" and not is_opening:
-            header = None
-        if tag[0].startswith(_COMMENT):
-            position = closings.find(_COMMENT, tag.start() + len(_COMMENT)) or position
-        elif name in _UNSEEN and is_opening:
-            position = closings.find(name, position) or position
-        breaks = not _INLINE.fullmatch(name)
-        if breaks:
-            close_block()
-        children.append(Node(tag.start(), position, items=0, is_markup=True, breaks=breaks))
-    close_block()
-    children.sort(key=lambda node: node.start)
-    return Node(start, end, children, Series("\n", "\n"))
+def is_page(text: str) -> bool:
+    """Whether a text is a web page, or a part of one without Markdown."""
+    page = _PAGE.match(text, 0, 2000)
+    if page is None or page["whole"]:
+        return page is not None
+    return text.rstrip().endswith(">") and _MARKDOWN.search(text) is None
 
 
-class _Closings:
-    """Finds the ends of elements and comments. If an element is not closed any more, it looks once."""
-
-    def __init__(self, text: str, end: int) -> None:
-        self._text = text
-        self._end = end
-        self._missing: set[str] = set()
-
-    def find(self, name: str, position: int) -> int | None:
-        """Return the offset after the first closing from `position` on, which grows from call to call."""
-        if name in self._missing:
-            return None
-        pattern = "-->" if name == _COMMENT else rf"</{name}\s*>"
-        closing = re.compile(pattern, re.IGNORECASE).search(self._text, position, self._end)
-        if closing is None:
-            self._missing.add(name)
-            return None
-        return closing.end()
+def _find_html_end(lines: Lines, index: int) -> int | None:
+    """Return the index after the last line of a page, a list or a table; None if none starts at a line."""
+    begin = _BLOCK.match(lines.text, lines.starts[index])
+    if begin is None or lines.xml_budget <= 0:
+        return None
+    stop = _find_closing(lines.text, begin.end(), begin["name"])
+    if stop is None:
+        lines.xml_budget -= len(lines.text) - begin.end()
+        return None
+    end = index + lines.text.count("\n", lines.starts[index], stop)
+    if lines.text[stop : lines.end_of(end)].strip():
+        lines.xml_budget -= stop - begin.end()
+        return None
+    return end + 1
 
 
-def _make_sentences(text: str, words: list[tuple[int, int]]) -> Iterator[Node]:
-    """Yield the sentences of a block that consists of ranges. Ranges of one sentence need each other."""
-    if not words:
-        return
-    first, last = words[0][0], words[-1][1]
-    plain = [" "] * (last - first)
-    for left, right in words:
-        plain[left - first : right - first] = text[left:right]
-    prose = re.sub(r"\s", " ", "".join(plain).replace("\0", " ").encode("utf-8", "replace").decode("utf-8"))
-    ends = [*(first + start for start in find_sentence_starts(prose)), last]
-    sentences: list[list[Node]] = [[] for _ in ends]
-    number = 0
-    for left, right in words:
-        while left < right:
-            while ends[number] <= left:
-                number += 1
-            stop = min(right, ends[number])
-            if text[left:stop].strip():
-                sentences[number].append(Node(left, stop, items=0 if sentences[number] else 1))
-            left = stop
-    for pieces in sentences:
-        for piece in pieces:
-            piece.wants = [other for other in pieces if other is not piece]
-        yield from pieces
+def _find_closing(text: str, position: int, name: str | None) -> int | None:
+    """Return the end of the element with a name, or of the page for None."""
+    if name is None:
+        closing = _PAGE_END.search(text, position)
+        return closing.end() if closing else None
+    depth = 1
+    for tag in re.compile(rf"<(/?){name}(?:\s[^<>]*)?>", re.IGNORECASE).finditer(text, position):
+        depth += -1 if tag[1] else 1
+        if depth == 0:
+            return tag.end()
+    return None
+
+
+HTML = Format("html", _BLOCK, _find_html_end)

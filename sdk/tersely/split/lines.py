@@ -79,7 +79,7 @@ class Lines:
         texts: the lines, without their line breaks.
         starts: the offset of each line in the text, in code points.
         closing_fences: for each line, the longest closing fences from there on; see `fences`. None at first.
-        json_budget: code points that failed attempts to read JSON, YAML or TOML may still take, so that they
+        json_budget, xml_budget: code points that failed attempts to read JSON, YAML, TOML or XML may still take, so that they
             stay linear.
         csv_budget, code_budget: the same for CSV and Python.
         no_diff_before, no_yaml_before, no_number_before, no_settings_before: index of the line before which a
@@ -98,6 +98,7 @@ class Lines:
         self.json_budget = 4 * len(text) + 100_000
         self.csv_budget = 4 * len(text) + 100_000
         self.code_budget = 4 * len(text) + 100_000
+        self.xml_budget = 4 * len(text) + 100_000
         self.no_diff_before = 0
         self.no_yaml_before = 0
         self.no_number_before = 0

@@ -41,7 +41,10 @@ class Node:
     """Whether its siblings need it, as the members of a record need its name; of a container, only its own
     anchors."""
     wants: list[Node] = field(default_factory=list["Node"])
-    """Nodes elsewhere in the tree that it needs, as a function needs an import."""
+    """Nodes elsewhere in the tree that it needs, as a function needs an import. Of a container, it needs the
+    head and the tail."""
+    is_frame: bool = False
+    """Whether it is never kept alone: the nodes that want it come with it."""
     is_markup: bool = False
     """Whether it is never kept."""
     breaks: bool = False
@@ -79,6 +82,8 @@ def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int
     places: list[tuple[Node, range]] = []
     names: dict[int, list[int]] = {}
     """Positions that say which node a node is, by its id: of a leaf, or of the frame and anchors in it."""
+    frames: dict[int, list[int]] = {}
+    """Positions of the head and the tail of a container, or of a leaf, by the id of the node."""
 
     def append(start: int, end: int, link: Link) -> list[int]:
         """Append a unit unless it is blank; return its position, if there is one."""
@@ -94,28 +99,30 @@ def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int
         """Append the units of a node, which is a member of `series`; return their positions."""
         begin, children = len(spans), node.children
         if children:
-            frame = append(node.start, children[0].start, Link(series, node.items, (), is_frame=True))
+            head = append(node.start, children[0].start, Link(series, node.items, (), is_frame=True))
+            frame = list(head)
             has_anchor = False
             for child in children:
                 add(child, node.series)
                 if child.is_anchor and (own := names[id(child)]):
                     frame += own
                     has_anchor = True
-            frame += append(children[-1].end, node.end, Link(series, 0, (), is_frame=True))
+            tail = append(children[-1].end, node.end, Link(series, 0, (), is_frame=True))
+            frames[id(node)] = head + tail
+            frame += tail
             names[id(node)] = frame if has_anchor else []
             for own in needs[begin:]:
                 own.update(frame)
         else:
-            link = Link(series, node.items, (), False, is_markup=node.is_markup, breaks=node.breaks)
-            names[id(node)] = append(node.start, node.end, link)
+            link = Link(series, node.items, (), node.is_frame, is_markup=node.is_markup, breaks=node.breaks)
+            names[id(node)] = frames[id(node)] = append(node.start, node.end, link)
         place = range(begin, len(spans))
         places.append((node, place))
         return place
 
     add(root, series)
-    positions = {id(node): place for node, place in places}
     for node, place in places:
-        wanted = [at for other in node.wants for at in positions[id(other)]]
+        wanted = [at for other in node.wants for at in frames[id(other)]]
         for at in place:
             needs[at].update(wanted)
     return [

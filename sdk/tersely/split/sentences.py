@@ -21,7 +21,7 @@ from tersely.split.code import FRONT_MATTER, SOURCE, find_code_end, is_source
 from tersely.split.csv_rows import CSV
 from tersely.split.diffs import DIFF
 from tersely.split.fences import FENCE, QUOTED
-from tersely.split.html import PAGE, Range, blank, find_comments
+from tersely.split.html import HTML, Range, blank, find_comments, is_page
 from tersely.split.json_values import JSON
 from tersely.split.lines import Format, Likeness, Lines, mask, strip
 from tersely.split.logs import ENTRY, RATED_ENTRY
@@ -32,6 +32,7 @@ from tersely.split.prose import Block, find_sentence_starts, is_wrapped, split_p
 from tersely.split.python_source import MODULE
 from tersely.split.settings import SETTINGS, is_settings
 from tersely.split.tables import ALIGNED, COLUMNS, RECORDS, RULED_TABLE, TABLE
+from tersely.split.xml import XML, is_document
 from tersely.split.yaml import YAML, is_yaml
 from tersely.units import Kind, Unit
 
@@ -41,6 +42,8 @@ _FORMATS = (
     QUOTED,
     NUMBERED,
     JSON,
+    HTML,
+    XML,
     YAML,
     SETTINGS,
     DIFF,
@@ -63,7 +66,7 @@ def split_units(text: str) -> list[Unit]:
     Accepts any string, also with CRLF, NUL or lone surrogates. Takes time linear in its length.
     """
     body = strip(text, 0, len(text))
-    if body and (kind := _find_document_kind(text)):
+    if body and (kind := _find_document_kind(text, body)):
         return [Unit(*body, kind, True)]
     plain = mask(text)
     comments = find_comments(plain) if "<!--" in plain else []
@@ -103,9 +106,14 @@ def _insert_comments(units: Sequence[Unit], comments: Sequence[Range]) -> list[U
     return [replace(u, link=u.link.move(place)) if u.link and u.link.needs else u for u in merged]
 
 
-def _find_document_kind(text: str) -> Kind | None:
-    """Return the kind of a text that is a page or a source file as a whole; None for any other."""
-    if PAGE.match(text, 0, 2000):
+def _find_document_kind(text: str, body: Range) -> Kind | None:
+    """Return the kind of a text that is a page or a file as a whole; None for any other.
+
+    `body`: the text without white space around it.
+    """
+    if is_document(text[slice(*body)]):
+        return "xml"
+    if is_page(text):
         return "html"
     if is_yaml(text):
         return "yaml"

@@ -1,0 +1,272 @@
+"""HTML opened into sentences, lines and rows, each with the heads that it is read under.
+
+A page keeps its text: tags inside a sentence are left out, and those around a block become line breaks. Only
+rows of tables keep their tags. Heads are headings, terms, summaries, captions, the item around a list, a line
+that announces it, and the rows above a row. Menus and lone links are never kept alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+from tersely.split.html_rows import Rows, find_row
+from tersely.split.html_text import Words, cut_lines, cut_sentences
+from tersely.split.nodes import DEEPEST, Node, Sizes
+from tersely.units import Series
+
+_TAG = re.compile(
+    r"<(/?)([a-zA-Z][\w:-]*)((?:[^>\"']|\"[^\"]*\"|'[^']*')*+>|[^>]*>)|<!--|<[!?][^>]*>",
+)
+_UNSEEN = frozenset(
+    "script style noscript svg template head nav footer iframe object select button textarea".split()  # noqa: SIM905
+)
+"""Elements that are left out with everything in them."""
+_INLINE = re.compile(
+    r"a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|math|output|q|s"
+    r"|samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
+)
+_DEBRIS = re.compile(
+    r"\srole\s*=\s*[\"']?(?:navigation|search|contentinfo)\b"
+    r"|\s(?:id|class)\s*=\s*[\"'][^\"']*\b(?:cookie|consent)[-_]?(?:banner|bar|consent|notice|popup)",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"h[1-6]")
+_SCOPES = frozenset("dl dt dd ul ol li details summary figure figcaption table caption thead".split())  # noqa: SIM905
+_ENDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    "li": (frozenset({"li"}), frozenset({"ul", "ol"})),
+    "dt": (frozenset({"dt", "dd"}), frozenset({"dl"})),
+    "dd": (frozenset({"dt", "dd"}), frozenset({"dl"})),
+}
+"""Elements that a tag closes, and those that it leaves open."""
+_TAKES = {"dt": "dl", "summary": "details", "figcaption": "figure", "caption": "table"}
+"""Elements with the text that another one is read under."""
+_MOST_HEADS = 8
+_FEW_WORDS = 3
+
+
+@dataclass(slots=True)
+class _Scope:
+    """An element that is open, with the nodes that its content is read under."""
+
+    name: str
+    first: int
+    """Index of the first node in it."""
+    heads: list[Node] = field(default_factory=list[Node])
+    is_described: bool = False
+    """Whether the terms of a list have a description."""
+    rows: Rows = field(default_factory=Rows)
+
+
+def open_html(text: str, start: int, end: int, sizes: Sizes) -> Node:
+    """Return the tree of a page: blocks of text, rows of tables, and markup, which is never kept."""
+    return _Reader(text, end, sizes.part).read(start)
+
+
+class _Reader:
+    def __init__(self, text: str, end: int, size: int) -> None:
+        self._text, self._end, self._size = text, end, size
+        self._closings = _Closings(text, end)
+        self._nodes: list[Node] = []
+        self._markup: list[Node] = []
+        self._words = Words()
+        self._links = 0
+        self._in_pre = False
+        self._headings: list[tuple[str, list[Node]]] = []
+        self._scopes: list[_Scope] = []
+        self._open = Counter[str]()
+        self._announcer: list[Node] = []
+        """The sentence just above, if it ends with a colon."""
+        self._heads = set[int]()
+        """Identities of the nodes that others are read under, if they say nothing alone."""
+        self._debris: list[Node] = []
+
+    def read(self, start: int) -> Node:
+        position, text = start, self._text
+        last = text.rfind(">", start, self._end) + 1  # no tag ends after it
+        while position < self._end:
+            tag = _TAG.search(text, position, last)
+            stop = tag.start() if tag else self._end
+            self._words.add(text, position, stop, is_link=self._links > 0)
+            if tag is None:
+                break
+            position = self._read_tag(tag)
+        self._close_block("")
+        while self._scopes:
+            self._close_scope()
+        self._set_frames()
+        nodes = sorted([*self._nodes, *self._markup], key=lambda node: node.start)
+        return Node(start, self._end, nodes, Series("\n", "\n"))
+
+    def _read_tag(self, tag: re.Match[str]) -> int:
+        """Return the offset at which the text goes on."""
+        name, position = (tag[2] or "").lower(), tag.end()
+        is_opening = bool(name) and not tag[1]
+        if name == "tr" and is_opening and (end := self._read_row(tag.start(), position)):
+            return end
+        if not name:
+            if tag[0] == "<!--":
+                position = self._closings.find("-->", position) or min(position, self._end)
+        elif is_opening and name in _UNSEEN:
+            position = self._closings.find(name, position) or position
+        elif is_opening and _DEBRIS.search(tag[3]):
+            position = self._closings.find_balanced(name, position) or position
+        breaks = bool(name) and not _INLINE.fullmatch(name)
+        if breaks:
+            self._close_block(name if tag[1] else "")
+        self._markup.append(Node(tag.start(), position, items=0, is_markup=True, breaks=breaks))
+        if position == tag.end():
+            self._follow(name, tag[3] or "", is_opening)
+        return position
+
+    def _follow(self, name: str, attributes: str, is_opening: bool) -> None:
+        """Note that an element opens or ends."""
+        if name == "a":
+            self._links = max(0, self._links + (1 if is_opening else -1))
+        elif name == "pre":
+            self._in_pre = is_opening
+        elif name in _SCOPES and is_opening and not attributes.endswith("/>"):
+            self._open_scope(name)
+        elif name in _SCOPES and self._open[name]:
+            while self._close_scope() != name:
+                pass
+
+    def _open_scope(self, name: str) -> None:
+        closed, bounds = _ENDS.get(name, (frozenset[str](), frozenset[str]()))
+        for above in self._scopes[-1:-DEEPEST:-1]:
+            if above.name in bounds:
+                break
+            if above.name in closed:
+                while self._close_scope() not in closed:
+                    pass
+                break
+        parent = self._scopes[-1] if self._scopes else None
+        if parent and parent.name == "dl":
+            if name == "dt" and parent.is_described:
+                parent.heads, parent.is_described = [], False
+            parent.is_described |= name == "dd"
+        scope = _Scope(name, len(self._nodes))
+        if name in ("ul", "ol", "dl", "table"):
+            scope.heads = self._announcer
+        self._announcer = []
+        self._scopes.append(scope)
+        self._open[name] += 1
+
+    def _close_scope(self) -> str:
+        scope = self._scopes.pop()
+        self._open[scope.name] -= 1
+        parent = next((s for s in self._scopes[-1:-DEEPEST:-1] if s.name == _TAKES.get(scope.name)), None)
+        if parent:
+            own = self._nodes[scope.first :][:_MOST_HEADS]
+            parent.heads = [*parent.heads, *own][-_MOST_HEADS:]
+            self._heads.update(map(id, own))
+        if scope.name == "figure":  # its caption may be below
+            own = set(map(id, scope.heads))
+            for node in self._nodes[scope.first :]:
+                if id(node) not in own:
+                    node.wants = list({id(n): n for n in (*node.wants, *scope.heads)}.values())
+        return scope.name
+
+    def _find_heads(self) -> list[Node]:
+        """Return the nodes that a block here is read under."""
+        heads = [node for _, nodes in self._headings for node in nodes]
+        scopes = self._scopes[-DEEPEST:]
+        for at, scope in enumerate(scopes):
+            inside = scopes[at + 1].name if at + 1 < len(scopes) else ""
+            if _TAKES.get(inside) != scope.name:
+                heads += scope.heads
+        return [*heads, *self._announcer] if self._in_pre else heads
+
+    def _close_block(self, closed: str) -> None:
+        """Make nodes of the text since the last block; `closed` is the element that ends with it."""
+        words = self._words.take()
+        if not words.ranges:
+            return
+        if _HEADING.fullmatch(closed):
+            self._headings = [heading for heading in self._headings if heading[0] < closed]
+        heads = self._find_heads()
+        cut = cut_lines if self._in_pre else cut_sentences
+        sentences = cut(self._text, words.ranges, self._size)
+        nodes = [piece for pieces in sentences for piece in pieces]
+        for node in nodes:
+            node.wants = list({id(n): n for n in (*heads, *node.wants)}.values())
+        self._nodes += nodes
+        scope = self._scopes[-1] if self._scopes else None
+        self._announcer = []
+        if _HEADING.fullmatch(closed):
+            self._headings.append((closed, nodes[:_MOST_HEADS]))
+            self._heads.update(map(id, nodes[:_MOST_HEADS]))
+        elif not self._in_pre:
+            final = sentences[-1]
+            if (
+                self._text[final[-1].start : final[-1].end].rstrip().endswith(":")
+                and len(final) <= _MOST_HEADS
+            ):
+                self._announcer = final
+                self._heads.update(map(id, final))
+            elif words.links == len(words.ranges) and words.count(self._text) <= _FEW_WORDS:
+                self._debris += nodes
+        if scope and scope.name == "li" and not scope.heads:
+            scope.heads = sentences[0][:_MOST_HEADS]
+
+    def _read_row(self, start: int, inner: int) -> int | None:
+        """Add a row as a node and return its end; None if it is to be read as text."""
+        found = find_row(self._text, start, inner, self._end, 4 * self._size)
+        if found is None:
+            return None
+        self._close_block("")
+        tables = [scope for scope in self._scopes[-DEEPEST:] if scope.name == "table"]
+        if not tables:
+            self._open_scope("table")
+            tables = self._scopes[-1:]
+        table, node = tables[-1], Node(start, found.end)
+        is_head = any(scope.name == "thead" for scope in self._scopes[-1:])
+        wants, is_head = table.rows.add(node, found, is_head=is_head)
+        node.wants = [*self._find_heads(), *wants]
+        if is_head:
+            self._heads.add(id(node))
+        self._nodes.append(node)
+        return found.end
+
+    def _set_frames(self) -> None:
+        """Make frames of the heads that have something under them, and of links in a page of text."""
+        wanted = {id(head) for node in self._nodes for head in node.wants}
+        for node in self._nodes:
+            node.is_frame = id(node) in self._heads and id(node) in wanted
+        length = sum(node.end - node.start for node in self._nodes)
+        if 2 * sum(node.end - node.start for node in self._debris) <= length:
+            for node in self._debris:
+                node.is_frame = True
+
+
+class _Closings:
+    """Finds the ends of elements and comments. If an element is not closed any more, it looks once."""
+
+    def __init__(self, text: str, end: int) -> None:
+        self._text = text
+        self._end = end
+        self._missing: set[str] = set()
+
+    def find(self, name: str, position: int) -> int | None:
+        """Return the offset after the first closing from `position` on, which grows from call to call."""
+        if name in self._missing:
+            return None
+        pattern = name if name == "-->" else rf"</{name}\s*>"
+        closing = re.compile(pattern, re.IGNORECASE).search(self._text, position, self._end)
+        if closing is None:
+            self._missing.add(name)
+            return None
+        return closing.end()
+
+    def find_balanced(self, name: str, position: int) -> int | None:
+        """Return the offset after the element that is open at `position`."""
+        depth = 1
+        key = f"<{name}"
+        if key not in self._missing:
+            for tag in re.compile(rf"<(/?){name}\b", re.IGNORECASE).finditer(self._text, position, self._end):
+                depth += -1 if tag[1] else 1
+                if not depth:
+                    return self._text.find(">", tag.end(), self._end) + 1 or None
+            self._missing.add(key)
+        return None

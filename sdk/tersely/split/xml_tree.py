@@ -1,0 +1,250 @@
+"""XML opened into elements: a start tag is the head, an end tag the tail, and the elements between a series.
+
+A mark is a comment, and no part of a text begins or ends inside of an element, so what is kept still parses.
+Comments belong to the element after them. The XML declaration says nothing to a reader.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from tersely.split.lines import find_lines, strip
+from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines
+from tersely.split.sentences import split_units
+from tersely.split.xml import Sort, Token, is_xml, scan
+from tersely.units import Series
+
+_IDENTITY = re.compile(
+    r"(?:.*[:_-])?(?:id|uuid|name|title|key|path|file|filename|url|code|label|subject|symbol|guid|loc"
+    r"|(?:group|artifact|package|bundle|module)-?id)",
+    re.IGNORECASE,
+)
+"""Names of the elements that say which record their parent is."""
+_LONGEST_IDENTITY = 140
+_MOST_ANCHORS = 2
+_LONG_COMMENT = 80
+"""Code points from which a comment above the root is a part of its own."""
+_SPACE = re.compile(r"\sxml:space\s*=\s*[\"'](\w*)")
+_DECLARATION = re.compile(r"<\?xml\s")
+_CLOSED_DATA = "]]>"
+_LINED = frozenset({"code", "log", "line", "row", "list_item"})
+"""Kinds of text that may be opened into lines."""
+
+
+@dataclass(slots=True)
+class _Element:
+    """An element that is not closed yet."""
+
+    token: Token
+    is_verbatim: bool
+    """Whether all white space in it is to be preserved."""
+    items: list[tuple[Sort, Node]] = field(default_factory=list[tuple[Sort, Node]])
+    """The markup in it: elements as "empty"."""
+    has_text: bool = False
+    inner_end: int = 0
+
+
+def open_xml(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
+    """Return the tree of the XML document in `text[start:end]`; None if it is not XML.
+
+    Small elements are not opened.
+    """
+    if not is_xml(text[start:end]):
+        return None
+    root, prolog = _Reader(text, sizes).read(start, end)
+    comments: list[Node] = []
+    others: list[Node] = []
+    """What else is above the root, such as a DOCTYPE."""
+    declarations: list[Node] = []
+    is_embedded = start > 0 and not text[:start].isspace()  # then the declaration separates it from the rest
+    for sort, node in prolog:
+        if not is_embedded and node.start == start and _DECLARATION.match(text, start):
+            node.is_markup, node.items = True, 0
+            declarations.append(node)
+        elif sort == "comment" and node.end - node.start >= _LONG_COMMENT:
+            comments.append(node)
+        else:
+            node.is_frame, node.items = True, 0
+            others.append(node)
+    root.end = end
+    root.wants = others
+    for comment in comments:
+        comment.wants = [root, *others]
+    nodes = sorted([*declarations, *comments, *others, root], key=lambda node: node.start)
+    # With one series, a mark counts the content of the root even if only a comment above it is kept.
+    series = root.series if root.series and root.series.before else Series("<!-- ", " -->")
+    return Node(start, end, nodes, series)
+
+
+class _Reader:
+    def __init__(self, text: str, sizes: Sizes) -> None:
+        self._text, self._size = text, sizes.part
+
+    def read(self, start: int, end: int) -> tuple[Node, list[tuple[Sort, Node]]]:
+        """Return the root, and the markup before it."""
+        stack: list[_Element] = []
+        prolog: list[tuple[Sort, Node]] = []
+        root = Node(start, end)
+        position = start
+        for token in scan(self._text, start, end):
+            if stack:
+                parent = stack[-1]
+                parent.has_text |= token.sort == "data" or not self._is_blank(position, token.start)
+            position = token.end
+            if token.sort == "open":
+                space = _SPACE.search(token.attributes)
+                inherited = bool(stack) and stack[-1].is_verbatim
+                stack.append(_Element(token, space[1] == "preserve" if space else inherited))
+                continue
+            sort, node = token.sort, Node(token.start, token.end)
+            if token.sort == "close":
+                element = stack.pop()
+                element.inner_end = token.start
+                sort, node = "empty", self._close(element, token.end, len(stack))
+            if stack:
+                stack[-1].items.append((sort, node))
+            elif sort == "empty":
+                root = node
+                break
+            else:
+                prolog.append((sort, node))
+        return root, prolog
+
+    def _is_blank(self, start: int, end: int) -> bool:
+        return start == end or self._text[start:end].isspace()
+
+    def _close(self, element: _Element, end: int, depth: int) -> Node:
+        node = Node(element.token.start, end)
+        if end - node.start <= self._size or depth >= DEEPEST:
+            return node
+        if element.has_text or not element.items:
+            return node if element.is_verbatim else self._open_content(element, node)
+        node.children = self._join(element)
+        node.series = Series("<!-- ", " -->")
+        self._find_anchors(node.children)
+        return node
+
+    def _join(self, element: _Element) -> list[Node]:
+        """Return the elements, each with the comments before it and a comment behind it on its line.
+
+        In a property list, a key and its value are one.
+        """
+        joined: list[Node] = []
+        start: int | None = None  # of the comments that wait for an element
+        for sort, node in element.items:
+            last = joined[-1] if joined else None
+            if sort == "empty" or node.end - node.start > self._size:
+                if start is None and last and element.token.name == "dict" and self._is_key(last):
+                    start = joined.pop().start
+                node.start = node.start if start is None else start
+                start = None
+                joined.append(node)
+            elif start is None and last and not self._has_break(last.end, node.start):
+                last.end = node.end
+            elif start is None:
+                start = node.start
+        if start is not None:
+            joined.append(Node(start, element.items[-1][1].end))
+        return joined
+
+    def _has_break(self, start: int, end: int) -> bool:
+        gap = self._text[start:end]
+        return "\n" in gap or "\r" in gap
+
+    def _is_key(self, node: Node) -> bool:
+        return not node.children and self._text.startswith(
+            "</key", self._text.rfind("<", node.start, node.end)
+        )
+
+    def _find_anchors(self, members: list[Node]) -> None:
+        """Mark the elements that say which record their parent is."""
+        found = 0
+        for member in members:
+            if found == _MOST_ANCHORS:
+                return
+            if member.children or member.end - member.start > _LONGEST_IDENTITY:
+                continue
+            tokens = list(scan(self._text, member.start, member.end))
+            elements = [token for token in tokens if token.name]
+            if len(elements) == 2 and _IDENTITY.fullmatch(elements[0].name):
+                member.is_anchor = True
+                found += 1
+
+    def _open_content(self, element: _Element, node: Node) -> Node:
+        """Cut the text in an element. The elements in it are parts if they are opened, else of a sentence."""
+        start, end = element.token.end, element.inner_end
+        items = element.items
+        series = Series("<!-- ", " -->")
+        if len(items) == 1 and items[0][0] == "data":
+            data = items[0][1]
+            if self._is_blank(start, data.start) and self._is_blank(data.end, end):
+                start, end = data.start + len("<![CDATA["), data.end - len(_CLOSED_DATA)
+                items, series = [], Series()
+        parts: list[Node] = []
+        inside: list[Node] = []
+        for _, item in items:
+            if item.children:
+                parts += self._cut_text(start, item.start, inside, series)
+                parts.append(item)
+                start, inside = item.end, []
+            else:
+                inside.append(item)
+        parts += self._cut_text(start, end, inside, series)
+        if len(parts) > 1:
+            node.children, node.series = parts, series
+        return node
+
+    def _cut_text(self, start: int, end: int, inside: list[Node], series: Series) -> list[Node]:
+        """Return the parts of a text. None begins or ends inside of the elements and comments in it."""
+        body = strip(self._text, start, end)
+        if body is None:
+            return []
+        start, end = body
+        plain = self._blank_tags(start, end) if inside else self._text[start:end]
+        units = split_units(plain)
+        nodes: list[Node] = []
+        places: list[int] = []
+        """Index of the node of each unit."""
+        at, reached = 0, start
+        for unit in units:
+            cut = start + unit.start
+            while at < len(inside) and inside[at].end <= cut:
+                at += 1
+            crossed = at < len(inside) and inside[at].start < cut
+            if crossed:
+                cut = inside[at].start
+            if nodes and cut < reached:  # it begins in an element that the one before ends in
+                nodes[-1].end = reached = start + unit.end
+            else:
+                if nodes:
+                    nodes[-1].end = cut
+                nodes.append(
+                    Node(cut, start + unit.end, is_frame=unit.link is not None and unit.link.is_frame)
+                )
+                reached = start + unit.end
+                if unit.kind in _LINED and unit.end - unit.start > self._size and not inside:
+                    self._open_lines(nodes[-1], series)
+            places.append(len(nodes) - 1)
+        if not nodes:
+            return [Node(start, end)]
+        nodes[0].start, nodes[-1].end = start, end
+        for unit, place in zip(units, places, strict=True):
+            if unit.link:
+                nodes[place].wants += [
+                    nodes[places[need]] for need in unit.link.needs if places[need] != place
+                ]
+        return nodes
+
+    def _open_lines(self, node: Node, series: Series) -> None:
+        lines = join_lines(list(find_lines(self._text, node.start, node.end)), self._size // 4)
+        if len(lines) > 1:
+            node.children, node.series = lines, series
+
+    def _blank_tags(self, start: int, end: int) -> str:
+        parts: list[str] = []
+        done = start
+        for token in scan(self._text, start, end):
+            parts += [self._text[done : token.start], " " * (token.end - token.start)]
+            done = token.end
+        return "".join([*parts, self._text[done:end]])
