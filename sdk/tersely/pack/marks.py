@@ -52,11 +52,13 @@ def find_omissions(units: Sequence[Unit], document: range, kept: Sequence[int]) 
 
 
 def keep_short_runs(units: Sequence[Unit], document: range, kept: Sequence[int]) -> Sequence[int]:
-    """Return `kept` and every run of members that is shorter than its mark, ascending."""
+    """Return `kept` and every run of members that is shorter than its mark, with what it needs, ascending."""
     more: set[int] = set()
     for first, last, mark in find_omissions(units, document, kept):
         if len(mark) > units[last].end - units[first].start:
-            more.update(at for at in range(first, last + 1) if not units[at].is_markup)
+            for at in range(first, last + 1):
+                if not (unit := units[at]).is_markup:
+                    more.update((at, *(unit.link.needs if unit.link else ())))
     return sorted(more.union(kept)) if more else kept
 
 
