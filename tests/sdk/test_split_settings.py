@@ -59,16 +59,21 @@ def check(text: str, load: Callable[[str], Any], fence: str = "") -> None:
 YAML = {
     "documents": "# made by hand\nkind: A\nspec: {a: 1}\n---\n# Source: b.yaml\nkind: B\nspec:\n  b: 2\n...\n"
     "---\nkind: C\nspec:\n  c:\n  - 3\n",
-    "block scalars": "a:\n  b: |\n    one: 1\n\n    # no comment\n  c: >-  # note\n    two\n   \n  d: |2-\n     x\n  e: 5\n",
+    "block scalars": "a:\n  b: |\n    one: 1\n\n    # no comment\n  c: >-  # note\n    two\n"
+    "   \n  d: |2-\n     x\n  e: 5\n",
     "kept line breaks": "a:\n  b: |+\n    text\n\n\n  c: 1\n  d: 2\n",
-    "long scalars": "a: one\n  two three\n\n  four\nb: 'it''s\n  - no: item'\nc: \"x: \\\"\n\n  # y\"\nd:\n  plain\n  text\ne: 1\n",
+    "long scalars": "a: one\n  two three\n\n  four\nb: 'it''s\n  - no: item'\n"
+    'c: "x: \\"\n\n  # y"\nd:\n  plain\n  text\ne: 1\n',
     "flow": "a: [1, 'b]', {c: d,\n  e: it's}]\nb: {x: 1, # }\n  y: 2}\nc:\n- [p,\n  q]\n- r\n",
-    "keys": "? a b\n: - c\n  - d\n\"x: y\": 1\n'it''s': {}\nkey with blanks (and more): v\na:b: c\n-x: y\n? z\n",
+    "keys": "? a b\n: - c\n  - d\n\"x: y\": 1\n'it''s': {}\n"
+    "key with blanks (and more): v\na:b: c\n-x: y\n? z\n",
     "lists": "a:\n- b\n-\n  - c\n  - d: 1\n    e: 2\n- - f\n  - g\n- h:\n    i: j\n  k: l\nm:\nn: ~\n",
     "comments": "a:\n  # about b\n\n  b: 1\n    # odd\n  c: 2\n # end of a\nd:  # note\n  e: 3\n# end\n",
     "anchors": "base: &b\n  x: 1\n  y: [2, 3]\none:\n  <<: *b\n  z: 4\ntwo: {use: *b}\nthree:\n  four: 5\n",
+    "a short alias": "a: &b\n  name: long enough\nc:\n  name: c\n  d:\n  - *b\n  - name: other\n    e: 1\n",
     "tags": "%YAML 1.1\n---\na: !!str 1\nb: !!map\n  c: 2\nd: !!set {e, f}\ng: &x !!int 3\nh: *x\n",
-    "names": "items:\n- env:\n  - name: A\n    value: b\n  image: c\n  metadata:\n    labels: {p: q}\n    name: first\n- name: z\n",
+    "names": "items:\n- env:\n  - name: A\n    value: b\n  image: c\n  metadata:\n"
+    "    labels: {p: q}\n    name: first\n- name: z\n",
 }
 
 
@@ -121,10 +126,13 @@ def test_drawn_yaml_parses_with_the_values_it_had(seed: int) -> None:
 
 
 TOML = {
-    "tables": "# Settings\n\ntitle = 'x'\n\n[a]  # note\nb = 1\n# about c\nc = [1, 2]\n[a.d]\ne = 2\n['f g'.h]\ni = 3\n",
-    "arrays": "[[p]]\nname = 'a'\nv = 1\n[p.sub]\nx = 1\n[[p.list]]\ny = 2\n[[p]]\nname = 'b'\n[p.sub]\nx = 3\n[q]\nz = 4\n",
+    "tables": "# Settings\n\ntitle = 'x'\n\n[a]  # note\nb = 1\n# about c\n"
+    "c = [1, 2]\n[a.d]\ne = 2\n['f g'.h]\ni = 3\n",
+    "arrays": "[[p]]\nname = 'a'\nv = 1\n[p.sub]\nx = 1\n[[p.list]]\ny = 2\n[[p]]\n"
+    "name = 'b'\n[p.sub]\nx = 3\n[q]\nz = 4\n",
     "scattered": "[[p]]\na = 1\n[q]\nb = 2\n[p.sub]\nc = 3\n",
-    "values": 'a = """\n[x]\ny = 1 \\"""\n"""\nb = \'\'\'\n# no\'\'\'\nc = {d = [1, 2], e = "]"}\nf.g = 1\n"h.i" = 2\n',
+    "values": 'a = """\n[x]\ny = 1 \\"""\n"""\nb = \'\'\'\n# no\'\'\'\n'
+    'c = {d = [1, 2], e = "]"}\nf.g = 1\n"h.i" = 2\n',
     "long array": "[a]\nb = [\n"
     + "".join(f'  # {n}\n  "element {n}, ]",\n' for n in range(20))
     + "  'x'\n]\nc = 1\n",
@@ -133,7 +141,8 @@ INI = {
     "continued": "[a]\nb = 1\n  2\n\n  # no\n  [x]\nc : 3\n; note\nd\n[e]\nf = g=h:i\n",
     "duplicates": "[a]\nb = 1\nc = 2\nb = 3\nB = 4\n[d]\ne = 5\n",
     "git": '[core]\n\tbare = false\n\teditor = vi\n[remote "a"]\n\turl = x\n\tfetch = 1\n\tfetch = 2\n',
-    "unit": "[Unit]\nDescription=A b\n\n[Service]\nExecStart=/bin/a \\\n  --b \\\n  --c\nEnvironment=A=b\nEnvironment=C=d\n",
+    "unit": "[Unit]\nDescription=A b\n\n[Service]\nExecStart=/bin/a \\\n  --b \\\n"
+    "  --c\nEnvironment=A=b\nEnvironment=C=d\n",
     "comments": "# long\n\n[a]\n#b=1\n#c=2\n\n[d]\n# about e\ne = 1\n\n# end of d\n\n# about f\n[f]\ng = 2\n",
 }
 
@@ -209,9 +218,9 @@ def test_other_texts_are_no_settings(text: str) -> None:
             "; a\n\n",
             "k=v\\\n",
         ),
-        *("[[a]]\n[a.b]\nc = 1\n", "a: &b\n\n", "a: *b\n", "- - ", "  a:\n"),
+        *("[[a]]\n[a.b]\nc = 1\n", "a: &b\n\n", "a: *b\n", "- - ", "  a:\n", " ", "x ", "[ "),
     ],
 )
-@pytest.mark.parametrize("head", ["", f"{PROSE}\n\n"])
+@pytest.mark.parametrize("head", ["", f"{PROSE}\n\n", "a:\n  - b\n"])
 def test_time_grows_with_the_length(line: str, head: str) -> None:
     assert grows_linearly(lambda size: split_units(head + line * (size // len(line))))

@@ -54,14 +54,19 @@ def find_omissions(units: Sequence[Unit], document: range, kept: Sequence[int]) 
 def keep_short_runs(units: Sequence[Unit], document: range, kept: Sequence[int]) -> Sequence[int]:
     """Return `kept` and every run of members that is shorter than its mark, ascending.
 
-    Not a run that would come without its heads, or a head without its body.
+    Not a run that would come without its heads, or a head without its body: its mark is shortened. Where the
+    mark must be of a form that parses, its heads come with it.
     """
     more: set[int] = set()
     for first, last, mark in find_omissions(units, document, kept):
-        if len(mark) > units[last].end - units[first].start:
-            run = [at for at in range(first, last + 1) if not units[at].is_markup]
-            if _is_complete(units, run, {*kept, *run}):
-                more.update(run)
+        if len(mark) <= units[last].end - units[first].start:
+            continue
+        run = [at for at in range(first, last + 1) if not units[at].is_markup]
+        series = units[first].series
+        if _is_complete(units, run, {*kept, *run}):
+            more.update(run)
+        elif series is not None and series.before:
+            more.update(run, *(link.needs for at in run if (link := units[at].link)))
     return sorted(more.union(kept)) if more else kept
 
 
@@ -180,6 +185,11 @@ def _is_one(above: Unit, below: Unit) -> bool:
     if above.doc != below.doc or above.parent != below.parent:
         return False
     return above.series is None and below.series is None
+
+
+def shorten(mark: str, room: int) -> str:
+    """Return a mark that is no longer than `room`, unless it is in a form that parses."""
+    return _choose((mark, _LONG, _SHORT), room) if mark.startswith("[…") else mark
 
 
 def _choose(candidates: Sequence[str], room: int) -> str:

@@ -21,6 +21,7 @@ from tersely.pack.marks import (
     mark_after,
     mark_before,
     mark_between,
+    shorten,
 )
 from tersely.split.documents import BETWEEN_DOCUMENTS, Split, title_line
 from tersely.split.lines import line_start
@@ -206,7 +207,7 @@ def _mark_omissions(
         if before is not None:
             builder.add(_separator(text, before, start))
         indent = text[start : units[first].start]
-        builder.add_mark(indent + mark, start, end)
+        builder.add_mark(indent + shorten(mark, end - units[first].start), start, end)
         before = end
     if after is not None and before is not None:
         builder.add(_separator(text, before, after))

@@ -195,6 +195,9 @@ def _find_settings_end(lines: Lines, index: int) -> int | None:
     if index < lines.no_settings_before or lines.json_budget <= 0:
         return None
     first = reached = lines.skip_comments(index, "#;")
+    below = lines.skip_blank(first)
+    if first < below < len(lines) and lines.texts[below].startswith("["):  # comments about the whole text
+        first = below
     if first < len(lines) and not lines.is_blank(first):
         statements, end, reached, is_toml = read_settings(lines, first)
         is_known = bool(statements) and (statements[0].is_header or (is_toml and len(statements) >= _FEWEST))

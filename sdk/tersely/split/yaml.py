@@ -27,9 +27,9 @@ _PAIR = re.compile(r"\?(?:\s|$)")
 _PROPERTIES = re.compile(r"\s*(?:[&!]\S*(?:\s+|$))*")
 _KEY = re.compile(
     rf"""(?:[&!]\S*\ +)*+
-    (?P<name>{DOUBLE} | {SINGLE} | \*\S+(?=\ )
+    (?P<name>(?:{DOUBLE} | {SINGLE} | \*\S+(?=\ ))\s*
       | (?:[^\s\-?:,\[\]{{}}\#&*!|>'"%@`]|[-?:](?=\S))(?:[^:\#\n]|:(?!\s|$)|(?<!\s)\#)*?)
-    \s*:(?=\s|$)""",
+    :(?=\s|$)""",
     re.VERBOSE,
 )
 _IDENTITY = re.compile(r"(?:kind|id|uid|name|title|key|path|url|host|operationId)", re.IGNORECASE)
@@ -221,12 +221,12 @@ class _Reader(ScalarReader):
             if key is None or (self.strict and not depth and " " in key["name"].strip()):
                 raise InvalidError
             if not depth:
-                self.keys.append(key["name"])
+                self.keys.append(key["name"].strip())
             self.anchors += "&" in line[column : key.start("name")]
             self.aliases += key["name"].startswith("*")
             children, end = self._read_value(index, key.end(), column, depth + 1, is_map=True)
         node = Node(self._at(index) + column, self._end(end))
-        name = key["name"].strip("\"'") if key else ""
+        name = key["name"].strip("\"' ") if key else ""
         if _IDENTITY.fullmatch(name):
             node.is_anchor = end == index + 1 and not children and len(line) - column <= _LONGEST_IDENTITY
         elif name == "metadata":
