@@ -23,6 +23,7 @@ Kind = Literal[
     "numbered",
     "settings",
     "xml",
+    "roff",
 ]
 
 

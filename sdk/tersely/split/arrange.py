@@ -19,6 +19,7 @@ from tersely.split.lines import find_lines
 from tersely.split.logs import find_shape
 from tersely.split.nodes import Node, Sizes, flatten, open_lines
 from tersely.split.numbered import read_numbered
+from tersely.split.roff import open_roff
 from tersely.split.sections import open_settings
 from tersely.split.sentences import split_units
 from tersely.split.tables import open_rows, open_table
@@ -32,6 +33,7 @@ _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
     "json": open_json,
     "log": open_lines,
     "numbered": open_lines,
+    "roff": open_roff,
     "row": open_rows,
     "settings": open_settings,
     "table": open_table,

@@ -79,11 +79,12 @@ class Lines:
         texts: the lines, without their line breaks.
         starts: the offset of each line in the text, in code points.
         closing_fences: for each line, the longest closing fences from there on; see `fences`. None at first.
-        json_budget, xml_budget: code points that failed attempts to read JSON, YAML, TOML or XML may still take, so that they
-            stay linear.
+        json_budget, xml_budget: code points that failed attempts to read JSON, YAML, TOML or XML may still take,
+            so that they stay linear.
         csv_budget, code_budget: the same for CSV and Python.
         no_diff_before, no_yaml_before, no_number_before, no_settings_before: index of the line before which a
             search has found none.
+        none_before: the same for other formats, by name.
     """
 
     def __init__(self, text: str) -> None:
@@ -103,6 +104,7 @@ class Lines:
         self.no_yaml_before = 0
         self.no_number_before = 0
         self.no_settings_before = 0
+        self.none_before: dict[str, int] = {}
         self._indents: dict[int, int] = {}
         self._likenesses: dict[int, Likeness] = {}
 

@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import NamedTuple
 
 from tersely.split.lines import Lines
@@ -47,7 +46,7 @@ _DEEPEST = 16
 _BRANCH = re.compile(r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]--)[\s│├└─┬|`+\\-]*")
 _QUOTED = re.compile(r"\s{0,3}(?:>\s?)+\S")
 _INK = re.compile(r"[^\W_]")
-_COMMENTS = frozenset({"#", "//", ";", "--", "%"})
+_COMMENTS = ("#", "//", ";", "--", "%")
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _RULE = re.compile(r"([-=*_~#+.%])(?:\1|\s){0,200}|\s[.]\s*")
 _LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
@@ -263,12 +262,18 @@ class _Reader:
 
     def _tie_comments(self) -> None:
         """A comment needs the line below it."""
-        for place, below in pairwise(self._places):
-            is_comment = place.block.prefix in _COMMENTS and below.block.prefix not in _COMMENTS
-            if is_comment and below.run == place.run + 1 and below.block.first == place.block.last:
+        target: int | None = None
+        below: _Place | None = None
+        for place in reversed(self._places):
+            if below is None or below.block.first != place.block.last:
+                target = None
+            if not place.block.prefix.startswith(_COMMENTS):
+                target = place.units.first
+            elif target is not None:
                 for unit in range(place.units.first, place.units.last + 1):
-                    needs = self._needs.get(below.units.first, ())
-                    self._needs[unit] = {*self._needs.get(unit, ()), *needs, below.units.first}
+                    needs = self._needs.get(target, ())
+                    self._needs[unit] = {*self._needs.get(unit, ()), *needs, target}
+            below = place
 
     def _tie_heads(self) -> None:
         """A line that others are read under needs the first of them, so that it is not kept alone."""

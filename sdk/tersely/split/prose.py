@@ -25,7 +25,7 @@ _sentencex: Any = sentencex  # a compiled module without types
 
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
 """The marker before a line of a block quote."""
-PREFIX = re.compile(r"\s*(?:(?:>\s?)+|<(?=\s)|#+(?:\s|$)|//+(?:\s|$)|;+\s|--\s|%+\s|\.\\\")\s*")
+PREFIX = re.compile(r"\s*(?:(?:>\s?)+|<(?=\s)|#+[:,.|~]?(?:\s|$)|//+(?:\s|$)|;+\s|--\s|%+\s|\.\\\")\s*")
 """The sign before each line of a quotation, a comment or a side of an exchange."""
 SPEAKER = re.compile(
     r"""\s*(?:

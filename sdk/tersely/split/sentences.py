@@ -30,6 +30,7 @@ from tersely.split.numbered import NUMBERED
 from tersely.split.outline import Spans, find_links
 from tersely.split.prose import Block, find_sentence_starts, is_wrapped, split_prose
 from tersely.split.python_source import MODULE
+from tersely.split.roff import ROFF
 from tersely.split.settings import SETTINGS, is_settings
 from tersely.split.tables import ALIGNED, COLUMNS, RECORDS, RULED_TABLE, TABLE
 from tersely.split.xml import XML, is_document
@@ -41,7 +42,10 @@ _FORMATS = (
     FRONT_MATTER,
     QUOTED,
     NUMBERED,
+    ROFF,
     JSON,
+    ENTRY,
+    RATED_ENTRY,
     HTML,
     XML,
     YAML,
@@ -50,8 +54,6 @@ _FORMATS = (
     TABLE,
     RULED_TABLE,
     RECORDS,
-    ENTRY,
-    RATED_ENTRY,
     HEADING,
     RULED_HEADING,
 )

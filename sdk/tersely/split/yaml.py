@@ -285,6 +285,10 @@ class _Reader(ScalarReader):
         return end
 
 
+_SENTENCE = re.compile(r"[`'\"()<>]|(?:\S+\s+){4}")
+"""A part of a key that is more likely a sentence with a colon."""
+
+
 def is_yaml(text: str) -> bool:
     """Whether a whole text is YAML: collections inside each other, or settings with simple keys."""
     if not _WHOLE.match(text):
@@ -292,6 +296,8 @@ def is_yaml(text: str) -> bool:
     reader = _Reader(Lines(mask(text)))
     reader.read(0)
     if reader.skip(reader.done) < len(reader.lines):
+        return False
+    if any(_SENTENCE.search(key.strip("\"'")) for key in reader.keys):
         return False
     return reader.is_nested or (reader.is_flat and (len(reader.keys) > 1 or _SIGN.search(text) is not None))
 

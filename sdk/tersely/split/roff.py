@@ -1,0 +1,95 @@
+"""Roff: the source of manual pages, opened into sections and paragraphs of whole lines.
+
+A request such as `.TP` or `.PP` begins a paragraph, `.SH` a section. A paragraph comes with its section, the
+text of an option with its name. A mark is a comment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tersely.split.lines import Format, Lines, find_lines
+from tersely.split.nodes import Node, Sizes, join_lines
+from tersely.units import Series
+
+_SECTION = re.compile(r"['.]\s*S(?P<level>[HhSs])\b")
+_PARAGRAPH = re.compile(r"['.]\s*(?:TP|TQ|IP|HP|PP|LP|P|It|Pp|RS|RE|TH|Dd)\b")
+_TERM = re.compile(r"['.]\s*T[PQ]\b")
+_BARE = re.compile(r"['.]\s*[A-Za-z]{1,2}(?:\s+\S+)?\s*")
+"""A request that shows no text."""
+_FEWEST_SECTIONS = 2
+
+Range = tuple[int, int]
+
+
+def _find_roff_end(lines: Lines, index: int) -> int | None:
+    """Return the index after the source of a page, which goes up to a fence or the end of the text."""
+    if index < lines.none_before.get("roff", 0):
+        return None
+    end, sections = index, 0
+    while end < len(lines) and not lines.texts[end].startswith(("```", "~~~")):
+        sections += _SECTION.match(lines.texts[end]) is not None
+        end += 1
+    if sections < _FEWEST_SECTIONS:
+        lines.none_before["roff"] = end
+        return None
+    while end > index and lines.is_blank(end - 1):
+        end -= 1
+    return end
+
+
+ROFF = Format("roff", re.compile(r"['.](?:\\\"|TH\s|Dd\s|SH\s|Sh\s)"), _find_roff_end)
+
+
+def open_roff(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
+    """Return the tree of a page: its sections, in them their parts with paragraphs."""
+    nodes = _read(text, list(find_lines(text, start, end)), sizes, "Hh")
+    return Node(start, end, nodes, _series()) if len(nodes) > 1 else None
+
+
+def _series() -> Series:
+    return Series('.\\" ')
+
+
+def _read(text: str, lines: Sequence[Range], sizes: Sizes, level: str) -> list[Node]:
+    """Return the parts of some lines: what is before the first section of a level, and these sections."""
+    starts = [
+        number
+        for number, line in enumerate(lines)
+        if (found := _SECTION.match(text, *line)) and found["level"] in level
+    ]
+    first = starts[0] if starts else len(lines)
+    if level == "Hh":
+        nodes = [Node(lines[0][0], lines[first - 1][1])] if first else []
+    else:
+        nodes = _read_paragraphs(text, lines[:first], sizes)
+    for at, begin in enumerate(starts):
+        own = lines[begin : starts[at + 1] if at + 1 < len(starts) else len(lines)]
+        node = Node(own[0][0], own[-1][1])
+        inside = own[1:]
+        if inside:
+            children = (
+                _read(text, inside, sizes, "Ss") if level == "Hh" else _read_paragraphs(text, inside, sizes)
+            )
+            node.children, node.series = children, _series()
+        nodes.append(node)
+    return nodes
+
+
+def _read_paragraphs(text: str, lines: Sequence[Range], sizes: Sizes) -> list[Node]:
+    groups: list[list[Range]] = []
+    for line in lines:
+        if not groups or _PARAGRAPH.match(text, *line):
+            groups.append([])
+        groups[-1].append(line)
+    return [_make_paragraph(text, group, sizes) for group in groups]
+
+
+def _make_paragraph(text: str, lines: Sequence[Range], sizes: Sizes) -> Node:
+    node = Node(lines[0][0], lines[-1][1])
+    node.is_frame = all(_BARE.fullmatch(text, *line) for line in lines)
+    head = 2 if _TERM.match(text, *lines[0]) else 1
+    if node.end - node.start > sizes.part and len(lines) > head + 1:
+        node.children, node.series = join_lines(lines[head:], sizes.part), _series()
+    return node
