@@ -43,7 +43,7 @@ _LONG_CLAUSE = 120
 """Code points from which a numbered paragraph is a clause, to which the paragraphs after it belong."""
 _DEEPEST = 16
 """Lines around each other that are followed."""
-_BRANCH = re.compile(r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]--)[\s│├└─┬|`+\\-]*")
+_BRANCH = re.compile(r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*")
 _QUOTED = re.compile(r"\s{0,3}(?:>\s?)+\S")
 _INK = re.compile(r"[^\W_]")
 _COMMENTS = ("#", "//", ";", "--", "%")
@@ -443,14 +443,9 @@ class _Reader:
 
     def _heads_record(self, number: int, place: _Place) -> bool:
         """Whether the first line of a run tells what the other lines are about."""
-        at = number + 1
-        while at < len(self._places) and self._places[at].run == place.run:
-            if self._places[at].indent <= place.indent:
-                break
-            at += 1
-        else:
-            return False  # indented lines alone, which belong to it anyway
-        below = self._places[at]
+        below = self._places[number + 1] if number + 1 < len(self._places) else None
+        if below is None or below.run != place.run or below.indent > place.indent:
+            return False  # indented lines belong to the one above anyway
         if place.run in self._records:
             return True
         if self._places[-1].run == 0:
