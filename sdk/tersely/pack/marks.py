@@ -23,6 +23,7 @@ from tersely.units import Series, Unit
 
 _LONG, _SHORT = "[…]", "…"
 
+
 class Omission(NamedTuple):
     """A run of members of one series that is left out."""
 
@@ -136,7 +137,7 @@ def mark_between(text: str, units: Sequence[Unit], before: int, after: int, *, e
 
 
 def _is_prose(unit: Unit) -> bool:
-    return unit.kind == "sentence" and unit.series is None and unit.is_content or unit.is_markup
+    return (unit.kind == "sentence" and unit.series is None and unit.is_content) or unit.is_markup
 
 
 def mark_before(text: str, units: Sequence[Unit], document: range, first: int, *, everywhere: bool) -> str:

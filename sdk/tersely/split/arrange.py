@@ -43,7 +43,7 @@ _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
 _DEEPEST = 8
 """Texts inside each other that are opened."""
 _FEWEST = {"json": 2, "line": 4, "log": 2}
-"""Kinds of units that form a series if so many of them are neighbours: a mark counts those that are left out."""
+"""Kinds of units that form a series if so many of them are neighbours. A mark counts those left out."""
 
 
 def arrange(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from tersely.split.fences import FENCE
 from tersely.split.json_values import find_json_end
-from tersely.split.lines import Format, Likeness, Lines, find_indent, line_start
+from tersely.split.lines import Format, Likeness, Lines, WholeFormat, find_indent, line_start
 from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.split.python_source import LINE, PYTHON, Ranges, is_python, open_python
 from tersely.units import Series
@@ -34,7 +34,7 @@ _CLOSING = re.compile(r"\s*(?:[)}\]]|end\b|else\b|elif\b|except\b|finally\b|catc
 _SLASHES = re.compile(r"[{;][ \t\r]*$|^[ \t]*//", re.MULTILINE)
 
 
-def is_source(text: str) -> bool:
+def _is_source(text: str) -> bool:
     """Whether a whole text is code: a Python module, or mostly lines that end or begin like statements."""
     if is_python(text):
         return True
@@ -54,6 +54,7 @@ def _find_front_matter_end(lines: Lines, index: int) -> int | None:
     return None
 
 
+WHOLE_SOURCE = WholeFormat("code", SOURCE.search, _is_source)
 FRONT_MATTER = Format("code", _FRONT_MATTER, _find_front_matter_end)
 
 

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from tersely.split.fences import find_fence_end
-from tersely.split.lines import Format, Lines
+from tersely.split.lines import Format, Lines, WholeFormat
 
 Range = tuple[int, int]
 """(start, end) in code points."""
@@ -67,7 +67,7 @@ def blank(text: str, ranges: Sequence[Range]) -> str:
     return "".join([*parts, text[done:]])
 
 
-def is_page(text: str) -> bool:
+def _is_page(text: str) -> bool:
     """Whether a text is a web page, or a part of one without Markdown."""
     page = _PAGE.match(text, 0, 2000)
     if page is None or page["whole"]:
@@ -104,4 +104,5 @@ def _find_closing(text: str, position: int, name: str | None) -> int | None:
     return None
 
 
+WHOLE_PAGE = WholeFormat("html", re.compile(r"\s*<").match, _is_page)
 HTML = Format("html", _BLOCK, _find_html_end)

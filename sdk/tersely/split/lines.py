@@ -79,8 +79,8 @@ class Lines:
         texts: the lines, without their line breaks.
         starts: the offset of each line in the text, in code points.
         closing_fences: for each line, the longest closing fences from there on; see `fences`. None at first.
-        json_budget, xml_budget: code points that failed attempts to read JSON, YAML, TOML or XML may still take,
-            so that they stay linear.
+        json_budget, xml_budget: code points that failed attempts to read JSON, YAML, TOML or XML may still
+            take, so that they stay linear.
         csv_budget, code_budget: the same for CSV and Python.
         no_diff_before, no_yaml_before, no_number_before, no_settings_before: index of the line before which a
             search has found none.
@@ -159,6 +159,15 @@ class Format(NamedTuple):
     find_end: Callable[[Lines, int], int | None]
     """Returns the index after the last line of the block that starts at an index; None if none starts."""
     only_starts_paragraphs: bool = False
+
+
+class WholeFormat(NamedTuple):
+    """A kind of structure that a text may be as a whole."""
+
+    kind: Kind
+    find_start: Callable[[str], re.Match[str] | None]
+    """Finds a sign of it, fast. Without one, the module of the format is not entered."""
+    holds: Callable[[str], bool]
 
 
 def mask(text: str) -> str:

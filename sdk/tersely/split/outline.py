@@ -52,6 +52,12 @@ _RULE = re.compile(r"([-=*_~#+.%])(?:\1|\s){0,200}|\s[.]\s*")
 _LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 
 
+_IS_HEAD = re.compile(
+    rf"\s|{_CLAUSE.pattern}|(?i:{_QUESTION.pattern})|{SPEAKER.pattern}|.*[:：]\s*$", re.VERBOSE
+)
+"""The first line of a paragraph that others may be read under."""
+
+
 class Spans(NamedTuple):
     """The units of one block, as indices."""
 
@@ -155,6 +161,8 @@ def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) ->
         blocks: all blocks of a text, in order.
         spans: the units of each block.
     """
+    if all(block.kind == "sentence" and not _IS_HEAD.match(lines.texts[block.first]) for block in blocks):
+        return {}  # paragraphs alone
     return _Reader(_find_places(lines, blocks, spans), lines).read()
 
 
@@ -204,7 +212,9 @@ def _find_indent(lines: Lines, block: Block) -> int:
 
 def _is_rule(lines: Lines, block: Block | None) -> bool:
     """Whether a block is a line that only separates others, as `---` does."""
-    return block is not None and block.kind == "line" and _RULE.fullmatch(lines.texts[block.first]) is not None
+    return (
+        block is not None and block.kind == "line" and _RULE.fullmatch(lines.texts[block.first]) is not None
+    )
 
 
 class _Reader:
@@ -224,7 +234,9 @@ class _Reader:
             if place.is_text:
                 total[place.run] += 1
                 labelled[place.run] += not place.speaks and _LABEL.match(place.line) is not None
-        self._records = {run for run, count in total.items() if labelled[run] * 2 >= count and labelled[run] >= 2}
+        self._records = {
+            run for run, count in total.items() if labelled[run] * 2 >= count and labelled[run] >= 2
+        }
         """Runs of lines with a name and a value each."""
         self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
@@ -333,7 +345,9 @@ class _Reader:
         """Whether a block continues the line with a name and a value above it."""
         if _LABEL.match(place.line):
             return False
-        return place.indent > label.indent or (place.indent == label.indent and place.block.kind == "sentence")
+        return place.indent > label.indent or (
+            place.indent == label.indent and place.block.kind == "sentence"
+        )
 
     def _is_announced(self, number: int, place: _Place, announcer: _Head) -> bool:
         """Whether a block is among those that the line with a colon at its end announces."""
@@ -453,7 +467,9 @@ class _Reader:
         if place.block.kind != "line" or below.block.kind == "sentence":
             return False
         words = [self._first_word(place), self._first_word(below)]
-        return _shape(place.line) != _shape(below.line) or (self._starts[words[0]] > 1 and words[0] != words[1])
+        return _shape(place.line) != _shape(below.line) or (
+            self._starts[words[0]] > 1 and words[0] != words[1]
+        )
 
     def _first_word(self, place: _Place) -> str:
         return (place.line.split(maxsplit=1) or [""])[0]

@@ -1,7 +1,8 @@
 """Prose: which lines are proven to be running text, and where sentences begin in it.
 
-Whatever is not proven to be prose consists of whole lines. A line break either wraps a paragraph or separates. Wrapped lines are nearly full: the next word would not
-fit. Dialogue, verses and addresses break earlier, and each of their lines is a unit.
+Whatever is not proven to be prose consists of whole lines. A line break either wraps a paragraph or separates.
+Wrapped lines are nearly full: the next word would not fit. Dialogue, verses and addresses break earlier, and
+each of their lines is a unit.
 
 sentencex finds the boundaries of sentences. This module gives it a bounded number of code points at a time,
 because it is quadratic on some long inputs, and corrects its mistakes: abbreviations before numbers
@@ -64,7 +65,7 @@ _ASSIGNMENT = re.compile(r"(?:^|(?<=\s))[\w.-]++=\S")
 _SAMPLE = 2000
 """Code points of a paragraph that show whether it is prose."""
 _FEW, _MANY, _MOST = 0.5, 0.6, 0.9
-"""Share of words in prose; in prose that begins with something else; in prose without the end of a sentence."""
+"""Share of words in prose, in prose that begins with something else, and in prose without a sentence end."""
 _FEWEST_WORDS = 12
 """Words of prose without the end of a sentence."""
 _WIDTHS = range(40, 131)
@@ -90,7 +91,8 @@ _BEFORE_NUMBER = frozenset(
     """
     Eq. Eqs. eq. eqs. Fig. Figs. fig. figs. Sec. Secs. sec. secs. No. Nos. nos. Vol. Vols. vol. vols. Ch. ch.
     p. pp. approx. ca. cf. al. Art. Arts. art. arts. Ref. Refs. ref. refs. Tab. Tabs. tab. Thm. Lem. Prop.
-    Def. Defs. Cor. Ex. Alg. App. § §§ ver. v. est. par. n. рис. табл. стр. гл. Abb. Nr. Bd. Abs. núm. pág. págs.
+    Def. Defs. Cor. Ex. Alg. App. § §§ ver. v. est. par. n. рис. табл. стр. гл. Abb. Nr. Bd. Abs. núm.
+    pág. págs.
     """.split()  # noqa: SIM905
 )
 """Abbreviations that do not end a sentence when a number or a bracket follows."""
@@ -201,7 +203,12 @@ def is_prose(text: str) -> bool:
         letters = sum(character > "\x7f" or character.isalpha() for character in sample)
         return letters * 3 >= len(sample) * 2 and (len(sample) > _PHRASE or sample.endswith(_TERMINALS))
     words = sample.split()
-    if len(words) < 2 or " # " in sample or len(_ASSIGNMENT.findall(sample)) > 1 or rate_line(sample) is Likeness.CODE:
+    if (
+        len(words) < 2
+        or " # " in sample
+        or len(_ASSIGNMENT.findall(sample)) > 1
+        or rate_line(sample) is Likeness.CODE
+    ):
         return False
     plain = sum(_WORD.fullmatch(word) is not None for word in words)
     share = plain / len(words)
@@ -341,7 +348,9 @@ def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
     if not prose[start - 1].isspace() and left[-1].isascii():  # inside `queue.Queue` or `ASP.NET`
         return True
     ending = left.rstrip(_CLOSING)
-    if left[-1].isascii() and (not ending.endswith(_ENDS) or ending[-2:-1].isspace()):  # before `(c)`, after ` .`
+    if left[-1].isascii() and (
+        not ending.endswith(_ENDS) or ending[-2:-1].isspace()
+    ):  # before `(c)`, after ` .`
         return True
     if left.endswith(("...", "…")) and not _OPENS_SENTENCE.match(prose, start):  # `[OPTION]... [FILE]...`
         return True

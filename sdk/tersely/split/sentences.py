@@ -17,11 +17,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from tersely.split.code import FRONT_MATTER, SOURCE, find_code_end, is_source
+from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
 from tersely.split.csv_rows import CSV
 from tersely.split.diffs import DIFF
 from tersely.split.fences import FENCE, QUOTED
-from tersely.split.html import HTML, Range, blank, find_comments, is_page
+from tersely.split.html import HTML, WHOLE_PAGE, Range, blank, find_comments
 from tersely.split.json_values import JSON
 from tersely.split.lines import Format, Likeness, Lines, mask, strip
 from tersely.split.logs import ENTRY, RATED_ENTRY
@@ -31,12 +31,13 @@ from tersely.split.outline import Spans, find_links
 from tersely.split.prose import Block, find_sentence_starts, is_wrapped, split_prose
 from tersely.split.python_source import MODULE
 from tersely.split.roff import ROFF
-from tersely.split.settings import SETTINGS, is_settings
+from tersely.split.settings import SETTINGS, WHOLE_SETTINGS
 from tersely.split.tables import ALIGNED, COLUMNS, RECORDS, RULED_TABLE, TABLE
-from tersely.split.xml import XML, is_document
-from tersely.split.yaml import YAML, is_yaml
+from tersely.split.xml import WHOLE_XML, XML
+from tersely.split.yaml import WHOLE_YAML, YAML
 from tersely.units import Kind, Unit
 
+_WHOLE_FORMATS = (WHOLE_XML, WHOLE_PAGE, WHOLE_YAML, WHOLE_SETTINGS, WHOLE_SOURCE)
 _FORMATS = (
     FENCE,
     FRONT_MATTER,
@@ -68,7 +69,7 @@ def split_units(text: str) -> list[Unit]:
     Accepts any string, also with CRLF, NUL or lone surrogates. Takes time linear in its length.
     """
     body = strip(text, 0, len(text))
-    if body and (kind := _find_document_kind(text, body)):
+    if body and (kind := _find_whole_kind(text)):
         return [Unit(*body, kind, True)]
     plain = mask(text)
     comments = find_comments(plain) if "<!--" in plain else []
@@ -108,20 +109,12 @@ def _insert_comments(units: Sequence[Unit], comments: Sequence[Range]) -> list[U
     return [replace(u, link=u.link.move(place)) if u.link and u.link.needs else u for u in merged]
 
 
-def _find_document_kind(text: str, body: Range) -> Kind | None:
-    """Return the kind of a text that is a page or a file as a whole; None for any other.
-
-    `body`: the text without white space around it.
-    """
-    if is_document(text[slice(*body)]):
-        return "xml"
-    if is_page(text):
-        return "html"
-    if is_yaml(text):
-        return "yaml"
-    if is_settings(text):
-        return "settings"
-    return "code" if SOURCE.search(text) and is_source(text) else None
+def _find_whole_kind(text: str) -> Kind | None:
+    """Return the kind of a text that is a page or a file as a whole; None for any other."""
+    for kind, find_start, holds in _WHOLE_FORMATS:
+        if find_start(text) and holds(text):
+            return kind
+    return None
 
 
 def _overlapping(ranges: Sequence[Range], block: Block) -> Sequence[Range]:

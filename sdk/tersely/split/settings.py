@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tersely.split.lines import Format, Lines, mask
+from tersely.split.lines import Format, Lines, WholeFormat, mask
 from tersely.split.prose import is_prose
 
 _START = re.compile(
@@ -181,10 +181,8 @@ def read_settings(lines: Lines, index: int) -> Found:
     return Found(ini, ends[0], max(ends), False)
 
 
-def is_settings(text: str) -> bool:
+def _is_settings(text: str) -> bool:
     """Whether a whole text consists of settings."""
-    if not _WHOLE.match(text):
-        return False
     lines = Lines(mask(text))
     found = read_settings(lines, 0)
     return bool(found.statements) and _skip(lines, found.end, "#" if found.is_toml else "#;!") == len(lines)
@@ -207,4 +205,5 @@ def _find_settings_end(lines: Lines, index: int) -> int | None:
     return None
 
 
+WHOLE_SETTINGS = WholeFormat("settings", _WHOLE.match, _is_settings)
 SETTINGS = Format("settings", _START, _find_settings_end, only_starts_paragraphs=True)

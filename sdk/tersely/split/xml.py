@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 from xml.parsers import expat
 
-from tersely.split.lines import Format, Lines
+from tersely.split.lines import Format, Lines, WholeFormat
 
 Sort = Literal["open", "close", "empty", "comment", "data", "other"]
 
@@ -87,9 +87,10 @@ def is_xml(text: str) -> bool:
     return True
 
 
-def is_document(text: str) -> bool:
-    """Whether a text, without white space around it, is XML and not HTML."""
-    if not text.startswith("<") or not text.endswith(">"):
+def _is_document(text: str) -> bool:
+    """Whether a text is XML and not HTML."""
+    text = text.strip()
+    if not text.endswith(">"):
         return False
     root = next((token for token in scan(text, 0, len(text)) if token.name), None)
     return root is not None and not _is_html(text, root) and is_xml(text)
@@ -115,7 +116,7 @@ def _find_xml_end(lines: Lines, index: int) -> int | None:
     end = index + text.count("\n", lines.starts[index], stop)
     element = text[start:stop]
     # A replaced character is one that XML does not allow.
-    if text[stop : lines.end_of(end)].strip() or "\ufffd" in element or not is_document(element):
+    if text[stop : lines.end_of(end)].strip() or "\ufffd" in element or not _is_document(element):
         return None
     lines.xml_budget += stop - start
     return end + 1
@@ -140,4 +141,5 @@ def _find_root_end(text: str, start: int) -> tuple[int, bool]:
     return (len(text) if at < 0 or text.startswith(("<!", "<?"), at) else at), False
 
 
+WHOLE_XML = WholeFormat("xml", re.compile(r"\s*<").match, _is_document)
 XML = Format("xml", _START, _find_xml_end)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tersely.split.lines import Format, Lines, line_start, mask
+from tersely.split.lines import Format, Lines, WholeFormat, line_start, mask
 from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.split.yaml_scalars import DOUBLE, MARKER, SINGLE, InvalidError, ScalarReader
 from tersely.units import Series
@@ -289,10 +289,8 @@ _SENTENCE = re.compile(r"[`'\"()<>]|(?:\S+\s+){4}")
 """A part of a key that is more likely a sentence with a colon."""
 
 
-def is_yaml(text: str) -> bool:
+def _is_yaml(text: str) -> bool:
     """Whether a whole text is YAML: collections inside each other, or settings with simple keys."""
-    if not _WHOLE.match(text):
-        return False
     reader = _Reader(Lines(mask(text)))
     reader.read(0)
     if reader.skip(reader.done) < len(reader.lines):
@@ -319,6 +317,7 @@ def _find_yaml_end(lines: Lines, index: int) -> int | None:
     return None
 
 
+WHOLE_YAML = WholeFormat("yaml", _WHOLE.match, _is_yaml)
 YAML = Format("yaml", _START, _find_yaml_end, only_starts_paragraphs=True)
 
 
