@@ -81,8 +81,8 @@ class Lines:
         closing_fences: for each line, the longest closing fences from there on; see `fences`. None at first.
         json_budget: code points that failed attempts to read JSON may still take, so that they stay linear.
         csv_budget, code_budget: the same for CSV and Python.
-        no_diff_before, no_yaml_before, no_number_before: index of the line before which a search has found
-            none.
+        no_diff_before, no_module_before, no_number_before, no_yaml_before: index of the line before which a
+            search has found none.
     """
 
     def __init__(self, text: str) -> None:
@@ -100,6 +100,7 @@ class Lines:
         self.no_diff_before = 0
         self.no_yaml_before = 0
         self.no_number_before = 0
+        self.no_module_before = 0
         self._indents: dict[int, int] = {}
         self._likenesses: dict[int, Likeness] = {}
 
