@@ -18,7 +18,7 @@ _STEP = 240
 
 
 def _find_end(lines: Lines, index: int) -> int | None:
-    if index < lines.no_diff_before:
+    if index < lines.none_before["diff"]:
         return None
     end, hunks = index, 0
     while end < len(lines):
@@ -32,7 +32,7 @@ def _find_end(lines: Lines, index: int) -> int | None:
             break
     if hunks:
         return end
-    lines.no_diff_before = end
+    lines.none_before["diff"] = end
     return None
 
 

@@ -7,6 +7,7 @@ braces, prompts, tags).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
@@ -82,9 +83,7 @@ class Lines:
         json_budget, xml_budget: code points that failed attempts to read JSON, YAML, TOML or XML may still
             take, so that they stay linear.
         csv_budget, code_budget: the same for CSV and Python.
-        no_diff_before, no_yaml_before, no_number_before, no_settings_before: index of the line before which a
-            search has found none.
-        none_before: the same for other formats, by name.
+        none_before: for each format, the index of the line before which a search has found none.
     """
 
     def __init__(self, text: str) -> None:
@@ -100,11 +99,7 @@ class Lines:
         self.csv_budget = 4 * len(text) + 100_000
         self.code_budget = 4 * len(text) + 100_000
         self.xml_budget = 4 * len(text) + 100_000
-        self.no_diff_before = 0
-        self.no_yaml_before = 0
-        self.no_number_before = 0
-        self.no_settings_before = 0
-        self.none_before: dict[str, int] = {}
+        self.none_before = Counter[Kind]()
         self._indents: dict[int, int] = {}
         self._likenesses: dict[int, Likeness] = {}
 

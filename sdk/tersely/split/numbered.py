@@ -32,7 +32,7 @@ def _read(line: str) -> tuple[int, str, int] | None:
 def _find_end(lines: Lines, index: int) -> int | None:
     """Return the index after three or more lines with ascending numbers and one kind of sign."""
     begin = _read(lines.texts[index])
-    if begin is None or index < lines.no_number_before:
+    if begin is None or index < lines.none_before["numbered"]:
         return None
     last, sign, _ = begin
     numbered, end = [index], index + 1
@@ -45,7 +45,7 @@ def _find_end(lines: Lines, index: int) -> int | None:
         last, end = entry[0], following + 1
         numbered.append(following)
     if len(numbered) < _FEWEST or not _is_numbered([lines.texts[at] for at in numbered], sign):
-        lines.no_number_before = end
+        lines.none_before["numbered"] = end
         return None
     return end
 

@@ -29,7 +29,6 @@ _MODULE = re.compile(rf"#[^\n]*\n(?:#|\n|{_STARTS_MODULE.pattern})|{_STARTS_MODU
 _WINDOW = 65_536
 """Code points that are first read as Python, so that short sources in long texts take little time."""
 _MOST_ATTEMPTS = 4
-_MOST_COMMENTS = 80
 
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)?")
 """A line as Python counts it: a lone carriage return ends one too."""
@@ -81,8 +80,11 @@ def _compile(text: str) -> ast.Module:
 
 def _find_module_end(lines: Lines, index: int) -> int | None:
     """Return the index after the Python statements from a line on; None if there are only a few."""
+    if lines.code_budget <= 0 or index < lines.none_before["code"]:
+        return None
     start = _skip_comments(lines, index)
-    if lines.code_budget <= 0 or start is None:
+    if start == len(lines) or not _STARTS_MODULE.match(lines.texts[start]):
+        lines.none_before["code"] = start
         return None
     for window in (_WINDOW, len(lines.text)):
         begin = lines.starts[index]
@@ -95,20 +97,19 @@ def _find_module_end(lines: Lines, index: int) -> int | None:
     module = _parse(body[:end])
     last = index + body.count("\n", 0, end)
     if module is None or not (_is_module(module) or _has_constants(module)) or last <= start:
-        lines.code_budget -= end + 200
+        lines.code_budget -= end + 1000
+        lines.none_before["code"] = start
         return None
     while lines.is_blank(last - 1):
         last -= 1
     return last
 
 
-def _skip_comments(lines: Lines, index: int) -> int | None:
-    """Return the index of the first line from `index` on that is no comment; None if it is not Python."""
-    start = index
-    while start < min(len(lines), index + _MOST_COMMENTS) and lines.texts[start][:1] in ("#", ""):
-        start += 1
-    is_python = start < len(lines) and _STARTS_MODULE.match(lines.texts[start])
-    return start if is_python else None
+def _skip_comments(lines: Lines, index: int) -> int:
+    """Return the index of the first line from `index` on that is neither blank nor a comment."""
+    while index < len(lines) and lines.texts[index][:1] in ("#", ""):
+        index += 1
+    return index
 
 
 def _measure_module(body: str) -> int:

@@ -25,7 +25,7 @@ Range = tuple[int, int]
 
 def _find_roff_end(lines: Lines, index: int) -> int | None:
     """Return the index after the source of a page, which goes up to a fence or the end of the text."""
-    if index < lines.none_before.get("roff", 0):
+    if index < lines.none_before["roff"]:
         return None
     end, sections = index, 0
     while end < len(lines) and not lines.texts[end].startswith(("```", "~~~")):

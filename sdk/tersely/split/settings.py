@@ -190,7 +190,7 @@ def _is_settings(text: str) -> bool:
 
 def _find_settings_end(lines: Lines, index: int) -> int | None:
     """Return the index after the sections that start at a line; None if there are none."""
-    if index < lines.no_settings_before or lines.json_budget <= 0:
+    if index < lines.none_before["settings"] or lines.json_budget <= 0:
         return None
     first = reached = lines.skip_comments(index, "#;")
     below = lines.skip_blank(first)
@@ -201,7 +201,7 @@ def _find_settings_end(lines: Lines, index: int) -> int | None:
         is_known = bool(statements) and (statements[0].is_header or (is_toml and len(statements) >= _FEWEST))
         if is_known and len(statements) >= 2:
             return lines.skip_comments(end, "#" if is_toml else "#;")
-    lines.no_settings_before = max(reached, index + 1)
+    lines.none_before["settings"] = max(reached, index + 1)
     return None
 
 

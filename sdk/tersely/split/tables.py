@@ -67,9 +67,11 @@ def _find_simple_end(lines: Lines, index: int) -> int | None:
 
 def _find_ruled_end(lines: Lines, index: int) -> int | None:
     """Return the index after rows with a ruler below the names of their columns."""
-    end = _skip_while(lines, index, lambda line: _RULER.match(line) is None)
-    if end == index or end - index >= _MOST_HEAD_LINES or end == len(lines) or lines.is_blank(end):
-        return None
+    end = index + 1
+    while not _RULER.match(lines.texts[end]):
+        end += 1
+        if end == len(lines) or end - index >= _MOST_HEAD_LINES or lines.is_blank(end):
+            return None
     return _skip_while(lines, end, lambda _: True)
 
 
@@ -144,9 +146,9 @@ TABLE = Format(
     "table", re.compile(r"[^\n|]*\||[^\S\n]*(?:\+[-=+:]{2}|[\u2500-\u257f]|==+ +==)"), _find_table_end
 )
 RULED_TABLE = Format(
-    "table", re.compile(rf"Desired=|[^\n]*\S[^\n]*\n{_RULER.pattern}", re.MULTILINE), _find_ruled_end
+    "table", re.compile(rf"Desired=[^\n]*+\n|[^\S\n]*+\S[^\n]*+\n{_RULER.pattern}", re.MULTILINE), _find_ruled_end
 )
-COLUMNS = Format("row", re.compile(r"[^\n]*\S(?:  |\t)[^\n]*\n[^\n]*(?:  |\t)"), _find_columns_end)
+COLUMNS = Format("row", re.compile(r"(?=[^\n]*\S(?:  |\t))[^\n]*+\n[^\n]*(?:  |\t)"), _find_columns_end)
 RECORDS = Format("row", _RECORD, _find_records_end)
 ALIGNED = Format("row", re.compile(r"[^\n]*(?:\t|   )"), _find_aligned_end, only_starts_paragraphs=True)
 

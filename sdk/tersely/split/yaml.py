@@ -302,7 +302,7 @@ def _is_yaml(text: str) -> bool:
 
 def _find_yaml_end(lines: Lines, index: int) -> int | None:
     """Return the index after lines that are YAML with something nested; None otherwise."""
-    if index < lines.no_yaml_before or lines.json_budget <= 0:
+    if index < lines.none_before["yaml"] or lines.json_budget <= 0:
         return None
     first = end = lines.skip_comments(index, "#")
     if first < len(lines) and not lines.is_blank(first):
@@ -313,7 +313,7 @@ def _find_yaml_end(lines: Lines, index: int) -> int | None:
         is_known = (reader.is_nested or is_commented) and end - index >= _FEWEST_LINES
         if is_known or (reader.is_flat and len(reader.keys) >= _FEWEST_KEYS):
             return lines.skip_comments(end, "#")
-    lines.no_yaml_before = max(index + 1, end)
+    lines.none_before["yaml"] = max(index + 1, end)
     return None
 
 
