@@ -28,6 +28,8 @@ class Row(NamedTuple):
     """Rows below it that one of its cells spans; -1 for all."""
     is_named: bool
     """Whether all its cells are names."""
+    is_title: bool
+    """Whether it names the rows below it if it has a single cell."""
 
 
 @dataclass(slots=True)
@@ -42,6 +44,10 @@ class Rows:
     has_body: bool = False
     is_below_group: bool = False
 
+    def is_layout(self, row: Row) -> bool:
+        """Whether a row only places its single cell."""
+        return row.cells == 1 and not row.is_title and not self.spans
+
     def add(self, node: Node, row: Row, *, is_head: bool) -> tuple[list[Node], bool]:
         """Add a row; return the rows that it needs, and whether it is a head."""
         spanning = [other for _, other in self.spans]
@@ -53,7 +59,7 @@ class Rows:
             self.names = [*self.names, node][-_MOST_ROWS:]
             return needs, True
         self.has_body = True
-        if row.is_named or row.cells == 1:
+        if not spanning and (row.is_named or row.cells == 1):
             if not self.is_below_group:
                 self.groups = []
             needs = [*self.names, *self.groups]
@@ -82,11 +88,11 @@ def find_row(text: str, start: int, inner: int, end: int, longest: int) -> Row |
     cells = list(_CELL.finditer(body))
     spans = [int(span[1]) for cell in cells if (span := _SPAN.search(cell[2]))]
     filled = [cell for cell in cells if _TAGS.sub("", cell[3]).strip()]
-    is_single = len(cells) == 1
-    if not filled or (is_single and cells[0][1].lower() == "td" and "colspan" not in cells[0][2].lower()):
+    if not filled:
         return None
     longest_span = -1 if 0 in spans else max([*spans, 1]) - 1
-    return Row(stop, len(cells), longest_span, all(cell[1].lower() == "th" for cell in filled))
+    is_named = all(cell[1].lower() == "th" for cell in filled)
+    return Row(stop, len(cells), longest_span, is_named, is_named or "colspan" in cells[0][2].lower())
 
 
 def _is_balanced(body: str) -> bool:

@@ -42,7 +42,7 @@ class Words:
         return sum(len(_WORD.findall(text, start, end)) for start, end in self.ranges)
 
 
-def cut_sentences(text: str, ranges: list[Range], _: int) -> list[list[Node]]:
+def cut_sentences(text: str, ranges: list[Range]) -> list[list[Node]]:
     """Return the pieces of each sentence of a block. There is at least one range."""
     first, last = ranges[0][0], ranges[-1][1]
     plain = [" "] * (last - first)
@@ -54,7 +54,7 @@ def cut_sentences(text: str, ranges: list[Range], _: int) -> list[list[Node]]:
         if _LETTER.search(prose, previous, start):  # the number of a heading is not a sentence
             ends.append(first + start)
             previous = start
-    return _cut(text, ranges, [*ends, last])
+    return cut(text, ranges, [*ends, last])
 
 
 def cut_lines(text: str, ranges: list[Range], size: int) -> list[list[Node]]:
@@ -64,9 +64,9 @@ def cut_lines(text: str, ranges: list[Range], size: int) -> list[list[Node]]:
     """
     first, last = ranges[0][0], ranges[-1][1]
     if last - first <= size:
-        return _cut(text, ranges, [last])
+        return cut(text, ranges, [last])
     breaks = [line.end() for left, right in ranges for line in _BREAK.finditer(text, left, right)]
-    lines = _cut(text, ranges, [*breaks, last])
+    lines = cut(text, ranges, [*breaks, last])
     around: list[tuple[int, list[Node]]] = []
     for pieces in lines:
         start = pieces[0].start
@@ -82,7 +82,7 @@ def cut_lines(text: str, ranges: list[Range], size: int) -> list[list[Node]]:
     return lines
 
 
-def _cut(text: str, ranges: list[Range], ends: list[int]) -> list[list[Node]]:
+def cut(text: str, ranges: list[Range], ends: list[int]) -> list[list[Node]]:
     """Return the pieces up to each of these offsets. The last one is the end of the ranges."""
     groups: list[list[Node]] = [[]]
     number = 0

@@ -12,7 +12,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from tersely.split.html_rows import Rows, find_row
-from tersely.split.html_text import Words, cut_lines, cut_sentences
+from tersely.split.html_text import Words, cut, cut_lines, cut_sentences
+from tersely.split.lines import LONGEST_ITEM
 from tersely.split.nodes import DEEPEST, Node, Sizes
 from tersely.units import Series
 
@@ -20,11 +21,11 @@ _TAG = re.compile(
     r"<(/?)([a-zA-Z][\w:-]*)((?:[^>\"']|\"[^\"]*\"|'[^']*')*+>|[^>]*>)|<!--|<[!?][^>]*>",
 )
 _UNSEEN = frozenset(
-    "script style noscript svg template head nav footer iframe object select button textarea".split()  # noqa: SIM905
+    "script style noscript svg template head nav footer iframe object select textarea".split()  # noqa: SIM905
 )
 """Elements that are left out with everything in them."""
 _INLINE = re.compile(
-    r"a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|math|output|q|s"
+    r"a|abbr|acronym|b|bdi|bdo|big|button|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|math|output|q|s"
     r"|samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
 _DEBRIS = re.compile(
@@ -42,7 +43,11 @@ _ENDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 """Elements that a tag closes, and those that it leaves open."""
 _TAKES = {"dt": "dl", "summary": "details", "figcaption": "figure", "caption": "table"}
 """Elements with the text that another one is read under."""
+_LABELS = frozenset({"li", *_TAKES})
+"""Elements with text that is not cut unless it is long."""
 _MOST_HEADS = 8
+_MOST_FIGURES = 4
+"""Figures inside each other that come with their captions."""
 _FEW_WORDS = 3
 
 
@@ -122,7 +127,7 @@ class _Reader:
 
     def _follow(self, name: str, attributes: str, is_opening: bool) -> None:
         """Note that an element opens or ends."""
-        if name == "a":
+        if name in ("a", "button"):
             self._links = max(0, self._links + (1 if is_opening else -1))
         elif name == "pre":
             self._in_pre = is_opening
@@ -161,7 +166,7 @@ class _Reader:
             own = self._nodes[scope.first :][:_MOST_HEADS]
             parent.heads = [*parent.heads, *own][-_MOST_HEADS:]
             self._heads.update(map(id, own))
-        if scope.name == "figure":  # its caption may be below
+        if scope.name == "figure" and self._open["figure"] < _MOST_FIGURES:  # its caption may be below
             own = set(map(id, scope.heads))
             for node in self._nodes[scope.first :]:
                 if id(node) not in own:
@@ -186,13 +191,19 @@ class _Reader:
         if _HEADING.fullmatch(closed):
             self._headings = [heading for heading in self._headings if heading[0] < closed]
         heads = self._find_heads()
-        cut = cut_lines if self._in_pre else cut_sentences
-        sentences = cut(self._text, words.ranges, self._size)
+        scope = self._scopes[-1] if self._scopes else None
+        first, last = words.ranges[0][0], words.ranges[-1][1]
+        is_label = _HEADING.fullmatch(closed) or (scope and scope.name in _LABELS and closed != "p")
+        if self._in_pre:
+            sentences = cut_lines(self._text, words.ranges, self._size)
+        elif is_label and last - first <= LONGEST_ITEM:
+            sentences = cut(self._text, words.ranges, [last])
+        else:
+            sentences = cut_sentences(self._text, words.ranges)
         nodes = [piece for pieces in sentences for piece in pieces]
         for node in nodes:
             node.wants = list({id(n): n for n in (*heads, *node.wants)}.values())
         self._nodes += nodes
-        scope = self._scopes[-1] if self._scopes else None
         self._announcer = []
         if _HEADING.fullmatch(closed):
             self._headings.append((closed, nodes[:_MOST_HEADS]))
@@ -213,15 +224,15 @@ class _Reader:
     def _read_row(self, start: int, inner: int) -> int | None:
         """Add a row as a node and return its end; None if it is to be read as text."""
         found = find_row(self._text, start, inner, self._end, 4 * self._size)
-        if found is None:
+        table = next((scope for scope in self._scopes[-1:-DEEPEST:-1] if scope.name == "table"), None)
+        if found is None or (table or _Scope("table", 0)).rows.is_layout(found):
             return None
         self._close_block("")
-        tables = [scope for scope in self._scopes[-DEEPEST:] if scope.name == "table"]
-        if not tables:
+        if table is None:
             self._open_scope("table")
-            tables = self._scopes[-1:]
-        table, node = tables[-1], Node(start, found.end)
-        is_head = any(scope.name == "thead" for scope in self._scopes[-1:])
+            table = self._scopes[-1]
+        node = Node(start, found.end)
+        is_head = self._scopes[-1].name == "thead"
         wants, is_head = table.rows.add(node, found, is_head=is_head)
         node.wants = [*self._find_heads(), *wants]
         if is_head:
