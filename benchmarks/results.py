@@ -45,7 +45,7 @@ def render_results() -> str:
         else:
             missing.append(f"`python -m benchmarks.{module}`")
     if missing:
-        parts += ["## Not recorded", f"No run with the model that ships: {', '.join(missing)}."]
+        parts += ["## Not recorded", f"To be measured with the next selector: {', '.join(missing)}."]
     return "\n\n".join(parts) + "\n"
 
 

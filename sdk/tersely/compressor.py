@@ -94,24 +94,24 @@ class Compressor:
             budget: most tokens of the text, by the compressor's counter; titles and separators included.
             rate: most tokens of the text, as a share of the input's, in (0, 1].
             recall: keep enough that the answer sentence survives in at least this share of questions, for
-                questions like those of the model's calibration set, in (0, 1). `recall_met` of the result
+                questions like those of the model's calibration set, in (0, 1). The result's `recall_met`
                 is false if `budget`, `rate`, `level` or `max_docs` may have prevented it.
             level: how much detail to keep of each document, from 1 (at most 500 characters) to 5 (at most
                 6,000; ZipRL, appendix J.2). Without `budget` and `rate`, units below the threshold fill a
                 document up to its level's lower bound.
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
-            marks: where marks replace left-out text: "structure" (in lists, code and the like, and between
-                two pieces that could be read as one), or "all" (in prose too).
+            marks: where marks replace left-out text: "structure" (everywhere but between sentences of running
+                text), or "all" (there too).
             min_tokens: return documents of fewer tokens unchanged, with the status "bypassed", unless they
                 exceed `budget`. Short inputs are not worth the time.
             timeout: seconds until the result is due; the model stops reading in time. Splitting and writing
-                are never cut short; they take about seven seconds for a million words.
+                are never cut short, which takes seconds for a million words.
 
         Returns:
             The compression. If the model fails or its time is up, a warning is logged. With a limit the
-            status is then "degraded": the best units by what the model had read, or by exact matches if that
-            is nothing. Without one it is "failed_open": all documents.
+            status is then "degraded": the best units by what the model had read, or by exact matches if it
+            had read nothing. Without a limit it is "failed_open": all documents.
 
         Raises:
             InvalidInputError: an argument cannot be used; the message says which and why.

@@ -23,9 +23,18 @@ GUARANTEES: dict[int, tuple[str, ...]] = {
     5: (
         "tests/sdk/test_guarantees.py::test_5_and_6_units_are_whole_or_truncated_blocks",
         "tests/sdk/test_guarantees.py::test_5_a_block_is_cut_only_if_it_is_large_or_exceeds_the_limit",
+        "tests/sdk/test_split_cutting.py",
+        "tests/sdk/test_split_json.py",
+        "tests/sdk/test_split_settings.py",
+        "tests/sdk/test_split_xml.py",
         "tests/sdk/test_tool_results.py",
+        "tests/audit/test_foreign.py",
     ),
-    6: ("tests/sdk/test_guarantees.py::test_5_and_6_units_are_whole_or_truncated_blocks",),
+    6: (
+        "tests/sdk/test_guarantees.py::test_5_and_6_units_are_whole_or_truncated_blocks",
+        "tests/sdk/test_split_cutting.py",
+        "tests/sdk/test_split_sentences.py",
+    ),
     7: (
         "tests/sdk/test_guarantees.py::test_7_a_compression_never_touches_the_network",
         "tests/contracts/test_network.py",

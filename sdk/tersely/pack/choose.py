@@ -1,7 +1,7 @@
 """The third step of a compression: which units to keep.
 
-With a threshold, those that reach it. Under a limit, the best that fit. With a level of detail, those that
-each document has room for. Never the same words twice.
+With a threshold, keep those that reach it. Under a limit, keep the best that fit. With a level of detail,
+keep the best that fit into each document's range of characters. Never keep the same words twice.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def choose(
     best_fits = None if best is None else best.positions <= kept
     if best is not None and not best_fits and measure(frozenset(best.positions)) <= split.limit:
         best_fits = True
-        # Shorter units came first and left no room for it. Greedy filling alone can miss nearly everything;
-        # the better of this and a selection with the best unit cannot (Lin and Bilmes, 2010).
+        # Shorter units came first and left no room for it. Greedy filling alone can miss nearly everything.
+        # Taking the better of two selections, one of them with the best unit, cannot (Lin and Bilmes, 2010).
         others = [fill([best, *ranked]), renderer.complete(frozenset(best.positions))]
         kept = max((kept, *others), key=lambda own: math.fsum(unit_scores[at] for at in own))
     kept_words = {c.words for c in candidates if c.words and c.position in kept}
@@ -125,7 +125,7 @@ def _find_sequence(split: Split, scores: Scores, options: CompressionOptions) ->
 def _find_candidates(
     split: Split, packing_scores: Sequence[float], sequence: Sequence[int], length_price: float
 ) -> list[Candidate]:
-    """Return every unit of the documents in `sequence` that says something by itself, with its priority."""
+    """Return the units of the documents in `sequence` that say something by themselves, with priorities."""
     cost_of_a_token = 1 if split.costs_in_tokens else CHARACTERS_PER_TOKEN
     candidates: list[Candidate] = []
     for doc in sequence:
@@ -152,7 +152,7 @@ def _find_candidates(
 def _find_best(
     candidates: Sequence[Candidate], scores: Sequence[float], kept: frozenset[int]
 ) -> Candidate | None:
-    """Return the candidate that scored highest: of equal ones a kept one, or else the cheapest."""
+    """Return the candidate with the highest score. Among equals, prefer a kept one, then the cheapest."""
 
     def rank(c: Candidate) -> tuple[float, bool, int, int]:
         return scores[c.position], c.position in kept, -c.cost, -c.position
@@ -168,9 +168,9 @@ def _fill_level(
     scores: Sequence[float],
     threshold: float | None,
 ) -> list[Candidate]:
-    """Return those of one document's candidates that its level has room for.
+    """Return the candidates of one document that fit into its level.
 
-    First come those that reach the threshold, as far as they fit, then the best others up to the lower bound.
+    Those that reach the threshold come first, as long as they fit. The best others fill the lower bound.
     """
     doc = candidates[0].doc
 

@@ -3,13 +3,10 @@
 A mark that counts replaces each run of members that is left out of a series, such as the elements of an array
 or the lines of a log. A run that is shorter than its mark is kept.
 
-Any other mark keeps two pieces apart that could be read as one. It is added if a block was cut: between
-two pieces of it, before its first piece and after its last, if something is missing there. Between units it
-is added if the first one has no end of its own, such as the line `Name: ...` of a record, so that the line
-`Built: ...` of another record does not seem to belong to it; and between two blocks of one kind, such as two
-tables with prose between them. Blocks on neighbouring lines count as one that was cut: so do the lines of
-broken JSON, which is taken for code. With the option `marks="all"`, a mark is added wherever something is
-missing.
+Any other mark says only that something is missing. It is added between two kept units if anything was
+dropped between them, unless both and all that was dropped are sentences of prose. It is also added between
+two pieces of a unit that was cut, before its first piece, and after its last. With the option
+`marks="all"`, a mark is added wherever something is missing.
 """
 
 from __future__ import annotations
@@ -143,7 +140,7 @@ def _is_prose(unit: Unit) -> bool:
 def mark_before(text: str, units: Sequence[Unit], document: range, first: int, *, everywhere: bool) -> str:
     """Return the mark in front of the first kept unit of a document; "" if no start of a block is missing.
 
-    `everywhere`: whether it is also added if anything else is missing there.
+    `everywhere`: whether a mark is added if anything at all is missing before the unit.
     """
     if _is_cut_before(units, first):
         whole = first
@@ -182,7 +179,7 @@ def _is_cut_after(units: Sequence[Unit], position: int) -> bool:
 
 
 def _is_one(above: Unit, below: Unit) -> bool:
-    """Whether a unit and the next one are pieces of one that was cut. Omissions of a series are counted."""
+    """Whether two neighbours are pieces of a unit that was cut. Other marks count the members of a series."""
     if above.doc != below.doc or above.parent != below.parent:
         return False
     return above.series is None and below.series is None

@@ -185,13 +185,11 @@ def _score(
         for doc, own in zip(to_read, positions, strict=True)
     ]
     scores = _flatten(scorer.score(query, inputs), to_read, positions, split)
-    if structure is not None:
-        scores = structure.merge(scores, to_read)
-    if relevance is not None:
-        scores = replace(scores, relevance=relevance)
     if not all(np.isfinite(x).all() for x in (scores.relevance, scores.scores, scores.packing)):
         raise ValueError("the model gave scores that are not numbers")
-    return scores
+    if structure is not None:
+        scores = structure.merge(scores, to_read)
+    return scores if relevance is None else replace(scores, relevance=relevance)
 
 
 def _make_input(document: Document, units: Sequence[Unit], may_sift: bool) -> ScoredInput:

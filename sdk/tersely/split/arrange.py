@@ -41,7 +41,7 @@ _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
     "yaml": open_yaml,
 }
 _DEEPEST = 8
-"""Texts inside each other that are opened."""
+"""Most texts inside each other that are opened, such as a file in a fence."""
 _FEWEST = {"json": 2, "line": 4, "log": 2}
 """Kinds of units that form a series if so many of them are neighbours. A mark counts those left out."""
 
@@ -60,7 +60,7 @@ def arrange(
         units: sorted, as `split_units` gives them.
         doc: index of the document.
         is_large: whether a unit of structure is too large to be kept whole.
-        depth: texts inside each other around this one, such as a file in a fence.
+        depth: how many texts this one is nested in; a file in a fence is nested in one.
     """
     arranged: list[Unit] = []
     places: list[int] = []
@@ -89,7 +89,7 @@ def arrange(
 
 
 def _link(text: str, unit: Unit, series: Series | None, kind: str) -> Unit:
-    """Return a unit that is not opened as a member of its series."""
+    """Link a unit that was not opened to its series, if it has one."""
     if unit.kind == "comment":
         return replace(unit, link=Link(None, 0, (), is_frame=False, is_markup=True))
     if series is None:
@@ -99,7 +99,7 @@ def _link(text: str, unit: Unit, series: Series | None, kind: str) -> Unit:
 
 
 def _add_heads(unit: Unit, heads: Link | None, places: Sequence[int]) -> Unit:
-    """Return the unit with a need for the heads of the unit that it is a part of."""
+    """Return a part that also needs the heads of the unit it comes from."""
     if heads is None or unit.is_markup:
         return unit
     needs = tuple(places[need] for need in heads.needs)
@@ -148,7 +148,7 @@ def _open_fences(
 def _open_numbered(
     text: str, unit: Unit, is_large: Callable[[Unit], bool], sizes: Sizes, first: int, depth: int
 ) -> list[Unit]:
-    """Return the parts of lines with numbers: those that the same lines have without numbers."""
+    """Return the parts of numbered lines, which are split as if they had no numbers."""
     lines, are_single = read_numbered(text, unit.start, unit.end)
     body = lines.body
     if are_single:

@@ -20,7 +20,7 @@ SMALLEST_PIECE = 8
 """Tokens. With less room a unit is dropped, because shreds of it would mislead."""
 
 PIECE = 240
-"""Code points in a piece, if the seams allow it."""
+"""Most code points of a piece, unless a single line has more."""
 _MARGIN = 0.8
 """Share of the room that a piece may fill by estimate. Tokens are not spread evenly over a unit."""
 _LONG_WORD = 40
@@ -34,7 +34,7 @@ def cut(text: str, unit: Unit, cost: int, room: int, *, is_alone: bool = False) 
 
     Args:
         cost: tokens of the unit.
-        room: tokens that a piece may have. A piece that is a single line or code point may exceed it.
+        room: most tokens of a piece. Only one that cannot be divided, such as a single line, has more.
         is_alone: whether there is no other unit.
     """
     size = unit.end - unit.start
@@ -67,7 +67,7 @@ def _join(text: str, seams: list[tuple[int, int]], target: int) -> Iterator[tupl
 
 
 def _cut_words(text: str, start: int, end: int, target: int) -> Iterator[tuple[int, int]]:
-    """Yield the words of a range; those too long to be words in parts of at most `target` code points."""
+    """Yield the words of a range. A word that is too long is cut every `target` code points."""
     for word in _WORD.finditer(text, start, end):
         left, right = word.span()
         step = right - left if right - left <= _LONG_WORD else target

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tersely.units import Kind
 
 LONGEST_ITEM = 600
-"""Code points above which a list item, a log entry or a heading is prose: it is a paragraph with a label."""
+"""Most code points of a list item, a log entry or a heading. Anything longer is a paragraph with a label."""
 
 _UNSAFE = re.compile("[\x00\ud800-\udfff]")
 _LINE_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
@@ -149,8 +149,8 @@ class Format(NamedTuple):
 
     kind: Kind
     start: re.Pattern[str]
-    """Matches the text from the start of every line that may start a block. All else is decided without
-    entering the module of the format, so it must be fast, and look at most at the line below."""
+    """Matches at the start of every line that may start a block. It is tried on nearly every line, so it
+    must be fast, and look at most at the line below."""
     find_end: Callable[[Lines, int], int | None]
     """Returns the index after the last line of the block that starts at an index; None if none starts."""
     only_starts_paragraphs: bool = False

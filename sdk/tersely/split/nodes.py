@@ -15,16 +15,16 @@ from tersely.split.lines import find_lines, strip
 from tersely.units import Kind, Link, Series, Unit
 
 DEEPEST = 40
-"""Containers inside each other that are opened. Anything deeper is one part."""
+"""Most containers inside each other that are opened. Anything deeper is one part."""
 
 
 class Sizes(NamedTuple):
     """How finely blocks are opened, in code points."""
 
     part: int
-    """Up to which a value, a row or a sentence is not opened."""
+    """Most code points of a value, a row or a sentence that is not opened."""
     whole: int
-    """Up to which a function, a hunk or a key with everything nested in it is not opened."""
+    """The same for a function, a hunk, or a key with everything nested in it."""
 
 
 @dataclass(slots=True)
@@ -38,11 +38,11 @@ class Node:
     """The series of its children."""
     items: int = 1
     is_anchor: bool = False
-    """Whether its siblings need it, as the members of a record need its name; of a container, only its own
-    anchors."""
+    """Whether its siblings need it, as the members of a record need its name. If it is a container, they need
+    only the anchors in it."""
     wants: list[Node] = field(default_factory=list["Node"])
-    """Nodes elsewhere in the tree that it needs, as a function needs an import. Of a container, it needs the
-    head and the tail."""
+    """Nodes elsewhere in the tree that it needs, as a function needs an import. Of such a node that is a
+    container, it needs only the head and the tail."""
     is_frame: bool = False
     """Whether it is never kept alone: the nodes that want it come with it."""
     is_markup: bool = False
@@ -52,7 +52,7 @@ class Node:
 
 
 def join_lines(lines: Sequence[tuple[int, int]], size: int) -> list[Node]:
-    """Return a node for each line, or for neighbours of together at most `size` code points."""
+    """Return a node for each line. Neighbours share one if they have at most `size` code points together."""
     nodes: list[Node] = []
     for left, right in lines:
         if nodes and right - nodes[-1].start <= size:
@@ -81,7 +81,7 @@ def flatten(text: str, root: Node, kind: Kind, series: Series | None, first: int
     needs: list[set[int]] = []
     places: list[tuple[Node, range]] = []
     names: dict[int, list[int]] = {}
-    """Positions that say which node a node is, by its id: of a leaf, or of the frame and anchors in it."""
+    """Positions that identify a node, by its id: of a leaf, or of the frame and anchors of a container."""
     frames: dict[int, list[int]] = {}
     """Positions of the head and the tail of a container, or of a leaf, by the id of the node."""
 

@@ -38,9 +38,9 @@ _RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
 """Depths of headings without hashes: underlined ones, lines like `--- a ---`, numbered ones, other titles."""
 _MOST_STYLES = 5
 _FEW_WORDS = 3
-"""Words of a line that is a term or a label, and says nothing without the lines under it."""
+"""Most words of a term or a label, which says nothing without the lines under it."""
 _LONG_CLAUSE = 120
-"""Code points from which a numbered paragraph is a clause, to which the paragraphs after it belong."""
+"""A numbered paragraph of more code points is a clause, and the paragraphs after it belong to it."""
 _DEEPEST = 16
 """Lines around each other that are followed."""
 _BRANCH = re.compile(r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*")
@@ -66,12 +66,12 @@ class Spans(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A block with what decides about its heads."""
+    """A block, and what decides which heads it has."""
 
     block: Block
     units: Spans
     run: int
-    """Number of its run: the blocks without a blank line between them."""
+    """Number of its run. A run is a series of blocks without a blank line between them."""
     starts_run: bool
     indent: int
     line: str
@@ -79,7 +79,7 @@ class _Place(NamedTuple):
     is_text: bool
     """Whether it is prose, an item or a single line."""
     speaks: bool
-    """Whether it begins what another speaker says."""
+    """Whether another speaker begins here."""
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class _Head:
     """A place that others are read under."""
 
     units: tuple[int, ...]
-    """Indices of the units that say it, and of its own heads."""
+    """Indices of its units, and of the heads that it needs itself."""
     indent: int
     run: int
     depth: int = 0
@@ -288,7 +288,7 @@ class _Reader:
             below = place
 
     def _tie_heads(self) -> None:
-        """A line that others are read under needs the first of them, so that it is not kept alone."""
+        """Let each line that others are read under need the first of them, so that it is not kept alone."""
         for unit in sorted(self._bodies, reverse=True):
             body = self._bodies[unit]
             needs = {*self._needs.get(unit, ()), body, *self._needs.get(body, ())}
@@ -350,7 +350,7 @@ class _Reader:
         )
 
     def _is_announced(self, number: int, place: _Place, announcer: _Head) -> bool:
-        """Whether a block is among those that the line with a colon at its end announces."""
+        """Whether a line that ends with a colon announces a block."""
         run = place.run
         above = self._places[number - 1]
         if run == announcer.run:
@@ -475,7 +475,7 @@ class _Reader:
         return (place.line.split(maxsplit=1) or [""])[0]
 
     def _heads_text(self, number: int, place: _Place) -> bool:
-        """Whether the text after a record belongs to it, as the text of a mail to its sender."""
+        """Whether the text after a record belongs to it, as the text of a mail belongs to its header."""
         if place.run not in self._records or len(self._records) < 2:
             return False
         end = number
@@ -505,7 +505,7 @@ class _Reader:
 
 
 def _shape(line: str) -> str:
-    """Return how the first word of a line is made: lines of one list begin alike."""
+    """Return the pattern of letters and digits at the start of a line. Lines of one list begin alike."""
     word = (line.split(maxsplit=1) or [""])[0]
     word = _NUMBER.sub("9", _LETTERS.sub(lambda found: "A" if found[0][0].isupper() else "a", word))
     return word[:3]

@@ -50,7 +50,7 @@ SECTION = re.compile(
 )
 """A line that begins a section of a report or of settings."""
 _LETTER = r"[A-Za-z\u00aa-\u1fff\u2c00-\U0010ffff]"
-"""Letters of all scripts and their accents, some of which are no letters for `re`."""
+"""Letters of all scripts and their accents. `re` does not count all of them as letters."""
 _WORD = re.compile(
     rf"""["'“‘«„(\[*_¿¡]*+
     (?:{_LETTER}++(?:['’‑/-]{_LETTER}++)*+(?:['’]|\.(?=[^\w]|$))? | \d[\d.,]*+%?)
@@ -61,7 +61,7 @@ _WORD = re.compile(
 _SENTENCE_END = re.compile(r"[^\s_][\"'”’»)\]*_`]*[.!?…։।؟។][\"'”’»)\]*_`]*(?:\s|$)")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _ASSIGNMENT = re.compile(r"(?:^|(?<=\s))[\w.-]++=\S")
-"""Lines of some logs have two or more."""
+"""A name with its value. A line with two or more is an entry of a log."""
 _SAMPLE = 2000
 """Code points of a paragraph that show whether it is prose."""
 _FEW, _MANY, _MOST = 0.5, 0.6, 0.9
@@ -72,7 +72,7 @@ _WIDTHS = range(40, 131)
 """Line lengths at which people and editors wrap text; a longer line is a whole paragraph."""
 _NEARLY_FULL = 0.75
 _WRAPPED = 30
-"""Code points of a line from which the next one may continue its sentence."""
+"""Fewest code points of a line whose sentence may continue in the next one."""
 _HANGING = re.compile(r"\s*(?:[-*+•]|\S{1,4}[.)])\s")
 """The start of an item, whose further lines are indented."""
 _FIRST_WORD = re.compile(r"\s*([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{1,2}|\S+)")
@@ -83,7 +83,7 @@ _OPENING = "\"'“‘«([*_`"
 _CHUNK = 2000
 """Code points that sentencex gets at a time."""
 _PHRASE = 40
-"""Code points from which on a space ends a unit in Thai and Lao, which mark neither words nor sentences."""
+"""Code points after which a space ends a unit in Thai and Lao, which mark neither words nor sentences."""
 
 _NOISE = re.compile(r"""["'(){}\[\]“”‘’„«»「」『』]""")
 
@@ -172,7 +172,7 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
             continue
         at, stop = first + start, first + line
         if prefixes[start]:
-            # A sentence from the middle of a line would lose the sign that says whose words it is.
+            # A sentence that starts in the middle of a line would lose the sign before the line.
             if lines.is_short(at, stop):
                 yield _make_block(lines, at, stop, "line", prefixes[start])
             else:

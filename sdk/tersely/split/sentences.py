@@ -1,13 +1,14 @@
 """Split a text into units with exact offsets.
 
-A compression keeps or drops a unit as one. A unit is a sentence, or a block of structure that makes no sense
-in parts: a code block, a table, a JSON value, a list item, a log entry. Offsets count the code points of the
-original text, whatever line breaks and invalid characters it contains. An HTML comment in prose is a unit,
-also in the middle of a sentence.
+A compression keeps or drops a unit as one. A unit is a sentence of proven prose, a line of any other text,
+or a block that makes no sense in parts: a code block, a table, a JSON value, a list item, a log entry.
+Offsets count the code points of the original text, whatever line breaks and invalid characters it contains.
+An HTML comment in prose is a unit, even in the middle of a sentence.
 
-Blocks are found in one pass over the lines. The pattern of each format tells whether a block of it may start
-at a line; if so, the module of the format looks. Any other line is prose. A format claims the lines that it
-has read, or gives up after a bounded look ahead, so the pass takes time linear in the length of the text.
+Blocks are found in one pass over the lines. The pattern of each format tells whether a block of it may
+start at a line; if so, the module of the format looks. `prose` divides all other lines. A format either
+claims the lines that it has read, or gives up after a bounded number of them, so the pass takes linear
+time.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ _FORMATS = (
 )
 """Formats that may start anywhere, also inside of a list item, by precedence."""
 _LATER = (MODULE, COLUMNS, CSV)
-"""Formats that are no part of a list item."""
+"""Formats that a list item cannot contain."""
 
 
 def split_units(text: str) -> list[Unit]:
@@ -103,7 +104,7 @@ def split_units(text: str) -> list[Unit]:
 
 
 def _insert_comments(units: Sequence[Unit], comments: Sequence[Range]) -> list[Unit]:
-    """Return the units with those of the comments, by place."""
+    """Return the units and the comments, in the order of the text."""
     merged = sorted([*units, *(Unit(*span, "comment", True) for span in comments)], key=lambda u: u.start)
     place = [at for at, unit in enumerate(merged) if unit.kind != "comment"]
     return [replace(u, link=u.link.move(place)) if u.link and u.link.needs else u for u in merged]
