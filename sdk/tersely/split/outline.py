@@ -406,7 +406,8 @@ class _Reader:
         (first, last), line = place.units, place.line
         clause = _CLAUSE.match(line)
         is_question = _QUESTION.match(line) is not None
-        if clause or is_question or place.speaks or ITEM.match(line):
+        label = _LABEL.match(line)
+        if clause or is_question or place.speaks or label or ITEM.match(line):
             for unit in range(first + 1, last + 1):
                 self._needs[unit] = {*self._needs[unit], first}
         if is_question:
@@ -430,7 +431,6 @@ class _Reader:
                 state.record.units += (self._bodies[first],)
             if self._heads_text(number, place):
                 state.sender = state.record
-        label = _LABEL.match(line)
         if label and label["value"]:
             state.label = self._head(first, place)
         if label and state.begins and not state.begins[-1].anchor and _IDENTITY.match(line):
