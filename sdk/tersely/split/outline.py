@@ -30,6 +30,7 @@ _LABEL = re.compile(
 """A line with a name and its value."""
 _QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
 _ANSWER = re.compile(r"[\s*_#>-]*+(?:a|answer|antwort)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
+_TIME = re.compile(r"\s*[\[(]?\d")
 _CLAUSE = re.compile(r"\s*(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)[.)]*\s+\S")
 _BEGIN = re.compile(r"\s*(?:-{5})?BEGIN[: ]\S")
 _END = re.compile(r"\s*(?:-{5})?END[: ]\S")
@@ -129,6 +130,11 @@ class _State:
         self.question = self.speaker = self.record = self.announcer = None
         self.quote = self.label = self.entry = self.separator = None
 
+    def close_record(self, head: _Head | None) -> None:
+        """Forget the first line of a run if it is a head that is read no further."""
+        if head and self.record and head.units[0] == self.record.units[0]:
+            self.record = None
+
     def list_heads(self, indent: int) -> list[_Head]:
         """Return the heads of a block with this indent."""
         slots = (
@@ -168,9 +174,7 @@ def _find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) 
             goes_on = above.prefix == block.prefix and not (_is_rule(lines, block) or _is_rule(lines, above))
         runs.append(runs[-1] + (not goes_on) if runs else 0)
     spoken = Counter(
-        run
-        for run, block in zip(runs, blocks, strict=True)
-        if block.kind == "sentence" and SPEAKER.match(lines.texts[block.first])
+        run for run, block in zip(runs, blocks, strict=True) if _is_spoken(lines.texts[block.first], block)
     )
     is_dialogue = {run for run, count in spoken.items() if count >= 2}
     if sum(spoken.values()) >= 3:
@@ -191,6 +195,13 @@ def _find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) 
     ]
 
 
+def _is_spoken(line: str, block: Block) -> bool:
+    """Whether a block may be a part of a dialogue: prose after a name, or any line after a time."""
+    if "-->" in line or not SPEAKER.match(line):
+        return False
+    return block.kind == "sentence" or (block.kind == "line" and _TIME.match(line) is not None)
+
+
 def _strip_prefix(line: str, block: Block) -> str:
     return PREFIX.sub("", line, count=1) if block.prefix else line
 
@@ -205,7 +216,9 @@ def _find_indent(lines: Lines, block: Block) -> int:
 
 def _is_rule(lines: Lines, block: Block | None) -> bool:
     """Whether a block is a line that only separates others, as `---` does."""
-    return block is not None and block.kind == "line" and _RULE.fullmatch(lines.texts[block.first]) is not None
+    return (
+        block is not None and block.kind == "line" and _RULE.fullmatch(lines.texts[block.first]) is not None
+    )
 
 
 class _Reader:
@@ -225,7 +238,9 @@ class _Reader:
             if place.is_text:
                 total[place.run] += 1
                 labelled[place.run] += not place.speaks and _LABEL.match(place.line) is not None
-        self._records = {run for run, count in total.items() if labelled[run] * 2 >= count and labelled[run] >= 2}
+        self._records = {
+            run for run, count in total.items() if labelled[run] * 2 >= count and labelled[run] >= 2
+        }
         """Runs of lines with a name and a value each."""
         self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
@@ -316,19 +331,24 @@ class _Reader:
         if place.is_text and (clause := _CLAUSE.match(line)):
             depth = clause["number"].count(".")
             while state.clauses and state.clauses[-1].depth >= depth:
-                state.clauses.pop()
+                state.close_record(state.clauses.pop())
         if state.separator and (place.block.kind != "line" or run != state.separator.run + 1):
             state.separator = None
-        if _QUESTION.match(line):
-            state.question = state.speaker = None
-        elif place.speaks:
+        is_question = _QUESTION.match(line) is not None
+        if is_question:
+            state.close_record(state.question)
+            state.question = None
+        if is_question or place.speaks:
+            state.close_record(state.speaker)
             state.speaker = None
 
     def _goes_on(self, place: _Place, label: _Head) -> bool:
         """Whether a block continues the line with a name and a value above it."""
         if _LABEL.match(place.line):
             return False
-        return place.indent > label.indent or (place.indent == label.indent and place.block.kind == "sentence")
+        return place.indent > label.indent or (
+            place.indent == label.indent and place.block.kind == "sentence"
+        )
 
     def _is_announced(self, number: int, place: _Place, announcer: _Head) -> bool:
         """Whether a block is among those that the line with a colon at its end announces."""
@@ -429,6 +449,8 @@ class _Reader:
             if line.strip().isdigit():  # the number of a subtitle, which comes with its time
                 self._bodies[first] = self._places[number + 1].units.first
                 state.record.units += (self._bodies[first],)
+                if "-->" in self._places[number + 1].line:
+                    self._frames |= {first, self._bodies[first]}
             if self._heads_text(number, place):
                 state.sender = state.record
         if label and label["value"]:
@@ -453,7 +475,9 @@ class _Reader:
         if place.block.kind != "line" or below.block.kind == "sentence":
             return False
         words = [self._first_word(place), self._first_word(below)]
-        return _shape(place.line) != _shape(below.line) or (self._starts[words[0]] > 1 and words[0] != words[1])
+        return _shape(place.line) != _shape(below.line) or (
+            self._starts[words[0]] > 1 and words[0] != words[1]
+        )
 
     def _first_word(self, place: _Place) -> str:
         return (place.line.split(maxsplit=1) or [""])[0]

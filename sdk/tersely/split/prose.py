@@ -201,7 +201,12 @@ def is_prose(text: str) -> bool:
         letters = sum(character > "\x7f" or character.isalpha() for character in sample)
         return letters * 3 >= len(sample) * 2 and (len(sample) > _PHRASE or sample.endswith(_TERMINALS))
     words = sample.split()
-    if len(words) < 2 or " # " in sample or len(_ASSIGNMENT.findall(sample)) > 1 or rate_line(sample) is Likeness.CODE:
+    if (
+        len(words) < 2
+        or " # " in sample
+        or len(_ASSIGNMENT.findall(sample)) > 1
+        or rate_line(sample) is Likeness.CODE
+    ):
         return False
     plain = sum(_WORD.fullmatch(word) is not None for word in words)
     share = plain / len(words)
@@ -237,10 +242,17 @@ def _is_wordy(line: str) -> bool:
     return sum(_WORD.fullmatch(word) is not None for word in words) * 2 >= len(words)
 
 
+def _is_sound(lines: Lines, index: int) -> bool:
+    """Whether a line in brackets is a sound in subtitles, and not the name of a section."""
+    return lines.texts[index].lstrip().startswith("[") and "-->" in "".join(
+        lines.texts[max(0, index - 2) : index]
+    )
+
+
 def _find_line_kind(lines: Lines, index: int) -> Kind:
     """Return "heading" for a title: a short line between blank lines, without the end of a sentence."""
     line = lines.texts[index].strip()
-    if len(line) <= _LONGEST_SECTION and SECTION.match(line):
+    if len(line) <= _LONGEST_SECTION and SECTION.match(line) and not _is_sound(lines, index):
         return "heading"
     if (
         len(line) > _LONGEST_TITLE
@@ -341,7 +353,9 @@ def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
     if not prose[start - 1].isspace() and left[-1].isascii():  # inside `queue.Queue` or `ASP.NET`
         return True
     ending = left.rstrip(_CLOSING)
-    if left[-1].isascii() and (not ending.endswith(_ENDS) or ending[-2:-1].isspace()):  # before `(c)`, after ` .`
+    if left[-1].isascii() and (
+        not ending.endswith(_ENDS) or ending[-2:-1].isspace()
+    ):  # before `(c)`, after ` .`
         return True
     if left.endswith(("...", "…")) and not _OPENS_SENTENCE.match(prose, start):  # `[OPTION]... [FILE]...`
         return True
