@@ -1,6 +1,6 @@
 """Prepared documents: documents with what a model knows of them before any question, and their bytes.
 
-    magic, version, CRC-32 | a line of JSON | units | lengths of texts in tokens | token ids | vectors
+    magic, version, CRC-32 | a line of JSON | units | needs | lengths of texts in tokens | token ids | vectors
 
 The JSON holds the model's name, the digest, and the counts and type of the little-endian numbers after it.
 """
@@ -18,9 +18,9 @@ from typing import get_args
 from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, read_documents, type_name
 from tersely.types import Document
-from tersely.units import Kind, Unit
+from tersely.units import Kind, Link, Unit
 
-FORMAT = 3
+FORMAT = 4
 """Incremented when the bytes change their meaning, or the same text gets other units. Bytes of another format
 are refused."""
 
@@ -129,10 +129,20 @@ def _write_body(preparation: Preparation) -> bytes:
     ids = [token for text in texts for token in text]
     id_type = "<u2" if max(ids, default=0) < 2**16 else "<u4"
     head = [preparation.name, preparation.digest.hex(), len(preparation.units), len(ids), id_type]
-    units = [(unit.start, unit.end, _KINDS.index(unit.kind), unit.atomic) for unit in preparation.units]
-    parts = (np.array(units, "<u4"), np.array([*map(len, texts)], "<u4"), np.array(ids, id_type))
+    units = [
+        (unit.start, unit.end, _KINDS.index(unit.kind), unit.atomic, *_write_link(unit.link))
+        for unit in preparation.units
+    ]
+    needs = [need for unit in preparation.units if unit.link for need in unit.link.needs]
+    lengths = [*map(len, texts)]
+    parts = (*(np.array(numbers, "<u4") for numbers in (units, needs, lengths)), np.array(ids, id_type))
     line = json.dumps(head, separators=(",", ":")).encode() + b"\n"
     return b"".join([line, *(part.tobytes() for part in parts), preparation.vectors])
+
+
+def _write_link(link: Link | None) -> tuple[int, int]:
+    """Return how many heads a unit needs, and what it is: 0 without a link, 1 content, 2 a frame."""
+    return (0, 0) if link is None else (len(link.needs), 1 + link.is_frame)
 
 
 def _read_preparation(data: object) -> Preparation:
@@ -163,8 +173,13 @@ def _read_body(body: bytes) -> Preparation:
     name, hex_digest, unit_count, id_count, id_type = json.loads(line)
     if not (isinstance(name, str) and id_type in ("<u2", "<u4") and min(unit_count, id_count) >= 0):
         raise ValueError("the head is of another form")
-    units = np.frombuffer(rest, "<u4", 4 * unit_count).reshape(-1, 4)
+    units = np.frombuffer(rest, "<u4", 6 * unit_count).reshape(-1, 6)
     at = units.nbytes
+    ends: list[int] = np.cumsum(units[:, 4], dtype=np.int64).tolist()
+    needs = np.frombuffer(rest, "<u4", ends[-1] if ends else 0, at)
+    at += needs.nbytes
+    if (needs >= unit_count).any():
+        raise ValueError("a unit needs one that does not exist")
     lengths = np.frombuffer(rest, "<u4", unit_count + 1, at)
     at += lengths.nbytes
     ids = np.frombuffer(rest, id_type, id_count, at)
@@ -173,13 +188,23 @@ def _read_body(body: bytes) -> Preparation:
     if edges[-1] != id_count:
         raise ValueError("the token ids are more or fewer than their texts have")
     flat: list[int] = ids.tolist()
-    ranges: list[tuple[int, int, int, int]] = list(map(tuple, units.tolist()))
+    rows: list[tuple[int, ...]] = list(map(tuple, units.tolist()))
+    positions: list[int] = needs.tolist()
     title, *texts = (tuple(flat[a:b]) for a, b in pairwise(edges))
     return Preparation(
         name,
         bytes.fromhex(hex_digest),
-        tuple(Unit(start, end, _KINDS[kind], bool(atomic)) for start, end, kind, atomic in ranges),
+        tuple(
+            Unit(
+                start, end, _KINDS[kind], bool(atomic), link=_read_link(link, positions[stop - count : stop])
+            )
+            for (start, end, kind, atomic, count, link), stop in zip(rows, ends, strict=True)
+        ),
         title,
         tuple(texts),
         rest[at:],
     )
+
+
+def _read_link(link: int, needs: Sequence[int]) -> Link | None:
+    return Link(None, 1, tuple(needs), is_frame=link > 1) if link else None

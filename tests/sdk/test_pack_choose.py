@@ -129,12 +129,13 @@ SECTIONS = "# Lamps\n\nThe lamp burns.\n\n# Cranes of Maren\n\nThe old crane lif
 @pytest.mark.parametrize(
     ("budget", "text"),
     [
-        (5, "The old crane lifts stone."),
-        (7, "The old crane lifts stone."),  # "# Lamps" would fit, and says nothing alone
+        (4, ""),
+        (5, "# Lamps\n\nThe lamp burns."),  # the crane alone would fit, and its heading would not
+        (8, "# Lamps\n\nThe lamp burns."),
         (9, "# Cranes of Maren\n\nThe old crane lifts stone."),
     ],
 )
-def test_a_heading_is_kept_with_its_text_if_there_is_room(budget: int, text: str) -> None:
+def test_nothing_is_kept_without_its_heading(budget: int, text: str) -> None:
     compressor = Compressor(FakeScorer(), token_counter=count_words)
     assert compressor.compress("old crane lifts stone", [SECTIONS], budget=budget).text == text
 

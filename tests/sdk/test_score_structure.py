@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -46,14 +47,14 @@ def test_little_is_read_where_few_records_hold_every_word_of_the_question(
 
 
 @pytest.mark.parametrize(
-    ("query", "record"),
+    ("query", "answer"),
     [
-        ("When was Lighthouse 23 built?", 23),
-        ("Which lighthouse does person 23 keep?", 9),
-        ("Built when: lighthouse #23?", 23),
+        ("When was Lighthouse 23 built?", "Name: Lighthouse 23\nBuilt: 1723\n"),
+        ("Which lighthouse does person 23 keep?", "Name: Lighthouse 9\n.*\nKeeper: Person 23\n"),
+        ("Built when: lighthouse #23?", "Name: Lighthouse 23\nBuilt: 1723\n"),
     ],
 )
-def test_a_number_counts_with_the_word_in_front_of_it(query: str, record: int) -> None:
+def test_a_number_counts_with_the_word_in_front_of_it(query: str, answer: str) -> None:
     records = [f"Name: Lighthouse {n}\nBuilt: {1700 + n}\nKeeper: Person {n * 7 % 40}" for n in range(40)]
     assert 9 * 7 % 40 == 23
-    assert records[record] in Compressor().compress(query, ["\n\n".join(records)], budget=50).text
+    assert re.search(answer, Compressor().compress(query, ["\n\n".join(records)], budget=50).text)

@@ -48,15 +48,6 @@ WHOLE = {
     "timestamped log line": ("log", "2024-05-01 12:00:07,123 ERROR worker: lost. Will retry."),
     "web log line": ("log", '10.0.0.7 - - [01/May/2024:12:00:07 +0000] "GET /a.html HTTP/1.1" 200 17'),
     "syslog line": ("log", "May  1 12:00:07 harbour kernel: lamp failed. Restarting."),
-    "python traceback": (
-        "log",
-        'Traceback (most recent call last):\n  File "tower.py", line 7, in light\n    lamp.on()\n'
-        "ValueError: no oil. Fill it.",
-    ),
-    "java trace": (
-        "log",
-        "java.io.IOException: no oil\n\tat tower.Lamp.on(Lamp.java:7)\n\tat tower.Main.main(Main.java:3)",
-    ),
 }  # fmt: skip
 
 
@@ -115,20 +106,23 @@ def test_a_heading_is_a_unit(heading: str) -> None:
 MIXED = {
     "a heading directly above its text": [("heading", "# Tower\n"), ("sentence", "It is old.")],
     "a block quote": [
-        ("sentence", "> The lamp was lit for the whole of the harbour by Dr.\n> Weiss herself. "),
-        ("sentence", "Nobody in the village on the northern\n> cliff saw it that night.\n\n"),
+        (
+            "line",
+            "> The lamp was lit for the whole of the harbour by Dr.\n"
+            "> Weiss herself. Nobody in the village on the northern\n> cliff saw it that night.\n\n",
+        ),
         ("sentence", "That is what the keeper wrote."),
     ],
     "a list after its introduction": [
-        ("sentence", "You need:\n"), ("list_item", "- oil\n"), ("list_item", "- ink\n\n"), ("sentence", "Go.")
+        ("line", "You need:\n"), ("list_item", "- oil\n"), ("list_item", "- ink\n\n"), ("line", "Go.")
     ],
     "code inside a list item": [
         ("list_item", "- Run this:\n  "), ("code", "```\n  make. all\n  ```\n"), ("list_item", "- Then rest")
     ],
     "a fence that nothing closes": [("code", "```py\nx = f(1)\n\n"), ("sentence", "The lamp burns.")],
     "front matter": [("code", "---\ntitle: Tower. Old\nyear: 1861\n---\n\n"), ("sentence", "It is old.")],
-    "a label and a small value": [("sentence", "Sources: [1]\n"), ("sentence", "They are old.")],
-    "dialogue": [("sentence", "Ada: Is it lit\n"), ("sentence", "Ben: Not yet\n"), ("sentence", "Ada: Go")],
+    "a label and a small value": [("line", "Sources: [1]\n"), ("sentence", "They are old.")],
+    "dialogue": [("line", "Ada: Is it lit\n"), ("line", "Ben: Not yet\n"), ("line", "Ada: Go")],
 }  # fmt: skip
 
 

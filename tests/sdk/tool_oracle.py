@@ -68,24 +68,23 @@ def check_json_lines(source: str, result: str) -> None:
 
 
 def check_paragraphs(source: str, result: str) -> None:
-    """Records are whole, in order, and counted."""
-    records, at = source.split("\n\n"), 0
-    for part in re.split(r"\n\n|\n(?=\[…)|(?<=more\])\n", result):
-        mark = MARK.fullmatch(part)
-        if mark:
+    """Each line comes with the first line of its record, which is never alone; marks count the others."""
+    records = [record.split("\n") for record in source.split("\n\n")]
+    expected = [(record[0], line) for record in records for line in record]
+    at, name, is_alone = 0, "", False
+    for line in filter(None, result.split("\n")):
+        if mark := MARK.fullmatch(line):
             at += int(mark[1].replace(",", ""))
-        elif part in records[at : at + 1]:
-            at += 1
-        else:
-            _check_fields(records[at], part)
-    assert at in (len(records), len(records) - 1)
-
-
-def _check_fields(record: str, part: str) -> None:
-    """`part` is a record that was cut: its lines, beginning with the name."""
-    lines = [line for line in part.split("\n") if not MARK.fullmatch(line)]
-    assert all(line in record.split("\n") for line in lines), part
-    assert part.startswith(record.split("\n")[0])
+            continue
+        assert at < len(expected), "a line too many"
+        head, said = expected[at]
+        assert line == said, f"{line!r} is not {said!r}"
+        assert not (is_alone and line == head), f"nothing is said of {name!r}"
+        name, is_alone = (line, True) if line == head else (name, False)
+        assert name == head, f"{line!r} is of {head!r} and below {name!r}"
+        at += 1
+    assert not is_alone, f"nothing is said of {name!r}"
+    assert at == len(expected), f"{len(expected) - at} lines are missing and not counted"
 
 
 def check_yaml(source: str, result: str) -> None:

@@ -50,6 +50,8 @@ class Selection:
     rendered: Rendered
     tokens: int
     """Tokens of the rendered text."""
+    has_level: bool = False
+    """Whether each document had room for some of its units only."""
     best_fits: bool | None = None
     """Whether the limit has room for the candidate that scored highest."""
 
@@ -111,6 +113,7 @@ def choose(
         ),
         rendered=rendered,
         tokens=renderer.count(rendered.text),
+        has_level=options.bounds is not None,
         best_fits=best_fits,
     )
 

@@ -119,11 +119,13 @@ def _reason_dropped(
         return "echo"
     if _is_below_threshold(at, scored):
         return "threshold"
+    if truncated:
+        return "truncated"
     if at not in selection.candidates:
-        return "truncated" if truncated else "level"
-    if at in selection.duplicates:
-        return "duplicate"
-    return "truncated" if truncated else "budget"
+        if selection.has_level:
+            return "level"
+        return "budget" if scored.threshold is None else "threshold"  # a head without a body
+    return "duplicate" if at in selection.duplicates else "budget"
 
 
 def _is_below_threshold(at: int, scored: Scored) -> bool:

@@ -29,6 +29,7 @@ _LABEL = re.compile(
 """A line with a name and its value."""
 _QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
 _ANSWER = re.compile(r"[\s*_#>-]*+(?:a|answer|antwort)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
+_TIME = re.compile(r"\s*[\[(]?\d")
 _CLAUSE = re.compile(r"\s*(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)[.)]*\s+\S")
 _BEGIN = re.compile(r"\s*(?:-{5})?BEGIN[: ]\S")
 _END = re.compile(r"\s*(?:-{5})?END[: ]\S")
@@ -134,6 +135,11 @@ class _State:
         self.question = self.speaker = self.record = self.announcer = None
         self.quote = self.label = self.entry = self.separator = None
 
+    def close_record(self, head: _Head | None) -> None:
+        """Forget the first line of a run if it is a head that is read no further."""
+        if head and self.record and head.units[0] == self.record.units[0]:
+            self.record = None
+
     def list_heads(self, indent: int) -> list[_Head]:
         """Return the heads of a block with this indent."""
         slots = (
@@ -175,9 +181,7 @@ def _find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) 
             goes_on = above.prefix == block.prefix and not (_is_rule(lines, block) or _is_rule(lines, above))
         runs.append(runs[-1] + (not goes_on) if runs else 0)
     spoken = Counter(
-        run
-        for run, block in zip(runs, blocks, strict=True)
-        if block.kind == "sentence" and SPEAKER.match(lines.texts[block.first])
+        run for run, block in zip(runs, blocks, strict=True) if _is_spoken(lines.texts[block.first], block)
     )
     is_dialogue = {run for run, count in spoken.items() if count >= 2}
     if sum(spoken.values()) >= 3:
@@ -196,6 +200,13 @@ def _find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) 
         for number, (block, units, run) in enumerate(zip(blocks, spans, runs, strict=True))
         if units.last >= units.first
     ]
+
+
+def _is_spoken(line: str, block: Block) -> bool:
+    """Whether a block may be a part of a dialogue: prose after a name, or any line after a time."""
+    if "-->" in line or not SPEAKER.match(line):
+        return False
+    return block.kind == "sentence" or (block.kind == "line" and _TIME.match(line) is not None)
 
 
 def _strip_prefix(line: str, block: Block) -> str:
@@ -333,12 +344,15 @@ class _Reader:
         if place.is_text and (clause := _CLAUSE.match(line)):
             depth = clause["number"].count(".")
             while state.clauses and state.clauses[-1].depth >= depth:
-                state.clauses.pop()
+                state.close_record(state.clauses.pop())
         if state.separator and (place.block.kind != "line" or run != state.separator.run + 1):
             state.separator = None
-        if _QUESTION.match(line):
-            state.question = state.speaker = None
-        elif place.speaks:
+        is_question = _QUESTION.match(line) is not None
+        if is_question:
+            state.close_record(state.question)
+            state.question = None
+        if is_question or place.speaks:
+            state.close_record(state.speaker)
             state.speaker = None
 
     def _goes_on(self, place: _Place, label: _Head) -> bool:
@@ -425,7 +439,8 @@ class _Reader:
         (first, last), line = place.units, place.line
         clause = _CLAUSE.match(line)
         is_question = _QUESTION.match(line) is not None
-        if clause or is_question or place.speaks or ITEM.match(line):
+        label = _LABEL.match(line)
+        if clause or is_question or place.speaks or label or ITEM.match(line):
             for unit in range(first + 1, last + 1):
                 self._needs[unit] = {*self._needs[unit], first}
         if is_question:
@@ -447,9 +462,10 @@ class _Reader:
             if line.strip().isdigit():  # the number of a subtitle, which comes with its time
                 self._bodies[first] = self._places[number + 1].units.first
                 state.record.units += (self._bodies[first],)
+                if "-->" in self._places[number + 1].line:
+                    self._frames |= {first, self._bodies[first]}
             if self._heads_text(number, place):
                 state.sender = state.record
-        label = _LABEL.match(line)
         if label and label["value"]:
             state.label = self._head(first, place)
         if label and state.begins and not state.begins[-1].anchor and _IDENTITY.match(line):

@@ -244,10 +244,17 @@ def _is_wordy(line: str) -> bool:
     return sum(_WORD.fullmatch(word) is not None for word in words) * 2 >= len(words)
 
 
+def _is_sound(lines: Lines, index: int) -> bool:
+    """Whether a line in brackets is a sound in subtitles, and not the name of a section."""
+    return lines.texts[index].lstrip().startswith("[") and "-->" in "".join(
+        lines.texts[max(0, index - 2) : index]
+    )
+
+
 def _find_line_kind(lines: Lines, index: int) -> Kind:
     """Return "heading" for a title: a short line between blank lines, without the end of a sentence."""
     line = lines.texts[index].strip()
-    if len(line) <= _LONGEST_SECTION and SECTION.match(line):
+    if len(line) <= _LONGEST_SECTION and SECTION.match(line) and not _is_sound(lines, index):
         return "heading"
     if (
         len(line) > _LONGEST_TITLE
