@@ -47,7 +47,7 @@ _DEEPEST = 16
 _BRANCH = re.compile(r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]--)[\s│├└─┬|`+\\-]*")
 _QUOTED = re.compile(r"\s{0,3}(?:>\s?)+\S")
 _INK = re.compile(r"[^\W_]")
-_COMMENTS = frozenset({"#", "//", ";", "--", "%"})
+_COMMENTS = frozenset({"#", "#.", "#:", "#,", "#~", "#|", "#>", "#!", "//", ";", "--", "%"})
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _RULE = re.compile(r"([-=*_~#+.%])(?:\1|\s){0,200}|\s[.]\s*")
 _LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
@@ -198,7 +198,7 @@ def _strip_prefix(line: str, block: Block) -> str:
 def _find_indent(lines: Lines, block: Block) -> int:
     """Return the indent of a block. Lines that draw a tree count as spaces."""
     line = lines.texts[block.first]
-    if branch := _BRANCH.match(line):
+    if block.kind != "table" and (branch := _BRANCH.match(line)):
         return len(branch[0])
     return lines.indent(block.first)
 
@@ -249,9 +249,9 @@ class _Reader:
                 continue
             self._open(number, place, state)
             state.separator = None
-        self._tie_comments()
         with_body = {need for needs in self._needs.values() for need in needs}
         self._tie_heads()
+        self._tie_comments()
         links: dict[int, Link] = {}
         frames = self._rules | (self._frames & with_body)
         for unit in sorted(self._needs.keys() | frames):
@@ -447,7 +447,8 @@ class _Reader:
             return False  # indented lines alone, which belong to it anyway
         below = self._places[at]
         if place.run in self._records:
-            return True
+            # Siblings such as `a.c:3: error` and `a.c:4: error` each have values of their own below them.
+            return _LABEL.match(place.line) is not None or _shape(place.line) != _shape(below.line)
         if self._places[-1].run == 0:
             return False
         if place.block.kind != "line" or below.block.kind == "sentence":

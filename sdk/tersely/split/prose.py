@@ -25,7 +25,7 @@ _sentencex: Any = sentencex  # a compiled module without types
 
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
 """The marker before a line of a block quote."""
-PREFIX = re.compile(r"\s*(?:(?:>\s?)+|<(?=\s)|#+(?:\s|$)|//+(?:\s|$)|;+\s|--\s|%+\s|\.\\\")\s*")
+PREFIX = re.compile(r"\s*(?:(?:>\s?)+|<(?=\s)|#+[.:,~|>!]?(?:\s|$)|//+(?:\s|$)|;+\s|--\s|%+\s|\.\\\")\s*")
 """The sign before each line of a quotation, a comment or a side of an exchange."""
 SPEAKER = re.compile(
     r"""\s*(?:
@@ -57,7 +57,7 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 """A word of running text, or a number, with the signs around it."""
-_SENTENCE_END = re.compile(r"[^\s_][\"'”’»)\]*_`]*[.!?…։।؟។][\"'”’»)\]*_`]*(?:\s|$)")
+_SENTENCE_END = re.compile(r"[^\s_.!?…][\"'”’»)\]*_`]*[.!?…։।؟។]+[\"'”’»)\]*_`]*(?:\s|$)")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _ASSIGNMENT = re.compile(r"(?:^|(?<=\s))[\w.-]++=\S")
 """Lines of some logs have two or more."""
