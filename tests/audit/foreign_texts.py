@@ -219,6 +219,32 @@ def package_metadata(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
     return definitions(rows[:end], source) + (markdown if is_markdown else restructured)(body, source)
 
 
+OPTIONS = outline(r"[A-Za-z].*:$", r"\s{1,8}-")
+
+
+def usage(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
+    """Read what `--help` prints: options below titles, and running text that is not indented.
+
+    A row that is not indented after a blank one belongs to no title.
+    """
+    lines: list[Line] = []
+    start = 0
+    for number, row in enumerate([*rows, ""]):
+        ends = number == len(rows) or (row.strip() and not indent_of(row) and not rows[number - 1].strip())
+        if number and ends:
+            part = ["" if at < start else rows[at] for at in range(number)]
+            lines += OPTIONS(part, source)
+            start = number
+    texts = [line for line in lines if not indent_of(rows[line.row])]
+    # The description of an option may begin in its row.
+    others = [
+        replace(line, head=line.head and not re.search(r"\S\s{2,}\S", rows[line.row].strip()))
+        for line in lines
+        if indent_of(rows[line.row])
+    ]
+    return sorted([*with_prose(texts), *others], key=lambda line: line.row)
+
+
 CLAUSE = re.compile(r"\s*(\d+(\.\d+)*[.)]|\(?[a-z]\)|Section \d+|[IVX]+\.)\s+\S")
 
 

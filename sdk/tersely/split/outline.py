@@ -412,10 +412,14 @@ class _Reader:
         if is_question:
             self._frames |= {first, last}
             state.question = self._head(last, place)
+            state.question.is_line = True  # it comes with its answer
         elif place.speaks and not _ANSWER.match(line):
             state.speaker = self._head(first, place)
         if clause and ("." in clause["number"] or place.block.end - place.block.start > _LONG_CLAUSE):
-            state.clauses.append(self._head(first, place, clause["number"].count(".")))
+            head = self._head(first, place, clause["number"].count("."))
+            # The first line of a clause may be indented more than its other lines.
+            head.indent = min(map(self._lines.indent, range(place.block.first, place.block.last)))
+            state.clauses.append(head)
         if self._lines.texts[place.block.last - 1].rstrip().rstrip("*_`").endswith((":", "：")):
             self._frames.add(last)
             below = self._places[number + 1].block.prefix.count(">") if number + 1 < len(self._places) else 0
