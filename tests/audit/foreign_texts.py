@@ -198,7 +198,8 @@ def definitions(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
     for number, row in enumerate(rows):
         text = row.strip()
         if text in ("", "."):
-            above = above if text else ()
+            # A row of spaces is a part of the value.
+            above = above if row else ()
         elif row[0] in " \t":
             lines.append(Line(number, above, text))
         else:
@@ -225,8 +226,11 @@ OPTIONS = outline(r"[A-Za-z].*:$", r"\s{1,8}-")
 def usage(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
     """Read what `--help` prints: options below titles, and running text that is not indented.
 
-    A row that is not indented after a blank one belongs to no title.
+    A row that is not indented belongs to no title if it follows a blank row, or if indented rows of the source
+    follow the title.
     """
+    filled = [row for row in source if row.strip()]
+    introduces = {row.strip() for row, below in pairwise(filled) if indent_of(below)}
     lines: list[Line] = []
     start = 0
     for number, row in enumerate([*rows, ""]):
@@ -235,7 +239,11 @@ def usage(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
             part = ["" if at < start else rows[at] for at in range(number)]
             lines += OPTIONS(part, source)
             start = number
-    texts = [line for line in lines if not indent_of(rows[line.row])]
+    texts = [
+        replace(line, path=() if line.path and line.path[-1] in introduces else line.path)
+        for line in lines
+        if not indent_of(rows[line.row])
+    ]
     # The description of an option may begin in its row.
     others = [
         replace(line, head=line.head and not re.search(r"\S\s{2,}\S", rows[line.row].strip()))

@@ -92,6 +92,8 @@ class _Head:
     """The indent of the first block that it announces."""
     anchor: tuple[int, ...] = ()
     """The line between BEGIN and END that says which record it is."""
+    first_indent: int = 0
+    """The indent of the first line of a clause."""
     is_line: bool = False
     """Whether it is a line or an item, which is kept with the first line of its body."""
 
@@ -315,7 +317,7 @@ class _Reader:
             state.sender = None
         if place.is_text and (clause := _CLAUSE.match(line)):
             depth = clause["number"].count(".")
-            while state.clauses and state.clauses[-1].depth >= depth:
+            while state.clauses and state.clauses[-1].depth >= depth and indent <= state.clauses[-1].first_indent:
                 state.clauses.pop()
         if state.separator and (place.block.kind != "line" or run != state.separator.run + 1):
             state.separator = None
@@ -415,9 +417,11 @@ class _Reader:
             state.question.is_line = True  # it comes with its answer
         elif place.speaks and not _ANSWER.match(line):
             state.speaker = self._head(first, place)
-        if clause and ("." in clause["number"] or place.block.end - place.block.start > _LONG_CLAUSE):
+        is_long = place.block.end - place.block.start > _LONG_CLAUSE
+        if clause and ("." in clause["number"] or is_long or self._is_title(number, place)):
             head = self._head(first, place, clause["number"].count("."))
             # The first line of a clause may be indented more than its other lines.
+            head.first_indent = place.indent
             head.indent = min(map(self._lines.indent, range(place.block.first, place.block.last)))
             state.clauses.append(head)
         if self._lines.texts[place.block.last - 1].rstrip().rstrip("*_`").endswith((":", "：")):
@@ -439,6 +443,12 @@ class _Reader:
             state.label = self._head(first, place)
         if label and state.begins and not state.begins[-1].anchor and _IDENTITY.match(line):
             state.begins[-1].anchor = (first,)
+
+    def _is_title(self, number: int, place: _Place) -> bool:
+        """Whether a numbered line stands alone above a paragraph, as the title of a clause does."""
+        below = self._places[number + 1] if number + 1 < len(self._places) else None
+        is_alone = place.starts_run and place.block.last - place.block.first == 1
+        return is_alone and below is not None and below.run != place.run and below.block.kind == "sentence"
 
     def _heads_record(self, number: int, place: _Place) -> bool:
         """Whether the first line of a run tells what the other lines are about."""
