@@ -125,7 +125,7 @@ def outline(
             )
             if nested and (opens is None or re.match(opens, row) or (deeper and after == number + 1)):
                 # The block below running text only needs some introduction.
-                introduces = text in introductions
+                introduces = text.endswith(":") and any(row.endswith(text) for row in introductions)
                 stack.append((depth, ":" if introduces else text))
                 head = deeper and not introduces
             lines.append(Line(number, path, text, head))
@@ -172,13 +172,15 @@ def records(
                 text = rows[number].strip()
                 path: Path = () if named is None or number == named else (rows[named].strip(),)
                 deeper = rows[number][0] in " \t"
+                # A name or a value is something to read, the number of a subtitle isn't.
+                is_name = number == named and not re.match(r"[\w-]+: +\S", text)
                 opens = at + 1 < len(group) and rows[group[at + 1]][0] in " \t"
                 if nested and deeper:
                     path += above
                 elif nested:
                     above = (text,)
                 lines.append(
-                    Line(number, path, text, head=number == named or (nested and opens and not deeper))
+                    Line(number, path, text, head=is_name or (nested and opens and not deeper and text[-1] == ":"))
                 )
         if prose:
             texts = [line for line in lines if line.path and re.match(prose, line.path[-1])]

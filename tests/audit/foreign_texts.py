@@ -20,9 +20,12 @@ def markdown(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
     fence = ""
     lines: list[Line] = []
     fenced: list[Line] = []
+    commented = find_comments(rows)
     for number, row in enumerate(rows):
         text = row.strip()
         section = tuple(name for _, name in heads)
+        if number in commented and not fence:
+            continue
         if not text:
             table = ()
             continue
@@ -56,6 +59,18 @@ def markdown(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
         path = section + tuple(name for _, name in items) + (table if text.startswith("|") else ())
         lines.append(Line(number, path, text))
     return sorted([*with_prose(lines), *fenced], key=lambda line: line.row)
+
+
+def find_comments(rows: Sequence[str]) -> set[int]:
+    """Return the numbers of the rows of HTML comments, which nobody reads."""
+    found: set[int] = set()
+    opened = False
+    for number, row in enumerate(rows):
+        opened |= row.startswith("<!--")
+        if opened:
+            found.add(number)
+        opened &= "-->" not in row
+    return found
 
 
 RULED = re.compile(r"([=\-~^\"'`+*#:._])\1{2,}\s*$")
@@ -206,7 +221,7 @@ def definitions(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
             above = (text,) if re.match(r"[\w-]+:", row) else ()
             after = rows[number + 1] if number + 1 < len(rows) else ""
             lines.append(
-                Line(number, (), text, head=bool(above and after[:1].strip() == "" and after.strip()))
+                Line(number, (), text, head=text[-1] == ":" and after[:1].strip() == "" and bool(after.strip()))
             )
     return with_prose(lines, keys=True)
 
@@ -240,7 +255,11 @@ def usage(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
             lines += OPTIONS(part, source)
             start = number
     texts = [
-        replace(line, path=() if line.path and line.path[-1] in introduces else line.path)
+        replace(
+            line,
+            path=() if line.path and line.path[-1] in introduces else line.path,
+            head=line.head and last_sentence(line.text) == line.text,
+        )
         for line in lines
         if not indent_of(rows[line.row])
     ]
@@ -250,7 +269,13 @@ def usage(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
         for line in lines
         if indent_of(rows[line.row])
     ]
-    return sorted([*with_prose(texts), *others], key=lambda line: line.row)
+    both = sorted([*with_prose(texts), *others], key=lambda line: line.row)
+    return [replace(line, path=tuple(map(last_sentence, line.path))) for line in both]
+
+
+def last_sentence(text: str) -> str:
+    """Return the last sentence of a title, which alone may be kept."""
+    return re.sub(r".*[.!?]\s+", "", text)
 
 
 CLAUSE = re.compile(r"\s*(\d+(\.\d+)*[.)]|\(?[a-z]\)|Section \d+|[IVX]+\.)\s+\S")

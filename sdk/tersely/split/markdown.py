@@ -49,9 +49,9 @@ def _find_ruled_end(lines: Lines, index: int) -> int | None:
     if len(line) > _LONGEST_UNDERLINED:
         return None
     following = lines.texts[index + 1 : index + 3]
-    if following and _SIGNS.match(following[0]) and not _SIGNS.match(line):
+    if following and _SIGNS.match(following[0]) and not (_RULE.match(line) or _SIGNS.match(line)):
         return index + 2 if len(following[0].rstrip()) >= len(line.rstrip()) else None
-    if _RULE.match(line):
+    if _RULE.match(line) or _SIGNS.match(line):
         is_framed = len(following) == 2 and following[0].strip() and following[1].rstrip() == line.rstrip()
         return index + 3 if is_framed else None
     return index + 2 if following and _RULE.match(following[0]) else None

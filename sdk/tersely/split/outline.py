@@ -49,7 +49,7 @@ _QUOTED = re.compile(r"\s{0,3}(?:>\s?)+\S")
 _INK = re.compile(r"[^\W_]")
 _COMMENTS = frozenset({"#", "#.", "#:", "#,", "#~", "#|", "#>", "#!", "//", ";", "--", "%"})
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
-_RULE = re.compile(r"([-=*_~#+.%])(?:\1|\s){0,200}|\s[.]\s*")
+_RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
 _LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 
 
@@ -346,6 +346,9 @@ class _Reader:
             return place.indent >= max(announcer.indent, announcer.body_indent)
         is_next = run == announcer.run + 1 and above.units.last == announcer.units[-1]
         is_item = run == announcer.reach + 1 and place.block.kind == above.block.kind == "list_item"
+        if is_next:
+            announcer.body_indent = place.indent
+        is_item = is_item and place.indent >= announcer.body_indent
         if is_next or is_item or run == announcer.reach or place.indent > announcer.indent:
             announcer.reach = run
             return True
@@ -461,8 +464,8 @@ class _Reader:
             return False  # indented lines alone, which belong to it anyway
         below = self._places[at]
         if place.run in self._records:
-            # Siblings such as `a.c:3: error` and `a.c:4: error` each have values of their own below them.
-            return _LABEL.match(place.line) is not None or _shape(place.line) != _shape(below.line)
+            # A line with values of its own below it, as `a.c:3: error` has, does not head its siblings.
+            return _LABEL.match(place.line) is not None or at == number + 1
         if self._places[-1].run == 0:
             return False
         if place.block.kind != "line" or below.block.kind == "sentence":

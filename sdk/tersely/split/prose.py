@@ -170,6 +170,7 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
             line < len(texts)
             and prefixes[line] == prefixes[start]
             and not (is_dialogue and spoken[line])
+            and not (is_record and _LABEL.match(texts[line]))
             and is_wrapped(texts[line - 1], texts[line], widths[lines.indent(first + line - 1)])
         ):
             continue

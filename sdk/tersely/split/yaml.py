@@ -285,13 +285,18 @@ class _Reader(ScalarReader):
         return end
 
 
+_MOST_WORDS = 4
+"""Words of a key of the outermost mapping."""
+
+
 def is_yaml(text: str) -> bool:
     """Whether a whole text is YAML: collections inside each other, or settings with simple keys."""
     if not _WHOLE.match(text):
         return False
     reader = _Reader(Lines(mask(text)))
     reader.read(0)
-    if reader.skip(reader.done) < len(reader.lines):
+    is_spoken = any(len(key.split()) > _MOST_WORDS for key in reader.keys)
+    if is_spoken or reader.skip(reader.done) < len(reader.lines):
         return False
     return reader.is_nested or (reader.is_flat and (len(reader.keys) > 1 or _SIGN.search(text) is not None))
 
