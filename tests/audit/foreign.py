@@ -46,7 +46,7 @@ from tests.audit import (  # noqa: F401 - each registers its formats
 )
 from tests.audit.foreign_draw import FORMATS, Draw, Format, Missing
 from tests.audit.foreign_judges import judge_rows
-from tests.audit.foreign_parts import JUDGES, MARK, Verdict, is_bare_mark, split_sentences
+from tests.audit.foreign_parts import JUDGES, MARK, Verdict, is_bare_mark, split_marks, split_sentences
 from tests.audit.foreign_readers import Line, Reader, flat
 from tests.audit.foreign_trees import judge_tree
 from tests.audit.foreign_web import judge_web
@@ -165,7 +165,19 @@ def judge(document: Document, result: str, limit_tokens: float) -> Verdict:
     judge_rows(rows, body, read, verdict, limit_tokens)
     if document.before:
         judge_around(document, result, verdict, limit_tokens)
+        if not document.fence:
+            excuse_last_head(document, body, result, verdict)
     return verdict
+
+
+def excuse_last_head(document: Document, body: str, result: str, verdict: Verdict) -> None:
+    """Remove the complaint about a head if the message below the text is all that is under it."""
+    last = next((row.strip() for row in reversed(split_marks(body)[0]) if row.strip()), "")
+    if last and any(sentence.strip() in result for sentence in document.after):
+        found = verdict.found.pop("orphans", [])
+        for complaint in found:
+            if complaint != f"head without its body: {' '.join(last.split())!r}":
+                verdict.add("orphans", complaint)
 
 
 def judge_around(document: Document, result: str, verdict: Verdict, limit_tokens: float) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.audit.foreign_draw import Draw, Missing, form
 from tests.audit.foreign_readers import flat, outline, table, with_comments
-from tests.audit.foreign_texts import git_log
+from tests.audit.foreign_texts import git_log, usage
 
 STDLIB = sysconfig.get_paths()["stdlib"]
 ENVIRONMENT = {
@@ -245,7 +245,7 @@ def env(d: Draw) -> str:
     return run(f"env -i {values} env")
 
 
-@form("option list", outline(r"[A-Za-z].*:$", r"\s+-"))
+@form("option list", usage)
 def options(d: Draw) -> str:
     tool = d.choice(
         ["ls", "du", "sort", "tar", "grep", "find", "cp", "df", "wc", "diff", "sed", "date", "head"]

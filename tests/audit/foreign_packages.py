@@ -60,7 +60,7 @@ def debian_packages() -> list[str]:
     return [row.split()[1].split(":")[0] for row in run("dpkg -l").splitlines()[5:]]
 
 
-@form("dpkg -s", records(r"Package: ", nested=True))
+@form("dpkg -s", records(r"Package: ", nested=True, prose=r"Description:"))
 def dpkg_status(d: Draw) -> str:
     return run("dpkg -s " + " ".join(d.sample(debian_packages(), d.randint(1, 3))))
 

@@ -73,6 +73,15 @@ def is_bare_mark(row: str) -> bool:
 Words = tuple[str, ...]
 
 
+def is_wrapped(above: str, below: str, width: int) -> bool:
+    """Return whether a row continues the one above it.
+
+    A short row was not wrapped, nor was one before a title, or between an address and a capital.
+    """
+    ends = re.search(r"://\S+>$", above) is not None and below[:1].isupper()
+    return not (ends or len(above) < 0.75 * width or below.startswith("Copyright"))
+
+
 def cut_into_atoms(lines: Sequence[Line]) -> tuple[list[Atom], dict[Words, list[int]]]:
     """Return the atoms, and for each row of running text the atoms of its paragraph."""
     atoms: list[Atom] = []
@@ -85,10 +94,7 @@ def cut_into_atoms(lines: Sequence[Line]) -> tuple[list[Atom], dict[Words, list[
             width = max(len(line.text) for line in paragraph)
             whole = paragraph[0].text
             for above, line in pairwise(paragraph):
-                # A short row, or a row after which a new one begins with a title, was not wrapped.
-                whole += (
-                    "\n" if len(above.text) < 0.75 * width or line.text.startswith("Copyright") else " "
-                ) + line.text
+                whole += (" " if is_wrapped(above.text, line.text, width) else "\n") + line.text
             for sentence in (part for row in whole.split("\n") for part in split_sentences(row)):
                 atoms.append(Atom(tuple(sentence.split()), first.path, first.row, False, True, sentence))
             own = [at for at, atom in enumerate(atoms) if atom.prose and atom.row == first.row]

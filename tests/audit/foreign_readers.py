@@ -33,9 +33,13 @@ Reader = Callable[[Sequence[str], Sequence[str]], list[Line]]
 
 SENTENCE_END = re.compile(r"""(?<=[.!?:;])(["'”’)\]*_`]*)\s+|(?<=[。！？])""")
 STRUCTURE = re.compile(
-    r"\s*([-*+•](\s|$)|[|>#@=~^\[\]<{}]|[\w(]{1,4}[.)]\s|\.\.|\.[A-Za-z]|'[a-z]|```|:[\w ]+:"
-    r"|[\w-]+:\s*\S*$|\$)"
+    r"\s*([-*+•](\s|$)|[|>#@=~^\[\]<{}]|\(?(\d{1,4}|[A-Za-z]|[ivxIVX]{2,5})[.)]\s|\.\.|\.[A-Za-z]|'[a-z]|```|:[\w ]+:"
+    r"|[\w-]+:\s*\S*$|\$|([Uu]sage|or):\s)"
 )
+
+
+NARROWEST = 30
+"""Characters of the longest row of a running text that is wrapped."""
 
 
 def indent_of(row: str) -> int:
@@ -44,7 +48,7 @@ def indent_of(row: str) -> int:
 
 
 def is_prose(text: str) -> bool:
-    """Return whether a paragraph has several words and the end of a sentence."""
+    """Return whether a text has several words and the end of a sentence."""
     ends = re.search(r"""[A-Za-z\d)'"`*_][.!?:]["'”’)\]*_`]*(\s|$)""", text)
     return len(text.split()) >= 6 and ends is not None
 
@@ -55,7 +59,9 @@ def with_prose(lines: list[Line], keys: bool = False) -> list[Line]:
     paragraph: list[Line] = []
 
     def flush() -> None:
-        prose = is_prose(" ".join(line.text for line in paragraph))
+        # Nobody wraps text at so few characters, so these are names and values.
+        is_narrow = len(paragraph) > 1 and max(len(line.text) for line in paragraph) < NARROWEST
+        prose = not is_narrow and is_prose(" ".join(line.text for line in paragraph))
         done.extend(replace(line, prose=prose) for line in paragraph)
         paragraph.clear()
 
@@ -119,7 +125,7 @@ def outline(
             )
             if nested and (opens is None or re.match(opens, row) or (deeper and after == number + 1)):
                 # The block below running text only needs some introduction.
-                introduces = text in introductions
+                introduces = text.endswith(":") and any(row.endswith(text) for row in introductions)
                 stack.append((depth, ":" if introduces else text))
                 head = deeper and not introduces
             lines.append(Line(number, path, text, head))
@@ -142,11 +148,13 @@ def is_rule(patterns: list[re.Pattern[str]], row: str) -> bool:
     return any(pattern.match(row) for pattern in patterns)
 
 
-def records(name: str, start: str | None = None, nested: bool = False) -> Reader:
+def records(
+    name: str, start: str | None = None, nested: bool = False, prose: str | None = None
+) -> Reader:
     """Read records whose rows belong to the row that `name` matches.
 
     A record begins at a row that `start` matches, or after a blank row. With `nested`, indented rows also
-    belong to the row above that is not indented.
+    belong to the row above that is not indented. Those below a row that `prose` matches may be running text.
     """
 
     def read(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
@@ -164,14 +172,20 @@ def records(name: str, start: str | None = None, nested: bool = False) -> Reader
                 text = rows[number].strip()
                 path: Path = () if named is None or number == named else (rows[named].strip(),)
                 deeper = rows[number][0] in " \t"
+                # A name or a value is something to read, the number of a subtitle isn't.
+                is_name = number == named and not re.match(r"[\w-]+: +\S", text)
                 opens = at + 1 < len(group) and rows[group[at + 1]][0] in " \t"
                 if nested and deeper:
                     path += above
                 elif nested:
                     above = (text,)
                 lines.append(
-                    Line(number, path, text, head=number == named or (nested and opens and not deeper))
+                    Line(number, path, text, head=is_name or (nested and opens and not deeper and text[-1] == ":"))
                 )
+        if prose:
+            texts = [line for line in lines if line.path and re.match(prose, line.path[-1])]
+            others = [line for line in lines if line not in texts]
+            lines = sorted([*with_prose(texts), *others], key=lambda line: line.row)
         return lines
 
     return read

@@ -20,9 +20,12 @@ def markdown(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
     fence = ""
     lines: list[Line] = []
     fenced: list[Line] = []
+    commented = find_comments(rows)
     for number, row in enumerate(rows):
         text = row.strip()
         section = tuple(name for _, name in heads)
+        if number in commented and not fence:
+            continue
         if not text:
             table = ()
             continue
@@ -56,6 +59,18 @@ def markdown(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
         path = section + tuple(name for _, name in items) + (table if text.startswith("|") else ())
         lines.append(Line(number, path, text))
     return sorted([*with_prose(lines), *fenced], key=lambda line: line.row)
+
+
+def find_comments(rows: Sequence[str]) -> set[int]:
+    """Return the numbers of the rows of HTML comments, which nobody reads."""
+    found: set[int] = set()
+    opened = False
+    for number, row in enumerate(rows):
+        opened |= row.startswith("<!--")
+        if opened:
+            found.add(number)
+        opened &= "-->" not in row
+    return found
 
 
 RULED = re.compile(r"([=\-~^\"'`+*#:._])\1{2,}\s*$")
@@ -198,14 +213,15 @@ def definitions(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
     for number, row in enumerate(rows):
         text = row.strip()
         if text in ("", "."):
-            above = above if text else ()
+            # A row of spaces is a part of the value.
+            above = above if row else ()
         elif row[0] in " \t":
             lines.append(Line(number, above, text))
         else:
             above = (text,) if re.match(r"[\w-]+:", row) else ()
             after = rows[number + 1] if number + 1 < len(rows) else ""
             lines.append(
-                Line(number, (), text, head=bool(above and after[:1].strip() == "" and after.strip()))
+                Line(number, (), text, head=text[-1] == ":" and after[:1].strip() == "" and bool(after.strip()))
             )
     return with_prose(lines, keys=True)
 
@@ -217,6 +233,49 @@ def package_metadata(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
     is_markdown = any(row.startswith("Description-Content-Type: text/m") for row in source)
     body = ["" if at < end else row for at, row in enumerate(rows)]
     return definitions(rows[:end], source) + (markdown if is_markdown else restructured)(body, source)
+
+
+OPTIONS = outline(r"[A-Za-z].*:$", r"\s{1,8}-")
+
+
+def usage(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
+    """Read what `--help` prints: options below titles, and running text that is not indented.
+
+    A row that is not indented belongs to no title if it follows a blank row, or if indented rows of the source
+    follow the title.
+    """
+    filled = [row for row in source if row.strip()]
+    introduces = {row.strip() for row, below in pairwise(filled) if indent_of(below)}
+    lines: list[Line] = []
+    start = 0
+    for number, row in enumerate([*rows, ""]):
+        ends = number == len(rows) or (row.strip() and not indent_of(row) and not rows[number - 1].strip())
+        if number and ends:
+            part = ["" if at < start else rows[at] for at in range(number)]
+            lines += OPTIONS(part, source)
+            start = number
+    texts = [
+        replace(
+            line,
+            path=() if line.path and line.path[-1] in introduces else line.path,
+            head=line.head and last_sentence(line.text) == line.text,
+        )
+        for line in lines
+        if not indent_of(rows[line.row])
+    ]
+    # The description of an option may begin in its row.
+    others = [
+        replace(line, head=line.head and not re.search(r"\S\s{2,}\S", rows[line.row].strip()))
+        for line in lines
+        if indent_of(rows[line.row])
+    ]
+    both = sorted([*with_prose(texts), *others], key=lambda line: line.row)
+    return [replace(line, path=tuple(map(last_sentence, line.path))) for line in both]
+
+
+def last_sentence(text: str) -> str:
+    """Return the last sentence of a title, which alone may be kept."""
+    return re.sub(r".*[.!?]\s+", "", text)
 
 
 CLAUSE = re.compile(r"\s*(\d+(\.\d+)*[.)]|\(?[a-z]\)|Section \d+|[IVX]+\.)\s+\S")

@@ -174,9 +174,12 @@ def compare_lists(before: list[Any], after: list[Any], path: str, marked: bool) 
     """Compare each element with the next one of the source that it can be a part of."""
     found: list[Complaint] = []
     at, gap = 0, False
+    counted = 0
     for value in after:
         if is_mark(value):
             gap = True
+            number = re.search(r"\d+", value)
+            counted = int(number[0]) if number else 0
             continue
         options = [(n, compare(before[n], value, f"{path}[{n}]", marked)) for n in range(at, len(before))]
         fitting = [(n, bad) for n, bad in options if not any(judge == "heads" for judge, _ in bad)]
@@ -184,8 +187,8 @@ def compare_lists(before: list[Any], after: list[Any], path: str, marked: bool) 
             first = min(options, key=lambda option: len(option[1]), default=None)
             found += first[1] if first else [("heads", f"{path}: {value!r} is no element")]
             continue
-        # Among equal elements the neighbour comes first, and any if a mark stands between.
-        n, bad = min(fitting, key=lambda option: (len(option[1]), option[0]))
+        # Among equal elements the one that the mark has counted up to comes first, or the neighbour.
+        n, bad = min(fitting, key=lambda option: (len(option[1]), option[0] != at + counted, option[0]))
         found += bad
         if marked and not gap and n != at:
             found.append(("gaps", f"{path}: no mark between elements {at - 1} and {n}"))
@@ -195,7 +198,7 @@ def compare_lists(before: list[Any], after: list[Any], path: str, marked: bool) 
                 name not in value or find_name(before[n][name], name) != find_name(value[name], name)
             ):
                 found.append(("lost", f"{path}[{n}] without its {name}: {before[n][name]!r}"))
-        at, gap = n + 1, False
+        at, gap, counted = n + 1, False, 0
     if path and before and all(is_mark(value) for value in after):
         found.append(("orphans", f"{path}: nothing of its content"))
     elif marked and not gap and at < len(before):

@@ -31,6 +31,7 @@ SOURCE = re.compile(f"{PYTHON.pattern}|{_DECLARATION.pattern}", re.MULTILINE)
 """Matches at least one line of every source file."""
 _FEWEST_LINES = 5
 _CLOSING = re.compile(r"\s*(?:[)}\]]|end\b|else\b|elif\b|except\b|finally\b|catch\b)")
+_FENCED = re.compile(r"^ {0,3}(?:```|~~~)[^`\n]*$", re.MULTILINE)
 _SLASHES = re.compile(r"[{;][ \t\r]*$|^[ \t]*//", re.MULTILINE)
 
 
@@ -38,7 +39,7 @@ def _is_source(text: str) -> bool:
     """Whether a whole text is code: a Python module, or mostly lines that end or begin like statements."""
     if is_python(text):
         return True
-    if not _DECLARATION.search(text):
+    if not _DECLARATION.search(text) or _FENCED.search(text):  # Markdown with examples is no source
         return False
     lines = sum(1 for line in text.splitlines() if line.strip())
     return lines >= _FEWEST_LINES and len(_STATEMENT.findall(text)) * 2 >= lines

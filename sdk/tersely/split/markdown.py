@@ -12,9 +12,11 @@ ITEM = re.compile(
     )\s+\S""",
     re.VERBOSE,
 )
-_HASHES = re.compile(r" {0,3}#{1,6}(?:\s|$)", re.MULTILINE)
+_HASHES = re.compile(r" {0,3}#{1,6}[^\S\n]+\S", re.MULTILINE)
 _COMMENT = re.compile(r"\s*#(?:\s|$)")
 _RULE = re.compile(r"[^\S\n]*(?:={2,}|-{2,}|~{3,}|\^{3,})[^\S\n]*$", re.MULTILINE)
+_SIGNS = re.compile(r"([#*+\"':.`_])\1{2,}[^\S\n]*$", re.MULTILINE)
+"""Rules that underline headings in reStructuredText if they are as long as the title."""
 _LONGEST_UNDERLINED = 200
 
 
@@ -47,7 +49,9 @@ def _find_ruled_end(lines: Lines, index: int) -> int | None:
     if len(line) > _LONGEST_UNDERLINED:
         return None
     following = lines.texts[index + 1 : index + 3]
-    if _RULE.match(line):
+    if following and _SIGNS.match(following[0]) and not (_RULE.match(line) or _SIGNS.match(line)):
+        return index + 2 if len(following[0].rstrip()) >= len(line.rstrip()) else None
+    if _RULE.match(line) or _SIGNS.match(line):
         is_framed = len(following) == 2 and following[0].strip() and following[1].rstrip() == line.rstrip()
         return index + 3 if is_framed else None
     return index + 2 if following and _RULE.match(following[0]) else None
@@ -56,7 +60,10 @@ def _find_ruled_end(lines: Lines, index: int) -> int | None:
 HEADING = Format("heading", _HASHES, _find_heading_end)
 RULED_HEADING = Format(
     "heading",
-    re.compile(rf"(?!{_HASHES.pattern})(?:{_RULE.pattern}|[^\n]+\n{_RULE.pattern})", re.MULTILINE),
+    re.compile(
+        rf"(?!{_HASHES.pattern})(?:{_RULE.pattern}|[^\n]+\n(?:{_RULE.pattern}|{_SIGNS.pattern}))",
+        re.MULTILINE,
+    ),
     _find_ruled_end,
     only_starts_paragraphs=True,
 )

@@ -49,7 +49,7 @@ _QUOTED = re.compile(r"\s{0,3}(?:>\s?)+\S")
 _INK = re.compile(r"[^\W_]")
 _COMMENTS = ("#", "//", ";", "--", "%")
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
-_RULE = re.compile(r"([-=*_~#+.%])(?:\1|\s){0,200}|\s[.]\s*")
+_RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
 _LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 
 
@@ -98,6 +98,8 @@ class _Head:
     """The indent of the first block that it announces."""
     anchor: tuple[int, ...] = ()
     """The line between BEGIN and END that says which record it is."""
+    first_indent: int = 0
+    """The indent of the first line of a clause."""
     is_line: bool = False
     """Whether it is a line or an item, which is kept with the first line of its body."""
 
@@ -216,7 +218,7 @@ def _strip_prefix(line: str, block: Block) -> str:
 def _find_indent(lines: Lines, block: Block) -> int:
     """Return the indent of a block. Lines that draw a tree count as spaces."""
     line = lines.texts[block.first]
-    if branch := _BRANCH.match(line):
+    if block.kind != "table" and (branch := _BRANCH.match(line)):
         return len(branch[0])
     return lines.indent(block.first)
 
@@ -271,9 +273,9 @@ class _Reader:
                 continue
             self._open(number, place, state)
             state.separator = None
-        self._tie_comments()
         with_body = {need for needs in self._needs.values() for need in needs}
         self._tie_heads()
+        self._tie_comments()
         links: dict[int, Link] = {}
         frames = self._rules | (self._frames & with_body)
         for unit in sorted(self._needs.keys() | frames):
@@ -343,7 +345,11 @@ class _Reader:
             state.sender = None
         if place.is_text and (clause := _CLAUSE.match(line)):
             depth = clause["number"].count(".")
-            while state.clauses and state.clauses[-1].depth >= depth:
+            while (
+                state.clauses
+                and state.clauses[-1].depth >= depth
+                and indent <= state.clauses[-1].first_indent
+            ):
                 state.close_record(state.clauses.pop())
         if state.separator and (place.block.kind != "line" or run != state.separator.run + 1):
             state.separator = None
@@ -377,6 +383,9 @@ class _Reader:
             return place.indent >= max(announcer.indent, announcer.body_indent)
         is_next = run == announcer.run + 1 and above.units.last == announcer.units[-1]
         is_item = run == announcer.reach + 1 and place.block.kind == above.block.kind == "list_item"
+        if is_next:
+            announcer.body_indent = place.indent
+        is_item = is_item and place.indent >= announcer.body_indent
         if is_next or is_item or run == announcer.reach or place.indent > announcer.indent:
             announcer.reach = run
             return True
@@ -446,10 +455,16 @@ class _Reader:
         if is_question:
             self._frames |= {first, last}
             state.question = self._head(last, place)
+            state.question.is_line = True  # it comes with its answer
         elif place.speaks and not _ANSWER.match(line):
             state.speaker = self._head(first, place)
-        if clause and ("." in clause["number"] or place.block.end - place.block.start > _LONG_CLAUSE):
-            state.clauses.append(self._head(first, place, clause["number"].count(".")))
+        is_long = place.block.end - place.block.start > _LONG_CLAUSE
+        if clause and ("." in clause["number"] or is_long or self._is_title(number, place)):
+            head = self._head(first, place, clause["number"].count("."))
+            # The first line of a clause may be indented more than its other lines.
+            head.first_indent = place.indent
+            head.indent = min(map(self._lines.indent, range(place.block.first, place.block.last)))
+            state.clauses.append(head)
         if self._lines.texts[place.block.last - 1].rstrip().rstrip("*_`").endswith((":", "：")):
             self._frames.add(last)
             below = self._places[number + 1].block.prefix.count(">") if number + 1 < len(self._places) else 0
@@ -470,6 +485,12 @@ class _Reader:
             state.label = self._head(first, place)
         if label and state.begins and not state.begins[-1].anchor and _IDENTITY.match(line):
             state.begins[-1].anchor = (first,)
+
+    def _is_title(self, number: int, place: _Place) -> bool:
+        """Whether a numbered line stands alone above a paragraph, as the title of a clause does."""
+        below = self._places[number + 1] if number + 1 < len(self._places) else None
+        is_alone = place.starts_run and place.block.last - place.block.first == 1
+        return is_alone and below is not None and below.run != place.run and below.block.kind == "sentence"
 
     def _heads_record(self, number: int, place: _Place) -> bool:
         """Whether the first line of a run tells what the other lines are about."""

@@ -26,7 +26,7 @@ _sentencex: Any = sentencex  # a compiled module without types
 
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
 """The marker before a line of a block quote."""
-PREFIX = re.compile(r"\s*(?:(?:>\s?)+|<(?=\s)|#+[:,.|~]?(?:\s|$)|//+(?:\s|$)|;+\s|--\s|%+\s|\.\\\")\s*")
+PREFIX = re.compile(r"\s*(?:(?:>\s?)+|<(?=\s)|#+[.:,~|>!]?(?:\s|$)|//+(?:\s|$)|;+\s|--\s|%+\s|\.\\\")\s*")
 """The sign before each line of a quotation, a comment or a side of an exchange."""
 SPEAKER = re.compile(
     r"""\s*(?:
@@ -44,7 +44,7 @@ SECTION = re.compile(
       (?P<rule>[=\-_*~+])(?P=rule)+[\s\[]*[^\W_].*(?P=rule){2}                  # === FAILURES ===, --- a ---
     | -\[.*\][-+]* | ==>\ .*\ <== | \.S[HShs]\ .* | FROM\ \S+(?:\ AS\ \S+)?
     | \S+\ \(\S+\)\ [\w\ .-]+;\ urgency=\w+
-    | \[{1,2}[^\W\d_][^\[\]]*\]{1,2}
+    | \[{1,2}(?!\w+://)[^\W\d_][^\[\]]*\]{1,2}
     )\s*$""",
     re.VERBOSE,
 )
@@ -58,10 +58,14 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 """A word of running text, or a number, with the signs around it."""
-_SENTENCE_END = re.compile(r"[^\s_][\"'”’»)\]*_`]*[.!?…։।؟។][\"'”’»)\]*_`]*(?:\s|$)")
+_SENTENCE_END = re.compile(r"(?!\]\.\.)[^\s_.!?…][\"'”’»)\]*_`]*[.!?…։।؟។]+[\"'”’»)\]*_`]*(?:\s|$)")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _ASSIGNMENT = re.compile(r"(?:^|(?<=\s))[\w.-]++=\S")
 """A name with its value. A line with two or more is an entry of a log."""
+_COLUMNS = re.compile(r"[^\s.!?:;…\"'”’)]\s{4,}\S|\S\t+\S")
+"""A gap between columns; justified text has gaps of fewer spaces."""
+_LABEL = re.compile(r"[^\W\d_][\w-]*:(?:\s+|$)")
+_FEWEST_LABELS = 3
 _SAMPLE = 2000
 """Code points of a paragraph that show whether it is prose."""
 _FEW, _MANY, _MOST = 0.5, 0.6, 0.9
@@ -159,7 +163,8 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
         indent = lines.indent(number)
         widths[indent] = max(widths.get(indent, 0), len(line.rstrip()))
     prefixes = [found[0].strip() if (found := PREFIX.match(line)) else "" for line in texts]
-    spoken = [SPEAKER.match(line) is not None for line in texts]
+    is_record = _is_record(texts)
+    spoken = [not is_record and SPEAKER.match(line) is not None for line in texts]
     is_dialogue = spoken.count(True) >= 2
     start = 0
     for line in range(1, len(texts) + 1):
@@ -167,6 +172,7 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
             line < len(texts)
             and prefixes[line] == prefixes[start]
             and not (is_dialogue and spoken[line])
+            and not (is_record and _LABEL.match(texts[line]))
             and is_wrapped(texts[line - 1], texts[line], widths[lines.indent(first + line - 1)])
         ):
             continue
@@ -177,11 +183,24 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
                 yield _make_block(lines, at, stop, "line", prefixes[start])
             else:
                 yield from (_make_block(lines, n, n + 1, "line", prefixes[start]) for n in range(at, stop))
-        elif is_prose(" ".join(texts[start:line])) and (line - start > 1 or _is_complete(texts, start)):
+        elif (
+            is_prose(" ".join(texts[start:line]))
+            and (line - start > 1 or _is_complete(texts, start))
+            and not any(_COLUMNS.search(text.strip()) for text in texts[start:line])
+            and not (is_record and _LABEL.match(texts[start]))
+        ):
             yield _make_block(lines, at, stop, "sentence")
         else:
             yield from (_make_block(lines, n, n + 1, _find_line_kind(lines, n)) for n in range(at, stop))
         start = line
+
+
+def _is_record(texts: Sequence[str]) -> bool:
+    """Whether lines are names with values each, most of which are no prose, as it is in dialogue."""
+    labels = [found for text in texts if (found := _LABEL.match(text))]
+    spoken = sum(is_prose(found.string[found.end() :]) for found in labels)
+    flush = sum(not text[0].isspace() for text in texts)
+    return len(labels) >= _FEWEST_LABELS and len(labels) * 2 >= flush and spoken * 2 < len(labels)
 
 
 def _is_complete(texts: Sequence[str], index: int) -> bool:
@@ -359,7 +378,9 @@ def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
         not ending.endswith(_ENDS) or ending[-2:-1].isspace()
     ):  # before `(c)`, after ` .`
         return True
-    if left.endswith(("...", "…")) and not _OPENS_SENTENCE.match(prose, start):  # `[OPTION]... [FILE]...`
+    if left.endswith(("]...", "]…")):  # `[OPTION]... FILE`
+        return True
+    if left.endswith(("...", "…")) and not _OPENS_SENTENCE.match(prose, start):
         return True
     if left[-1] == "." and _is_abbreviation(left[left.rfind(" ") + 1 :], prose[start:following]):
         return True
