@@ -494,11 +494,15 @@ class _Reader:
 
     def _heads_record(self, number: int, place: _Place) -> bool:
         """Whether the first line of a run tells what the other lines are about."""
-        below = self._places[number + 1] if number + 1 < len(self._places) else None
-        if below is None or below.run != place.run or below.indent > place.indent:
-            return False  # indented lines belong to the one above anyway
+        at = number + 1
+        while at < len(self._places) and self._places[at].indent > place.indent:
+            at += 1
+        if at == len(self._places) or self._places[at].run != place.run:
+            return False  # indented lines alone, which belong to it anyway
+        below = self._places[at]
         if place.run in self._records:
-            return True
+            # A line with values of its own below it, as `a.c:3: error` has, does not head its siblings.
+            return _LABEL.match(place.line) is not None or at == number + 1
         if self._places[-1].run == 0:
             return False
         if place.block.kind != "line" or below.block.kind == "sentence":

@@ -1,8 +1,8 @@
 """Prose: which lines are proven to be running text, and where sentences begin in it.
 
-Whatever is not proven to be prose consists of whole lines. A line break either wraps a paragraph or separates.
-Wrapped lines are nearly full: the next word would not fit. Dialogue, verses and addresses break earlier, and
-each of their lines is a unit.
+Whatever is not proven to be prose consists of whole lines. A line break either wraps a paragraph or
+separates. Wrapped lines are nearly full: the next word would not fit. Dialogue, verses and addresses break
+earlier, and each of their lines is a unit.
 
 sentencex finds the boundaries of sentences. This module gives it a bounded number of code points at a time,
 because it is quadratic on some long inputs, and corrects its mistakes: abbreviations before numbers
