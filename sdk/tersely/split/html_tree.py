@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+from tersely.split.html import Closings
 from tersely.split.html_rows import Rows, find_row
 from tersely.split.html_text import Words, cut, cut_lines, cut_sentences
 from tersely.split.lines import LONGEST_ITEM
@@ -72,7 +73,7 @@ def open_html(text: str, start: int, end: int, sizes: Sizes) -> Node:
 class _Reader:
     def __init__(self, text: str, end: int, size: int) -> None:
         self._text, self._end, self._size = text, end, size
-        self._closings = _Closings(text, end)
+        self._closings = Closings(text, end)
         self._nodes: list[Node] = []
         self._markup: list[Node] = []
         self._words = Words()
@@ -249,35 +250,3 @@ class _Reader:
         if 2 * sum(node.end - node.start for node in self._debris) <= length:
             for node in self._debris:
                 node.is_frame = True
-
-
-class _Closings:
-    """Finds the ends of elements and comments. If an element is not closed any more, it looks once."""
-
-    def __init__(self, text: str, end: int) -> None:
-        self._text = text
-        self._end = end
-        self._missing: set[str] = set()
-
-    def find(self, name: str, position: int) -> int | None:
-        """Return the offset after the first closing from `position` on, which grows from call to call."""
-        if name in self._missing:
-            return None
-        pattern = name if name == "-->" else rf"</{name}\s*>"
-        closing = re.compile(pattern, re.IGNORECASE).search(self._text, position, self._end)
-        if closing is None:
-            self._missing.add(name)
-            return None
-        return closing.end()
-
-    def find_balanced(self, name: str, position: int) -> int | None:
-        """Return the offset after the element that is open at `position`."""
-        depth = 1
-        key = f"<{name}"
-        if key not in self._missing:
-            for tag in re.compile(rf"<(/?){name}\b", re.IGNORECASE).finditer(self._text, position, self._end):
-                depth += -1 if tag[1] else 1
-                if not depth:
-                    return self._text.find(">", tag.end(), self._end) + 1 or None
-            self._missing.add(key)
-        return None
