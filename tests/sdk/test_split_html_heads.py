@@ -30,6 +30,9 @@ def heads_of(text: str, part: str) -> str:
         ("<h1>A</h1><h2>B</h2><p>x y</p><h2>C</h2><p>z</p>", "x y", "A | B"),
         ("<h1>A</h1><h2>B</h2><p>x y</p><h2>C</h2><p>z</p>", "z", "A | C"),
         ("<h1>1.2. The A</h1><p>x</p>", "x", "1.2. The A"),
+        ("<h1>A<br>B</h1><h2><i>C</i>D</h2><p>x</p>", "x", "A | B | C | D"),
+        ("<details><summary><h2>a</h2></summary><p>x</p></details><p>y</p>", "x", "a"),
+        ("<details><summary><h2>a</h2></summary><p>x</p></details><p>y</p>", "y", ""),
         ("<dl><dt>a<dt>b<dd>x<dt>c<dd>z</dl>", "x", "a | b"),
         ("<dl><dt>a<dt>b<dd>x<dt>c<dd>z</dl>", "z", "c"),
         ("<dl><dt>a<dd>x<dl><dt>b<dd>y</dl><dt>c<dd>z</dl>", "y", "a | b"),
@@ -140,6 +143,7 @@ def test_no_term_is_kept_without_its_description(seed: int) -> None:
 @pytest.mark.parametrize(
     "part",
     [
+        "<h1>a<br>",
         "<dl><dt>a",
         "<dt>a",
         "<dd>",

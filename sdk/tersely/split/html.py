@@ -106,3 +106,35 @@ def _find_closing(text: str, position: int, name: str | None) -> int | None:
 
 WHOLE_PAGE = WholeFormat("html", re.compile(r"\s*<").match, _is_page)
 HTML = Format("html", _BLOCK, _find_html_end)
+
+
+class Closings:
+    """Finds the ends of elements and comments. If an element is not closed any more, it looks once."""
+
+    def __init__(self, text: str, end: int) -> None:
+        self._text = text
+        self._end = end
+        self._missing: set[str] = set()
+
+    def find(self, name: str, position: int) -> int | None:
+        """Return the offset after the first closing from `position` on, which grows from call to call."""
+        if name in self._missing:
+            return None
+        pattern = name if name == "-->" else rf"</{name}\s*>"
+        closing = re.compile(pattern, re.IGNORECASE).search(self._text, position, self._end)
+        if closing is None:
+            self._missing.add(name)
+            return None
+        return closing.end()
+
+    def find_balanced(self, name: str, position: int) -> int | None:
+        """Return the offset after the element that is open at `position`."""
+        depth = 1
+        key = f"<{name}"
+        if key not in self._missing:
+            for tag in re.compile(rf"<(/?){name}\b", re.IGNORECASE).finditer(self._text, position, self._end):
+                depth += -1 if tag[1] else 1
+                if not depth:
+                    return self._text.find(">", tag.end(), self._end) + 1 or None
+            self._missing.add(key)
+        return None

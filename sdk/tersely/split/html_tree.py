@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+from tersely.split.html import Closings
 from tersely.split.html_rows import Rows, find_row
 from tersely.split.html_text import Words, cut, cut_lines, cut_sentences
 from tersely.split.lines import LONGEST_ITEM
@@ -34,6 +35,7 @@ _DEBRIS = re.compile(
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"h[1-6]")
+_BODY = frozenset({"p", "div", "ul", "ol", "dl", "table", "pre"})
 _SCOPES = frozenset("dl dt dd ul ol li details summary figure figcaption table caption thead".split())  # noqa: SIM905
 _ENDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "li": (frozenset({"li"}), frozenset({"ul", "ol"})),
@@ -72,12 +74,14 @@ def open_html(text: str, start: int, end: int, sizes: Sizes) -> Node:
 class _Reader:
     def __init__(self, text: str, end: int, size: int) -> None:
         self._text, self._end, self._size = text, end, size
-        self._closings = _Closings(text, end)
+        self._closings = Closings(text, end)
         self._nodes: list[Node] = []
         self._markup: list[Node] = []
         self._words = Words()
         self._links = 0
         self._in_pre = False
+        self._heading = ""
+        """The heading that is open."""
         self._headings: list[tuple[str, list[Node]]] = []
         self._scopes: list[_Scope] = []
         self._open = Counter[str]()
@@ -127,10 +131,16 @@ class _Reader:
 
     def _follow(self, name: str, attributes: str, is_opening: bool) -> None:
         """Note that an element opens or ends."""
+        if is_opening and name in _BODY:
+            self._heading = ""  # it was not closed
         if name in ("a", "button"):
             self._links = max(0, self._links + (1 if is_opening else -1))
         elif name == "pre":
             self._in_pre = is_opening
+        elif _HEADING.fullmatch(name):
+            self._heading = name if is_opening else ""
+            if is_opening:
+                self._headings = [heading for heading in self._headings if heading[0] < name]
         elif name in _SCOPES and is_opening and not attributes.endswith("/>"):
             self._open_scope(name)
         elif name in _SCOPES and self._open[name]:
@@ -170,30 +180,31 @@ class _Reader:
             own = set(map(id, scope.heads))
             for node in self._nodes[scope.first :]:
                 if id(node) not in own:
-                    node.wants = list({id(n): n for n in (*node.wants, *scope.heads)}.values())
+                    node.wants = _unite([*node.wants, *scope.heads])
         return scope.name
 
     def _find_heads(self) -> list[Node]:
         """Return the nodes that a block here is read under."""
         heads = [node for _, nodes in self._headings for node in nodes]
-        scopes = self._scopes[-DEEPEST:]
+        scopes = self._scopes[:DEEPEST]
         for at, scope in enumerate(scopes):
             inside = scopes[at + 1].name if at + 1 < len(scopes) else ""
             if _TAKES.get(inside) != scope.name:
                 heads += scope.heads
-        return [*heads, *self._announcer] if self._in_pre else heads
+        if self._in_pre:
+            heads += self._announcer
+        # Long sentences may be heads with some of their pieces, which need the others.
+        return _unite([*heads, *(other for head in heads for other in head.wants)])
 
     def _close_block(self, closed: str) -> None:
         """Make nodes of the text since the last block; `closed` is the element that ends with it."""
         words = self._words.take()
         if not words.ranges:
             return
-        if _HEADING.fullmatch(closed):
-            self._headings = [heading for heading in self._headings if heading[0] < closed]
         heads = self._find_heads()
         scope = self._scopes[-1] if self._scopes else None
         first, last = words.ranges[0][0], words.ranges[-1][1]
-        is_label = _HEADING.fullmatch(closed) or (scope and scope.name in _LABELS and closed != "p")
+        is_label = self._heading or (scope and scope.name in _LABELS and closed != "p")
         if self._in_pre:
             sentences = cut_lines(self._text, words.ranges, self._size)
         elif is_label and last - first <= LONGEST_ITEM:
@@ -202,12 +213,12 @@ class _Reader:
             sentences = cut_sentences(self._text, words.ranges)
         nodes = [piece for pieces in sentences for piece in pieces]
         for node in nodes:
-            node.wants = list({id(n): n for n in (*heads, *node.wants)}.values())
+            node.wants = _unite([*heads, *node.wants])
         self._nodes += nodes
         self._announcer = []
-        if _HEADING.fullmatch(closed):
-            self._headings.append((closed, nodes[:_MOST_HEADS]))
-            self._heads.update(map(id, nodes[:_MOST_HEADS]))
+        if self._heading and len(self._headings) < _MOST_HEADS and not (scope and scope.name in _TAKES):
+            self._headings.append((self._heading, nodes[:_MOST_HEADS]))
+            self._heads.update(map(id, nodes))
         elif not self._in_pre:
             final = sentences[-1]
             if (
@@ -234,7 +245,7 @@ class _Reader:
         node = Node(start, found.end)
         is_head = self._scopes[-1].name == "thead"
         wants, is_head = table.rows.add(node, found, is_head=is_head)
-        node.wants = [*self._find_heads(), *wants]
+        node.wants = _unite([*self._find_heads(), *wants])
         if is_head:
             self._heads.add(id(node))
         self._nodes.append(node)
@@ -251,33 +262,6 @@ class _Reader:
                 node.is_frame = True
 
 
-class _Closings:
-    """Finds the ends of elements and comments. If an element is not closed any more, it looks once."""
-
-    def __init__(self, text: str, end: int) -> None:
-        self._text = text
-        self._end = end
-        self._missing: set[str] = set()
-
-    def find(self, name: str, position: int) -> int | None:
-        """Return the offset after the first closing from `position` on, which grows from call to call."""
-        if name in self._missing:
-            return None
-        pattern = name if name == "-->" else rf"</{name}\s*>"
-        closing = re.compile(pattern, re.IGNORECASE).search(self._text, position, self._end)
-        if closing is None:
-            self._missing.add(name)
-            return None
-        return closing.end()
-
-    def find_balanced(self, name: str, position: int) -> int | None:
-        """Return the offset after the element that is open at `position`."""
-        depth = 1
-        key = f"<{name}"
-        if key not in self._missing:
-            for tag in re.compile(rf"<(/?){name}\b", re.IGNORECASE).finditer(self._text, position, self._end):
-                depth += -1 if tag[1] else 1
-                if not depth:
-                    return self._text.find(">", tag.end(), self._end) + 1 or None
-            self._missing.add(key)
-        return None
+def _unite(nodes: list[Node]) -> list[Node]:
+    """Return each node once."""
+    return list({id(node): node for node in nodes}.values())
