@@ -70,9 +70,7 @@ def make_markdown() -> str:
 BODIES = {
     **{path.name: path.read_text().strip("\n") + "\n" for path in SOURCES[:6]},
     "markdown": make_markdown(),
-    "json": "[\n"
-    + ",\n".join(f'  {{\n    "id": {n},\n    "name": "lamp {n}"\n  }}' for n in range(60))
-    + "\n]\n",
+    "json": json.dumps([{"id": n, "name": f"lamp {n}"} for n in range(60)], indent=2) + "\n",
     "yaml": "lamps:\n" + "".join(f"  - id: {n}\n    name: lamp {n}\n    oil: {n * 7}\n" for n in range(60)),
 }
 
