@@ -13,7 +13,7 @@ ITEM = re.compile(
     re.VERBOSE,
 )
 _HASHES = re.compile(r" {0,3}#{1,6}(?:\s|$)", re.MULTILINE)
-_COMMENT = re.compile(r"\s*#(?:\s|$)")
+_COMMENT = re.compile(r"\s*#\s")
 _RULE = re.compile(r"[^\S\n]*(?:={2,}|-{2,}|~{3,}|\^{3,})[^\S\n]*$", re.MULTILINE)
 _LONGEST_UNDERLINED = 200
 

@@ -46,11 +46,12 @@ _FORMATS = (
     RECORDS,
     ENTRY,
     RATED_ENTRY,
+    MODULE,
     HEADING,
     RULED_HEADING,
 )
 """Formats that may start anywhere, also inside of a list item, by precedence."""
-_LATER = (MODULE, YAML, COLUMNS, CSV)
+_LATER = (YAML, COLUMNS, CSV)
 """Formats that are no part of a list item."""
 
 
