@@ -148,9 +148,7 @@ def is_rule(patterns: list[re.Pattern[str]], row: str) -> bool:
     return any(pattern.match(row) for pattern in patterns)
 
 
-def records(
-    name: str, start: str | None = None, nested: bool = False, prose: str | None = None
-) -> Reader:
+def records(name: str, start: str | None = None, nested: bool = False, prose: str | None = None) -> Reader:
     """Read records whose rows belong to the row that `name` matches.
 
     A record begins at a row that `start` matches, or after a blank row. With `nested`, indented rows also
@@ -180,7 +178,12 @@ def records(
                 elif nested:
                     above = (text,)
                 lines.append(
-                    Line(number, path, text, head=is_name or (nested and opens and not deeper and text[-1] == ":"))
+                    Line(
+                        number,
+                        path,
+                        text,
+                        head=is_name or (nested and opens and not deeper and text[-1] == ":"),
+                    )
                 )
         if prose:
             texts = [line for line in lines if line.path and re.match(prose, line.path[-1])]

@@ -221,7 +221,9 @@ def definitions(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
             above = (text,) if re.match(r"[\w-]+:", row) else ()
             after = rows[number + 1] if number + 1 < len(rows) else ""
             lines.append(
-                Line(number, (), text, head=text[-1] == ":" and after[:1].strip() == "" and bool(after.strip()))
+                Line(
+                    number, (), text, head=text[-1] == ":" and after[:1].strip() == "" and bool(after.strip())
+                )
             )
     return with_prose(lines, keys=True)
 

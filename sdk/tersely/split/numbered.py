@@ -16,6 +16,8 @@ _NUMBERED = re.compile(
     re.VERBOSE,
 )
 _SEPARATOR = re.compile(r"[ \t]*(?:-{2,3}|\.{3}|…|⋮|\[\.{3}\])[ \t]*$")
+_GUTTER = re.compile(r"[ \t]*\|")
+"""The line above or below an excerpt in the message of a compiler."""
 _TWO_DIGITS = re.compile(r"\d\d(?!\w)")
 _FEWEST = 3
 
@@ -44,7 +46,10 @@ def _find_end(lines: Lines, index: int) -> int | None:
             break  # a tool counts the blank lines or leaves them out
         last, end = entry[0], following + 1
         numbered.append(following)
-    if len(numbered) < _FEWEST or not _is_numbered([lines.texts[at] for at in numbered], sign):
+    is_marked = sign == "pipe" and any(
+        _GUTTER.match(line) for line in lines.texts[max(0, index - 1) : end + 1]
+    )
+    if is_marked or len(numbered) < _FEWEST or not _is_numbered([lines.texts[at] for at in numbered], sign):
         lines.none_before["numbered"] = end
         return None
     return end

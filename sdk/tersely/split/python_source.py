@@ -18,14 +18,14 @@ from tersely.split.lines import Format, Lines
 from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines
 from tersely.units import Series
 
-_PYTHON = re.compile(r"^[ \t]*(?:def|class|async def|import|from)\s+[\w.]", re.MULTILINE)
+_PYTHON = re.compile(r"^[ \t]*(?:(?:def|class|async def|import|from)\s+[\w.]|__\w+__ *=)", re.MULTILINE)
 _CONSTANT = re.compile(r"^[A-Za-z_]\w*\s*=[^=]", re.MULTILINE)
 PYTHON = re.compile(f"{_PYTHON.pattern}|{_CONSTANT.pattern}", re.MULTILINE)
 """Matches at least one line of every module."""
 _STARTS_MODULE = re.compile(
     r'(?:def|class|async def|import|from)\s+[\w.]|@\w|try:|\w+ = |[rR]?(?:"""|\'\'\')'
 )
-_MODULE = re.compile(rf"#[^\n]*\n(?:#|\n|{_STARTS_MODULE.pattern})|{_STARTS_MODULE.pattern}")
+_MODULE = re.compile(rf"#[^\n]*\n#|{_STARTS_MODULE.pattern}")
 _WINDOW = 65_536
 """Code points that are first read as Python, so that short sources in long texts take little time."""
 _MOST_ATTEMPTS = 4

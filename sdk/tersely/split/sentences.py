@@ -56,11 +56,12 @@ _FORMATS = (
     TABLE,
     RULED_TABLE,
     RECORDS,
+    MODULE,
     HEADING,
     RULED_HEADING,
 )
 """Formats that may start anywhere, also inside of a list item, by precedence."""
-_LATER = (MODULE, COLUMNS, CSV)
+_LATER = (COLUMNS, CSV)
 """Formats that a list item cannot contain."""
 
 

@@ -20,6 +20,8 @@ _REST_BORDER = re.compile(r"\s*={2,}(?: +={2,})+\s*$")
 _RULER = re.compile(r"[ \t]*(?:\+\+\+-=[-=]+|-{2,}(?:[ \t]+-{2,})+)[ \t]*$", re.MULTILINE)
 _GAP = re.compile(r"(?<=\S)(?: {2,}|\t+)(?=\S)")
 _WIDE_GAP = re.compile(r"(?<=\S)(?: {3,}|\t+)(?=\S)")
+_COUNT = re.compile(r"\(\d+ rows?\)\s*$")
+"""What psql says below a table."""
 _RULE = re.compile(r"[\s|+:=\u2500-\u257f-]+$")
 _WORD = re.compile(r"\S+")
 _LOWER = re.compile(r"[^\W\d_A-Z]")
@@ -39,7 +41,8 @@ def _find_table_end(lines: Lines, index: int) -> int | None:
     first = texts[index]
     second = texts[index + 1] if "|" in first and index + 1 < len(lines) else ""
     if "-" in second and _DELIMITER_ROW.match(second[:_LONGEST_LINE]):
-        return _skip_while(lines, index + 2, lambda line: "|" in line)
+        end = _skip_while(lines, index + 2, lambda line: "|" in line)
+        return end + (end < len(lines) and _COUNT.match(texts[end]) is not None)
     for start, row in ((_GRID_LINE, _GRID_ROW), (_PIPED_ROW, _PIPED_ROW)):
         if start.match(first):
             end = _skip_while(lines, index + 1, lambda line, row=row: row.match(line) is not None)
@@ -205,7 +208,7 @@ def open_table(text: str, start: int, end: int, _: Sizes) -> Node | None:
     rules = [number for number, line in enumerate(texts) if _RULE.match(line) or _RULER.match(line)]
     head = _find_head(texts, rules)
     tail = len(lines)
-    while tail > head and tail - 1 in rules[-2:]:
+    while tail > head and (tail - 1 in rules[-2:] or _COUNT.match(texts[tail - 1])):
         tail -= 1
     if tail - head < 2:
         return None
