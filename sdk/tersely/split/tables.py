@@ -144,7 +144,7 @@ TABLE = Format(
     "table", re.compile(r"[^\n|]*\||[^\S\n]*(?:\+[-=+:]{2}|[\u2500-\u257f]|==+ +==)"), _find_table_end
 )
 RULED_TABLE = Format(
-    "table", re.compile(rf"Desired=|[^\n]*\S[^\n]*\n{_RULER.pattern}", re.MULTILINE), _find_ruled_end
+    "table", re.compile(rf"Desired=|[^\S\n]*+\S[^\n]*+\n{_RULER.pattern}", re.MULTILINE), _find_ruled_end
 )
 COLUMNS = Format("row", re.compile(r"[^\n]*\S(?:  |\t)[^\n]*\n[^\n]*(?:  |\t)"), _find_columns_end)
 RECORDS = Format("row", _RECORD, _find_records_end)
