@@ -46,7 +46,7 @@ _LONG_CLAUSE = 120
 _DEEPEST = 16
 """Lines around each other that are followed."""
 _MOST_HEADS = 64
-"""Heads of a head that are followed. Lines that each announce the next one would otherwise need all others."""
+"""Heads of a head that are followed. Without a bound, lines that each announce the next would need all."""
 _BRANCH = re.compile(r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]--)[\s│├└─┬|`+\\-]*")
 _QUOTED = re.compile(r"\s{0,3}(?:>\s?)+\S")
 _INK = re.compile(r"[^\W_]")
