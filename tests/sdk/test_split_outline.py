@@ -253,7 +253,7 @@ def outlines(draw: st.DrawFn) -> list[Line]:
     """Sections under headings, with items and other lines at random depths. No word appears twice."""
     lines: list[Line] = []
     headings: list[tuple[int, int]] = []
-    for _ in range(draw(st.integers(1, 5))):
+    for _ in range(draw(st.integers(2, 5))):
         level = draw(st.integers(1, 3))
         headings = [heading for heading in headings if heading[0] < level]
         own = tuple(at for _, at in headings)

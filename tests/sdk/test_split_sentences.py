@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tersely import Document
+from tersely.options import CompressionOptions
+from tersely.split.documents import split
 from tersely.split.sentences import split_units
 from tests.sdk.inputs import BREAKS, EMOJI, JUNK
 from tests.sdk.inputs import text as random_text
@@ -230,12 +232,36 @@ SLOW_INPUTS: dict[str, Callable[[int], str]] = {
     "closed comments": lambda n: "-->" * n,
     "comments in code": lambda n: "`<!--" * n,
     "comments in fences": lambda n: "```\n<!--\n" * n,
+    "open mappings": lambda n: "- a:\n" * n,
+    "deep mappings": lambda n: "".join(f"{' ' * (k % 60)}a:\n" for k in range(n)),
+    "settings": lambda n: "a: b\n" * n,
+    "settings with blank lines": lambda n: "a: b\n\n" * n,
+    "sections": lambda n: "[x]\n" * n,
+    "cells": lambda n: "a,b\n" * n,
+    "open cells": lambda n: '"a,b\n' * n,
+    "open tags": lambda n: "<a>\n" * n,
+    "numbered lines": lambda n: f"{n}\tx\n" * n,
+    "counted lines": lambda n: "".join(f"{k}\tx\n" for k in range(n)),
+    "open records": lambda n: "BEGIN:X\n" * n,
+    "records": lambda n: "BEGIN:X\nEND:X\n" * n,
+    "questions": lambda n: "Q: a\n" * n,
+    "questions and answers": lambda n: "Q: a\nA: b\n\n" * n,
+    "bars": lambda n: "|a|b\n" * n,
+    "functions": lambda n: "def f():\n" * n,
+    "headings at all depths": lambda n: "".join(f"{'#' * (1 + k % 6)} a{k}\n\nb{k} c\n\n" for k in range(n)),
+    "announcing lines": lambda n: "a b:\n" * n,
+    "announcing paragraphs": lambda n: "a b:\n\n" * n,
+    "quotations inside each other": lambda n: "".join(f"{'> ' * (k % 9)}a:\n" for k in range(n)),
+    "stairs": lambda n: "".join(f"{' ' * (k % 40)}a{k} b\n" for k in range(n)),
+    "clauses": lambda n: "".join(f"{k % 9}.{k % 7}.{k} a b\n" for k in range(n)),
+    "branches": lambda n: "│   ├── a\n" * n,
+    "subtitles": lambda n: "1\n00:00:01,000 --> 00:00:02,000\na\n\n" * n,
 }
 
 
 @pytest.mark.parametrize("make", SLOW_INPUTS.values(), ids=SLOW_INPUTS.keys())
 def test_time_grows_with_the_length(make: Callable[[int], str]) -> None:
     def run(size: int) -> None:
-        split_units(make(size))
+        split([Document(make(size))], CompressionOptions(budget=300), len)
 
     assert grows_linearly(run)

@@ -44,6 +44,8 @@ _LONG_CLAUSE = 120
 """A numbered paragraph of more code points is a clause, and the paragraphs after it belong to it."""
 _DEEPEST = 16
 """Lines around each other that are followed."""
+_MOST_HEADS = 64
+"""Heads of a head that are followed. Without a bound, lines that each announce the next would need all."""
 _BRANCH = re.compile(r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*")
 _QUOTED = re.compile(r"\s{0,3}(?:>\s?)+\S")
 _INK = re.compile(r"[^\W_]")
@@ -233,7 +235,7 @@ def _is_rule(lines: Lines, block: Block | None) -> bool:
 class _Reader:
     def __init__(self, places: Sequence[_Place], lines: Lines) -> None:
         self._places, self._lines = places, lines
-        self._needs: dict[int, Iterable[int]] = {}
+        self._needs: dict[int, set[int]] = {}
         self._frames: set[int] = set()
         self._rules: set[int] = set()
         self._starts = Counter(self._first_word(place) for place in places if place.starts_run)
@@ -304,7 +306,7 @@ class _Reader:
         """Let each line that others are read under need the first of them, so that it is not kept alone."""
         for unit in sorted(self._bodies, reverse=True):
             body = self._bodies[unit]
-            needs = {*self._needs.get(unit, ()), body, *self._needs.get(body, ())}
+            needs = {*self._needs.get(unit, ()), body, *self._find_heads(body)}
             self._needs[unit] = needs - {unit}
 
     def _need(self, place: _Place, heads: Sequence[_Head]) -> None:
@@ -316,8 +318,13 @@ class _Reader:
         for unit in range(place.units.first, place.units.last + 1):
             self._needs[unit] = needs
 
+    def _find_heads(self, unit: int) -> Iterable[int]:
+        """Return the heads of a head, unless they are too many."""
+        needs = self._needs.get(unit, ())
+        return needs if len(needs) <= _MOST_HEADS else ()
+
     def _head(self, unit: int, place: _Place, depth: int = 0) -> _Head:
-        units = (*self._needs.get(unit, ()), unit)
+        units = (*self._find_heads(unit), unit)
         is_line = place.block.kind != "sentence"
         return _Head(units, place.indent, place.run, depth, place.run, is_line=is_line)
 
@@ -394,7 +401,7 @@ class _Reader:
     def _end(self, place: _Place, state: _State) -> None:
         """Close a block between BEGIN and END. Whatever is kept of it needs both."""
         begin, end = state.begins.pop(), place.units.first
-        self._needs[end] = begin.units
+        self._needs[end] = set(begin.units)
         self._frames.add(end)
         for unit in range(begin.units[-1], end):
             self._needs[unit] = {*self._needs.get(unit, ()), end, *begin.anchor}
