@@ -134,7 +134,12 @@ add("rst file", restructured, "rst", whole=False)
 add("roff source", roff, "1.gz", whole=False)
 add("c header", flat, "h", whole=False)
 add("python source", flat, "py", tree="python")
-add("debian changelog", outline(r"\S.* \(.*\) .*; urgency=", r"(  [*-] | -- )", prose=True), "Debian.gz", whole=False)
+add(
+    "debian changelog",
+    outline(r"\S.* \(.*\) .*; urgency=", r"(  [*-] | -- )", prose=True),
+    "Debian.gz",
+    whole=False,
+)
 add("package metadata", package_metadata, "METADATA", whole=False)
 add(
     "cron file",

@@ -33,7 +33,8 @@ Reader = Callable[[Sequence[str], Sequence[str]], list[Line]]
 
 SENTENCE_END = re.compile(r"""(?<=[.!?:;])(["'”’)\]*_`]*)\s+|(?<=[。！？])""")
 STRUCTURE = re.compile(
-    r"\s*([-*+•](\s|$)|[|>#@=~^\[\]<{}]|\(?(\d{1,4}|[A-Za-z]|[ivxIVX]{2,5})[.)]\s|\.\.|\.[A-Za-z]|'[a-z]|```|:[\w ]+:"
+    r"\s*([-*+•](\s|$)|[|>#@=~^\[\]<{}]|\(?(\d{1,4}|[A-Za-z]|[ivxIVX]{2,5})[.)]\s"
+    r"|\.\.|\.[A-Za-z]|'[a-z]|```|:[\w ]+:"
     r"|[\w-]+:\s*\S*$|\$|([Uu]sage|or):\s)"
 )
 
@@ -148,9 +149,7 @@ def is_rule(patterns: list[re.Pattern[str]], row: str) -> bool:
     return any(pattern.match(row) for pattern in patterns)
 
 
-def records(
-    name: str, start: str | None = None, nested: bool = False, prose: str | None = None
-) -> Reader:
+def records(name: str, start: str | None = None, nested: bool = False, prose: str | None = None) -> Reader:
     """Read records whose rows belong to the row that `name` matches.
 
     A record begins at a row that `start` matches, or after a blank row. With `nested`, indented rows also
@@ -180,7 +179,12 @@ def records(
                 elif nested:
                     above = (text,)
                 lines.append(
-                    Line(number, path, text, head=is_name or (nested and opens and not deeper and text[-1] == ":"))
+                    Line(
+                        number,
+                        path,
+                        text,
+                        head=is_name or (nested and opens and not deeper and text[-1] == ":"),
+                    )
                 )
         if prose:
             texts = [line for line in lines if line.path and re.match(prose, line.path[-1])]

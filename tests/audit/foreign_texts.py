@@ -221,7 +221,9 @@ def definitions(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
             above = (text,) if re.match(r"[\w-]+:", row) else ()
             after = rows[number + 1] if number + 1 < len(rows) else ""
             lines.append(
-                Line(number, (), text, head=text[-1] == ":" and after[:1].strip() == "" and bool(after.strip()))
+                Line(
+                    number, (), text, head=text[-1] == ":" and after[:1].strip() == "" and bool(after.strip())
+                )
             )
     return with_prose(lines, keys=True)
 
@@ -241,8 +243,8 @@ OPTIONS = outline(r"[A-Za-z].*:$", r"\s{1,8}-")
 def usage(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
     """Read what `--help` prints: options below titles, and running text that is not indented.
 
-    A row that is not indented belongs to no title if it follows a blank row, or if indented rows of the source
-    follow the title.
+    A row that is not indented belongs to no title if it follows a blank row, or if indented rows follow the
+    title in the source.
     """
     filled = [row for row in source if row.strip()]
     introduces = {row.strip() for row, below in pairwise(filled) if indent_of(below)}

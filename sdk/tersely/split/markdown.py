@@ -60,7 +60,10 @@ def _find_ruled_end(lines: Lines, index: int) -> int | None:
 HEADING = Format("heading", _HASHES, _find_heading_end)
 RULED_HEADING = Format(
     "heading",
-    re.compile(rf"(?!{_HASHES.pattern})(?:{_RULE.pattern}|[^\n]+\n(?:{_RULE.pattern}|{_SIGNS.pattern}))", re.MULTILINE),
+    re.compile(
+        rf"(?!{_HASHES.pattern})(?:{_RULE.pattern}|[^\n]+\n(?:{_RULE.pattern}|{_SIGNS.pattern}))",
+        re.MULTILINE,
+    ),
     _find_ruled_end,
     only_starts_paragraphs=True,
 )

@@ -28,6 +28,8 @@ _LABEL = re.compile(
     re.VERBOSE,
 )
 """A line with a name and its value."""
+_KEY = re.compile(r"[\s*_`-]*[^\W\d_][\w .*`-]*:(?:\s|$)")
+"""The start of a line that names its value, as `Hash Join  (cost=1)` does not."""
 _QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
 _ANSWER = re.compile(r"[\s*_#>-]*+(?:a|answer|antwort)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
 _CLAUSE = re.compile(r"\s*(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)[.)]*\s+\S")
@@ -207,7 +209,9 @@ def _find_indent(lines: Lines, block: Block) -> int:
 
 def _is_rule(lines: Lines, block: Block | None) -> bool:
     """Whether a block is a line that only separates others, as `---` does."""
-    return block is not None and block.kind == "line" and _RULE.fullmatch(lines.texts[block.first]) is not None
+    return (
+        block is not None and block.kind == "line" and _RULE.fullmatch(lines.texts[block.first]) is not None
+    )
 
 
 class _Reader:
@@ -227,7 +231,9 @@ class _Reader:
             if place.is_text:
                 total[place.run] += 1
                 labelled[place.run] += not place.speaks and _LABEL.match(place.line) is not None
-        self._records = {run for run, count in total.items() if labelled[run] * 2 >= count and labelled[run] >= 2}
+        self._records = {
+            run for run, count in total.items() if labelled[run] * 2 >= count and labelled[run] >= 2
+        }
         """Runs of lines with a name and a value each."""
         self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
 
@@ -317,7 +323,11 @@ class _Reader:
             state.sender = None
         if place.is_text and (clause := _CLAUSE.match(line)):
             depth = clause["number"].count(".")
-            while state.clauses and state.clauses[-1].depth >= depth and indent <= state.clauses[-1].first_indent:
+            while (
+                state.clauses
+                and state.clauses[-1].depth >= depth
+                and indent <= state.clauses[-1].first_indent
+            ):
                 state.clauses.pop()
         if state.separator and (place.block.kind != "line" or run != state.separator.run + 1):
             state.separator = None
@@ -330,7 +340,9 @@ class _Reader:
         """Whether a block continues the line with a name and a value above it."""
         if _LABEL.match(place.line):
             return False
-        return place.indent > label.indent or (place.indent == label.indent and place.block.kind == "sentence")
+        return place.indent > label.indent or (
+            place.indent == label.indent and place.block.kind == "sentence"
+        )
 
     def _is_announced(self, number: int, place: _Place, announcer: _Head) -> bool:
         """Whether a block is among those that the line with a colon at its end announces."""
@@ -465,13 +477,15 @@ class _Reader:
         below = self._places[at]
         if place.run in self._records:
             # A line with values of its own below it, as `a.c:3: error` has, does not head its siblings.
-            return _LABEL.match(place.line) is not None or at == number + 1
+            return _KEY.match(place.line) is not None or at == number + 1
         if self._places[-1].run == 0:
             return False
         if place.block.kind != "line" or below.block.kind == "sentence":
             return False
         words = [self._first_word(place), self._first_word(below)]
-        return _shape(place.line) != _shape(below.line) or (self._starts[words[0]] > 1 and words[0] != words[1])
+        return _shape(place.line) != _shape(below.line) or (
+            self._starts[words[0]] > 1 and words[0] != words[1]
+        )
 
     def _first_word(self, place: _Place) -> str:
         return (place.line.split(maxsplit=1) or [""])[0]

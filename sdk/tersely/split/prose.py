@@ -220,7 +220,12 @@ def is_prose(text: str) -> bool:
         letters = sum(character > "\x7f" or character.isalpha() for character in sample)
         return letters * 3 >= len(sample) * 2 and (len(sample) > _PHRASE or sample.endswith(_TERMINALS))
     words = sample.split()
-    if len(words) < 2 or " # " in sample or len(_ASSIGNMENT.findall(sample)) > 1 or rate_line(sample) is Likeness.CODE:
+    if (
+        len(words) < 2
+        or " # " in sample
+        or len(_ASSIGNMENT.findall(sample)) > 1
+        or rate_line(sample) is Likeness.CODE
+    ):
         return False
     plain = sum(_WORD.fullmatch(word) is not None for word in words)
     share = plain / len(words)
@@ -360,7 +365,9 @@ def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
     if not prose[start - 1].isspace() and left[-1].isascii():  # inside `queue.Queue` or `ASP.NET`
         return True
     ending = left.rstrip(_CLOSING)
-    if left[-1].isascii() and (not ending.endswith(_ENDS) or ending[-2:-1].isspace()):  # before `(c)`, after ` .`
+    if left[-1].isascii() and (
+        not ending.endswith(_ENDS) or ending[-2:-1].isspace()
+    ):  # before `(c)`, after ` .`
         return True
     if left.endswith(("]...", "]…")):  # `[OPTION]... FILE`
         return True
