@@ -250,6 +250,15 @@ def test_formats_run() -> None:
     assert counts.results.total() >= 30 or counts.skipped
 
 
+def test_texts_of_writers_come_out_as_they_are_read() -> None:
+    # The other texts come from the machine, so they are not the same everywhere.
+    writers = {f"tests.audit.foreign_{name}" for name in ("data", "documents", "formats", "logs")}
+    names = [name for name, form in FORMATS.items() if form.make.__module__ in writers]
+    counts = run_all(names, 2 * len(names), 1)
+    assert len(counts.results) >= len(names)
+    assert counts.failed == {}
+
+
 @pytest.mark.parametrize("name", sorted(FORMATS))
 def test_whole_text_has_no_complaint(name: str) -> None:
     for seed in range(3):
