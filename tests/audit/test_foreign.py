@@ -34,7 +34,8 @@ CARDS = "BEGIN:VCARD\nFN:Ada\nTEL:1\nEND:VCARD\nBEGIN:VCARD\nFN:Ben\nTEL:2\nEND:
 
 HELP = (
     "Usage: wc [OPTION]... [FILE]...\nPrint the newline and word counts of each file, and a total line if\n"
-    "there are more files than one. A word is made of printable\ncharacters.\n\nMETHOD decides how it works. Values are:\n"
+    "there are more files than one. A word is made of printable\ncharacters.\n\n"
+    "METHOD decides how it works. Values are:\n"
     "  none  keep no backup\n  all   keep all of them\n\nHelp: <https://example.org/help>\n"
     "Report bugs to <https://example.org/bugs/of/wc>.\n"
 )
