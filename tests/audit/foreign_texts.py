@@ -243,8 +243,8 @@ OPTIONS = outline(r"[A-Za-z].*:$", r"\s{1,8}-")
 def usage(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
     """Read what `--help` prints: options below titles, and running text that is not indented.
 
-    A row that is not indented belongs to no title if it follows a blank row, or if indented rows of the source
-    follow the title.
+    A row that is not indented belongs to no title if it follows a blank row, or if indented rows follow the
+    title in the source.
     """
     filled = [row for row in source if row.strip()]
     introduces = {row.strip() for row, below in pairwise(filled) if indent_of(below)}
@@ -286,6 +286,7 @@ CLAUSE = re.compile(r"\s*(\d+(\.\d+)*[.)]|\(?[a-z]\)|Section \d+|[IVX]+\.)\s+\S"
 def numbered(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
     """Read clauses by their numbers, `(a)` below `2.`; titles in capitals end them."""
     heads: list[tuple[int, str]] = []
+    items = 0
     lines: list[Line] = []
     for number, row in enumerate(rows):
         text = row.strip()
@@ -296,10 +297,14 @@ def numbered(rows: Sequence[str], source: Sequence[str]) -> list[Line]:
             heads = []
             lines.append(Line(number, (), text))
             continue
+        # A paragraph that is indented less than an item `(a)` ends it.
+        if number and not rows[number - 1].strip() and heads and heads[-1][0] == 5 and indent_of(row) < items:
+            heads.pop()
         if clause:
             level = 5 if re.match(r"\(?[a-z]\)", clause[1]) else clause[1].strip(".)").count(".")
             heads = [head for head in heads if head[0] < level]
         lines.append(Line(number, tuple(name for _, name in heads), text))
         if clause:
             heads.append((level, clause[1]))
+            items = indent_of(row) if level == 5 else items
     return with_prose(lines)

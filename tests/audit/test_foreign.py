@@ -9,8 +9,8 @@ import pytest
 from tests.audit.foreign import Document, judge, make_case, run_all
 from tests.audit.foreign_draw import FORMATS, Format, Missing
 from tests.audit.foreign_parts import split_marks
-from tests.audit.foreign_readers import flat, outline, table
-from tests.audit.foreign_texts import markdown, quoted_mail, restructured, roff, spoken
+from tests.audit.foreign_readers import flat, outline, records, table
+from tests.audit.foreign_texts import definitions, markdown, quoted_mail, restructured, roff, spoken, usage
 
 INI = "[red]\nsize = 1\ncolour = 2\n\n[blue]\nsize = 3\ncolour = 4\n"
 LISTING = "a.py\nb.py\nc.py\nd.py\n"
@@ -32,6 +32,33 @@ PEOPLE = [{"name": "Ada", "age": 1}, {"name": "Ben", "age": 2}, {"name": "Cem", 
 YAML = "name: red\nports:\n  - 1\n  - 2\n---\nname: blue\nports:\n  - 3\n"
 CARDS = "BEGIN:VCARD\nFN:Ada\nTEL:1\nEND:VCARD\nBEGIN:VCARD\nFN:Ben\nTEL:2\nEND:VCARD\n"
 
+HELP = (
+    "Usage: wc [OPTION]... [FILE]...\nPrint the newline and word counts of each file, and a total line if\n"
+    "there are more files than one. A word is made of printable\ncharacters.\n\n"
+    "METHOD decides how it works. Values are:\n"
+    "  none  keep no backup\n  all   keep all of them\n\nHelp: <https://example.org/help>\n"
+    "Report bugs to <https://example.org/bugs/of/wc>.\n"
+)
+STATUS = (
+    "Package: red\nSection: java\nDescription: a boat\n The red boat is fast and has a sail. It\n"
+    " sails at night when the wind is up.\n\nPackage: blue\nSection: c\n"
+)
+RIGHTS = "Files:\n a.c\nCopyright:\n 1995 A.M. Castro\n 1997 Ben Dietz of Bern\nLicense: MIT\n"
+HEADER = "License: free\n All of it is free.\n \n Name: red\n Size: 1\n"
+CHANGES = (
+    "boat (1.2) unstable; urgency=low\n\n  Since there is only one boat in the harbour, the name of\n"
+    "  it is shorter now. Sailors will read the old name in all\n  of the books.\n\n -- Ada <a@example.org>\n"
+)
+COMMENTED = "# Boats\n\n<!-- YAML\nadded: 1\n-->\n\n* red\n* blue\n"
+COMMANDS = (
+    "Boats\n=====\n\nThe command shows each boat. It has no output. ::\n\n    show red\n    show blue\n"
+)
+WRAPPED = (
+    "The red boat sails at night, and all of the people in the harbour see\nit. Bread is baked every day.\n"
+)
+CELLS = [{"type": "text"}, {"type": "code"}, {"type": "text"}, {"type": "code"}]
+
+PARTS = Format("parts", lambda d: "", outline(r"\["))
 LIST = Format("list", lambda d: "", flat)
 SECTIONS = Format("sections", lambda d: "", outline(r"\["), "ini")
 TABLE = Format("table", lambda d: "", table())
@@ -40,6 +67,12 @@ JSON = Format("json", lambda d: "", None, "json")
 CSV = Format("csv", lambda d: "", flat, "csv")
 DATA = Format("data", lambda d: "", flat, "yaml")
 WEB = Format("web", lambda d: "", None, web=True)
+USAGE = Format("usage", lambda d: "", usage)
+PACKAGES = Format("packages", lambda d: "", records("Package: ", nested=True, prose="Description:"))
+RECORDS = Format("records", lambda d: "", records("Package: ", nested=True))
+DEFINITIONS = Format("definitions", lambda d: "", definitions)
+CHANGELOG = FORMATS["debian changelog"]
+REST_TEXT = Format("rst", lambda d: "", restructured)
 BLOCKS = Format("blocks", lambda d: "", flat, "blocks")
 XML = Format("xml", lambda d: "", flat, "xml")
 
@@ -78,6 +111,33 @@ def complaints(form: Format, source: str, result: str, limit_tokens: float = 100
         (Format("rst", lambda d: "", restructured), REST, "Boats\n=====\n\n[…]\nblue\n  It is slow.\n"),
         (BLOCKS, CARDS, "[… 1 more]\nBEGIN:VCARD\nFN:Ben\n[… 1 more]\nEND:VCARD\n"),
         (XML, "<a><b>1</b><c>2</c></a>", "<a><b>1</b><c>2</c></a>"),
+        (USAGE, HELP, "[…]\nA word is made of printable\ncharacters.\n[…]"),
+        (USAGE, HELP, "[…]\nValues are:\n  none  keep no backup\n[…]"),
+        (
+            USAGE,
+            HELP,
+            "[…]\nMETHOD decides how it works. Values are:\n  [… 1 more]\n  all   keep all of them\n\n"
+            "Help: <https://example.org/help>\n[…]",
+        ),
+        (
+            PACKAGES,
+            STATUS,
+            "Package: red\n[… 1 more]\nDescription: a boat\n[…]\nIt\n"
+            " sails at night when the wind is up.\n[… 2 more]",
+        ),
+        (PACKAGES, STATUS, "Package: red\n[… 1 more]\nDescription: a boat\n[…]\n\nPackage: blue\n[… 1 more]"),
+        (DEFINITIONS, RIGHTS, "[…]\nCopyright:\n 1995 A.M. Castro\n[… 1 more]\nLicense: MIT"),
+        (DEFINITIONS, HEADER, "License: free\n[… 2 more]\n Size: 1"),
+        (
+            CHANGELOG,
+            CHANGES,
+            "boat (1.2) unstable; urgency=low\n[…]\nSailors will read the old name in all\n"
+            "  of the books.\n[…]",
+        ),
+        (TEXT, COMMENTED, "# Boats\n\n* red\n[… 1 more]"),
+        (TEXT, WRAPPED, "Bread is baked every day."),
+        (REST_TEXT, COMMANDS, "Boats\n=====\n[…]\nIt has no output. ::\n\n    [… 1 more]\n    show blue"),
+        (JSON, json.dumps(CELLS), json.dumps(["[… 3 more]", CELLS[3]], ensure_ascii=False)),
         (XML, "<a>\n<b>1</b>\n<c>2</c>\n</a>", "<a>\n<!-- [… 1 more] -->\n<c>2</c>\n</a>"),
     ],
 )
@@ -134,6 +194,13 @@ def test_judges_accept_honest_results(form: Format, source: str, result: str) ->
             "Boats\n=====\n\nred\n[…]\n  It is slow.\n",
             {"heads"},
         ),
+        (USAGE, HELP, "[…]\nA word is made of printable\n[…]", {"lines"}),
+        (USAGE, HELP, "[…]\n  all   keep all of them\n[…]", {"lost"}),
+        (PACKAGES, STATUS, "Package: red\n[…]\n sails at night when the wind is up.", {"heads"}),
+        (RECORDS, STATUS, "Package: red\n[… 4 more]\nSection: c", {"heads"}),
+        (DEFINITIONS, RIGHTS, "[…]\nCopyright:\n[…]\nLicense: MIT", {"orphans"}),
+        (TEXT, COMMENTED, "# Boats\n\n* blue", {"gaps"}),
+        (JSON, json.dumps(CELLS), json.dumps(["[… 2 more]", CELLS[3]], ensure_ascii=False), {"gaps"}),
         (BLOCKS, CARDS, "BEGIN:VCARD\nFN:Ada\n[… 4 more]\nTEL:2\nEND:VCARD\n", {"heads"}),
         (BLOCKS, CARDS, "BEGIN:VCARD\nFN:Ada\n[…]", {"parses"}),
         (XML, "<a>\n<b>1</b>\n<c>2</c>\n</a>", "<a>\n[…]\n<c>2</c>", {"parses"}),
@@ -158,6 +225,15 @@ def test_message_around_a_text_is_left_out() -> None:
     assert set(judge(document, "The list is new.\n\nb.py\n[…]", 1000).found) == {"gaps"}
 
 
+def test_head_above_the_message_alone_is_excused() -> None:
+    document = Document(PARTS, INI, ["The list is new."], ["It was made today.", "Read it."])
+    result = "[red]\nsize = 1\n[… 1 more]\n[blue]\n[… 2 more]\n\nRead it."
+    assert judge(document, result, 1000).found == {}
+    assert set(judge(document, result.replace("size = 1\n[… 1 more]", "[… 2 more]"), 1000).found) == {
+        "orphans"
+    }
+
+
 def test_marks_are_split_from_rows() -> None:
     rows, marked = split_marks('a\n  # [… 3 more]\nb […]\n"[… 2 more]": "…"\n| [… 4 more] | |\nc')
     assert rows == ["a", "b", "c"]
@@ -173,6 +249,15 @@ def test_cases_depend_only_on_their_seed() -> None:
 def test_formats_run() -> None:
     counts = run_all(["psql aligned", "json compact", "web page", "licence"], 40, 0)
     assert counts.results.total() >= 30 or counts.skipped
+
+
+def test_texts_of_writers_come_out_as_they_are_read() -> None:
+    # The other texts come from the machine, so they are not the same everywhere.
+    writers = {f"tests.audit.foreign_{name}" for name in ("data", "documents", "formats", "logs")}
+    names = [name for name, form in FORMATS.items() if form.make.__module__ in writers]
+    counts = run_all(names, 2 * len(names), 1)
+    assert len(counts.results) >= len(names)
+    assert counts.failed == {}
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))

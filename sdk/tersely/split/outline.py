@@ -27,6 +27,8 @@ _LABEL = re.compile(
     re.VERBOSE,
 )
 """A line with a name and its value."""
+_KEY = re.compile(r"[\s*_`-]*[^\W\d_][\w .*`-]*:(?:\s|$)")
+"""The start of a line that names its value, as `Hash Join  (cost=1)` does not."""
 _QUESTION = re.compile(r"[\s*_#>-]*+(?:q|question|frage)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
 _ANSWER = re.compile(r"[\s*_#>-]*+(?:a|answer|antwort)\s?\d*\s*[*_]*[:.)]", re.IGNORECASE)
 _TIME = re.compile(r"\s*[\[(]?\d")
@@ -245,8 +247,10 @@ class _Reader:
         self._styles: list[str] = []
         """The signs that underline headings, in the order in which they appear."""
         labelled, total = Counter[int](), Counter[int]()
+        indents = dict[int, int]()
         for place in places:
-            if place.is_text:
+            # Indented lines are values that go on.
+            if place.is_text and place.indent <= indents.setdefault(place.run, place.indent):
                 total[place.run] += 1
                 labelled[place.run] += not place.speaks and _LABEL.match(place.line) is not None
         self._records = {
@@ -337,7 +341,10 @@ class _Reader:
         while state.parents and state.parents[-1].indent >= indent:
             state.parents.pop()
         if state.record and run != state.record.run and indent <= state.record.indent:
-            state.record = None
+            # A value of several paragraphs does not end its record.
+            is_flush = self._lines.is_blank(place.block.first - 1) or place.block.kind == "code"
+            if is_flush or self._places[number - 1].indent <= state.record.indent:
+                state.record = None
         if state.announcer and not self._is_announced(number, place, state.announcer):
             state.announcer = None
         if state.label and (run != state.label.run or not self._goes_on(place, state.label)):
@@ -481,7 +488,10 @@ class _Reader:
                 state.announcer = self._head(last, place)
         if state.record is None and place.starts_run and self._heads_record(number, place):
             state.record = self._head(first, place)
-            if line.strip().isdigit():  # the number of a subtitle, which comes with its time
+            # The number of a subtitle comes with its time, and a name with the value in the next line.
+            if line.strip().isdigit() or (
+                line.rstrip().endswith(":") and self._places[number + 1].indent > place.indent
+            ):
                 self._bodies[first] = self._places[number + 1].units.first
                 state.record.units += (self._bodies[first],)
                 if "-->" in self._places[number + 1].line:
@@ -509,7 +519,7 @@ class _Reader:
         below = self._places[at]
         if place.run in self._records:
             # A line with values of its own below it, as `a.c:3: error` has, does not head its siblings.
-            return _LABEL.match(place.line) is not None or at == number + 1
+            return _KEY.match(place.line) is not None or at == number + 1
         if self._places[-1].run == 0:
             return False
         if place.block.kind != "line" or below.block.kind == "sentence":
