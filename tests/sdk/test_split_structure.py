@@ -88,7 +88,6 @@ def test_each_line_is_a_unit(kind: str, lines: list[str], line_break: str) -> No
 
 HEADINGS = {
     "hashes": "## The tower. Its history",
-    "empty": "#",
     "underlined": "The tower\n=========",
     "underlined with dashes": "The tower\n---------",
     "between rules": "=====\nTower\n=====",

@@ -35,7 +35,7 @@ def cut(text: str, unit: Unit, cost: int, room: int, *, is_alone: bool = False) 
     Args:
         cost: tokens of the unit.
         room: most tokens of a piece. Only one that cannot be divided, such as a single line, has more.
-        is_alone: whether there is no other unit.
+        is_alone: whether there is no other unit. A line is then cut between words.
     """
     size = unit.end - unit.start
     target = max(1, min(PIECE, int(size * room * _MARGIN / cost)))
@@ -43,7 +43,7 @@ def cut(text: str, unit: Unit, cost: int, room: int, *, is_alone: bool = False) 
         return [(unit.start, unit.end)]
     is_endless = unit.kind == "sentence" and size > LONGEST_SENTENCE
     seams = list(find_lines(text, unit.start, unit.end)) if unit.atomic else [(unit.start, unit.end)]
-    if is_endless or (is_alone and len(seams) == 1):
+    if is_endless or (is_alone and unit.atomic and len(seams) == 1):
         seams = [part for seam in seams for part in _cut_words(text, *seam, target)]
     return list(_join(text, seams, target))
 

@@ -78,6 +78,7 @@ class Lines:
     Attributes:
         text: the whole text.
         texts: the lines, without their line breaks.
+        has_gaps: whether comments in it were replaced by spaces.
         starts: the offset of each line in the text, in code points.
         closing_fences: for each line, the longest closing fences from there on; see `fences`. None at first.
         json_budget, xml_budget: code points that failed attempts to read JSON, YAML, TOML or XML may still
@@ -86,8 +87,9 @@ class Lines:
         none_before: for each format, the index of the line before which a search has found none.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, has_gaps: bool = False) -> None:
         self.text = text
+        self.has_gaps = has_gaps
         self.texts = text.split("\n")
         self.starts: list[int] = []
         start = 0

@@ -511,12 +511,12 @@ class _Reader:
 
     def _heads_record(self, number: int, place: _Place) -> bool:
         """Whether the first line of a run tells what the other lines are about."""
-        at = number + 1
-        while at < len(self._places) and self._places[at].indent > place.indent:
+        places, at = self._places, number + 1
+        while at < len(places) and places[at].run == place.run and places[at].indent > place.indent:
             at += 1
-        if at == len(self._places) or self._places[at].run != place.run:
+        if at == len(places) or places[at].run != place.run:
             return False  # indented lines alone, which belong to it anyway
-        below = self._places[at]
+        below = places[at]
         if place.run in self._records:
             # A line with values of its own below it, as `a.c:3: error` has, does not head its siblings.
             return _KEY.match(place.line) is not None or at == number + 1

@@ -186,7 +186,7 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
         elif (
             is_prose(" ".join(texts[start:line]))
             and (line - start > 1 or _is_complete(texts, start))
-            and not any(_COLUMNS.search(text.strip()) for text in texts[start:line])
+            and (lines.has_gaps or not any(_COLUMNS.search(text.strip()) for text in texts[start:line]))
             and not (is_record and _LABEL.match(texts[start]))
         ):
             yield _make_block(lines, at, stop, "sentence")

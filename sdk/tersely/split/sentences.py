@@ -76,7 +76,7 @@ def split_units(text: str) -> list[Unit]:
     plain = mask(text)
     comments = find_comments(plain) if "<!--" in plain else []
     visible = blank(plain, comments) if comments else plain
-    lines = Lines(visible)
+    lines = Lines(visible, has_gaps=bool(comments))
     blocks = list(_Scanner(lines).blocks())
     units: list[Unit] = []
     spans: list[Spans] = []

@@ -285,7 +285,7 @@ class _Reader(ScalarReader):
         return end
 
 
-_SENTENCE = re.compile(r"[`'\"()<>]|(?:\S+\s+){4}")
+_SENTENCE = re.compile(r"`|\s['\"]|(?:\S+\s+){5}")
 """A part of a key that is more likely a sentence with a colon."""
 
 
