@@ -12,8 +12,8 @@ ITEM = re.compile(
     )\s+\S""",
     re.VERBOSE,
 )
-_HASHES = re.compile(r" {0,3}#{1,6}[^\S\n]+\S", re.MULTILINE)
-_COMMENT = re.compile(r"\s*#(?:\s|$)")
+_HASHES = re.compile(r" {0,3}#{1,6}(?:\s|$)", re.MULTILINE)
+_COMMENT = re.compile(r"\s*#[.:,~|>!]?(?:\s|$)")
 _RULE = re.compile(r"[^\S\n]*(?:={2,}|-{2,}|~{3,}|\^{3,})[^\S\n]*$", re.MULTILINE)
 _SIGNS = re.compile(r"([#*+\"':.`_])\1{2,}[^\S\n]*$", re.MULTILINE)
 """Rules that underline headings in reStructuredText if they are as long as the title."""

@@ -285,7 +285,7 @@ class _Reader(ScalarReader):
         return end
 
 
-_MOST_WORDS = 4
+_MOST_WORDS = 6
 """Words of a key of the outermost mapping."""
 
 
