@@ -12,10 +12,10 @@ ITEM = re.compile(
     )\s+\S""",
     re.VERBOSE,
 )
-_HASHES = re.compile(r" {0,3}#{1,6}[^\S\n]+\S", re.MULTILINE)
-_COMMENT = re.compile(r"\s*#(?:\s|$)")
+_HASHES = re.compile(r" {0,3}#{1,6}(?:\s|$)", re.MULTILINE)
+_COMMENT = re.compile(r"\s*#[.:,~|>!]?(?:\s|$)")
 _RULE = re.compile(r"[^\S\n]*(?:={2,}|-{2,}|~{3,}|\^{3,})[^\S\n]*$", re.MULTILINE)
-_SIGNS = re.compile(r"([#*+\"':.`_])\1{2,}[^\S\n]*$", re.MULTILINE)
+_SIGNS = re.compile(r"(?:#{3,}|\*{3,}|\+{3,}|\"{3,}|'{3,}|:{3,}|\.{3,}|`{3,}|_{3,})[^\S\n]*$", re.MULTILINE)
 """Rules that underline headings in reStructuredText if they are as long as the title."""
 _LONGEST_UNDERLINED = 200
 
@@ -61,7 +61,7 @@ HEADING = Format("heading", _HASHES, _find_heading_end)
 RULED_HEADING = Format(
     "heading",
     re.compile(
-        rf"(?!{_HASHES.pattern})(?:{_RULE.pattern}|[^\n]+\n(?:{_RULE.pattern}|{_SIGNS.pattern}))",
+        rf"(?!{_HASHES.pattern})(?:{_RULE.pattern}|{_SIGNS.pattern}|[^\n]+\n(?:{_RULE.pattern}|{_SIGNS.pattern}))",
         re.MULTILINE,
     ),
     _find_ruled_end,

@@ -285,7 +285,7 @@ class _Reader(ScalarReader):
         return end
 
 
-_SENTENCE = re.compile(r"`|\s['\"]|(?:\S+\s+){5}")
+_SENTENCE = re.compile(r"`|\s['\"]|(?:\S+\s+){6}")
 """A part of a key that is more likely a sentence with a colon."""
 
 
