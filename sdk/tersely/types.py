@@ -98,6 +98,8 @@ class Citations:
     """The source of each part of a compression's text, in order. Titles and separators have no entry."""
 
     entries: tuple[Citation, ...]
+    starts: tuple[tuple[int, int], ...] = ()
+    """(document, offset at which its text begins, after the title) of each document."""
 
     def locate(self, offset: int) -> tuple[int, int] | None:
         """Return (document, offset in its text) of a character; None in a title or a separator."""
@@ -111,10 +113,9 @@ class Citations:
         """Return the entries of one document, with offsets in its compressed text
         (`CompressedDocument.text`)."""
         own = [entry for entry in self.entries if entry.doc == doc]
-        first = own[0].text_start if own else 0
-        return Citations(
-            tuple(replace(e, text_start=e.text_start - first, text_end=e.text_end - first) for e in own)
-        )
+        first = dict(self.starts).get(doc, 0)
+        moved = (replace(e, text_start=e.text_start - first, text_end=e.text_end - first) for e in own)
+        return Citations(tuple(moved), ((doc, 0),))
 
 
 @dataclass(frozen=True, slots=True)

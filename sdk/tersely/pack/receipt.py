@@ -61,7 +61,7 @@ def write_receipt(
         timings={},
         text=selection.rendered.text,
         marks=selection.rendered.marks,
-        _citations=Citations(selection.rendered.citations),
+        _citations=Citations(selection.rendered.citations, selection.rendered.starts),
     )
 
 
@@ -91,7 +91,7 @@ def keep_everything(
         timings={},
         text=rendered.text,
         marks=rendered.marks,
-        _citations=Citations(rendered.citations),
+        _citations=Citations(rendered.citations, rendered.starts),
     )
 
 

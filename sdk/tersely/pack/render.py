@@ -52,6 +52,8 @@ class Rendered(NamedTuple):
     marks: tuple[Mark, ...]
     bodies: tuple[str, ...]
     """The text of each document in it, without the title."""
+    starts: tuple[tuple[int, int], ...]
+    """(document, offset of its text) of each document in it."""
 
 
 class Renderer:
@@ -256,6 +258,7 @@ def join_documents(parts: Iterable[tuple[int, Document, RenderedDocument]]) -> R
     citations: list[Citation] = []
     marks: list[Mark] = []
     bodies: list[str] = []
+    starts: list[tuple[int, int]] = []
     length = 0
     for index, document, body in parts:
         if not body.citations:
@@ -265,9 +268,10 @@ def join_documents(parts: Iterable[tuple[int, Document, RenderedDocument]]) -> R
         citations += (_shift(entry, index, length) for entry in body.citations)
         marks += (_shift(mark, index, length) for mark in body.marks)
         bodies.append(body.text)
+        starts.append((index, length))
         texts.append(head + body.text)
         length += len(body.text)
-    return Rendered("".join(texts), tuple(citations), tuple(marks), tuple(bodies))
+    return Rendered("".join(texts), tuple(citations), tuple(marks), tuple(bodies), tuple(starts))
 
 
 def _shift(entry: Shifted, doc: int, offset: int) -> Shifted:
