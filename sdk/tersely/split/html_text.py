@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from tersely.split.nodes import DEEPEST, Node
-from tersely.split.prose import find_sentence_starts
+from tersely.split.sentence_starts import find_sentence_starts
 
 Range = tuple[int, int]
 """(start, end) in code points."""

@@ -3,26 +3,17 @@
 Whatever is not proven to be prose consists of whole lines. A line break either wraps a paragraph or
 separates. Wrapped lines are nearly full: the next word would not fit. Dialogue, verses and addresses break
 earlier, and each of their lines is a unit.
-
-sentencex finds the boundaries of sentences. This module gives it a bounded number of code points at a time,
-because it is quadratic on some long inputs, and corrects its mistakes: abbreviations before numbers
-("Eq. 4"), inline enumerators ("1. First"), sentences that end inside brackets, and scripts that it does not
-cover (Khmer, Tibetan, Thai, Lao, Greek).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from typing import Any, NamedTuple
-
-import sentencex  # pyright: ignore[reportMissingTypeStubs]
+from typing import NamedTuple
 
 from tersely.split.lines import Likeness, Lines, rate_line
+from tersely.split.sentence_starts import CLOSING, PHRASE
 from tersely.units import Kind
-
-_sentencex: Any = sentencex  # a compiled module without types
 
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
 """The marker before a line of a block quote."""
@@ -83,54 +74,6 @@ _FIRST_WORD = re.compile(r"\s*([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\u
 _LONGEST_TITLE, _LONGEST_SECTION = 80, 200
 _MOST_TITLE_WORDS, _MOST_INDENT = 12, 3
 _OPENING = "\"'“‘«([*_`"
-
-_CHUNK = 2000
-"""Code points that sentencex gets at a time."""
-_PHRASE = 40
-"""Code points after which a space ends a unit in Thai and Lao, which mark neither words nor sentences."""
-
-_NOISE = re.compile(r"""["'(){}\[\]“”‘’„«»「」『』]""")
-
-_BEFORE_NUMBER = frozenset(
-    """
-    Eq. Eqs. eq. eqs. Fig. Figs. fig. figs. Sec. Secs. sec. secs. No. Nos. nos. Vol. Vols. vol. vols. Ch. ch.
-    p. pp. approx. ca. cf. al. Art. Arts. art. arts. Ref. Refs. ref. refs. Tab. Tabs. tab. Thm. Lem. Prop.
-    Def. Defs. Cor. Ex. Alg. App. § §§ ver. v. est. par. n. рис. табл. стр. гл. Abb. Nr. Bd. Abs. núm.
-    pág. págs.
-    """.split()  # noqa: SIM905
-)
-"""Abbreviations that do not end a sentence when a number or a bracket follows."""
-_NUMBER = re.compile(r"\s*(?:[(\[]?[\d§#]|[(\[]?[IVXLivxl]+\b|\()")
-_TITLES = frozenset({"Ms.", "Mses.", "Mx.", "Ft."})
-"""Abbreviations before a name that sentencex does not know."""
-_ENUMERATOR = re.compile(r"\s*[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)\]]{1,2}\s*")
-_LONGEST_ENUMERATOR = 16
-_QUOTED_STOP = re.compile(r"[。！？!?][」』”’）]$")
-_QUOTE_PARTICLES = frozenset("とでのがはをにもやなっかよね")
-"""Hiragana that continue a Japanese sentence after a quotation."""
-
-_BRACKETED_STOP = re.compile(r"(?<![.!?…])[.!?…]++[)\]]++[\"'”’»]*+(\s++)(?=[\"'“‘«(\[]?[^\W\d_])")
-_CLOSING = "\"'”’»)]*_`"
-_ENDS = tuple(".!?:;…")
-_OPENS_SENTENCE = re.compile(r"[\"'“‘«(]*[^\W\d_a-z]")
-_LAST_WORD = re.compile(r"[^\W\d_]+$")
-_LONGEST_BRACKET = 400
-_ABBREVIATIONS = frozenset(
-    """
-    etc al inc ltd co corp jr sr dr mr mrs ms st vs approx dept est ed eds trans cf ca fig no vol pp eg ie
-    """.split()  # noqa: SIM905
-)
-"""Words whose full stop before a closing bracket may belong to the abbreviation."""
-
-_LONG = 300
-"""Code points above which a sentence is cut inside quotes and brackets too, which sentencex keeps whole."""
-_PLAIN_STOP = re.compile(r"(?<!\w)(\w++)[\])]*[.!?]+[\"'”’»)\]]*\s+(?=[\"'“‘«(\[]*+[^\W\d_a-z])")
-
-_EXTRA_STOP = re.compile(r"[។៕།༎᙮]+[\"'”’»)\]]*\s*")
-_GREEK_QUESTION = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff][;\u037e]\s+(?=[\u0370-\u03ff\u1f00-\u1fff])")
-_THAI_GAP = re.compile(r"[\u0e00-\u0eff](\s++)(?=[\u0e00-\u0eff])")
-
-_WORD_CHARACTER = re.compile(r"[^\W_]")
 
 
 class Block(NamedTuple):
@@ -205,7 +148,7 @@ def _is_record(texts: Sequence[str]) -> bool:
 
 def _is_complete(texts: Sequence[str], index: int) -> bool:
     """Whether no sentence of a line goes on in the line below."""
-    return index + 1 == len(texts) or texts[index].rstrip().rstrip(_CLOSING).endswith(_TERMINALS)
+    return index + 1 == len(texts) or texts[index].rstrip().rstrip(CLOSING).endswith(_TERMINALS)
 
 
 def _make_block(lines: Lines, first: int, last: int, kind: Kind, prefix: str = "") -> Block:
@@ -220,7 +163,7 @@ def is_prose(text: str) -> bool:
     sample = text[:_SAMPLE].strip()
     if _UNSPACED.search(sample):
         letters = sum(character > "\x7f" or character.isalpha() for character in sample)
-        return letters * 3 >= len(sample) * 2 and (len(sample) > _PHRASE or sample.endswith(_TERMINALS))
+        return letters * 3 >= len(sample) * 2 and (len(sample) > PHRASE or sample.endswith(_TERMINALS))
     words = sample.split()
     if (
         len(words) < 2
@@ -287,114 +230,3 @@ def _find_line_kind(lines: Lines, index: int) -> Kind:
         (index == 0 or lines.is_blank(index - 1)) and index + 1 < len(lines) and lines.is_blank(index + 1)
     )
     return "heading" if is_alone and len(line.split()) <= _MOST_TITLE_WORDS else "line"
-
-
-def find_sentence_starts(prose: str) -> list[int]:
-    """Return ascending offsets in `prose` at which the second and later sentences start.
-
-    `prose` contains no line breaks, NULs or surrogates (`lines.mask` removes them). Takes time linear in its
-    length.
-    """
-    starts = {*_find_library_starts(prose), *_find_starts_after_brackets(prose)}
-    if not prose.isascii():
-        starts.update(_find_script_starts(prose))
-    for left, right in pairwise([0, *sorted(starts), len(prose)]):
-        if right - left > _LONG:
-            starts.update(_find_plain_starts(prose, left, right))
-    return _remove_false_starts(prose, sorted(starts))
-
-
-def _find_library_starts(prose: str) -> Iterator[int]:
-    position, length = 0, len(prose)
-    while position < length:
-        end = min(position + _CHUNK, length)
-        if end < length:  # end between two words if there is a space
-            end = prose.rfind(" ", position + _CHUNK // 2, end) + 1 or end
-        chunk = prose[position:end]
-        if len(chunk) > 200 and len(_NOISE.findall(chunk)) * 4 > len(chunk):
-            position = end  # this is not prose, and sentencex would be slow on it
-            continue
-        sentences: list[dict[str, Any]] = _sentencex.get_sentence_boundaries("en", chunk)
-        starts = [position + s["start_index"] for s in sentences if 0 < s["start_index"] < len(chunk)]
-        yield from starts
-        # The last sentence may continue after the chunk, so it is read again from its start.
-        position = starts[-1] if starts and end < length else end
-
-
-def _find_starts_after_brackets(prose: str) -> Iterator[int]:
-    """Yield starts after a sentence that ends inside brackets: "He left (it was late.) She stayed." """
-    for match in _BRACKETED_STOP.finditer(prose):
-        start, stop = match.end(), match.start()
-        opened = max(prose.rfind(bracket, max(0, stop - _LONGEST_BRACKET), stop) for bracket in "([")
-        word = _LAST_WORD.search(prose[max(0, stop - 40) : stop])
-        if opened < 0 or word is None or " " not in prose[opened:stop]:
-            continue
-        following = prose[start : start + 2].lstrip("\"'“‘«([")
-        if following[:1].islower() or len(word[0]) == 1 or word[0].lower() in _ABBREVIATIONS:
-            continue
-        yield start
-
-
-def _find_plain_starts(prose: str, start: int, end: int) -> Iterator[int]:
-    """Yield starts after a word that cannot be an abbreviation: three or more lower-case letters."""
-    for match in _PLAIN_STOP.finditer(prose, start, end):
-        word = match[1]
-        if match.end() < end and len(word) > 2 and not word[0].isupper() and word not in _ABBREVIATIONS:
-            yield match.end()
-
-
-def _find_script_starts(prose: str) -> Iterator[int]:
-    """Yield starts in scripts that sentencex does not cover."""
-    for pattern in (_EXTRA_STOP, _GREEK_QUESTION):
-        for match in pattern.finditer(prose):
-            if match.end() < len(prose):
-                yield match.end()
-    previous = 0
-    for match in _THAI_GAP.finditer(prose):
-        if match.start(1) - previous >= _PHRASE:
-            previous = match.end()
-            yield previous
-
-
-def _remove_false_starts(prose: str, starts: list[int]) -> list[int]:
-    kept: list[int] = []
-    previous = 0
-    for start, following in pairwise([*starts, len(prose)]):
-        if not _is_false(prose, previous, start, following):
-            kept.append(start)
-            previous = start
-    return kept
-
-
-def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
-    """Whether previous..start and start..following belong to one sentence."""
-    left = prose[max(previous, start - 24) : start].rstrip()
-    if not left or not _WORD_CHARACTER.search(prose, start, following):
-        return True
-    if not prose[start - 1].isspace() and left[-1].isascii():  # inside `queue.Queue` or `ASP.NET`
-        return True
-    ending = left.rstrip(_CLOSING)
-    if left[-1].isascii() and (
-        not ending.endswith(_ENDS) or ending[-2:-1].isspace()
-    ):  # before `(c)`, after ` .`
-        return True
-    if left.endswith(("]...", "]…")):  # `[OPTION]... FILE`
-        return True
-    if left.endswith(("...", "…")) and not _OPENS_SENTENCE.match(prose, start):
-        return True
-    if left[-1] == "." and _is_abbreviation(left[left.rfind(" ") + 1 :], prose[start:following]):
-        return True
-    if prose[start] in _QUOTE_PARTICLES and _QUOTED_STOP.search(left):
-        return True
-    if prose[start - 1 : start + 1] == "![":  # a Markdown image
-        return True
-    if start - previous > _LONGEST_ENUMERATOR:
-        return False
-    return _ENUMERATOR.fullmatch(prose, previous, start) is not None
-
-
-def _is_abbreviation(word: str, following: str) -> bool:
-    word = word.lstrip("([\"'“")
-    if word in _TITLES or (word in _BEFORE_NUMBER and _NUMBER.match(following)):
-        return True
-    return len(word) == 2 and word[0].isalpha() and following.lstrip()[:1].islower()

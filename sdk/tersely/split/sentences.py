@@ -29,9 +29,10 @@ from tersely.split.logs import ENTRY, RATED_ENTRY
 from tersely.split.markdown import HEADING, ITEM, RULED_HEADING, opens_item
 from tersely.split.numbered import NUMBERED
 from tersely.split.outline import Spans, find_links
-from tersely.split.prose import Block, find_sentence_starts, is_wrapped, split_prose
+from tersely.split.prose import Block, is_wrapped, split_prose
 from tersely.split.python_source import MODULE
 from tersely.split.roff import ROFF
+from tersely.split.sentence_starts import find_sentence_starts
 from tersely.split.settings import SETTINGS, WHOLE_SETTINGS
 from tersely.split.tables import ALIGNED, COLUMNS, RECORDS, RULED_TABLE, TABLE
 from tersely.split.xml import WHOLE_XML, XML

@@ -1,0 +1,200 @@
+"""Places: the blocks of a text with what decides under which lines they are read, and heads among them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tersely.split.lines import Lines
+from tersely.split.prose import PREFIX, SPEAKER, Block
+
+CLAUSE = re.compile(r"\s*(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)[.)]*\s+\S")
+_HASHES = re.compile(r"\s*(#{1,6})")
+_RULED, _SECTION, _NUMBERED, _TITLE = 1, 8, 14, 20
+"""Depths of headings without hashes: underlined ones, lines like `--- a ---`, numbered ones, other titles."""
+_MOST_STYLES = 5
+_BRANCH = re.compile(r"[\s│├└─┬|`+\\-]*(?:[│├└]|[|`+\\]-{1,3}\s)[\s│├└─┬|`+\\-]*")
+RULE = re.compile(r"([-=*_~#+%]|\.(?=\.))(?:\1|\s){0,200}|\s[.]\s*")
+_TIME = re.compile(r"\s*[\[(]?\d")
+
+
+class Spans(NamedTuple):
+    """The units of one block, as indices."""
+
+    first: int
+    last: int
+
+
+class Place(NamedTuple):
+    """A block, and what decides which heads it has."""
+
+    block: Block
+    units: Spans
+    run: int
+    """Number of its run. A run is a series of blocks without a blank line between them."""
+    starts_run: bool
+    indent: int
+    line: str
+    """Its first line."""
+    is_text: bool
+    """Whether it is prose, an item or a single line."""
+    speaks: bool
+    """Whether another speaker begins here."""
+
+
+@dataclass(slots=True)
+class Head:
+    """A place that others are read under."""
+
+    units: tuple[int, ...]
+    """Indices of its units, and of the heads that it needs itself."""
+    indent: int
+    run: int
+    depth: int = 0
+    reach: int = 0
+    """The last run that it announces."""
+    body_indent: int = -1
+    """The indent of the first block that it announces."""
+    anchor: tuple[int, ...] = ()
+    """The line between BEGIN and END that says which record it is."""
+    first_indent: int = 0
+    """The indent of the first line of a clause."""
+    is_line: bool = False
+    """Whether it is a line or an item, which is kept with the first line of its body."""
+
+
+@dataclass(slots=True)
+class State:
+    """The heads of the block that is being read."""
+
+    headings: list[Head] = field(default_factory=list[Head])
+    begins: list[Head] = field(default_factory=list[Head])
+    sender: Head | None = None
+    clauses: list[Head] = field(default_factory=list[Head])
+    parents: list[Head] = field(default_factory=list[Head])
+    """Lines above that are indented less."""
+    question: Head | None = None
+    speaker: Head | None = None
+    record: Head | None = None
+    """The first line of a run, which tells what the others are about."""
+    announcer: Head | None = None
+    """A line that ends with a colon."""
+    quoters: list[Head] = field(default_factory=list[Head])
+    """Lines that announce a quotation, by the level of the quotation."""
+    quote: Head | None = None
+    """The quotation that the text below it answers."""
+    label: Head | None = None
+    """A line with a name and its value, which may go on in the lines below."""
+    entry: Head | None = None
+    """The entry of a log."""
+    separator: Head | None = None
+    """A line such as `---` between records, which the first line of the next one needs."""
+
+    def start_section(self) -> None:
+        """Forget all heads but headings, BEGIN lines and the sender."""
+        self.clauses, self.parents, self.quoters = [], [], []
+        self.question = self.speaker = self.record = self.announcer = None
+        self.quote = self.label = self.entry = self.separator = None
+
+    def close_record(self, head: Head | None) -> None:
+        """Forget the first line of a run if it is a head that is read no further."""
+        if head and self.record and head.units[0] == self.record.units[0]:
+            self.record = None
+
+    def list_heads(self, indent: int) -> list[Head]:
+        """Return the heads of a block with this indent."""
+        slots = (
+            self.sender,
+            self.question,
+            self.speaker,
+            self.record,
+            self.announcer,
+            self.quote,
+            self.label,
+            self.entry,
+            self.separator,
+        )
+        parents = [head for head in self.parents if head.indent < indent]
+        stacks = (self.headings, self.begins, self.clauses, self.quoters, parents)
+        return [*(head for stack in stacks for head in stack), *(head for head in slots if head)]
+
+
+def find_places(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -> list[Place]:
+    runs: list[int] = []
+    for number, block in enumerate(blocks):
+        above = blocks[number - 1] if number else None
+        goes_on = above is not None and above.last >= block.first
+        if goes_on and above is not None:
+            goes_on = above.prefix == block.prefix and not (_is_rule(lines, block) or _is_rule(lines, above))
+        runs.append(runs[-1] + (not goes_on) if runs else 0)
+    spoken = Counter(
+        run for run, block in zip(runs, blocks, strict=True) if _is_spoken(lines.texts[block.first], block)
+    )
+    is_dialogue = {run for run, count in spoken.items() if count >= 2}
+    if sum(spoken.values()) >= 3:
+        is_dialogue |= spoken.keys()
+    return [
+        Place(
+            block,
+            units,
+            run,
+            number == 0 or runs[number - 1] != run,
+            _find_indent(lines, block),
+            line := _strip_prefix(lines.texts[block.first], block),
+            block.kind in ("line", "sentence", "list_item"),
+            run in is_dialogue and not block.prefix and SPEAKER.match(line) is not None,
+        )
+        for number, (block, units, run) in enumerate(zip(blocks, spans, runs, strict=True))
+        if units.last >= units.first
+    ]
+
+
+def _is_spoken(line: str, block: Block) -> bool:
+    """Whether a block may be a part of a dialogue: prose after a name, or any line after a time."""
+    if "-->" in line or not SPEAKER.match(line):
+        return False
+    return block.kind == "sentence" or (block.kind == "line" and _TIME.match(line) is not None)
+
+
+def _strip_prefix(line: str, block: Block) -> str:
+    return PREFIX.sub("", line, count=1) if block.prefix else line
+
+
+def _find_indent(lines: Lines, block: Block) -> int:
+    """Return the indent of a block. Lines that draw a tree count as spaces."""
+    line = lines.texts[block.first]
+    if block.kind != "table" and (branch := _BRANCH.match(line)):
+        return len(branch[0])
+    return lines.indent(block.first)
+
+
+def _is_rule(lines: Lines, block: Block | None) -> bool:
+    """Whether a block is a line that only separates others, as `---` does."""
+    return block is not None and block.kind == "line" and RULE.fullmatch(lines.texts[block.first]) is not None
+
+
+class Depths:
+    """How deep headings lie. It learns the signs that underline them, in the order in which they appear."""
+
+    def __init__(self) -> None:
+        self._styles: list[str] = []
+
+    def find(self, text: str) -> int:
+        """Return how deep a heading lies: by its hashes, its number or the sign of its rule."""
+        text = text.strip()
+        if hashes := _HASHES.match(text):
+            return len(hashes[1])
+        if numbered := CLAUSE.match(text):
+            return _NUMBERED + min(_MOST_STYLES, numbered["number"].count("."))
+        rule = text.rsplit("\n", 1)[-1].strip()[:1]
+        if "\n" in text and not rule.isalnum():
+            return _RULED + self._find_style(rule + text[0] * (not text[0].isalnum()))
+        return _TITLE if text[0].isalnum() else _SECTION + self._find_style(text[0] + " ")
+
+    def _find_style(self, style: str) -> int:
+        if style not in self._styles:
+            self._styles.append(style)
+        return min(_MOST_STYLES, self._styles.index(style))

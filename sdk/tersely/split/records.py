@@ -1,0 +1,84 @@
+"""Records: runs of lines whose first line tells what the others are about."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from tersely.split.places import Place
+
+LABEL = re.compile(
+    r"""[ \t]*(?:[-*+•][ \t]+)?["'*_`]*
+    [^\W\d_][\w .()/&'\#-]{0,39}?["'*_`)]*[ \t]*
+    (?:[:=|]["'*_`]*(?:[ \t]+|$)|=(?=[^\s=])|(?<=[A-Z])[:;](?=\S))(?P<value>.*)""",
+    re.VERBOSE,
+)
+"""A line with a name and its value."""
+_KEY = re.compile(r"[\s*_`-]*[^\W\d_][\w .*`-]*:(?:\s|$)")
+"""The start of a line that names its value, as `Hash Join  (cost=1)` does not."""
+_LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
+
+
+class Records:
+    """The runs of a text that are records."""
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        self._places = places
+        self._starts = Counter(_first_word(place) for place in places if place.starts_run)
+        """The first words of runs: records of one kind begin alike."""
+        labelled, total = Counter[int](), Counter[int]()
+        indents = dict[int, int]()
+        for place in places:
+            # Indented lines are values that go on.
+            if place.is_text and place.indent <= indents.setdefault(place.run, place.indent):
+                total[place.run] += 1
+                labelled[place.run] += not place.speaks and LABEL.match(place.line) is not None
+        self._records = {
+            run for run, count in total.items() if labelled[run] * 2 >= count and labelled[run] >= 2
+        }
+        """Runs of lines with a name and a value each."""
+
+    def holds(self, run: int) -> bool:
+        """Whether a run consists of lines with a name and a value each."""
+        return run in self._records
+
+    def is_head(self, number: int, place: Place) -> bool:
+        """Whether the first line of a run tells what the other lines are about."""
+        places, at = self._places, number + 1
+        while at < len(places) and places[at].run == place.run and places[at].indent > place.indent:
+            at += 1
+        if at == len(places) or places[at].run != place.run:
+            return False  # indented lines alone, which belong to it anyway
+        below = places[at]
+        if place.run in self._records:
+            # A line with values of its own below it, as `a.c:3: error` has, does not head its siblings.
+            return _KEY.match(place.line) is not None or at == number + 1
+        if self._places[-1].run == 0:
+            return False
+        if place.block.kind != "line" or below.block.kind == "sentence":
+            return False
+        words = [_first_word(place), _first_word(below)]
+        return _shape(place.line) != _shape(below.line) or (
+            self._starts[words[0]] > 1 and words[0] != words[1]
+        )
+
+    def heads_text(self, number: int, place: Place) -> bool:
+        """Whether the text after a record belongs to it, as the text of a mail belongs to its header."""
+        if place.run not in self._records or len(self._records) < 2:
+            return False
+        end = number
+        while end < len(self._places) and self._places[end].run == place.run:
+            end += 1
+        return end < len(self._places) and self._places[end].run not in self._records
+
+
+def _shape(line: str) -> str:
+    """Return the pattern of letters and digits at the start of a line. Lines of one list begin alike."""
+    word = (line.split(maxsplit=1) or [""])[0]
+    word = _NUMBER.sub("9", _LETTERS.sub(lambda found: "A" if found[0][0].isupper() else "a", word))
+    return word[:3]
+
+
+def _first_word(place: Place) -> str:
+    return (place.line.split(maxsplit=1) or [""])[0]
