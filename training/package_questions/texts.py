@@ -19,13 +19,13 @@ from tersely.metrics import Range
 
 QUESTIONS = Path(__file__).with_name("questions.jsonl")
 
-_BLOCKS = frozenset(
-    """p div h1 h2 h3 h4 h5 h6 ul ol li dl dt dd table tr pre blockquote section article header footer main hr br
-    body caption thead tbody details summary form title figure""".split()
+_LINE = re.compile(
+    "p|div|h[1-6]|ul|ol|li|dl|dt|dd|table|tr|pre|blockquote|section|article|header|footer|main|hr|br|body|caption"
+    "|thead|tbody|details|summary|form|title|figure"
 )
 """Elements that begin and end a line."""
 
-_SKIPPED = frozenset("nav script style head svg noscript template".split())
+_SKIPPED = frozenset(("nav", "script", "style", "head", "svg", "noscript", "template"))
 """Elements with nothing to read."""
 
 _PREFIXES = {"li": "- ", "td": " | ", "th": " | "}
@@ -61,7 +61,7 @@ class PackageQuestion:
 
 
 class UnusableTextError(Exception):
-    """A package or file is missing, or not the one that the questions were written on."""
+    """A text is missing, or not the one that the questions were written on."""
 
 
 def read_questions(path: Path = QUESTIONS) -> Iterator[PackageQuestion]:
@@ -75,29 +75,19 @@ def read_questions(path: Path = QUESTIONS) -> Iterator[PackageQuestion]:
 def read_text(packages: Path, question: PackageQuestion) -> str:
     """Return the text that a question's evidence refers to.
 
-    Raises UnusableTextError if it cannot be read, or has changed.
+    Raises UnusableTextError if a package or file is missing, or the file has changed.
     """
     if not (packages / question.folder).is_dir():
         raise UnusableTextError(f"{question.folder}: the package is missing")
-    try:
-        content = (packages / question.path).read_bytes()
-    except OSError as error:
-        raise UnusableTextError(f"{question.path}: the file cannot be read ({error.strerror})") from error
+    if not (packages / question.path).is_file():
+        raise UnusableTextError(f"{question.path}: the file is missing")
+    content = (packages / question.path).read_bytes()
     found = hashlib.sha256(content).hexdigest()
     if found != question.sha256:
         raise UnusableTextError(f"{question.path}: expected sha256 {question.sha256}, found {found}")
     if question.extract == "html":
         return extract_html(content.decode("utf-8", "replace"))
     return (gzip.decompress(content) if question.extract == "gzip" else content).decode("utf-8")
-
-
-def check_evidence(text: str, question: PackageQuestion) -> None:
-    """Raise UnusableTextError if a range of the evidence lies outside the text, or begins or ends in white
-    space: then the text was extracted differently."""
-    for start, end in question.evidence:
-        part = text[start:end]
-        if len(part) != end - start or not part or part != part.strip():
-            raise UnusableTextError(f"{question.path}: {question.id} has no evidence at {start} to {end}")
 
 
 def extract_html(html: str) -> str:
@@ -151,5 +141,5 @@ class _Page(HTMLParser):
         self.parts.append(data if self._preformatted else re.sub(r"[ \t\n\f\xa0]+", " ", data))
 
     def _break_line(self, tag: str) -> None:
-        if tag in _BLOCKS:
+        if _LINE.fullmatch(tag):
             self.parts.append("\n")
