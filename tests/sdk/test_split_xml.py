@@ -88,7 +88,8 @@ def test_a_record_keeps_its_name() -> None:
     parts = [
         f"<dependency>\n<groupId>org.{n}</groupId>\n<artifactId>part-{n}</artifactId>\n"
         f"<note>{'calm sea ' * 9}</note>\n"
-        f"<text>{'The keeper of lamp' if n == 7 else 'No word on'} {n} slept {'long ' * 12}</text>\n</dependency>"
+        f"<text>{'The keeper of lamp' if n == 7 else 'No word on'} {n} slept {'long ' * 12}</text>\n"
+        "</dependency>"
         for n in range(12)
     ]
     text = "<dependencies>\n" + "\n".join(parts) + "\n</dependencies>"
