@@ -33,7 +33,8 @@ def list_download_command(question: PackageQuestion) -> list[str]:
     """Return the command that downloads the package to the working directory."""
     name, version = question.package, question.version
     if question.origin == "pypi":
-        source_only = ["--no-deps", "--no-binary", ":all:"]
+        # Not ":all:", which would compile the tools that a package is built with.
+        source_only = ["--no-deps", "--no-binary", name]
         return [sys.executable, "-m", "pip", "download", *source_only, f"{name}=={version}"]
     if question.origin == "npm":
         return ["npm", "pack", f"{name}@{version}"]
