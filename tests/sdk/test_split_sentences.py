@@ -54,6 +54,7 @@ ENGLISH = {
     "ellipsis at the end": ["The rope began to slip...", "Then it held."],
     "enumerators": ["We follow two steps.", "1. First we measure.", "2. Then we cut."],
     "enumerators in brackets": ["There are two.", "(a) The first is old.", "(b) The second is new."],
+    "spaces before the stops": ["The lamp was lit .", "Nobody saw it , as far as we know ."],
     "last one without a stop": ["The first is complete.", "The second has no stop"],
 }
 

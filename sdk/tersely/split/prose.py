@@ -49,7 +49,7 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 """A word of running text, or a number, with the signs around it."""
-_SENTENCE_END = re.compile(r"[^\s_.!?…][\"'”’»)\]*_`]*(?!(?<=\])\.\.)[.!?…։।؟។]+[\"'”’»)\]*_`]*(?:\s|$)")
+_SENTENCE_END = re.compile(r"[^\s_.!?…][\"'”’»)\]*_`]*(?!(?<=\])\.\.) ?[.!?…։।؟។]+[\"'”’»)\]*_`]*(?:\s|$)")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _ASSIGNMENT = re.compile(r"(?:^|(?<=\s))[\w.-]++=\S")
 """A name with its value. A line with two or more is an entry of a log."""

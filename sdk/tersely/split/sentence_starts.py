@@ -151,13 +151,13 @@ def _is_false(prose: str, previous: int, start: int, following: int) -> bool:
     if not prose[start - 1].isspace() and left[-1].isascii():  # inside `queue.Queue` or `ASP.NET`
         return True
     ending = left.rstrip(CLOSING)
-    if left[-1].isascii() and (
-        not ending.endswith(_ENDS) or ending[-2:-1].isspace()
-    ):  # before `(c)`, after ` .`
+    opens = _OPENS_SENTENCE.match(prose, start) is not None
+    ends = ending.endswith(_ENDS) and (opens or not ending[-2:-1].isspace())
+    if left[-1].isascii() and not ends:  # before `(c)`, after the `.` of `. and ..`
         return True
     if left.endswith(("]...", "]…")):  # `[OPTION]... FILE`
         return True
-    if left.endswith(("...", "…")) and not _OPENS_SENTENCE.match(prose, start):
+    if left.endswith(("...", "…")) and not opens:
         return True
     if left[-1] == "." and _is_abbreviation(left[left.rfind(" ") + 1 :], prose[start:following]):
         return True
