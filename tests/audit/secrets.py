@@ -51,7 +51,7 @@ _LONG_PLACES = (
 class Sample:
     kind: str
     secret: str
-    """What must not be left."""
+    """The secrets that must not be left."""
     text: str
     size: int
     """Characters of `text` that redaction may take away."""

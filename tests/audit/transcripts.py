@@ -40,7 +40,7 @@ WORDS += ["lamp.", "tower.", "tide。", "1861.", "|", "a", "| b |", "<notes>", "
 
 @dataclass
 class Seen:
-    """What a case went through."""
+    """The steps that a case went through."""
 
     resets: int = 0
     reopened: int = 0

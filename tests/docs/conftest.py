@@ -1,4 +1,4 @@
-"""What the pages' examples need: files, and a chat model behind a server."""
+"""Files, and a chat model behind a server, for the examples of the pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SERVER = "http://127.0.0.1:8000/v1"
 COMPRESSION_SERVER = "http://127.0.0.1:8080"
 """The address of `tersely serve` that the pages name."""
 NO_RESULT = "(none)"
-"""What the agent's prompt holds in place of a tool result in the first turn."""
+"""The text in the agent's prompt in place of a tool result in the first turn."""
 SEARCH = "<function=search><parameter=query>spare key</parameter></function>"
 FINISH = (
     "<function=finish><parameter=answer>Ada</parameter>"

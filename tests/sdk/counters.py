@@ -15,4 +15,4 @@ def count_oddly(text: str) -> int:
 
 
 COUNTERS: list[Callable[[str], int] | None] = [None, count_words, len, count_oddly]
-"""What a caller may pass as `token_counter`; None is the built-in estimate."""
+"""Values that a caller may pass as `token_counter`; None is the built-in estimate."""

@@ -21,7 +21,7 @@ MATCHES = Matches(
 """The question's terms 1, 2 and 3 weigh 14 together."""
 
 LOGITS = Logits(keep=np.array([2.0, 0.5, -1.0, 1.0]), relevance=np.array([1.0, -0.5, 0.25]))
-"""What the encoder gives in its first pass."""
+"""The encoder's output in its first pass."""
 
 FIRST_LOGITS = np.array([3.0, 1.0, -2.0, 2.5])
-"""What the fusion's first stage gives."""
+"""The output of the fusion's first stage."""

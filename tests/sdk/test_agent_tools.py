@@ -1,4 +1,4 @@
-"""What an agent searches and calls, and what a failing tool gives."""
+"""An agent searches and calls tools, and a failing tool gives an error."""
 
 from __future__ import annotations
 

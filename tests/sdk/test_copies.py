@@ -1,4 +1,4 @@
-"""What holds locks, sessions or open files can be copied and pickled."""
+"""Objects that hold locks, sessions or open files can be copied and pickled."""
 
 from __future__ import annotations
 

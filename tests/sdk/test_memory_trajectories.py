@@ -1,4 +1,4 @@
-"""What a memory leaves to train on."""
+"""Trajectories that a memory leaves to train on."""
 
 from __future__ import annotations
 

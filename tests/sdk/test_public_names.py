@@ -1,4 +1,4 @@
-"""What callers import, and what that costs."""
+"""Names that callers import, and the time that importing takes."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def graph(tmp_path: Path) -> Path:
 
 
 def loaded(session: EncoderSession) -> Any:
-    """What onnxruntime has loaded."""
+    """The models that onnxruntime has loaded."""
     return session._session
 
 

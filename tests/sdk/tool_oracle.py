@@ -203,7 +203,7 @@ def _hunks(text: str) -> list[tuple[str, list[str]]]:
 
 
 def check_html(source: str, result: str) -> None:
-    """What is kept is sentences of the page, and rows."""
+    """Only sentences of the page, and rows, are kept."""
     rows = set(re.findall(r"<tr>.*?</tr>", source))
     assert set(re.findall(r"<tr>.*?</tr>", result)) <= rows
     words = re.sub(r"<[^>]*>", "", re.sub(r"</p>|</nav>", "\n", re.sub(r"<tr>.*?</tr>", "\n", result)))

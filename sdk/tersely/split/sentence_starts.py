@@ -1,4 +1,4 @@
-"""Where sentences begin in running text.
+"""Find where sentences begin in running text.
 
 sentencex finds the boundaries of sentences. This module gives it a bounded number of code points at a time,
 because it is quadratic on some long inputs, and corrects its mistakes: abbreviations before numbers

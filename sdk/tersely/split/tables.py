@@ -21,7 +21,7 @@ _RULER = re.compile(r"[ \t]*(?:\+\+\+-=[-=]+|-{2,}(?:[ \t]+-{2,})+)[ \t]*$", re.
 _GAP = re.compile(r"(?<=\S)(?: {2,}|\t+)(?=\S)")
 _WIDE_GAP = re.compile(r"(?<=\S)(?: {3,}|\t+)(?=\S)")
 _COUNT = re.compile(r"\(\d+ rows?\)\s*$")
-"""What psql says below a table."""
+"""The line that psql prints below a table."""
 _RULE = re.compile(r"[\s|+:=\u2500-\u257f-]+$")
 _WORD = re.compile(r"\S+")
 _LOWER = re.compile(r"[^\W\d_A-Z]")

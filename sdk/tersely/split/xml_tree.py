@@ -55,7 +55,7 @@ def open_xml(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
     root, prolog = _Reader(text, sizes).read(start, end)
     comments: list[Node] = []
     others: list[Node] = []
-    """What else is above the root, such as a DOCTYPE."""
+    """Anything else above the root, such as a DOCTYPE."""
     declarations: list[Node] = []
     is_embedded = start > 0 and not text[:start].isspace()  # then the declaration separates it from the rest
     for sort, node in prolog:
