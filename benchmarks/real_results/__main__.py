@@ -26,7 +26,7 @@ TOGETHER = (
     Column("budget", "tokens", format=",d"),
     Column("method"),
     Column("answered", "%", interval="wilson"),
-    Column("mean of a call", "s", format=".3f"),
+    Column("median of a call", "s", format=".3f"),
 )
 BY_KIND = (
     Column("budget", "tokens", format=",d"),
@@ -76,7 +76,7 @@ def measure(options: RealResultsOptions) -> Measured:
                     "budget": budget,
                     "method": name,
                     "answered": estimate_share(sum(kept), len(kept)).round(),
-                    "mean of a call": statistics.mean(seconds),
+                    "median of a call": statistics.median(seconds),
                 }
             )
     tables = [
