@@ -1,8 +1,13 @@
-"""Questions with exact answers over results of tools, checked against the results as they are today."""
+"""Questions with exact answers over results of tools, checked against the results as they are today.
+
+A set holds the evidence of each question as places in its result, (start, end, CRC-32 of the text there), and
+no text of the result.
+"""
 
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,19 +64,23 @@ def load(set_name: str, python: Path, limit: int | None = None, seed: int = 0) -
     rows = [json.loads(line) for line in lines]
     bench = open_workbench(python)
     texts = {name: sources[name].make(bench) for name in dict.fromkeys(row["source"] for row in rows)}
-    found = [
-        Question(
+    questions: list[Question] = []
+    dropped: list[str] = []
+    for row in rows:
+        text = texts[row["source"]]
+        question = Question(
             id=row["id"],
             kind=row["kind"],
             source=row["source"],
             question=row["question"],
             answers=tuple(row["answers"]),
-            evidence=tuple(row["evidence"]),
-            text=texts[row["source"]],
+            evidence=tuple(text[start:end] for start, end, _ in row["evidence"]),
+            text=text,
         )
-        for row in rows
-    ]
-    return Loaded(
-        tuple(question for question in found if question.is_answered(question.text)),
-        tuple(question.id for question in found if not question.is_answered(question.text)),
-    )
+        checksums = [zlib.crc32(line.encode()) for line in question.evidence]
+        is_known = checksums == [checksum for _, _, checksum in row["evidence"]]
+        if is_known and question.is_answered(text):
+            questions.append(question)
+        else:
+            dropped.append(question.id)
+    return Loaded(tuple(questions), tuple(dropped))
