@@ -121,7 +121,7 @@ def _describe_command(program: str, arguments: Sequence[str]) -> str:
     """Return the command line, without the paths of this machine."""
     words: list[str] = []
     for word in arguments:
-        if words and words[-1] in ("--data", "--out"):
+        if words and words[-1] in ("--data", "--out", "--python"):
             words[-1:] = ["--data", "DATA"] if words[-1] == "--data" else []
         elif word != "--record":
             words.append(word)

@@ -16,6 +16,7 @@ Shorten = Callable[[str, str, int], str]
 Count = Callable[[str], int]
 
 OURS = "tersely"
+MASKING = "masking"
 MASK = "[tool result left out]"
 _TRIES = 12
 
@@ -32,7 +33,7 @@ def make_methods(compressor: Compressor) -> dict[str, Shorten]:
         "head": lambda text, _, budget: _cut(text, budget, count, from_end=False),
         "tail": lambda text, _, budget: _cut(text, budget, count, from_end=True),
         "lines by BM25": lambda text, question, budget: _choose_lines(text, question, budget, count),
-        "masking": lambda text, _, budget: MASK,
+        MASKING: lambda text, _, budget: MASK,
     }
     if find_spec("llmslim") is not None:
         methods["LLMSlim"] = lambda text, question, budget: _run_slim(text, question, budget, count)

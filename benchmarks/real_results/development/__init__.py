@@ -1,0 +1,1 @@
+"""The set that splitting was designed with."""

@@ -1,0 +1,86 @@
+"""Questions with exact answers over results of tools, checked against the results as they are today.
+
+A set holds the evidence of each question as places in its result, (start, end, CRC-32 of the text there), and
+no text of the result.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from benchmarks.real_results.development.sources import SOURCES as DEVELOPMENT
+from benchmarks.real_results.evaluation.sources import SOURCES as EVALUATION
+from benchmarks.real_results.workbench import Source, open_workbench
+
+SETS: Mapping[str, Mapping[str, Source]] = {"evaluation": EVALUATION, "development": DEVELOPMENT}
+"""The sources of each set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about a result, and the text that shows that its answer is kept."""
+
+    id: str
+    kind: str
+    source: str
+    question: str
+    answers: tuple[str, ...]
+    """Texts that each answer the question."""
+    evidence: tuple[str, ...]
+    """Lines of the result, or parts of them. A reader needs all."""
+    text: str
+    """The whole result."""
+
+    def is_answered(self, text: str) -> bool:
+        """Return whether a shortened result has an answer and all of the evidence."""
+        return any(answer in text for answer in self.answers) and all(
+            line.strip() in text for line in self.evidence
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The questions that can be asked, and the ids of those that cannot because their answer is gone."""
+
+    questions: tuple[Question, ...]
+    dropped: tuple[str, ...] = ()
+
+
+def load(set_name: str, python: Path, limit: int | None = None, seed: int = 0) -> Loaded:
+    """Make the results of a set with a Python's packages, and return its questions in order.
+
+    Args:
+        limit: number of questions drawn with `seed`; None takes all. Only their results are made.
+    """
+    sources = SETS[set_name]
+    lines = (Path(__file__).parent / set_name / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    if limit is not None and limit < len(lines):
+        lines = [lines[at] for at in sorted(Random(seed).sample(range(len(lines)), limit))]
+    rows = [json.loads(line) for line in lines]
+    bench = open_workbench(python)
+    texts = {name: sources[name].make(bench) for name in dict.fromkeys(row["source"] for row in rows)}
+    questions: list[Question] = []
+    dropped: list[str] = []
+    for row in rows:
+        text = texts[row["source"]]
+        question = Question(
+            id=row["id"],
+            kind=row["kind"],
+            source=row["source"],
+            question=row["question"],
+            answers=tuple(row["answers"]),
+            evidence=tuple(text[start:end] for start, end, _ in row["evidence"]),
+            text=text,
+        )
+        checksums = [zlib.crc32(line.encode()) for line in question.evidence]
+        is_known = checksums == [checksum for _, _, checksum in row["evidence"]]
+        if is_known and question.is_answered(text):
+            questions.append(question)
+        else:
+            dropped.append(question.id)
+    return Loaded(tuple(questions), tuple(dropped))
