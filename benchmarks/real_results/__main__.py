@@ -81,7 +81,7 @@ def measure(options: RealResultsOptions) -> Measured:
             )
     tables = [
         Table("All kinds together", TOGETHER, tuple(together)),
-        Table("Each kind", BY_KIND, split_kinds(loaded.questions, answered), across="method"),
+        Table("Each kind", BY_KIND, split_kinds(loaded.questions, answered), across="method", printed=False),
     ]
     settings = {"set": options.set, "questions": len(loaded.questions), "dropped": len(loaded.dropped)}
     return Measured(tables, compressor.model, settings)
