@@ -87,31 +87,32 @@ class Compressor:
         word for word is left out. The text is never longer than the input.
 
         Args:
-            query: the question that the context should answer. None without a question: units that cover
-                the documents' topics come first, without repetition, above all those with names, numbers and
-                errors. This uses no model, and needs `budget`, `rate` or `level`.
+            query: the question that the context should answer. None without a question: the best units
+                are then those that cover the documents' topics without repetition, and units with names,
+                numbers and errors are preferred. This uses no model, and needs `budget`, `rate` or `level`.
             docs: texts, `Document`s, mappings with the key "text", or what `prepare` returned.
             budget: most tokens of the text, by the compressor's counter; titles and separators included.
             rate: most tokens of the text, as a share of the input's, in (0, 1].
-            recall: keep enough that the answer sentence survives in at least this share of questions, for
-                questions like those of the model's calibration set, in (0, 1). The result's `recall_met`
-                is false if `budget`, `rate`, `level` or `max_docs` may have prevented it.
+            recall: the share of questions, in (0, 1), whose answer sentence must survive. It holds for
+                questions like those of the model's calibration set. The result's `recall_met` is false
+                if `budget`, `rate`, `level` or `max_docs` may have prevented it.
             level: how much detail to keep of each document, from 1 (at most 500 characters) to 5 (at most
-                6,000; ZipRL, appendix J.2). Without `budget` and `rate`, units below the threshold fill a
-                document up to its level's lower bound.
+                6,000; ZipRL, appendix J.2). Without `budget` and `rate`, a document whose units above
+                the threshold are shorter than its level's lower bound is filled up to it with others.
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
-            marks: where marks replace left-out text: "structure" (everywhere but between sentences of running
-                text), or "all" (there too).
+            marks: where marks replace left-out text: "structure" (everywhere except between sentences of
+                running text), or "all" (also between those).
             min_tokens: return documents of fewer tokens unchanged, with the status "bypassed", unless they
                 exceed `budget`. Short inputs are not worth the time.
             timeout: seconds until the result is due; the model stops reading in time. Splitting and writing
-                are never cut short, which takes seconds for a million words.
+                are never cut short; for a million words they take seconds.
 
         Returns:
             The compression. If the model fails or its time is up, a warning is logged. With a limit the
-            status is then "degraded": the best units by what the model had read, or by exact matches if it
-            had read nothing. Without a limit it is "failed_open": all documents.
+            status is then "degraded": units are ranked by the scores of what the model had read by then, or
+            by exact matches if it had read nothing. Without a limit the status is "failed_open", and all
+            documents are returned.
 
         Raises:
             InvalidInputError: an argument cannot be used; the message says which and why.

@@ -29,8 +29,8 @@ class Span:
     end: int
     score: float
     """In [0, 1]; higher means more likely to be needed. 0.0 if nothing was scored. If the model failed,
-    it only grows with exact matches and is not a probability. Without a query it is what the unit adds for
-    its length, as a share of what the best unit adds."""
+    it is higher for more exact matches, but is not a probability. Without a query it says how much the unit
+    adds for its length, relative to the best unit."""
     reason: str
     """Why it was kept or dropped.
 
@@ -41,10 +41,11 @@ class Span:
 
     Dropped: "threshold" (its score is too low), "budget" (the limit is full), "truncated" (the rest of a unit
     that was cut), "max_docs" (its document is not among the most relevant), "level" (its document's level of
-    detail is full), "duplicate" (a kept sentence says the same, word for word), "unread" (the input was too
-    long or the time too short, and other parts share more with the query; or it was prepared, and neither its
-    vectors nor its words promised an answer), "echo" (half of its document repeats the query, so only the
-    document's best sentence competes), "markup" (tags of a web page, or an HTML comment in prose).
+    detail is full), "duplicate" (a kept sentence says the same, word for word), "unread" (the model did
+    not read it, because the input was too long or the time too short, and other parts share more with the
+    query; or because its document was prepared, and neither its vectors nor its words promised an answer),
+    "echo" (half of its document repeats the query, so only the document's best sentence competes), "markup"
+    (tags of a web page, or an HTML comment in prose).
     """
 
 
@@ -130,16 +131,16 @@ class Compression:
     dropped: tuple[Span, ...]
     """In source order."""
     tokens_before: int
-    """Tokens of the same rendering with nothing dropped, by the compressor's counter."""
+    """Tokens that `text` would have if nothing were dropped, by the compressor's counter."""
     tokens_after: int
     status: Status
     """What became of the request.
 
     "compressed": something was left out, or documents were reordered; "unchanged": everything fits or scores
     high enough; "bypassed": there was nothing to compress, or the input has fewer tokens than `min_tokens`;
-    "failed_open": the model failed, or its time was up, and there was no `budget` or `rate`, so `text` is all
-    of it; "degraded": the same with a limit, so `text` is chosen by what the model had read, or by exact
-    matches if that is nothing.
+    "failed_open": the model failed or its time was up, and without `budget` or `rate`, so `text` has all
+    documents; "degraded": the model failed or its time was up, and with a limit, so units were chosen by the
+    scores of what the model had read, or by exact matches if it had read nothing.
     """
     reason: str | None
     """Why the status is not "compressed"; None if it is."""
@@ -148,7 +149,7 @@ class Compression:
     timings: Mapping[str, float] = field(compare=False)
     """Seconds per stage: "split" (into units), "score", "pack" (choose and render), "total"."""
     recall_met: bool | None = None
-    """Whether everything was kept that the promised `recall` needs; None without a promise."""
+    """Whether everything that `recall` needs was kept; None without `recall`."""
     best_fits: bool | None = None
     """Whether the limit has room for the unit that scored highest, alone with its title. If not, units that
     scored lower fill the text. None if nothing was chosen by scores."""

@@ -59,11 +59,11 @@ class Link:
     """Dependencies of a part of structure on other units of its document."""
 
     series: Series | None
-    """Its siblings, or those of the container that it opens or closes; None if there are none."""
+    """The series of its siblings. For the head or tail of a container, the container's siblings."""
     items: int
-    """Siblings that a mark counts for it: 1 for most, 0 for a tail, more for small values kept together."""
+    """Siblings a mark counts if it is left out: mostly 1; 0 for a tail; more for grouped small values."""
     needs: tuple[int, ...]
-    """Positions of the units without which it would mislead, ascending."""
+    """Positions, ascending, of the units that must be kept with it so that it does not mislead."""
     is_frame: bool
     """Whether it is a head or a tail, which says nothing without the content between them."""
     is_markup: bool = False
@@ -71,7 +71,7 @@ class Link:
     breaks: bool = False
     """Whether a line break replaces it, if it is markup."""
     shape: str | None = None
-    """The part of its text that it shares with similar members of a series that flows."""
+    """In a series that flows: the pattern of its text, which is equal for members that are alike."""
 
     @property
     def is_content(self) -> bool:
@@ -95,7 +95,7 @@ class Unit:
     doc: int = 0
     """Index of its document."""
     parent: int = 0
-    """Index of the unit in its document before any unit was cut. Pieces of one unit share it."""
+    """Index in its document that the unit had before any unit was cut. Pieces of one unit share it."""
     is_piece: bool = False
     cost: int = 0
     """Tokens, counted alone, if the request has a limit; code points otherwise."""

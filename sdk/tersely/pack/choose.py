@@ -31,8 +31,8 @@ _DASH = re.compile(r"(?<=\w)\s*—\s*(?=\w)|(?<=\w)\s+–\s+(?=\w)")
 _PERCENT = re.compile(r"(?<=\d)\s+(?=%)")
 _TRAILING = ".,;:" + _QUOTES
 _FEWEST, _SHORTEST = 4, 16
-"""Words, or characters in scripts without spaces. A shorter repetition costs little, and may mean something
-else each time."""
+"""Sentences with fewer words and fewer characters than these may be repeated: that costs little, and they may
+mean something else each time. Characters matter for scripts without spaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Selection:
     tokens: int
     """Tokens of the rendered text."""
     has_level: bool = False
-    """Whether each document had room for some of its units only."""
+    """Whether a level of detail limited the size of each document."""
     best_fits: bool | None = None
     """Whether the limit has room for the candidate that scored highest."""
 
@@ -98,8 +98,8 @@ def choose(
     best_fits = None if best is None else best.positions <= kept
     if best is not None and not best_fits and measure(frozenset(best.positions)) <= split.limit:
         best_fits = True
-        # Shorter units came first and left no room for it. Greedy filling alone can miss nearly everything.
-        # Taking the better of two selections, one of them with the best unit, cannot (Lin and Bilmes, 2010).
+        # Shorter units came first and left no room for it. Greedy filling alone can miss nearly
+        # everything. The better of two selections cannot if one has the best unit (Lin and Bilmes, 2010).
         others = [fill([best, *ranked]), renderer.complete(frozenset(best.positions))]
         kept = max((kept, *others), key=lambda own: math.fsum(unit_scores[at] for at in own))
     kept_words = {c.words for c in candidates if c.words and c.position in kept}
@@ -173,7 +173,8 @@ def _fill_level(
 ) -> list[Candidate]:
     """Return the candidates of one document that fit into its level.
 
-    Those that reach the threshold come first, as long as they fit. The best others fill the lower bound.
+    Those that reach the threshold come first, up to the upper bound. If they do not reach the lower bound,
+    the best of the others are added until it is reached.
     """
     doc = candidates[0].doc
 

@@ -1,11 +1,11 @@
 """Marks: tersely's own words in a compression, where something was left out.
 
-A mark that counts replaces each run of members that is left out of a series, such as the elements of an array
-or the lines of a log. A run that is shorter than its mark is kept.
+In a series, such as the elements of an array or the lines of a log, each run of members that is left out is
+replaced by a mark that counts them. A run that is shorter than its mark is kept.
 
 Any other mark says only that something is missing. It is added between two kept units if anything was
-dropped between them, unless both and all that was dropped are sentences of prose. It is also added between
-two pieces of a unit that was cut, before its first piece, and after its last. With the option
+dropped between them, unless these two and everything between them are sentences of prose. It is also
+added between two pieces of a unit that was cut, before its first piece, and after its last. With the option
 `marks="all"`, a mark is added wherever something is missing.
 """
 
@@ -52,8 +52,8 @@ def find_omissions(units: Sequence[Unit], document: range, kept: Sequence[int]) 
 def keep_short_runs(units: Sequence[Unit], document: range, kept: Sequence[int]) -> Sequence[int]:
     """Return `kept` and every run of members that is shorter than its mark, ascending.
 
-    Not a run that would come without its heads, or a head without its body: its mark is shortened. Where the
-    mark must be of a form that parses, its heads come with it.
+    A run is not added if a unit in it would lack a head, or a head its body; its mark is shortened later. But
+    a mark that must parse cannot be shortened, so such a run is added together with its heads.
     """
     more: set[int] = set()
     for first, last, mark in find_omissions(units, document, kept):
@@ -138,7 +138,7 @@ def _is_prose(unit: Unit) -> bool:
 
 
 def mark_before(text: str, units: Sequence[Unit], document: range, first: int, *, everywhere: bool) -> str:
-    """Return the mark in front of the first kept unit of a document; "" if no start of a block is missing.
+    """Return the mark in front of the first kept unit of a document; "" if its block's start is kept.
 
     `everywhere`: whether a mark is added if anything at all is missing before the unit.
     """
@@ -179,7 +179,7 @@ def _is_cut_after(units: Sequence[Unit], position: int) -> bool:
 
 
 def _is_one(above: Unit, below: Unit) -> bool:
-    """Whether two neighbours are pieces of a unit that was cut. Other marks count the members of a series."""
+    """Whether two neighbours are pieces of a unit that was cut. Members of a series have marks that count."""
     if above.doc != below.doc or above.parent != below.parent:
         return False
     return above.series is None and below.series is None

@@ -41,9 +41,9 @@ _OPENERS: dict[Kind, Callable[[str, int, int, Sizes], Node | None]] = {
     "yaml": open_yaml,
 }
 _DEEPEST = 8
-"""Most texts inside each other that are opened, such as a file in a fence."""
+"""Most levels of nested texts that are opened. A file in a fence is one level."""
 _FEWEST = {"json": 2, "line": 4, "log": 2}
-"""Kinds of units that form a series if so many of them are neighbours. A mark counts those left out."""
+"""Fewest neighbours of a kind that form a series. A mark counts the members left out."""
 
 
 def arrange(
@@ -99,7 +99,7 @@ def _link(text: str, unit: Unit, series: Series | None, kind: str) -> Unit:
 
 
 def _add_heads(unit: Unit, heads: Link | None, places: Sequence[int]) -> Unit:
-    """Return a part that also needs the heads of the unit it comes from."""
+    """Return a part of a unit, with the unit's heads added to what it needs."""
     if heads is None or unit.is_markup:
         return unit
     needs = tuple(places[need] for need in heads.needs)

@@ -1,9 +1,9 @@
 """The outline of a text that no parser reads: which lines a reader needs to understand another one.
 
 A unit is read under its heads: the headings above it, the clause and the item around it, the line above that
-is indented less, the first line of its record, the line that announces a list, a speaker, a sender, the
-question of an answer, the entry of a log. Two rules follow. Nothing is kept without its heads. A head that
-says nothing by itself, a frame, is not kept alone.
+is indented less, the first line of its record, the line that announces a list, its speaker, its
+sender, the question that it answers, its log entry. Two rules follow. Nothing is kept without its
+heads. A head that says nothing by itself, a frame, is not kept alone.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ _FEW_WORDS = 3
 _LONG_CLAUSE = 120
 """A numbered paragraph of more code points is a clause, and the paragraphs after it belong to it."""
 _DEEPEST = 16
-"""Lines around each other that are followed."""
+"""Most nested lines that are followed."""
 _MOST_HEADS = 64
-"""Heads of a head that are followed. Without a bound, lines that each announce the next would need all."""
+"""Most heads of a head that the blocks under it need too. Without a bound, if each line announces the next,
+the last one would need all of them."""
 _QUOTED = re.compile(r"\s{0,3}(?:>\s?)+\S")
 _INK = re.compile(r"[^\W_]")
 _COMMENTS = ("#", "//", ";", "--", "%")
@@ -39,7 +40,7 @@ _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _IS_HEAD = re.compile(
     rf"\s|{CLAUSE.pattern}|(?i:{_QUESTION.pattern})|{SPEAKER.pattern}|.*[:：]\s*$", re.VERBOSE
 )
-"""The first line of a paragraph that others may be read under."""
+"""The first line of a paragraph that may be a head of others."""
 
 
 def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) -> dict[int, Link]:
@@ -63,7 +64,7 @@ class _Reader:
         self._frames: set[int] = set()
         self._rules: set[int] = set()
         self._bodies: dict[int, int] = {}
-        """The first unit under each line that others are read under."""
+        """For each line that is a head: the first unit under it."""
         self._records = Records(places)
         self._depths = Depths()
         self._has_quotes = len({place.run for place in places if place.block.prefix.startswith(">")}) > 1
@@ -116,7 +117,7 @@ class _Reader:
             below = place
 
     def _tie_heads(self) -> None:
-        """Let each line that others are read under need the first of them, so that it is not kept alone."""
+        """Make each line that is a head need the first unit under it, so that it is not kept alone."""
         for unit in sorted(self._bodies, reverse=True):
             body = self._bodies[unit]
             needs = {*self._needs.get(unit, ()), body, *self._find_heads(body)}
@@ -142,7 +143,7 @@ class _Reader:
         return Head(units, place.indent, place.run, depth, place.run, is_line=is_line)
 
     def _close(self, number: int, place: Place, state: State) -> None:
-        """Forget the heads that a block is not read under."""
+        """Forget the heads that end before this block."""
         run, indent, line = place.run, place.indent, place.line
         for heads in (state.headings, state.clauses):
             while heads and heads[-1].indent > indent:
@@ -185,7 +186,7 @@ class _Reader:
             state.speaker = None
 
     def _goes_on(self, place: Place, label: Head) -> bool:
-        """Whether a block continues the line with a name and a value above it."""
+        """Whether a block continues the value of `label`, a line above it with a name and a value."""
         if LABEL.match(place.line):
             return False
         return place.indent > label.indent or (

@@ -1,4 +1,4 @@
-"""Places: the blocks of a text with what decides under which lines they are read, and heads among them."""
+"""Places: the blocks of a text, with the facts that decide which other blocks are their heads."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class Head:
-    """A place that others are read under."""
+    """A place that others need as a head."""
 
     units: tuple[int, ...]
     """Indices of its units, and of the heads that it needs itself."""
@@ -100,7 +100,7 @@ class State:
         self.quote = self.label = self.entry = self.separator = None
 
     def close_record(self, head: Head | None) -> None:
-        """Forget the first line of a run if it is a head that is read no further."""
+        """Forget the record if its first line is `head`, which no longer applies."""
         if head and self.record and head.units[0] == self.record.units[0]:
             self.record = None
 
@@ -177,13 +177,13 @@ def _is_rule(lines: Lines, block: Block | None) -> bool:
 
 
 class Depths:
-    """How deep headings lie. It learns the signs that underline them, in the order in which they appear."""
+    """The depths of headings. Signs that underline or open them get deeper in order of first appearance."""
 
     def __init__(self) -> None:
         self._styles: list[str] = []
 
     def find(self, text: str) -> int:
-        """Return how deep a heading lies: by its hashes, its number or the sign of its rule."""
+        """Return the depth of a heading, from its hashes, its number, or its sign."""
         text = text.strip()
         if hashes := _HASHES.match(text):
             return len(hashes[1])

@@ -1,7 +1,7 @@
 """Prose: which lines are proven to be running text, and where sentences begin in it.
 
-Whatever is not proven to be prose consists of whole lines. A line break either wraps a paragraph or
-separates. Wrapped lines are nearly full: the next word would not fit. Dialogue, verses and addresses break
+Text that is not proven to be prose is split into whole lines. A line break either wraps a paragraph or
+ends a unit. Wrapped lines are nearly full: the next word would not fit. Dialogue, verses and addresses break
 earlier, and each of their lines is a unit.
 """
 
@@ -18,7 +18,7 @@ from tersely.units import Kind
 QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
 """The marker before a line of a block quote."""
 PREFIX = re.compile(r"\s*(?:(?:>\s?)+|<(?=\s)|#+[.:,~|>!]?(?:\s|$)|//+(?:\s|$)|;+\s|--\s|%+\s|\.\\\")\s*")
-"""The sign before each line of a quotation, a comment or a side of an exchange."""
+"""The sign before each line of a quotation, of a comment, or of one side of an exchange."""
 SPEAKER = re.compile(
     r"""\s*(?:
       (?:[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?[\])]?\s+)              # a time, alone or before the name
@@ -27,7 +27,7 @@ SPEAKER = re.compile(
     )""",
     re.VERBOSE,
 )
-"""The start of a line of dialogue: a time, a name and a colon, or both."""
+"""The start of a line of dialogue: a time, or a name with a colon, or a time and then such a name."""
 _STOPS = tuple(".!:…。！：।။។")
 _TERMINALS = (*_STOPS, "?", "？", "؟")
 SECTION = re.compile(
@@ -60,14 +60,15 @@ _FEWEST_LABELS = 3
 _SAMPLE = 2000
 """Code points of a paragraph that show whether it is prose."""
 _FEW, _MANY, _MOST = 0.5, 0.6, 0.9
-"""Share of words in prose, in prose that begins with something else, and in prose without a sentence end."""
+"""Lowest shares of words in prose: if it has a sentence end, if it has one but does not begin with a word,
+and if it has none."""
 _FEWEST_WORDS = 12
-"""Words of prose without the end of a sentence."""
+"""Fewest words that a text without a sentence end needs to be prose."""
 _WIDTHS = range(40, 131)
 """Line lengths at which people and editors wrap text; a longer line is a whole paragraph."""
 _NEARLY_FULL = 0.75
 _WRAPPED = 30
-"""Fewest code points of a line whose sentence may continue in the next one."""
+"""Fewest code points of a line if its sentence may continue in the next line."""
 _HANGING = re.compile(r"\s*(?:[-*+•]|\S{1,4}[.)])\s")
 """The start of an item, whose further lines are indented."""
 _FIRST_WORD = re.compile(r"\s*([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{1,2}|\S+)")
@@ -90,7 +91,7 @@ class Block(NamedTuple):
     end: int
     kind: Kind
     prefix: str = ""
-    """The sign before each line of it, as that of a quotation or a comment."""
+    """The sign before each of its lines, if it is a quotation or a comment, for example."""
 
 
 def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
@@ -139,7 +140,7 @@ def split_prose(lines: Lines, first: int, end: int) -> Iterator[Block]:
 
 
 def _is_record(texts: Sequence[str]) -> bool:
-    """Whether lines are names with values each, most of which are no prose, as it is in dialogue."""
+    """Whether enough lines are a name and a value, and most values are not prose, unlike in dialogue."""
     labels = [found for text in texts if (found := _LABEL.match(text))]
     spoken = sum(is_prose(found.string[found.end() :]) for found in labels)
     flush = sum(not text[0].isspace() for text in texts)
@@ -147,7 +148,7 @@ def _is_record(texts: Sequence[str]) -> bool:
 
 
 def _is_complete(texts: Sequence[str], index: int) -> bool:
-    """Whether no sentence of a line goes on in the line below."""
+    """Whether a line ends a sentence, or is the last line."""
     return index + 1 == len(texts) or texts[index].rstrip().rstrip(CLOSING).endswith(_TERMINALS)
 
 
@@ -158,7 +159,7 @@ def _make_block(lines: Lines, first: int, last: int, kind: Kind, prefix: str = "
 def is_prose(text: str) -> bool:
     """Whether a line or a paragraph is running text: words, and most often the end of a sentence.
 
-    Anything else consists of whole lines, because a full stop in it may be a part of a name or a number.
+    Any other text is split into whole lines, because its full stops may be parts of names or numbers.
     """
     sample = text[:_SAMPLE].strip()
     if _UNSPACED.search(sample):
@@ -195,7 +196,7 @@ def is_wrapped(left: str, right: str, width: int) -> bool:
 
 
 def _is_indented(left: str, right: str) -> bool:
-    """Whether a line is indented more than the one above it, and the one above is no item."""
+    """Whether a line is indented more than the one above it, and the one above is not an item."""
     deeper = len(right) - len(right.lstrip()) > len(left) - len(left.lstrip())
     return deeper and not _HANGING.match(left)
 

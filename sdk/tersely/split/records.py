@@ -16,7 +16,7 @@ LABEL = re.compile(
 )
 """A line with a name and its value."""
 _KEY = re.compile(r"[\s*_`-]*[^\W\d_][\w .*`-]*:(?:\s|$)")
-"""The start of a line that names its value, as `Hash Join  (cost=1)` does not."""
+"""The start of a line with a name, a colon and a value. `Hash Join  (cost=1)` is not such a line."""
 _LETTERS, _NUMBER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 
 
@@ -30,17 +30,17 @@ class Records:
         labelled, total = Counter[int](), Counter[int]()
         indents = dict[int, int]()
         for place in places:
-            # Indented lines are values that go on.
+            # Lines that are indented more continue the value above them.
             if place.is_text and place.indent <= indents.setdefault(place.run, place.indent):
                 total[place.run] += 1
                 labelled[place.run] += not place.speaks and LABEL.match(place.line) is not None
         self._records = {
             run for run, count in total.items() if labelled[run] * 2 >= count and labelled[run] >= 2
         }
-        """Runs of lines with a name and a value each."""
+        """Runs in which at least half of the lines, and at least two, have a name and a value."""
 
     def holds(self, run: int) -> bool:
-        """Whether a run consists of lines with a name and a value each."""
+        """Whether enough lines of a run have a name and a value."""
         return run in self._records
 
     def is_head(self, number: int, place: Place) -> bool:
@@ -49,10 +49,10 @@ class Records:
         while at < len(places) and places[at].run == place.run and places[at].indent > place.indent:
             at += 1
         if at == len(places) or places[at].run != place.run:
-            return False  # indented lines alone, which belong to it anyway
+            return False  # all lines below are indented more, so it is their head anyway
         below = places[at]
         if place.run in self._records:
-            # A line with values of its own below it, as `a.c:3: error` has, does not head its siblings.
+            # A line with indented lines below it, such as `a.c:3: error`, is not the head of its siblings.
             return _KEY.match(place.line) is not None or at == number + 1
         if self._places[-1].run == 0:
             return False

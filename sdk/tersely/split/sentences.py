@@ -5,10 +5,10 @@ or a block that makes no sense in parts: a code block, a table, a JSON value, a 
 Offsets count the code points of the original text, whatever line breaks and invalid characters it contains.
 An HTML comment in prose is a unit, even in the middle of a sentence.
 
-Blocks are found in one pass over the lines. The pattern of each format tells whether a block of it may
-start at a line; if so, the module of the format looks. `prose` divides all other lines. A format either
-claims the lines that it has read, or gives up after a bounded number of them, so the pass takes linear
-time.
+Blocks are found in one pass over the lines. Each format has a pattern, which tells whether a block
+of the format may start at a line. If so, the format's module reads on. `prose` divides all other lines. A
+format either claims the lines that it has read, or gives up after a bounded number of them, so the pass
+takes linear time.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _FORMATS = (
     HEADING,
     RULED_HEADING,
 )
-"""Formats that may start anywhere, also inside of a list item, by precedence."""
+"""Formats that may start anywhere, even inside a list item. The first that matches wins."""
 _LATER = (COLUMNS, CSV)
 """Formats that a list item cannot contain."""
 
@@ -113,7 +113,7 @@ def _insert_comments(units: Sequence[Unit], comments: Sequence[Range]) -> list[U
 
 
 def _find_whole_kind(text: str) -> Kind | None:
-    """Return the kind of a text that is a page or a file as a whole; None for any other."""
+    """Return the kind of a text that is one whole page or file; None for any other text."""
     for kind, find_start, holds in _WHOLE_FORMATS:
         if find_start(text) and holds(text):
             return kind
@@ -121,7 +121,7 @@ def _find_whole_kind(text: str) -> Kind | None:
 
 
 def _overlapping(ranges: Sequence[Range], block: Block) -> Sequence[Range]:
-    """Return those of some sorted ranges that share a code point with a block."""
+    """Return the ranges that overlap a block. They must be sorted."""
     if not ranges:
         return ()
     first = bisect_right(ranges, block.start, key=lambda span: span[1])
