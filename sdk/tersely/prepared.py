@@ -133,7 +133,7 @@ def _write_body(preparation: Preparation) -> bytes:
         (unit.start, unit.end, _KINDS.index(unit.kind), unit.atomic, *_write_link(unit.link))
         for unit in preparation.units
     ]
-    needs = [need for unit in preparation.units if unit.link for need in unit.link.needs]
+    needs = [need for unit in preparation.units for need in unit.needs]
     lengths = [*map(len, texts)]
     parts = (*(np.array(numbers, "<u4") for numbers in (units, needs, lengths)), np.array(ids, id_type))
     line = json.dumps(head, separators=(",", ":")).encode() + b"\n"

@@ -78,10 +78,6 @@ class Link:
         """Whether it says something by itself: it is neither a head or tail nor markup."""
         return not (self.is_frame or self.is_markup)
 
-    def move(self, positions: Sequence[int]) -> Link:
-        """Return the link after each unit has moved from `position` to `positions[position]`."""
-        return replace(self, needs=tuple(positions[need] for need in self.needs))
-
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -108,6 +104,16 @@ class Unit:
         return None if self.link is None else self.link.series
 
     @property
+    def needs(self) -> tuple[int, ...]:
+        """Positions, ascending, of the units that must be kept with it."""
+        return () if self.link is None else self.link.needs
+
+    @property
+    def is_member(self) -> bool:
+        """Whether it belongs to a series or is markup."""
+        return self.series is not None or self.is_markup
+
+    @property
     def is_content(self) -> bool:
         """Whether it says something by itself."""
         return self.link is None or self.link.is_content
@@ -116,6 +122,13 @@ class Unit:
     def is_markup(self) -> bool:
         """Whether it is dropped unless everything is kept."""
         return self.link is not None and self.link.is_markup
+
+    def move_needs(self, positions: Sequence[int]) -> Unit:
+        """Return the unit after each unit has moved from `position` to `positions[position]`."""
+        if self.link is None or not self.link.needs:
+            return self
+        needs = tuple(positions[need] for need in self.link.needs)
+        return replace(self, link=replace(self.link, needs=needs))
 
     def at_cost(self, cost: int) -> Unit:
         """Return the unit with another cost. Much faster than `dataclasses.replace`, for long documents."""

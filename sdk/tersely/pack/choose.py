@@ -135,8 +135,7 @@ def _find_candidates(
         text = split.documents[doc].text
         for position in split.positions(doc):
             unit = split.units[position]
-            link = unit.link
-            if link is not None and not link.is_content:
+            if not unit.is_content:
                 continue
             is_marked = unit.series is not None  # a mark is likely beside it
             candidates.append(
@@ -146,7 +145,7 @@ def _find_candidates(
                     priority(packing_scores[position], unit.cost / cost_of_a_token, length_price),
                     unit.cost + (MARK_TOKENS * cost_of_a_token if is_marked else 0),
                     None if unit.atomic else comparable_words(text[unit.start : unit.end]),
-                    () if link is None else tuple((need, split.units[need].cost) for need in link.needs),
+                    tuple((need, split.units[need].cost) for need in unit.needs),
                 )
             )
     return candidates

@@ -64,16 +64,15 @@ def keep_short_runs(units: Sequence[Unit], document: range, kept: Sequence[int])
         if _is_complete(units, run, {*kept, *run}):
             more.update(run)
         elif series is not None and series.before:
-            more.update(run, *(link.needs for at in run if (link := units[at].link)))
+            more.update(run, *(units[at].needs for at in run))
     return sorted(more.union(kept)) if more else kept
 
 
 def _is_complete(units: Sequence[Unit], run: Sequence[int], kept: set[int]) -> bool:
     """Whether each unit of a run has its heads among the kept units, and each of its frames a body."""
-    links = [(at, units[at].link) for at in run]
-    needs = {need for _, link in links if link is not None for need in link.needs}
-    bodies = {need for _, link in links if link is not None and link.is_content for need in link.needs}
-    return needs <= kept and all(link is None or link.is_content or at in bodies for at, link in links)
+    needs = {need for at in run for need in units[at].needs}
+    with_body = {need for at in run if units[at].is_content for need in units[at].needs}
+    return needs <= kept and all(units[at].is_content or at in with_body for at in run)
 
 
 def _find_runs(

@@ -171,7 +171,7 @@ def _score(
         with_text = [doc for doc in to_read if split.positions(doc)]
         to_read = sorted(choose_documents(relevance.tolist(), with_text, options.max_docs))
     structure = None
-    if any(unit.series or unit.is_markup for unit in split.units):  # prose does not need it
+    if any(unit.is_member for unit in split.units):  # prose does not need it
         from tersely.score.structure import Structure
 
         structure = Structure(query, split)

@@ -83,17 +83,13 @@ class Part:
 
 def list_parts(split: Split) -> list[Part]:
     """Return the parts of structure among all units, and the heads of these, by document and place."""
-    members = {at for at, unit in enumerate(split.units) if unit.link is not None and _is_member(unit.link)}
-    heads = {need for at in members if (link := split.units[at].link) for need in link.needs} - members
+    members = {at for at, unit in enumerate(split.units) if unit.is_member}
+    heads = {need for at in members for need in split.units[at].needs} - members
     return [
         Part(at, unit.doc, unit.start, unit.end, unit.link or _NO_LINK, at in members)
         for at in sorted(members | heads)
         for unit in (split.units[at],)
     ]
-
-
-def _is_member(link: Link) -> bool:
-    return link.series is not None or link.is_markup
 
 
 class Structure:

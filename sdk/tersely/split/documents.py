@@ -185,7 +185,7 @@ def _divide(
             siblings = Counter(unit.parent for unit in units)
             units = [replace(u, is_piece=True) if siblings[u.parent] > 1 else u for u in units]
         base += len(units)
-        yield [replace(u, link=u.link.move(moved)) if u.link and u.link.needs else u for u in units]
+        yield [unit.move_needs(moved) for unit in units]
 
 
 def _cut_large(text: str, unit: Unit, room: int, measure: Callable[[str], int], is_alone: bool) -> list[Unit]:

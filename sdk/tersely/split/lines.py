@@ -97,10 +97,7 @@ class Lines:
             self.starts.append(start)
             start += len(line) + 1
         self.closing_fences: list[tuple[int, int]] | None = None
-        self.json_budget = 4 * len(text) + 100_000
-        self.csv_budget = 4 * len(text) + 100_000
-        self.code_budget = 4 * len(text) + 100_000
-        self.xml_budget = 4 * len(text) + 100_000
+        self.json_budget = self.xml_budget = self.csv_budget = self.code_budget = 4 * len(text) + 100_000
         self.none_before = Counter[Kind]()
         self._indents: dict[int, int] = {}
         self._likenesses: dict[int, Likeness] = {}

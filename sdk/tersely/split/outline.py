@@ -15,7 +15,7 @@ from tersely.split.lines import Lines
 from tersely.split.logs import starts_entry
 from tersely.split.markdown import ITEM
 from tersely.split.places import CLAUSE, RULE, Depths, Head, Place, Spans, State, find_places
-from tersely.split.prose import SPEAKER, Block
+from tersely.split.prose import QUOTE, SPEAKER, Block
 from tersely.split.records import LABEL, Records
 from tersely.units import Link
 
@@ -33,7 +33,7 @@ _DEEPEST = 16
 _MOST_HEADS = 64
 """Most heads of a head that the blocks under it need too. Without a bound, if each line announces the next,
 the last one would need all of them."""
-_QUOTED = re.compile(r"\s{0,3}(?:>\s?)+\S")
+_QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _INK = re.compile(r"[^\W_]")
 _COMMENTS = ("#", "//", ";", "--", "%")
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
@@ -81,12 +81,13 @@ class _Reader:
                 self._end(place, state)
                 continue
             self._need(place, state.list_heads(place.indent))
-            if place.block.kind == "line" and not _INK.search(place.line):
-                self._rules.add(place.units.first)
-            if place.block.kind == "line" and RULE.fullmatch(place.line):
-                self._rules.add(place.units.first)
-                state.separator = self._head(place.units.first, place)
-                continue
+            if place.block.kind == "line":
+                is_rule = RULE.fullmatch(place.line) is not None
+                if is_rule or not _INK.search(place.line):
+                    self._rules.add(place.units.first)
+                if is_rule:
+                    state.separator = self._head(place.units.first, place)
+                    continue
             self._open(number, place, state)
             state.separator = None
         with_body = {need for needs in self._needs.values() for need in needs}
@@ -95,10 +96,9 @@ class _Reader:
         links: dict[int, Link] = {}
         frames = self._rules | (self._frames & with_body)
         for unit in sorted(self._needs.keys() | frames):
-            needs = tuple(sorted(set(self._needs.get(unit, ())) - {unit}))
-            is_frame = unit in frames
-            if needs or is_frame:
-                links[unit] = Link(None, 1, needs, is_frame)
+            needs = tuple(sorted(self._needs.get(unit, set[int]()) - {unit}))
+            if needs or unit in frames:
+                links[unit] = Link(None, 1, needs, unit in frames)
         return links
 
     def _tie_comments(self) -> None:
@@ -274,9 +274,10 @@ class _Reader:
             state.clauses.append(head)
         if self._lines.texts[place.block.last - 1].rstrip().rstrip("*_`").endswith((":", "：")):
             self._frames.add(last)
-            below = self._places[number + 1].block.prefix.count(">") if number + 1 < len(self._places) else 0
-            if below > place.block.prefix.count(">"):
-                state.quoters.append(self._head(last, place, below))
+            below = self._find_below(number)
+            level = below.block.prefix.count(">") if below else 0
+            if level > place.block.prefix.count(">"):
+                state.quoters.append(self._head(last, place, level))
             else:
                 state.announcer = self._head(last, place)
         if state.record is None and place.starts_run and self._records.is_head(number, place):
@@ -296,15 +297,19 @@ class _Reader:
         if label and state.begins and not state.begins[-1].anchor and _IDENTITY.match(line):
             state.begins[-1].anchor = (first,)
 
+    def _find_below(self, number: int) -> Place | None:
+        """Return the place after the one with a number."""
+        return self._places[number + 1] if number + 1 < len(self._places) else None
+
     def _is_title(self, number: int, place: Place) -> bool:
         """Whether a numbered line stands alone above a paragraph, as the title of a clause does."""
-        below = self._places[number + 1] if number + 1 < len(self._places) else None
+        below = self._find_below(number)
         is_alone = place.starts_run and place.block.last - place.block.first == 1
         return is_alone and below is not None and below.run != place.run and below.block.kind == "sentence"
 
     def _open_parent(self, number: int, place: Place, state: State) -> None:
         """Remember a block as a head of the blocks below it that are indented more."""
-        below = self._places[number + 1] if number + 1 < len(self._places) else None
+        below = self._find_below(number)
         if below is None or RULE.fullmatch(place.line):
             return
         is_item = ITEM.match(place.line) is not None

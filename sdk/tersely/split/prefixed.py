@@ -82,7 +82,7 @@ class Prefixed:
         series = Series()
         restored: list[Unit] = []
         for number, group in enumerate(groups):
-            needed = {owners[need] for unit in group if unit.link for need in unit.link.needs} - {number}
+            needed = {owners[need] for unit in group for need in unit.needs} - {number}
             needs = tuple(sorted(at for owner in needed for at in places[owner]))
             link = _merge([unit.link or Link(series, 1, (), False) for unit in group], series, needs)
             restored += (Unit(*span, "code", True, link=link) for span in spans[number])

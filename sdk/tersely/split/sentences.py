@@ -109,7 +109,7 @@ def _insert_comments(units: Sequence[Unit], comments: Sequence[Range]) -> list[U
     """Return the units and the comments, in the order of the text."""
     merged = sorted([*units, *(Unit(*span, "comment", True) for span in comments)], key=lambda u: u.start)
     place = [at for at, unit in enumerate(merged) if unit.kind != "comment"]
-    return [replace(u, link=u.link.move(place)) if u.link and u.link.needs else u for u in merged]
+    return [unit.move_needs(place) for unit in merged]
 
 
 def _find_whole_kind(text: str) -> Kind | None:

@@ -230,10 +230,7 @@ class _Reader:
             return [Node(start, end)]
         nodes[0].start, nodes[-1].end = start, end
         for unit, place in zip(units, places, strict=True):
-            if unit.link:
-                nodes[place].wants += [
-                    nodes[places[need]] for need in unit.link.needs if places[need] != place
-                ]
+            nodes[place].wants += [nodes[places[need]] for need in unit.needs if places[need] != place]
         return nodes
 
     def _open_lines(self, node: Node, series: Series) -> None:
