@@ -251,6 +251,15 @@ def test_a_method_and_a_constant_need_their_class() -> None:
     assert texts[-1] == "@property\n    def oil(self):\n        return 1"
 
 
+def test_a_parser_that_fails_leaves_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: str) -> None:
+        raise SystemError("AST constructor recursion depth mismatch")
+
+    monkeypatch.setattr(ast, "parse", fail)
+    text = "import os\n\n\ndef light():\n    return 1\n"
+    assert "".join("".join(text[u.start : u.end].split()) for u in open_units(text)) == "".join(text.split())
+
+
 SLOW: dict[str, Callable[[int], str]] = {
     "numbers": lambda n: "".join(f"{k}-a\n" for k in range(n)),
     "groups of numbers": lambda n: "1:a\n\n" * n,

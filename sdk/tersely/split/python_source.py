@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ast
 import io
+import os
 import re
 import textwrap
+import threading
 import tokenize
 import warnings
 from collections.abc import Sequence
@@ -33,6 +35,8 @@ _MOST_ATTEMPTS = 4
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)?")
 """A line as Python counts it: a lone carriage return ends one too."""
 _IMPORT = ast.Import | ast.ImportFrom
+_FAILURES = (ValueError, RecursionError, MemoryError, SystemError)
+"""Errors of the parser, beside SyntaxError. SystemError: another thread of the program parsed too."""
 _LONGEST_IMPORT = 160
 _MOST_IMPORTS = 4
 _SHORT = 60
@@ -42,6 +46,18 @@ _NEUTRAL = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, to
 
 Ranges = list[tuple[int, int]]
 """(start, end) of each line in the text, with its line break."""
+
+_parsing = threading.Lock()
+
+
+def _renew_lock() -> None:
+    """A process that was forked while another thread parsed would wait for that thread for ever."""
+    global _parsing
+    _parsing = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def is_python(text: str) -> bool:
@@ -68,12 +84,13 @@ def _parse(text: str) -> ast.Module | None:
     """Return the syntax tree of a Python module; None for anything else."""
     try:
         return _compile(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, *_FAILURES):
         return None
 
 
 def _compile(text: str) -> ast.Module:
-    with warnings.catch_warnings():
+    # Two threads must not do this at once: each changes the filters, and the depth that Python 3.11 counts.
+    with _parsing, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about strings with invalid escapes
         return ast.parse(text)
 
@@ -123,7 +140,7 @@ def _measure_module(body: str) -> int:
             end = min(end - 1, next((line.start() for line in starts), end - 1))
             if end <= 0:
                 return 0
-        except (ValueError, RecursionError, MemoryError):
+        except _FAILURES:
             return 0
         else:
             break
