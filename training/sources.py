@@ -14,6 +14,10 @@ SOURCES = {
     "twowiki": ("2WikiMultihopQA, 500 training questions", "Apache-2.0"),
     "qmsum": ("QMSum", "MIT"),
     "fever_athnlp": ("FEVER, claims with their evidence", "CC BY-SA 3.0"),
+    "package_questions": (
+        "questions of this project on documentation and sources of packages (`training/package_questions`)",
+        "of each package",
+    ),
     "traj_fireact": ("FireAct, runs of a ReAct agent with GPT-4, on questions of HotpotQA and others", "MIT"),
     "chains2": (
         "two-hop questions chained from qed_nq, selqa, squad_train44, squadshifts_wiki",

@@ -94,7 +94,8 @@ class Corpus:
         self._places[first.path] = range(self.size, self.size + len(passages))
         for passage in passages:
             # Training takes what comes before " §" for the article, and holds out whole articles.
-            title = f"{first.path} § {passage.heading}" if passage.heading else first.path
+            file = f"{first.package} {Path(first.file).name.removesuffix('.gz')}"
+            title = f"{file} § {passage.heading}" if passage.heading else file
             self._candidates.append(_Candidate(first.package, title, _find_split(passage, evidence), passage))
         self.questions += questions
 
