@@ -15,6 +15,7 @@ from tersely.score.layout import OUTPUT_NAMES
 from training.export.restore import restore
 from training.run import read_runs
 from training.selector_model.config import SelectorConfig
+from training.selector_model.model import build_selector
 from training.selector_model.rounding import round_weight
 from training.selector_model.trained import load_trained
 from training.settings import read_settings
@@ -48,6 +49,19 @@ def test_restored_weights_compute_what_the_artifact_computes(tmp_path: Path) -> 
     ):
         # A value at the edge of a step can be rounded to the next one; a wrong weight costs more than 1.
         np.testing.assert_allclose(logits.numpy(), expected, atol=0.2)
+
+
+def test_a_share_of_the_base_model_moves_every_weight_towards_it(tmp_path: Path) -> None:
+    base, _, _ = build_selector(CONFIG)
+    states = [base.encoder.state_dict()]
+    for share in (0.0, 0.25):
+        restore(CONFIG, None, tmp_path / str(share), share)
+        model, _ = load_trained(tmp_path / str(share))
+        states.append(model.encoder.state_dict())
+    untouched, trained, mixed = states
+    for name, value in mixed.items():
+        expected = 0.75 * trained[name] + 0.25 * untouched[name]
+        torch.testing.assert_close(value, expected, msg=name)
 
 
 def test_refuses_the_settings_of_another_model(tmp_path: Path) -> None:

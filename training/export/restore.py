@@ -29,8 +29,12 @@ PREFIX = "model."
 """Prefix of the selector's parameters in an exported graph."""
 
 
-def restore(config: SelectorConfig, folder: Path | None, out: Path) -> None:
+def restore(config: SelectorConfig, folder: Path | None, out: Path, base_share: float = 0.0) -> None:
     """Write the weights of the artifact in `folder` to `out`; None is the bundled one.
+
+    The encoder's weights become (1 - base_share) * artifact + base_share * base model. A small share gives
+    back what training made the encoder forget (weight averaging: Wortsman et al. 2022, "Robust fine-tuning of
+    zero-shot models", equation 1).
 
     Raises ValueError if `config` does not describe the artifact.
     """
@@ -40,6 +44,9 @@ def restore(config: SelectorConfig, folder: Path | None, out: Path) -> None:
     if layout.to_dict() != artifact.config["layout"]:
         raise ValueError(f"{artifact.name} has another layout than {config.name}")
     parameters = read_weights(onnx.load(artifact.model_path).graph)
+    for name, value in model.encoder.state_dict(prefix="encoder.").items():
+        if name in parameters:
+            parameters[name] = torch.lerp(parameters[name], value, base_share)
     keys = model.load_state_dict(parameters, strict=False)
     missing = [name for name in keys.missing_keys if not name.startswith("encoder.pooler.")]
     if missing or keys.unexpected_keys:
@@ -105,8 +112,11 @@ def main() -> None:
     )
     parser.add_argument("--artifact", type=Path, help="its folder; the bundled model by default")
     parser.add_argument("--out", type=Path, required=True, help="run folder; the weights go to its `final`")
+    parser.add_argument(
+        "--base-share", type=float, default=0.0, help="share of the base model in the encoder's weights, 0 to 1"
+    )
     args = parser.parse_args()
-    restore(read_settings(SelectorConfig, args.config), args.artifact, args.out / "final")
+    restore(read_settings(SelectorConfig, args.config), args.artifact, args.out / "final", args.base_share)
 
 
 if __name__ == "__main__":
