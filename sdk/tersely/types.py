@@ -43,8 +43,7 @@ class Span:
     that was cut), "max_docs" (its document is not among the most relevant), "level" (its document's level of
     detail is full), "duplicate" (a kept sentence says the same, word for word), "unread" (the model did
     not read it, because the input was too long or the time too short, and other parts share more with the
-    query; or because its document was prepared, and neither its vectors nor its words promised an answer),
-    "echo" (half of its document repeats the query, so only the document's best sentence competes), "markup"
+    query), "echo" (half of its document repeats the query, so only the document's best sentence competes), "markup"
     (tags of a web page, or an HTML comment in prose).
     """
 

@@ -22,7 +22,6 @@ from tersely.score.layout import (
     INPUT_NAMES,
     LAYOUT_VERSION,
     OUTPUT_NAMES,
-    POOLED_NAME,
     EncodedDocument,
     Layout,
     LayoutConfig,
@@ -145,7 +144,7 @@ def flat(rows: Sequence[Logits]) -> NDArray[np.float32]:
 
 def test_the_graph_has_the_inputs_and_outputs_of_the_layout(session: EncoderSession) -> None:
     assert set(session.inputs) == set(INPUT_NAMES)
-    assert set(session.outputs) == {*OUTPUT_NAMES, POOLED_NAME}
+    assert set(session.outputs) == {*OUTPUT_NAMES}
 
 
 def test_the_logits_differ_between_sentences(session: EncoderSession, windows: list[Window]) -> None:

@@ -101,7 +101,7 @@ def test_the_order_of_documents_does_not_change_their_scores(
 def test_a_closed_gate_leaves_the_scores_of_the_first_stage() -> None:
     selector = recording_selector(gate_logit=GATE_CLOSED)[0]
     first_pass = selector.first_pass(QUESTION, DOCUMENTS)
-    logits = selector.fusion.first(first_features(first_pass.matches, first_pass.logits))
+    logits = selector.fusion.first(first_features(first_pass.matches, first_pass.logits, first_pass.near))
     scores = np.concatenate([own.scores for own in selector.score(QUESTION, DOCUMENTS)])
     np.testing.assert_allclose(np.log(scores / (1 - scores)), logits, atol=1e-6)
 

@@ -15,6 +15,7 @@ from tersely.score.features import (
     FIRST_FEATURES,
     QUERY_FEATURES,
     Logits,
+    Nearness,
     best_sentences,
     bridge_features,
     bridge_weights,
@@ -32,6 +33,11 @@ FIRST_COLUMNS = {
     "keep_below_best": [0, -1.5, -3, -1],
     "keep_neighbours": [0.5, 2, -1, -1],
     "relevance_below_best": [0, 0, -1.5, -0.75],
+    "near": [0.2, 0.7, 0.4, -0.1],
+    "near_below_best": [-0.5, 0, -0.3, -0.8],
+    "near_best_in_document": [0.7, 0.7, 0.4, -0.1],
+    "near_passage": [0.6, 0.6, 0.4, -0.1],
+    "near_passage_below_best": [0, 0, -0.2, -0.7],
     "coverage": [1 / 14, 9 / 14, 1 / 14, 0],
     "coverage_with_title": [5 / 14, 13 / 14, 1 / 14, 0],
     "coverage_document": [1, 1, 1 / 14, 0],
@@ -43,6 +49,7 @@ FIRST_COLUMNS = {
     "position": [0, math.log(2), 0, 0],
     "length": [math.log(3), math.log(3), math.log(4), math.log(4)],
 }
+NEAR = Nearness(np.array([0.2, 0.7, 0.4, -0.1]), np.array([0.6, 0.6, 0.4, -0.1]))
 QUERY_VALUES = {
     "query_length": math.log(5),
     "query_names": 1,
@@ -92,14 +99,14 @@ def approximately(columns: Mapping[str, Sequence[float]]) -> dict[str, Any]:
 
 
 def test_the_first_stage_sees_these_columns() -> None:
-    features = first_features(MATCHES, LOGITS)
+    features = first_features(MATCHES, LOGITS, NEAR)
     assert features.shape == (4, len(FIRST_FEATURES))
     assert by_name(FIRST_FEATURES, features) == approximately(FIRST_COLUMNS)
 
 
 def test_a_neighbour_in_another_document_does_not_count() -> None:
     logits = replace(LOGITS, keep=np.array([0.0, 0.0, 9.0, -4.0]))
-    column = first_features(MATCHES, logits)[:, FIRST_FEATURES.index("keep_neighbours")]
+    column = first_features(MATCHES, logits, NEAR)[:, FIRST_FEATURES.index("keep_neighbours")]
     assert column.tolist() == [0, 0, -4, -4]
 
 

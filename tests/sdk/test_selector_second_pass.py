@@ -53,7 +53,7 @@ def test_the_other_documents_are_read_again_behind_each_of_the_best_sentences(
     documents = DOCUMENTS[:3]
     first_pass = selector.first_pass(TWO_HOP_QUESTION, documents)
     matches = first_pass.matches
-    features = first_features(matches, first_pass.logits)
+    features = first_features(matches, first_pass.logits, first_pass.near)
     first_logits = selector.fusion.first(features)
     session.inputs.clear()
     second = SecondStage.make(matches, first_pass.logits, features, first_logits)
@@ -104,7 +104,7 @@ def test_sentences_beyond_the_best_keep_their_logits(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(hop_module, "MOST", 3)
     selector, _ = recording_selector(gate_logit=GATE_OPEN)
     done = selector.first_pass(TWO_HOP_QUESTION, DOCUMENTS)
-    features = first_features(done.matches, done.logits)
+    features = first_features(done.matches, done.logits, done.near)
     first_logits = selector.fusion.first(features)
     second = SecondStage.make(done.matches, done.logits, features, first_logits)
     added = selector.fusion.attend(second, selector.second_pass(done, second))
@@ -145,7 +145,9 @@ def test_with_an_open_gate_more_of_a_long_input_is_read() -> None:
     selector, session = recording_selector(gate_logit=GATE_OPEN, max_tokens=FEW_TOKENS)
     first_pass = selector.first_pass(LINK_QUESTION, LONG_INPUT)
     first_windows = len(session.windows())
-    first_logits = selector.fusion.first(first_features(first_pass.matches, first_pass.logits))
+    first_logits = selector.fusion.first(
+        first_features(first_pass.matches, first_pass.logits, first_pass.near)
+    )
     extended = selector.extend_first_pass(first_pass, first_logits)
     added_lengths = [len(window) for window in session.windows()[first_windows:]]
     assert MORE_TOKENS - max(added_lengths) < sum(added_lengths) <= MORE_TOKENS

@@ -96,10 +96,10 @@ def test_rows_point_to_the_evidence(packages: Path, questions: list[PackageQuest
     for question in questions:
         row = corpus.make_row(question, negatives=2)
         gold = [doc for doc in row["docs"] if doc["gold"]]
-        ((start, end),) = gold[0]["spans"]
         (a, b), text = question.evidence[0], read_text(packages, question)
         assert len(gold) == 1
-        assert gold[0]["text"][start:end] == text[a:b]
+        assert gold[0]["sentences"] == [text[a:b]]
+        assert gold[0]["support"] == [0]
         parsed = parse_question(row)
         assert parsed.articles == (f"ferry {Path(question.file).name.removesuffix('.gz')}".lower(),)
         assert 1 in label_document(parsed.passage).labels
@@ -121,7 +121,7 @@ def test_negatives_come_from_the_same_package_and_split(
     titles = [doc["title"] for doc in docs]
     assert titles[:2] == ["ferry README.md § Crew", "ferry README.md § Ferry"]
     assert titles[-1] == "boat README.md § Crew"  # its other passages are copies
-    assert not any(doc["gold"] or doc["spans"] or "manual" in doc["title"] for doc in docs)
+    assert not any(doc["gold"] or doc["support"] or "manual" in doc["title"] for doc in docs)
 
 
 def test_problems_are_named(packages: Path, questions: list[PackageQuestion]) -> None:

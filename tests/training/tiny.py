@@ -133,6 +133,7 @@ def make_config(base: Path) -> SelectorConfig:
         max_length=128,
         docs_per_window=3 if "modernbert" in base.name else 1,
         query_length=16,
+        vectors="modernbert" not in base.name,
         data=DATA,
         train=TrainConfig(epochs=2, learning_rate=1e-3, batch_tokens=600, checkpoint_steps=2),
     )

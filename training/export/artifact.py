@@ -21,10 +21,10 @@ from tersely.score.layout import LAYOUT_VERSION, Layout, LayoutConfig
 from tersely.score.selector import Selector
 from training.export.calibration import build_calibration
 from training.export.card import render_card
-from training.export.embedding import write_projection
 from training.export.fit_fusion import choose_threshold, compute_idf, fit_fusion
 from training.export.learned import measure_decision, score_by_keep_logit
 from training.export.onnx import export_float, measure_parity
+from training.export.sentence_graph import measure_retrieval, write_sentence_graph
 from training.run import read_runs
 from training.selector_model.batching import WindowBuilder
 from training.selector_model.config import SelectorConfig
@@ -76,9 +76,8 @@ def export_artifact(
     np.savez_compressed(staging / "lexical.npz", idf=idf.astype(np.float16))
     if decision == "fitted":
         Fusion.keep_alone().save(staging)
-    seal(staging, config, layout_config, LEARNED_THRESHOLD, decision)
-
-    embedding = write_projection(staging, training, heldout, config.seed)
+    if config.vectors:
+        write_sentence_graph(config, staging)
     seal(staging, config, layout_config, LEARNED_THRESHOLD, decision)
     facts = {
         "base_model": config.base_model,
@@ -86,7 +85,7 @@ def export_artifact(
         "data": sorted(config.data.questions),
         "runs": read_runs(trained),
         "parity": gaps,
-        "embedding": embedding,
+        "embedding": measure_retrieval(staging, heldout, config.seed) if config.vectors else None,
         "tools": {"python": platform.python_version(), **{t: version(t) for t in TOOLS}},
     }
     fit_decision(staging, config, layout_config, decision, heldout, facts)

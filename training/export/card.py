@@ -85,12 +85,12 @@ def _list(runs: list[dict[str, Any]]) -> str:
 def _render_embedding(facts: dict[str, Any] | None) -> str:
     if facts is None:
         return ""
-    return f"""## Embeddings
+    return f"""## Vectors
 
-`embedding.npz` projects the encoder's pooled states to {facts["dimension"]} numbers, for
-`tersely.embedding.SentenceEmbedder`: distilled from all-MiniLM-L6-v2, then trained on the questions above and
-their passages. {facts["questions"]} held-out questions in a pool of {facts["passages"]:,} passages: mean
-reciprocal rank {facts["mrr"]}, MiniLM itself {facts["mrr_minilm"]}.
+`onnx/sentences_quantized.onnx` is the base model as it was, in int8. It gives each sentence the mean of its
+tokens' states in a window that begins with the title: {facts["dimension"]} numbers. The fusion weighs their
+cosine with the question. `tersely.embedding.SentenceEmbedder` gives vectors of texts. {facts["questions"]}
+held-out questions in a pool of {facts["passages"]:,} passages: mean reciprocal rank {facts["mrr"]}.
 
 """
 

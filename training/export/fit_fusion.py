@@ -25,6 +25,7 @@ from tersely.score.attention import LIMIT, SentenceAttention
 from tersely.score.features import (
     ENCODER_FEATURES,
     FIRST_FEATURES,
+    NEAR_FEATURES,
     first_features,
     query_features,
 )
@@ -88,9 +89,9 @@ def fit_fusion(
     progress = show_progress("first pass", groups)
     readings = [selector.first_pass(g.question, make_inputs(g)) for g in progress]
     cases = [Case.make(g) for g in groups]
-    features = [first_features(r.matches, r.logits) for r in readings]
+    features = [first_features(r.matches, r.logits, r.near) for r in readings]
     table: dict[str, Any] = {"encoder alone": _summarise(cases, [f[:, keep] for f in features])}
-    without = [f[:, len(ENCODER_FEATURES) :] for f in features]
+    without = [f[:, len(ENCODER_FEATURES) + len(NEAR_FEATURES) :] for f in features]
     layers = cross_fit(cases, lambda part: fit_first(_take(without, part), _take(cases, part)), "exact match")
     table["exact match alone"] = _summarise(cases, [a(f) for a, f in zip(layers, without, strict=True)])
     layers = cross_fit(cases, lambda part: fit_first(_take(features, part), _take(cases, part)), "first")

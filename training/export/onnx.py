@@ -10,43 +10,13 @@ import numpy as np
 import onnx
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from benchmarks.shared.export import export_graph, make_dimension
 from tersely.runtime.session import EncoderSession
-from tersely.score.layout import INPUT_NAMES, OUTPUT_NAMES, POOLED_NAME, Window, collate
-from training.selector_model.model import SelectorModel, compute_mean
+from tersely.score.layout import INPUT_NAMES, OUTPUT_NAMES, Window, collate
+from training.selector_model.model import SelectorModel
 
 Outputs = tuple[NDArray[np.float32], NDArray[np.float32]]
-
-
-class _Graph(torch.nn.Module):
-    """The exported selector: its logits, and the mean hidden states of segment 0 after each third of the
-    layers, (B, 3 H), which `tersely.embedding` projects."""
-
-    def __init__(self, model: SelectorModel) -> None:
-        super().__init__()
-        self.model = model
-        layers = int(model.encoder.config.num_hidden_layers)
-        self.thirds = (round(layers / 3), round(2 * layers / 3), layers)
-
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor,
-        segments: Tensor,
-        sentence_positions: Tensor,
-        doc_positions: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        encoded = self.model.encoder(
-            input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=True
-        )
-        keep, relevance = self.model.heads(
-            encoded.last_hidden_state, input_ids, segments, sentence_positions, doc_positions
-        )
-        query = (segments == 0).to(keep.dtype)[:, None, :]
-        pooled = torch.cat([compute_mean(query, encoded.hidden_states[n]) for n in self.thirds], dim=-1)
-        return keep, relevance, pooled.squeeze(1)
 
 
 def export_float(model: SelectorModel, path: Path, max_length: int) -> None:
@@ -65,7 +35,7 @@ def export_float(model: SelectorModel, path: Path, max_length: int) -> None:
         (torch.zeros(2, 4, dtype=torch.long), documents),
     )
     inputs = dict(zip(INPUT_NAMES, samples, strict=True))
-    export_graph(_Graph(model), inputs, [*OUTPUT_NAMES, POOLED_NAME], path)
+    export_graph(model, inputs, list(OUTPUT_NAMES), path)
     strip_notes(path)
 
 

@@ -131,7 +131,8 @@ class Corpus:
             "title": candidate.title,
             "text": text,
             "gold": bool(spans),
-            "spans": [list(s) for s in spans],
+            "sentences": [text[start:end] for start, end in spans],
+            "support": list(range(len(spans))),
         }
 
 

@@ -117,6 +117,9 @@ class SelectorConfig:
     data: DataConfig
     train: TrainConfig
     head: Head = "pooled"
+    vectors: bool = False
+    """Whether the artifact also holds the base model as it was, for vectors of sentences: worth its size if
+    the base is a sentence encoder."""
     docs_per_window: int = 1
     query_length: int = 64
     sen_token: str = "[unused1]"

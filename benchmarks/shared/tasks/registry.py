@@ -243,6 +243,12 @@ TASKS: dict[str, Task] = {
             sample=200,
         ),
         Task(
+            "packages",
+            "Packages' documentation, 24 passages",
+            {"train": "package_questions", "eval": "package_questions"},
+            sample=200,
+        ),
+        Task(
             "qmsum",
             "QMSum, 10k-word meetings",
             {"train": "qmsum", "eval": "qmsum"},

@@ -42,7 +42,14 @@ EXACT_FEATURES = (
     "position",
     "length",
 )
-FIRST_FEATURES = ENCODER_FEATURES + EXACT_FEATURES
+NEAR_FEATURES = (
+    "near",
+    "near_below_best",
+    "near_best_in_document",
+    "near_passage",
+    "near_passage_below_best",
+)
+FIRST_FEATURES = ENCODER_FEATURES + NEAR_FEATURES + EXACT_FEATURES
 BRIDGE_FEATURES = (
     "first",
     "first_below_best",
@@ -82,6 +89,20 @@ class Logits:
 
     keep: Floats
     relevance: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """Cosines of the query with the vectors of sentences and passages, (sentences,) each."""
+
+    sentence: Floats
+    passage: Floats
+    """Those of the mean of the sentences in the same window."""
+
+    @classmethod
+    def zeros(cls, sentences: int) -> Nearness:
+        """Return the nearness for a model without vectors."""
+        return cls(np.zeros(sentences), np.zeros(sentences))
 
 
 @dataclass(slots=True)
@@ -139,8 +160,9 @@ class Matches:
         return np.stack(columns, axis=1)
 
 
-def first_features(m: Matches, logits: Logits) -> Floats:
-    """Return (sentences, len(FIRST_FEATURES)) from the logits of the first pass and the exact matches."""
+def first_features(m: Matches, logits: Logits, near: Nearness) -> Floats:
+    """Return (sentences, len(FIRST_FEATURES)) from the logits of the first pass, the nearness of vectors, and
+    the exact matches."""
     keep, relevance = logits.keep, logits.relevance
     columns = [
         keep,
@@ -149,6 +171,11 @@ def first_features(m: Matches, logits: Logits) -> Floats:
         keep - keep.max(),
         best_beside(keep, m.document, keep.min()),
         (relevance - relevance.max())[m.document],
+        near.sentence,
+        near.sentence - near.sentence.max(),
+        max_per_document(near.sentence, m.document, m.documents)[m.document],
+        near.passage,
+        near.passage - near.passage.max(),
     ]
     return np.hstack([np.stack(columns, axis=1), m.exact])
 

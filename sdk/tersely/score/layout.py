@@ -30,8 +30,6 @@ LAYOUT_VERSION = 1
 
 INPUT_NAMES = ("input_ids", "attention_mask", "segments", "sentence_positions", "doc_positions")
 OUTPUT_NAMES = ("keep_logits", "relevance_logits")
-POOLED_NAME = "pooled_states"
-"""A graph's third output, for sentence embeddings. Scoring does not need it."""
 
 TEXTS_AT_ONCE = 1024
 """Texts that the tokenizer gets at a time. What it returns takes 20 times the RAM of the ids."""

@@ -178,10 +178,8 @@ def _score(
     positions = [
         [at for at in split.positions(doc) if structure is None or structure.is_read[at]] for doc in to_read
     ]
-    # A promised recall was calibrated on sentences that the model has read.
-    may_sift = options.recall is None
     inputs = [
-        _make_input(split.documents[doc], [split.units[at] for at in own], may_sift)
+        _make_input(split.documents[doc], [split.units[at] for at in own])
         for doc, own in zip(to_read, positions, strict=True)
     ]
     scores = _flatten(scorer.score(query, inputs), to_read, positions, split)
@@ -192,11 +190,9 @@ def _score(
     return scores if relevance is None else replace(scores, relevance=relevance)
 
 
-def _make_input(document: Document, units: Sequence[Unit], may_sift: bool) -> ScoredInput:
-    """Return what the model reads of a document. `may_sift`: whether prepared vectors may rule units out."""
+def _make_input(document: Document, units: Sequence[Unit]) -> ScoredInput:
+    """Return what the model reads of a document."""
     preparation = document.preparation if isinstance(document, PreparedDocument) else None
-    if preparation is not None and not may_sift:
-        preparation = replace(preparation, vectors=b"")
     return ScoredInput(document.title, document.text, units, preparation)
 
 

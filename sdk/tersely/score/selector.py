@@ -1,6 +1,8 @@
 """Score every sentence of every document for one query.
 
-    tokenise -> first pass of the encoder -> fusion's first stage -> score
+    tokenise -> vectors -> first pass of the encoder -> fusion's first stage -> score
+
+The vectors of sentences rule out windows that the encoder need not read, and are features of the fusion.
 
 If the question seems to need another hop, the gate opens. More windows of a long input are read. A second
 pass searches for paths of two sentences: it rereads the most promising windows, each after one of the best
@@ -13,7 +15,7 @@ encoder would read letters without meaning. If the vocabulary breaks many words 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +30,7 @@ from tersely.score.encoder import Encoder, WindowLogits, merge_logits
 from tersely.score.features import (
     Logits,
     Matches,
+    Nearness,
     bridge_weights,
     first_features,
     query_features,
@@ -39,8 +42,15 @@ from tersely.score.layout import EncodedDocument, Layout, Window, tokenize_reque
 from tersely.score.matching import Floats, best_beside
 from tersely.score.proof import check_parts
 from tersely.score.protocol import DocumentScores, ScoredInput
-from tersely.score.sieve import Sieve, best_values, divide_windows
-from tersely.score.vectors import PROJECTION, Embedder, pack
+from tersely.score.sieve import (
+    Sieve,
+    best_values,
+    complete_vectors,
+    divide_windows,
+    limit_windows,
+    read_vectors,
+)
+from tersely.score.vectors import GRAPH, Embedder, pack
 
 MAX_TOKENS = 16_384
 """Most tokens that the encoder reads in the first pass: 64 full windows. Of a longer input it reads the
@@ -69,10 +79,14 @@ class FirstPass:
     offsets: NDArray[np.int64]
     """First sentence of each document in the flat arrays, shape (documents + 1,)."""
     read: NDArray[np.bool_]
-    """Whether the encoder has read each sentence, shape (sentences,)."""
+    """Whether each sentence has a vector or was read with the question, shape (sentences,)."""
     window_logits: Sequence[WindowLogits]
     unread: Sequence[Window]
-    sieve: Sieve | None = None
+    sieve: Sieve | None
+
+    @property
+    def near(self) -> Nearness:
+        return Nearness.zeros(len(self.read)) if self.sieve is None else self.sieve.near
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +149,7 @@ class Selector:
             calibration = read_calibration(artifact)
             encoder = Encoder.load(artifact, layout.config, threads)
             check_parts(layout, encoder, fusion, idf, threshold)
-        embedder = Embedder(artifact, threads, layout) if artifact.lists(PROJECTION) else None
+        embedder = Embedder(artifact, threads, layout) if artifact.lists(GRAPH) else None
         name = embedder.name if embedder else f"{artifact.name}-{artifact.hash_of('tokenizer.json')}"
         return cls(
             encoder, layout, fusion, idf, threshold, calibration, preparation_name=name, embedder=embedder
@@ -144,6 +158,9 @@ class Selector:
     def prepare(self, documents: Sequence[ScoredInput]) -> list[Preparation]:
         """Return the token ids of each document, and a vector of each of its units."""
         encoded = tokenize_request(self.layout, "", documents).group_by_document(documents)
+        vectors = [b""] * len(encoded)
+        if self.embedder is not None:
+            vectors = [pack(np.nan_to_num(own)) for own in self.embedder.embed_sentences(encoded)]
         return [
             Preparation(
                 self.preparation_name,
@@ -151,9 +168,9 @@ class Selector:
                 tuple(document.units),
                 tuple(own.title),
                 tuple(map(tuple, own.sentences)),
-                pack(self.embedder(own.sentences)) if self.embedder and own.sentences else b"",
+                packed,
             )
-            for document, own in zip(documents, encoded, strict=True)
+            for document, own, packed in zip(documents, encoded, vectors, strict=True)
         ]
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
@@ -168,8 +185,6 @@ class Selector:
         weight = weigh_characters(query, self.layout.tokenizer)
         if weight == 0.0:
             return self._score_by_model(query, documents, None, 0.0)
-        # Vectors of words that the vocabulary does not know cannot rule anything out.
-        documents = [replace(document, preparation=None) for document in documents]
         current_cancellation().check()
         current_time_limit().check()
         titles = [d.title or "" for d in documents]
@@ -186,16 +201,20 @@ class Selector:
         self, query: str, documents: Sequence[ScoredInput], grams: Floats | None, weight: float
     ) -> list[DocumentScores]:
         """Return the model's scores; its logits are mixed with those by characters, if any, by `weight`."""
-        reading = self.read(query, documents)
+        # Vectors of words that the vocabulary does not know cannot rule anything out.
+        reading = self.read(query, documents, reads_all=grams is not None)
         first, logits = reading.first, reading.logits
         logits = logits if grams is None else (1.0 - weight) * logits + weight * grams
         held_back = find_held_back(first.matches, logits, documents)
         return _split(first.offsets, first.read, logits, reading.neighbour, held_back)
 
-    def read(self, query: str, documents: Sequence[ScoredInput]) -> Reading:
-        """Read the documents in as many passes as the question needs."""
+    def read(self, query: str, documents: Sequence[ScoredInput], *, reads_all: bool = False) -> Reading:
+        """Read the documents in as many passes as the question needs.
+
+        With `reads_all`, vectors rule out nothing.
+        """
         limit = current_time_limit()
-        done = self.first_pass(query, documents)
+        done = self.first_pass(query, documents, reads_all=reads_all)
         stage = self._first_stage(done)
         if stage.gate and done.unread and not limit.is_up():
             done = self.extend_first_pass(done, stage.logits)
@@ -209,8 +228,13 @@ class Selector:
         logits = stage.logits + stage.gate * self.fusion.attend(second, hops)
         return Reading(done, logits, NEIGHBOUR * (1.0 - stage.gate))
 
-    def first_pass(self, query: str, documents: Sequence[ScoredInput]) -> FirstPass:
-        """Read every window once, or the best-matching ones up to `max_tokens`."""
+    def first_pass(
+        self, query: str, documents: Sequence[ScoredInput], *, reads_all: bool = False
+    ) -> FirstPass:
+        """Read every window that vectors do not rule out, or the best-matching ones up to `max_tokens`.
+
+        With `reads_all`, vectors rule out nothing.
+        """
         ids = tokenize_request(self.layout, query, documents)
         encoded = ids.group_by_document(documents)
         counts = [len(d.units) for d in documents]
@@ -222,24 +246,26 @@ class Selector:
             document=np.repeat(np.arange(len(documents)), counts),
             idf=self.idf,
         )
-        windows = self.layout.windows(ids.query, encoded)
-        unread: list[Window] = []
-        sieve = self.embedder and Sieve.make(self.embedder, documents, matches)
-        if sieve is not None:
-            windows, unread = sieve.divide(windows, offsets)
-        if sum(len(w.input_ids) for w in windows) > self.max_tokens:
-            coverage = matches.presence.share(matches.weights)
-            windows, more = divide_windows(windows, coverage, offsets, self.max_tokens)
-            unread = [*unread, *more]
-        promise = None
         limit = current_time_limit()
-        if limit.seconds is not None:
-            limit.check()
-            promise = best_values(windows, matches.presence.share(matches.weights), offsets)
-        window_logits = self.encoder.encode(windows, promise)
+        windows, unread = self.layout.windows(ids.query, encoded), list[Window]()
+        promise = matches.presence.share(matches.weights)
+        sieve, has_all_vectors = None, True
+        if self.embedder is not None:
+            vectors = read_vectors(documents, self.embedder.dimension)
+            windows, unread = limit_windows(windows, promise, offsets, self.max_tokens, vectors)
+            vectors, has_all_vectors = complete_vectors(vectors, self.embedder, encoded, windows, offsets)
+            (own,) = self.embedder([ids.query])
+            sieve = Sieve.make(vectors, own, windows, offsets, matches)
+            if not reads_all:
+                windows, more = sieve.divide(windows, offsets)
+                unread = [*unread, *more]
+        windows, more = divide_windows(windows, promise, offsets, self.max_tokens)
+        order = None if limit.seconds is None else best_values(windows, promise, offsets)
+        window_logits = self.encoder.encode(windows, order)
         if not window_logits:
             limit.check()
-        return replace(_merge(matches, encoded, offsets, window_logits, unread), sieve=sieve)
+        limit.was_reached |= not has_all_vectors
+        return _merge(matches, encoded, offsets, window_logits, [*unread, *more], sieve)
 
     def extend_first_pass(self, done: FirstPass, first: Floats) -> FirstPass:
         """Read further windows that no sieve rules out: those that share the rarest terms with the best
@@ -250,7 +276,8 @@ class Selector:
         weights = bridge_weights(done.matches, first)
         chosen, unread = divide_windows(possible, weights, done.offsets, MORE_TOKENS)
         window_logits = [*done.window_logits, *self.encoder.encode(chosen)]
-        return _merge(done.matches, done.encoded, done.offsets, window_logits, [*ruled_out, *unread])
+        left = [*ruled_out, *unread]
+        return _merge(done.matches, done.encoded, done.offsets, window_logits, left, done.sieve)
 
     def second_pass(self, done: FirstPass, second: SecondStage) -> list[Hop]:
         """Reread the windows that promise the best paths."""
@@ -260,7 +287,7 @@ class Selector:
         )
 
     def _first_stage(self, done: FirstPass) -> FirstStage:
-        features = first_features(done.matches, done.logits)
+        features = first_features(done.matches, done.logits, done.near)
         logits = self.fusion.first(features)
         query = query_features(done.matches, done.logits, logits)
         return FirstStage(features, logits, self.fusion.gate_value(query))
@@ -286,11 +313,14 @@ def _merge(
     offsets: NDArray[np.int64],
     window_logits: Sequence[WindowLogits],
     unread: Sequence[Window],
+    sieve: Sieve | None,
 ) -> FirstPass:
     logits = merge_logits(window_logits, offsets, len(encoded))
     read = ~np.isnan(logits.keep)
+    if sieve is not None:
+        read |= sieve.has_vector
     logits = Logits(_fill(logits.keep), _fill(logits.relevance))
-    return FirstPass(matches, logits, encoded, offsets, read, window_logits, unread)
+    return FirstPass(matches, logits, encoded, offsets, read, window_logits, unread, sieve)
 
 
 def _flatten(documents: Sequence[ScoredInput]) -> tuple[list[str], NDArray[np.int64]]:

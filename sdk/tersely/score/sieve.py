@@ -1,7 +1,7 @@
 """Choose the windows that the encoder reads, if it does not read all.
 
-Of an input that is too long it reads the windows that share most with the query. Of prepared documents it
-reads those that neither their vectors nor their words rule out: a sentence is promising if its vector is near
+Of an input that is too long, only the windows that share most with the query get vectors. Of those, the
+encoder reads the ones that neither vectors nor words rule out: a sentence is promising if its vector is near
 the query's and its document contains the query's terms. If the question seems to need another hop, it reads
 some more: those near the best sentences so far, and those with a title that these mention.
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +22,11 @@ from tersely.score.features import (
     BRIDGE_FEATURES,
     EXACT_FEATURES,
     Matches,
+    Nearness,
     bridge_features,
     path_starts,
 )
-from tersely.score.layout import Window
+from tersely.score.layout import EncodedDocument, Window
 from tersely.score.matching import Floats
 from tersely.score.protocol import ScoredInput
 from tersely.score.vectors import Embedder, Vectors, unpack
@@ -54,19 +56,37 @@ class Sieve:
     """Vectors and promise of the sentences of one request before the encoder reads them."""
 
     vectors: Vectors
-    """(sentences, dimension); nan if none was prepared."""
+    """(sentences, dimension); nan without a vector."""
     promise: Floats
-    """(sentences,) nearness of each sentence to the query; infinite if no vector was prepared."""
+    """(sentences,) nearness of each sentence to the query; infinite without a vector."""
+    near: Nearness
 
     @classmethod
-    def make(cls, embedder: Embedder, documents: Sequence[ScoredInput], m: Matches) -> Sieve | None:
-        """Return the sieve of a request; None if nothing was prepared of it."""
-        if not any(document.preparation and document.preparation.vectors for document in documents):
-            return None
-        vectors = np.concatenate([_read_vectors(document, embedder.dimension) for document in documents])
-        (query,) = embedder([list(m.query_ids)])
-        promise = (vectors @ query).astype(np.float64) + COVERAGE * m.exact[:, _COVERAGE]
-        return cls(vectors, np.where(np.isnan(promise), np.inf, promise))
+    def make(
+        cls,
+        vectors: Vectors,
+        query: Vectors,
+        windows: Sequence[Window],
+        offsets: NDArray[np.int64],
+        m: Matches,
+    ) -> Sieve:
+        """Return the sieve of a request. `query` is the vector of the query, shape (dimension,).
+
+        Sentences without a vector are as near as the one that is least near.
+        """
+        near = (vectors @ query).astype(np.float64)
+        promise = near + COVERAGE * m.exact[:, _COVERAGE]
+        passage = _compare_windows(vectors, query, windows, offsets, m)
+        return cls(
+            vectors,
+            np.where(np.isnan(promise), np.inf, promise),
+            Nearness(_fill_with_lowest(near), _fill_with_lowest(passage)),
+        )
+
+    @property
+    def has_vector(self) -> NDArray[np.bool_]:
+        """(sentences,)"""
+        return ~np.isnan(self.vectors[:, 0])
 
     def divide(
         self, windows: Sequence[Window], offsets: NDArray[np.int64]
@@ -89,6 +109,49 @@ class Sieve:
         return _divide(windows, values, FURTHER, math.inf)
 
 
+def read_vectors(documents: Sequence[ScoredInput], dimension: int) -> Vectors:
+    """Return the vectors that were prepared, shape (units, dimension); nan for other units."""
+    return np.concatenate([_read_vectors(document, dimension) for document in documents])
+
+
+def limit_windows(
+    windows: Sequence[Window],
+    promise: Floats,
+    offsets: NDArray[np.int64],
+    tokens: int,
+    vectors: Vectors,
+) -> tuple[list[Window], list[Window]]:
+    """Return the windows to consider, and those without vectors that are too many: more than `tokens`."""
+    missing = np.isnan(vectors[:, 0])
+    new = [w for w in windows if any(missing[offsets[d] + s] for d, s in w.sentences)]
+    _, beyond = divide_windows(new, promise, offsets, tokens)
+    left_out = set(map(id, beyond))
+    return [w for w in windows if id(w) not in left_out], beyond
+
+
+def complete_vectors(
+    vectors: Vectors,
+    embedder: Embedder,
+    encoded: Sequence[EncodedDocument],
+    windows: Sequence[Window],
+    offsets: NDArray[np.int64],
+) -> tuple[Vectors, bool]:
+    """Return the vectors with those of the windows' sentences that have none yet, and whether there was time
+    for all of them."""
+    new = np.zeros(len(vectors), np.bool_)
+    new[[offsets[d] + s for window in windows for d, s in window.sentences]] = True
+    new &= np.isnan(vectors[:, 0])
+    parts = [
+        EncodedDocument(own.title, [ids for ids, is_new in zip(own.sentences, part, strict=True) if is_new])
+        for own, part in zip(encoded, np.split(new, offsets[1:-1]), strict=True)
+    ]
+    made = np.concatenate(embedder.embed_sentences(parts))
+    has_tokens = np.array([bool(ids) for part in parts for ids in part.sentences], np.bool_)
+    out = vectors.copy()
+    out[new] = made
+    return out, not (np.isnan(made[:, 0]) & has_tokens).any()
+
+
 def _read_vectors(document: ScoredInput, dimension: int) -> Vectors:
     """Return the vectors that were prepared of a document, shape (units, dimension); nan for other units."""
     out = np.full((len(document.units), dimension), np.nan, np.float32)
@@ -98,6 +161,26 @@ def _read_vectors(document: ScoredInput, dimension: int) -> Vectors:
             if place is not None:
                 out[row] = known[place]
     return out
+
+
+def _compare_windows(
+    vectors: Vectors, query: Vectors, windows: Sequence[Window], offsets: NDArray[np.int64], m: Matches
+) -> Floats:
+    """Return (sentences,) cosines of the query with the mean of each sentence's window; nan without one."""
+    lengths = np.array([len(ids) for ids in m.sentence_ids], np.float32)
+    weighted = np.nan_to_num(vectors) * lengths[:, None]
+    out = np.full(len(lengths), np.nan)
+    for window in windows:
+        rows = [int(offsets[d]) + s for d, s in window.sentences]
+        mean = weighted[rows].sum(axis=0)
+        if mean.any():
+            out[rows] = mean @ query / np.linalg.norm(mean)
+    return out
+
+
+def _fill_with_lowest(values: NDArray[Any]) -> Floats:
+    known = values[~np.isnan(values)]
+    return np.where(np.isnan(values), known.min() if len(known) else 0.0, values).astype(np.float64)
 
 
 def _divide(

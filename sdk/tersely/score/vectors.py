@@ -1,93 +1,147 @@
-"""Vectors of texts from the encoder, and their form as bytes.
+"""Vectors of texts and of the sentences of documents, and their form as bytes.
 
-The graph returns the mean states of a text after each third of its layers. A linear projection turns them
-into a vector.
+They come from a second graph, a sentence encoder that was not trained further. The encoder that reads
+documents together with the question ranks better for questions like those of its training. The untouched one
+knows more about others (training/LOG.md), and a document's vectors do not depend on the question.
+
+A sentence's vector is the mean of its tokens' states in a window that begins with the title. So it also says
+what "it" refers to (late chunking: Günther et al., 2024, arXiv:2409.04701).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tersely.errors import ArtifactError
 from tersely.runtime.artifacts import Artifact
+from tersely.runtime.cancellation import current_cancellation, current_time_limit
 from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import Workers, allowed_threads
-from tersely.score.layout import POOLED_NAME, Ids, Layout, Window, collate
+from tersely.score.layout import EncodedDocument, Ids, Layout
 
-PROJECTION = "embedding.npz"
+GRAPH = "onnx/sentences_quantized.onnx"
+_INPUTS, _STATES = ("input_ids", "attention_mask"), "states"
+LONGEST = 256
+"""Tokens that the graph reads at once, special tokens included."""
+TIME_SHARE = 0.5
+"""Share of the time left that vectors may take. The rest is for reading with the question."""
 _PROOF = "The bridge was built in 1861."
 
-_STEPS = 24.0
+_STEPS = 48.0
 """Steps of a stored number in the range of 1. A number has four bits, so it reaches from -7 to 7 steps."""
 
 Vectors = NDArray[np.float32]
 
 
-class Pooler:
-    """Computes the encoder's mean states of texts.
+class Passage(NamedTuple):
+    """Consecutive sentences of one document that the graph reads at once, after the title."""
 
-    Each text has a run of its own. The int8 graph scales activations over a whole batch, so the vector of a
-    text would otherwise depend on the other texts.
-    """
-
-    def __init__(self, artifact: Artifact, threads: int | None = None, layout: Layout | None = None) -> None:
-        """`layout`: that of the artifact, if it is already loaded."""
-        self.layout = layout or Layout.load(artifact)
-        self._session = EncoderSession(artifact.model_path, 1)
-        self._workers = Workers(allowed_threads(threads))
-        if POOLED_NAME not in self._session.outputs:
-            raise ArtifactError(f"{artifact.path} has no embedding output. Export the model again.")
-
-    def __call__(self, texts: Sequence[str]) -> Vectors:
-        """Return the mean states of each text's first window, shape (texts, 3 * hidden); each third has
-        length 1."""
-        return self.pool(self.layout.tokenize(texts))
-
-    def pool(self, texts: Sequence[Ids]) -> Vectors:
-        """Return the same for texts as token ids."""
-        rows = self._workers.map(self._compute_states, texts)
-        return np.array(rows, np.float32) if rows else np.zeros((0, 0), np.float32)
-
-    def _compute_states(self, ids: Sequence[int]) -> Vectors:
-        config = self.layout.config
-        ids = [config.cls_id, *ids[: config.max_length - 2], config.sep_id]
-        window = Window(ids, [0] * len(ids), [0], [0])
-        (states,) = self._session.run(collate([window], config.pad_id), [POOLED_NAME])
-        thirds = states.reshape(3, -1)
-        return (thirds / np.linalg.norm(thirds, axis=1, keepdims=True)).ravel()
+    ids: Ids
+    """All tokens, with the special ones."""
+    spans: list[tuple[int, int, int]]
+    """(sentence, start, end) of each sentence or piece of one among the tokens."""
 
 
 class Embedder:
-    """Turns texts, as token ids, into vectors of length 1. Arguments are those of `Pooler`.
+    """Turns texts and documents, as token ids, into vectors of length 1.
 
-    Raises ArtifactError if the artifact has no embedding head, or one that fails on a small text.
+    Every passage has a run of its own. The int8 graph scales activations over a whole batch, so a vector
+    would otherwise depend on other passages.
+
+    Args:
+        layout: that of the artifact, if it is already loaded.
+
+    Raises:
+        ArtifactError: the artifact has no graph for sentences, or one that fails on a small text.
     """
 
     def __init__(self, artifact: Artifact, threads: int | None = None, layout: Layout | None = None) -> None:
-        if not artifact.lists(PROJECTION):
-            raise ArtifactError(f"{artifact.path} has no {PROJECTION}. Export the model again.")
-        self._pooler = Pooler(artifact, threads, layout)
-        self.layout = self._pooler.layout
+        if not artifact.lists(GRAPH):
+            raise ArtifactError(f"{artifact.path} has no {GRAPH}. Export the model again.")
+        self.layout = layout or Layout.load(artifact)
+        self._longest = min(LONGEST, self.layout.config.max_length)
+        self._workers = Workers(allowed_threads(threads))
         with artifact.usable():
-            with np.load(artifact.file(PROJECTION)) as stored:
-                self._projection: Vectors = stored["projection"].astype(np.float32)
-            self.dimension = int(self._projection.shape[1])
-            if not np.isfinite(self._pooler([_PROOF]) @ self._projection).all():
-                raise ValueError(f"{PROJECTION} or the graph gives vectors that are not numbers")
-        graph = artifact.model_path.relative_to(artifact.path).as_posix()
-        self.name = f"{artifact.name}-{artifact.hash_of(graph, PROJECTION, 'tokenizer.json')}"
+            self._session = EncoderSession(artifact.file(GRAPH), 1)
+            proof = self(self.layout.tokenize([_PROOF]))
+            if not np.isfinite(proof).all():
+                raise ValueError(f"{GRAPH} gives vectors that are not numbers")
+        self.dimension = int(proof.shape[1])
+        self.name = f"{artifact.name}-{artifact.hash_of(GRAPH, 'tokenizer.json')}"
         """Name of the model, with a checksum of the files that vectors depend on."""
 
     def __call__(self, texts: Sequence[Ids]) -> Vectors:
-        """Return vectors, shape (texts, dimension). A text always gets the same vector."""
-        if not texts:
-            return np.zeros((0, self.dimension), np.float32)
-        # One product per row, because a product of all rows is rounded differently.
-        vectors = np.stack([states @ self._projection for states in self._pooler.pool(texts)])
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        """Return the vector of each text's first window, shape (texts, dimension)."""
+        rows = self._workers.map(lambda text: self._run(self._frame(text)).mean(axis=0), texts)
+        return normalise(np.array(rows, np.float32)) if rows else np.zeros((0, 0), np.float32)
+
+    def embed_sentences(self, documents: Sequence[EncodedDocument]) -> list[Vectors]:
+        """Return vectors of each document's sentences, shape (sentences, dimension).
+
+        nan for sentences that were not read in TIME_SHARE of the time that the request has left. Raises
+        WorkCancelledError once the request is cancelled.
+        """
+        passages = [(at, passage) for at, own in enumerate(documents) for passage in self.divide(own)]
+        # Here, because the workers do not have the context of this thread.
+        cancellation, limit = current_cancellation(), current_time_limit()
+        enough = (1.0 - TIME_SHARE) * limit.remaining
+
+        def run(passage: Passage) -> Vectors | None:
+            cancellation.check()
+            if limit.seconds is not None and limit.remaining <= enough:
+                return None
+            states = self._run(passage.ids)
+            return np.stack([states[start:end].sum(axis=0) for _, start, end in passage.spans])
+
+        sums = [np.zeros((len(d.sentences), self.dimension), np.float32) for d in documents]
+        results = self._workers.map(run, [passage for _, passage in passages])
+        for (at, passage), vectors in zip(passages, results, strict=True):
+            if vectors is not None:
+                np.add.at(sums[at], [sentence for sentence, _, _ in passage.spans], vectors)
+        return [normalise(own) for own in sums]
+
+    def divide(self, document: EncodedDocument) -> list[Passage]:
+        """Return the passages of a document. Together they hold every token of every sentence."""
+        config = self.layout.config
+        title = [config.cls_id, *document.title[: config.title_length]]
+        passages: list[Passage] = []
+        current = Passage(list(title), [])
+        for number, sentence in enumerate(document.sentences):
+            start = 0
+            while start < len(sentence):
+                room = self._longest - 1 - len(current.ids)
+                if len(sentence) - start > room and current.spans:
+                    passages.append(current)
+                    current = Passage(list(title), [])
+                    continue
+                piece = sentence[start : start + room]
+                current.spans.append((number, len(current.ids), len(current.ids) + len(piece)))
+                current.ids.extend(piece)
+                start += len(piece)
+        passages.append(current)
+        for passage in passages:
+            passage.ids.append(config.sep_id)
+        return [passage for passage in passages if passage.spans]
+
+    def _frame(self, text: Sequence[int]) -> Ids:
+        config = self.layout.config
+        return [config.cls_id, *text[: self._longest - 2], config.sep_id]
+
+    def _run(self, ids: Ids) -> Vectors:
+        """Return the states of the tokens, shape (tokens, dimension)."""
+        tokens = np.array([ids], np.int64)
+        feed = dict(zip(_INPUTS, (tokens, np.ones_like(tokens)), strict=True))
+        return self._session.run(feed, [_STATES])[0][0]
+
+
+def normalise(rows: Vectors) -> Vectors:
+    """Return the rows with length 1; nan for rows of zeros."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.divide(rows, lengths, out=np.full_like(rows, np.nan), where=lengths > 0)
 
 
 def pack(vectors: Vectors) -> bytes:
@@ -97,10 +151,11 @@ def pack(vectors: Vectors) -> bytes:
 
 
 def unpack(stored: bytes, dimension: int) -> Vectors:
-    """Return the vectors that `pack` packed, up to its rounding: of length 1, shape (texts, dimension).
+    """Return the vectors that `pack` packed, up to its rounding: of length 1, shape (texts, dimension); nan
+    for a vector of zeros.
 
     Raises ValueError for bytes that are not vectors of this dimension.
     """
     pairs = np.frombuffer(stored, np.uint8).reshape(-1, dimension // 2)
     steps = np.stack([pairs >> 4, pairs & 15], axis=2).reshape(-1, dimension).astype(np.float32) - 8.0
-    return steps / np.maximum(np.linalg.norm(steps, axis=1, keepdims=True), 1.0)
+    return normalise(steps)
