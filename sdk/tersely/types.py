@@ -41,9 +41,9 @@ class Span:
 
     Dropped: "threshold" (its score is too low), "budget" (the limit is full), "truncated" (the rest of a unit
     that was cut), "max_docs" (its document is not among the most relevant), "level" (its document's level of
-    detail is full), "duplicate" (a kept sentence says the same, word for word), "unread" (the model did
-    not read it, because the input was too long or the time too short, and other parts share more with the
-    query), "echo" (half of its document repeats the query, so only the document's best sentence competes), "markup"
+    detail is full), "duplicate" (a kept sentence says the same, word for word), "unread" (the model did not
+    read it, because the input was too long or the time too short, and other parts share more with the query),
+    "echo" (half of its document repeats the query, so only the document's best sentence competes), "markup"
     (tags of a web page, or an HTML comment in prose).
     """
 

@@ -58,6 +58,7 @@ def test_a_sentence_without_tokens_has_no_vector(embedder: Embedder) -> None:
 
 
 def test_sentences_for_which_there_is_no_time_have_no_vector(embedder: Embedder) -> None:
+    document = encode(embedder, TITLE, SENTENCES)
     with time_limit(1e-6):
-        (vectors,) = embedder.embed_sentences([encode(embedder, TITLE, SENTENCES)])
+        (vectors,) = embedder.embed_sentences([document])
     assert np.isnan(vectors).all()

@@ -41,8 +41,9 @@ from training.selector_model.scores import GroupScores, summarise
 
 FOLDS = 5
 ITERATIONS = 120
-PENALTY = {"first": 1e-3, "gate": 1e-2}
-"""Weights of the squared parameters, on standardised features."""
+PENALTY = {"first": 1e-3, "gate": 1e-2, "adapted": 1e-2}
+"""Weights of the squared parameters, on standardised features. For an adapted layer it is the weight of the
+squared distance to the layer that it starts from."""
 
 
 def compute_idf(layout_ids: Iterable[Sequence[int]], vocabulary: int) -> NDArray[np.float32]:
@@ -228,6 +229,21 @@ def fit_first(features: Sequence[Floats], cases: Sequence[Case]) -> LinearLayer:
     layer, target = _Layer(np.concatenate(features)), _Target(cases)
     _minimise(layer.parameters(), lambda: target.loss(layer()) + PENALTY["first"] * layer.penalty())
     return layer.numpy()
+
+
+def fit_towards(prior: LinearLayer, features: Sequence[Floats], cases: Sequence[Case]) -> LinearLayer:
+    """Fit the first stage as `fit_first` does, but keep it near the layer `prior`."""
+    rows = np.clip((np.concatenate(features) - prior.mean) / prior.deviation, -LIMIT, LIMIT)
+    inputs, target = torch.tensor(rows, dtype=torch.float32), _Target(cases)
+    start = torch.tensor(prior.weights, dtype=torch.float32)
+    weights, bias = start.clone(), torch.tensor(prior.bias, dtype=torch.float32)
+
+    def objective() -> Tensor:
+        distance = (weights - start).square().sum()
+        return target.loss(inputs @ weights + bias) + PENALTY["adapted"] * distance
+
+    _minimise([weights, bias], objective)
+    return replace(prior, weights=weights.detach().double().numpy(), bias=float(bias.detach()))
 
 
 def fit_gate(queries: Sequence[Floats], cases: Sequence[Case]) -> LinearLayer:

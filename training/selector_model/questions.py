@@ -110,13 +110,13 @@ def _parse_document(document: dict[str, Any], answers: Sequence[str], only: bool
         ranges |= {at for i in document["support"] if (at := located[i]) is not None}
     gold = bool(document.get("gold")) or (only and document.get("gold") is not False)
     if not ranges and gold and document.get("support") is None:
-        ranges = _find_evidence(text, document.get("sentences"), answers)
+        ranges = find_evidence(text, document.get("sentences"), answers)
     title = document.get("title")
     title = title.replace("_", " ") if title else None
     return LabelledDocument(title, text, tuple(sorted(ranges)), gold)
 
 
-def _find_evidence(text: str, sentences: Sequence[str] | None, answers: Sequence[str]) -> set[Range]:
+def find_evidence(text: str, sentences: Sequence[str] | None, answers: Sequence[str]) -> set[Range]:
     """Return the sentences with an answer in a gold document without labels, or its only sentence."""
     units = [(u.start, u.end) for u in split_units(text)]
     if sentences is not None and len(sentences) == 1:

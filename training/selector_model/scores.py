@@ -61,6 +61,12 @@ def summarise(scored: Sequence[GroupScores]) -> Metrics:
     return table
 
 
+def count_support(scored: GroupScores, rate: float) -> tuple[float, int]:
+    """Return how many labelled sentences of a question are kept at a rate, and how many there are."""
+    score = score_kept(_make_example(scored.group), keep_best(scored, rate))
+    return (score.support_kept or 0.0) * score.supports, score.supports
+
+
 def _make_example(group: Group) -> Example:
     labelled = [
         (i, a, b)

@@ -77,7 +77,7 @@ class Embedder:
     def __call__(self, texts: Sequence[Ids]) -> Vectors:
         """Return the vector of each text's first window, shape (texts, dimension)."""
         rows = self._workers.map(lambda text: self._run(self._frame(text)).mean(axis=0), texts)
-        return normalise(np.array(rows, np.float32)) if rows else np.zeros((0, 0), np.float32)
+        return normalise(np.array(rows, np.float32).reshape(len(rows), -1 if rows else self.dimension))
 
     def embed_sentences(self, documents: Sequence[EncodedDocument]) -> list[Vectors]:
         """Return vectors of each document's sentences, shape (sentences, dimension).
