@@ -62,6 +62,8 @@ def serve() -> int:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return 1
+        lock.truncate(0)
+        print(os.getpid(), file=lock, flush=True)
         path = os.path.join(place, "socket")
         if os.path.lexists(path):  # of a process that was killed
             os.unlink(path)

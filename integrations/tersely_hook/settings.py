@@ -19,6 +19,10 @@ from tersely_hook.answers import CURSOR_MATCHER, MATCHER
 
 TIMEOUT_S = 5
 Json = dict[str, Any]
+Place = tuple[str | int, ...]
+"""Keys and indices that lead to a value."""
+_GROUP = 3
+"""Length of the place of a matcher with its commands: "hooks", the event, an index."""
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 
@@ -38,6 +42,8 @@ class Agent:
     """From the command to what the settings hold under the event."""
     start: str
     """Settings of an agent that has none yet."""
+    kept: int
+    """Length of the shortest place that may go with the hook: Cursor refuses settings without "hooks"."""
 
 
 AGENTS = {
@@ -50,6 +56,7 @@ AGENTS = {
             "hooks": [{"type": "command", "command": command, "timeout": TIMEOUT_S}],
         },
         "{}\n",
+        kept=1,
     ),
     "cursor": Agent(
         lambda: Path.home() / ".cursor" / "hooks.json",
@@ -57,6 +64,7 @@ AGENTS = {
         "MCP tools only; Cursor ignores what a hook says of any other",
         lambda command: {"command": command, "matcher": CURSOR_MATCHER, "timeout": TIMEOUT_S},
         '{\n  "version": 1\n}\n',
+        kept=2,
     ),
 }
 REJECTED = {
@@ -117,6 +125,12 @@ def find_command(agent: str) -> str | None:
     return None if found is None else _value(text, found)
 
 
+def has_plugin() -> bool:
+    """Whether Claude Code has the plugin of this repository."""
+    plugins = json.loads(_read(AGENTS["claude"]) or "{}").get("enabledPlugins")
+    return isinstance(plugins, dict) and any(key.startswith("tersely@") and on for key, on in plugins.items())
+
+
 def _read(agent: Agent) -> str:
     """Return the agent's settings; "" if there are none. Raises InvalidInputError for unexpected ones."""
     path = agent.file()
@@ -156,9 +170,9 @@ class _Node:
 
     start: int
     end: int = 0
-    members: list[tuple[str | int, int, _Node]] = field(default_factory=lambda: [])
+    members: list[tuple[str | int, int, _Node]] = field(default_factory=list)
 
-    def find(self, place: tuple[str | int, ...]) -> _Node | None:
+    def find(self, place: Place) -> _Node | None:
         """Return the value that the keys and indices lead to."""
         node: _Node | None = self
         for key in place:
@@ -192,7 +206,7 @@ def _parse(text: str) -> _Node:
     return root.members[0][2]
 
 
-def _find_commands(text: str, agent: Agent) -> Iterator[tuple[str | int, ...]]:
+def _find_commands(text: str, agent: Agent) -> Iterator[Place]:
     """Yield the places of the hook's commands in valid settings."""
     settings: Any = json.loads(text)
     for at, group in enumerate(settings.get("hooks", {}).get(agent.event, [])):
@@ -208,7 +222,7 @@ def _find_commands(text: str, agent: Agent) -> Iterator[tuple[str | int, ...]]:
                 yield ("hooks", agent.event, *place)
 
 
-def _value(text: str, place: tuple[str | int, ...]) -> str:
+def _value(text: str, place: Place) -> str:
     """Return the command of a hook."""
     value: Any = json.loads(text)
     for key in place:
@@ -232,15 +246,12 @@ def _remove(text: str, agent: Agent) -> str:
     """Remove the hook's commands, and what is empty without them."""
     while found := next(_find_commands(text, agent), None):
         root = _parse(text)
-        # Cursor refuses settings without "hooks", so these stay.
-        while len(found) > (2 if agent.start != "{}\n" else 1) and len(_get(root, found[:-1]).members) == 1:
-            found = found[:-1]
-        holder = _get(root, found[:-1])
-        names = [name for name, _, _ in holder.members]
-        at = names.index(found[-1])
+        place = _widen(root, found, agent.kept)
+        holder = _get(root, place[:-1])
+        at = [name for name, _, _ in holder.members].index(place[-1])
         if at:
             start, end = holder.members[at - 1][2].end, holder.members[at][2].end
-        elif len(names) > 1:
+        elif len(holder.members) > 1:
             start, end = holder.members[0][1], holder.members[1][1]
         else:
             start, end = holder.start + 1, holder.end - 1
@@ -248,7 +259,16 @@ def _remove(text: str, agent: Agent) -> str:
     return text
 
 
-def _get(root: _Node, place: tuple[str | int, ...]) -> _Node:
+def _widen(root: _Node, place: Place, kept: int) -> Place:
+    """Return the place of the outermost value that the hook's command alone fills."""
+    if len(place) > _GROUP and len(_get(root, place[:-1]).members) == 1:
+        place = place[:_GROUP]  # its matcher means nothing without commands
+    while kept < len(place) <= _GROUP and len(_get(root, place[:-1]).members) == 1:
+        place = place[:-1]
+    return place
+
+
+def _get(root: _Node, place: Place) -> _Node:
     node = root.find(place)
     assert node is not None, "the place was found in the same text"
     return node
