@@ -6,7 +6,6 @@ where they are, and everything else is copied. An output of an unknown shape is 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, cast
@@ -152,8 +151,3 @@ _REPLACE: Mapping[str, Callable[[Any, Shorten], Any]] = {
     "WebFetch": _replace_in_page,
     "WebSearch": _replace_in_results,
 }
-
-
-def encode(value: Json) -> bytes:
-    """Return an answer as the line that the client prints."""
-    return json.dumps(value).encode("ascii") + b"\n"

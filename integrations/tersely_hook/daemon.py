@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import logging
 import os
 import socketserver
 import sys
+from typing import cast
 
-from tersely_hook.answers import answer, encode
+from tersely_hook.answers import answer
 from tersely_hook.client import UNCHANGED, folder, is_private
 from tersely_hook.shortening import TextShortener
 from tersely_hook.store import Originals, originals_folder
@@ -19,17 +21,21 @@ IDLE_S = 900.0
 _READ_S = 5.0
 
 
+def make_reply(request: bytes, shortener: TextShortener) -> bytes:
+    """Return the line that the client prints. Whatever fails, the tool's output stays as it is."""
+    try:
+        return json.dumps(answer(request, shortener)).encode("ascii") + b"\n"
+    except Exception as error:  # noqa: BLE001 - a call that fails must not end the process
+        # Without the message, which may quote the output of a tool.
+        print(f"tersely hook: {type(error).__name__}", file=sys.stderr, flush=True)
+        return UNCHANGED
+
+
 class _Handler(socketserver.StreamRequestHandler):
     timeout = _READ_S
-    server: _Server
 
     def handle(self) -> None:
-        reply = UNCHANGED
-        try:
-            reply = encode(answer(self.rfile.read(), self.server.shortener))
-        except Exception as error:  # noqa: BLE001 - a call that fails must not end the process
-            # Without the message, which may quote the output of a tool.
-            print(f"tersely hook: {type(error).__name__}", file=sys.stderr, flush=True)
+        reply = make_reply(self.rfile.read(), cast("_Server", self.server).shortener)
         with contextlib.suppress(OSError):  # the client has given up
             self.wfile.write(reply)
 
