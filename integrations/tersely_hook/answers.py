@@ -23,8 +23,8 @@ MATCHER = "Bash|PowerShell|Grep|Glob|Read|WebFetch|WebSearch|mcp__.*"
 """Tools of Claude Code whose outputs are shortened, as a regular expression."""
 CURSOR_MATCHER = "^MCP:"
 """Tools of Cursor that let a hook replace their output."""
-MAX_REQUEST = 2_000
-"""Characters of the user's message that count, and of each argument of the tool."""
+MAX_REQUEST, MAX_ARGUMENT = 2_000, 200
+"""Characters that count of the user's message, and of each argument of the tool."""
 _NUMBERS_NOTE = "Line numbers count only the lines above; read with offset and limit for the file's own; "
 
 
@@ -48,9 +48,11 @@ def answer(request: bytes, shortener: TextShortener) -> Json:
     shorten = partial(shortener.shorten, query=_make_query(arguments, wanted), note=note)
     if "cursor_version" in fields:
         return _answer_cursor(tool, fields.get("tool_output"), shorten)
+    if fields.get("hook_event_name") != "PostToolUse":
+        return {}
     output = fields.get("tool_response")
     new = replace_texts(tool, output, shorten)
-    if fields.get("hook_event_name") != "PostToolUse" or new == output:
+    if new == output:
         return {}
     return {"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": new}}
 
@@ -66,7 +68,7 @@ def _answer_cursor(tool: str, output: object, shorten: Shorten) -> Json:
 
 def _make_query(arguments: Mapping[str, Any], request: str) -> str | None:
     """Return a query from the arguments of a tool, such as its command and description, and the request."""
-    words = [value[:MAX_REQUEST] for value in arguments.values() if isinstance(value, str)]
+    words = [value[:MAX_ARGUMENT] for value in arguments.values() if isinstance(value, str)]
     return join_query(" ".join(words), request)
 
 

@@ -21,6 +21,10 @@ _FOREIGN = {
 _PRINTS_FILES = re.compile(r"(?:^|[|;&(]|\n)\s*(?:sudo\s+)?(?:awk|bat|cat|head|less|more|nl|sed|tac|tail)\s")
 
 
+_MAX_SPLIT = 5_000
+"""Characters of a command whose quotes are read, which takes time."""
+
+
 def is_protected(tool: str, tool_input: Mapping[str, Any], cwd: str, request: str) -> bool:
     """Whether a tool's output must stay whole.
 
@@ -51,7 +55,7 @@ def may_be_edited(path: str, request: str) -> bool:
 
 def _split(command: str) -> Iterable[str]:
     try:
-        return shlex.split(command)
+        return shlex.split(command) if len(command) <= _MAX_SPLIT else command.split()
     except ValueError:
         return command.split()
 

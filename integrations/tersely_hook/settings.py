@@ -86,6 +86,8 @@ def install(agent: str) -> bool:
 
     Raises InvalidInputError if the settings cannot be read or hold something unexpected.
     """
+    if sys.platform == "win32":
+        raise InvalidInputError("The hook needs Unix sockets. Use `tersely proxy` on this system.")
     chosen = AGENTS[agent]
     command = hook_command()
     text = _read(chosen) or chosen.start

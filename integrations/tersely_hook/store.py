@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import sys
 import threading
@@ -78,7 +79,7 @@ class Originals:
 
 def shell_command(key: str) -> str:
     """Return a command that prints an original, whether or not `tersely_original` can be found."""
-    return f"{COMMAND} {key}" if shutil.which(COMMAND) else f"cat {originals_folder() / key}"
+    return f"{COMMAND} {key}" if shutil.which(COMMAND) else shlex.join(["cat", str(originals_folder() / key)])
 
 
 def main() -> int:
