@@ -7,6 +7,7 @@ import fcntl
 import json
 import logging
 import os
+import signal
 import socketserver
 import sys
 from typing import cast
@@ -80,3 +81,12 @@ def serve() -> int:
             finally:
                 os.unlink(path)
     return 0
+
+
+def stop() -> None:
+    """End the process that serves, if there is one. The next call starts a new one."""
+    with contextlib.suppress(FileNotFoundError), open(os.path.join(folder(), "lock")) as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:  # so the id in the file is that of the process that has the lock
+            os.kill(int(lock.read()), signal.SIGTERM)

@@ -26,6 +26,7 @@ def install(agent: str) -> int:
     settings = _load(agent)
     chosen = settings.AGENTS[agent]
     is_new = settings.install(agent)
+    _stop()
     print(f"{'added to' if is_new else 'already in'} {chosen.file()}: {chosen.tools}")
     return OK
 
@@ -36,6 +37,7 @@ def uninstall(agent: str) -> int:
     """Remove the hook from the settings of AGENT."""
     settings = _load(agent)
     is_gone = settings.uninstall(agent)
+    _stop()
     print(f"{'removed from' if is_gone else 'not in'} {settings.AGENTS[agent].file()}")
     return OK
 
@@ -54,6 +56,11 @@ def doctor(**options: Any) -> int:
 def serve() -> int:
     """Run the process that shortens until it is idle; the hook starts it."""
     return importlib.import_module("tersely_hook.daemon").serve()
+
+
+def _stop() -> None:
+    """End the running process, which may be of an older version."""
+    importlib.import_module("tersely_hook.daemon").stop()
 
 
 def _load(agent: str) -> Any:
