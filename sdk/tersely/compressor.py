@@ -82,7 +82,7 @@ class Compressor:
         """Keep what the query needs or, without a query, what covers most of the documents.
 
         With `budget` or `rate` the best units fill the limit. With `recall` every unit above a calibrated
-        threshold is kept, as far as a limit allows. With none of them every unit above the model's own
+        threshold is kept, unless a limit prevents it. With none of them every unit above the model's own
         threshold is kept, so the size varies and the text can be empty. A sentence that repeats a kept one
         word for word is left out. The text is never longer than the input.
 
@@ -168,9 +168,9 @@ class Compressor:
             docs: texts, `Document`s, or mappings with the key "text".
 
         Returns:
-            A prepared document for each one, in order. `compress` takes them in place of the documents, alone
-            or mixed with others. Documents prepared with another model are read as if they were not prepared,
-            and `warnings` says so.
+            A prepared document for each document, in order. `compress` takes them in place of the documents,
+            alone or mixed with others. Documents prepared with another model are read as if they were not
+            prepared, and `warnings` says so.
 
         Raises:
             InvalidInputError: a document cannot be used, or the model cannot prepare any.
@@ -192,7 +192,8 @@ class Compressor:
         """Run `compress` for each (query, docs) in parallel, with the same options; results are in order."""
         # Read all requests first: a generator may overwrite the documents of one request with the next ones.
         read = read_requests(requests)
-        # Each runs in a copy of the caller's context, which holds its tracing span and its cancellation.
+        # Each request runs in a copy of the caller's context, which holds its tracing span and its
+        # cancellation.
         jobs = [(copy_context(), request) for request in read]
         return self._workers.map(lambda job: job[0].run(self.compress, *job[1], **options), jobs)
 

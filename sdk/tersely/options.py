@@ -1,7 +1,7 @@
 """The options of a compression. The compressor, the command line and the adapters all take these.
 
 To add an option, add a field to `CompressionOptions`, a key to `CompressionArguments`, and a row to
-docs/options-and-results.md. The command line and the adapters take it from here.
+docs/options-and-results.md. The command line and the adapters take the option from here.
 """
 
 from __future__ import annotations

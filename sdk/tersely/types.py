@@ -12,7 +12,7 @@ Status = Literal["compressed", "unchanged", "bypassed", "failed_open", "degraded
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One source text. `title` is shown in front of the kept sentences and counts as tokens."""
+    """One source text. `title` is shown in front of the kept sentences, and its tokens count."""
 
     text: str
     title: str | None = None
@@ -83,7 +83,7 @@ class Mark:
     """`text[text_start:text_end]` of a compression says that `docs[doc].text[start:end]` was left out there.
 
     A mark is added where a block was cut, and between fragments that could be read as one statement. In a
-    list it counts what was left out.
+    list, the mark counts what was left out.
     """
 
     text_start: int
@@ -133,12 +133,12 @@ class Compression:
     """Tokens that `text` would have if nothing were dropped, by the compressor's counter."""
     tokens_after: int
     status: Status
-    """What became of the request.
+    """How the request ended.
 
     - "compressed": something was left out, or documents were reordered.
     - "unchanged": everything fits or scores high enough.
     - "bypassed": there was nothing to compress, or the input has fewer tokens than `min_tokens`.
-    - "failed_open": the model failed or its time was up. Without `budget` or `rate`, `text` has all
+    - "failed_open": the model failed or its time was up, and there was no `budget` or `rate`. `text` has all
       documents.
     - "degraded": the same with a `budget` or `rate`. Units were chosen by the scores of what the model had
       read, or by exact matches if it had read nothing.

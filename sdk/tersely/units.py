@@ -68,7 +68,7 @@ class Link:
     is_frame: bool
     """Whether it is a head or a tail that says nothing by itself."""
     is_markup: bool = False
-    """Whether it is dropped unless everything is kept."""
+    """Whether it is markup, which is dropped as soon as anything is dropped."""
     breaks: bool = False
     """For markup: whether a line break replaces it."""
     shape: str | None = None
@@ -121,11 +121,12 @@ class Unit:
 
     @property
     def is_markup(self) -> bool:
-        """Whether it is dropped unless everything is kept."""
+        """Whether it is markup, which is dropped as soon as anything is dropped."""
         return self.link is not None and self.link.is_markup
 
     def move_needs(self, positions: Sequence[int]) -> Unit:
-        """Return the unit after each unit has moved from `position` to `positions[position]`."""
+        """Return the unit with new `needs`, after each unit has moved from `position` to
+        `positions[position]`."""
         if self.link is None or not self.link.needs:
             return self
         needs = tuple(positions[need] for need in self.link.needs)

@@ -174,7 +174,7 @@ def _fill_level(
     """Return the candidates of one document that fit into its level.
 
     Candidates that reach the threshold come first, up to the upper bound. If their text is shorter than the
-    lower bound, the best of the other candidates are added until it is not.
+    lower bound, the best of the other candidates are added until it is long enough.
     """
     doc = candidates[0].doc
 

@@ -138,7 +138,7 @@ def fill_level(
     Args:
         above: candidates, best first, that are taken up to the upper bound.
         below: other candidates, best first, that are taken only until the lower bound is reached.
-        bounds: smallest and largest size, inclusive. The size is smaller if nothing more fits.
+        bounds: smallest and largest size, inclusive. The text is shorter if nothing more fits.
         title_costs: per document, the cost of its title.
     """
     low, high = bounds

@@ -200,9 +200,9 @@ def _mark_omissions(
     omissions: Sequence[Omission],
     after: int | None,
 ) -> None:
-    """Add marks and separators between the source that ends at `before` and that which starts at `after`.
+    """Add marks and separators between the source up to `before` and the source from `after`.
 
-    None: the text begins or ends with the marks.
+    `before` is None if the text begins with the marks, and `after` is None if it ends with them.
     """
     for first, last, mark in omissions:
         start, end = line_start(text, units[first].start), units[last].end

@@ -2,8 +2,8 @@
 
 Its first stage weighs the encoder's logits and the exact matches. That is enough for most questions. A gate
 recognises questions that seem to need another hop: the question names only the first document, and a sentence
-of that document names the second one. For such questions the second stage lets the sentences of all documents
-see each other.
+of that document names the second one. For such questions the second stage compares the sentences of all
+documents with each other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The second step of a compression: every unit gets a score, every document a relevance.
+"""The second step of a compression: every unit gets a score, and every document a relevance.
 
 Three scorers give the same kind of scores: the model for a question, coverage without one, and BM25 if the
 model fails. The relevance comes from the caller's reranker if there is one.
@@ -51,7 +51,7 @@ def score(
     Args:
         recall_threshold: the threshold for a promised recall; None without a promise.
 
-    Raises ScoringError if the model fails and there is no limit that matches could fill.
+    Raises ScoringError if the model fails and there is no limit.
     """
     if query is None:
         return Scored(score_by_coverage(split, options), COVERAGE)
@@ -199,7 +199,9 @@ def _make_input(document: Document, units: Sequence[Unit]) -> ScoredInput:
 def _flatten(
     given: Sequence[DocumentScores], to_read: Sequence[int], positions: Sequence[Sequence[int]], split: Split
 ) -> Scores:
-    """Return the scores of all units: the `given` ones at `positions` of `to_read`, and 0 for the others.
+    """Return the scores of all units; 0 for those that the model did not read.
+
+    `given` are the scores of the documents `to_read`, for their units at `positions`.
 
     Raises ValueError unless there is one score per unit.
     """

@@ -10,8 +10,8 @@ rereads the most promising windows, each with one of the best sentences in front
 fusion then compares the best sentences of all documents.
 
 A question in a script that the vocabulary does not know is matched by characters (`grams`) instead: the
-encoder would read letters without meaning. If the vocabulary breaks many words of a question, both
-matches by characters and the encoder count.
+encoder would read letters without meaning. If the vocabulary breaks many words of a question, the
+encoder and the matches by characters both count.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ class Selector:
     def first_pass(
         self, query: str, documents: Sequence[ScoredInput], *, reads_all: bool = False
     ) -> FirstPass:
-        """Read every window that vectors do not rule out, or the best-matching ones up to `max_tokens`.
+        """Read the windows that vectors do not rule out; if they are too long, the best up to `max_tokens`.
 
         With `reads_all`, vectors rule out nothing.
         """

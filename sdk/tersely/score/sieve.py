@@ -33,7 +33,7 @@ from tersely.score.protocol import ScoredInput
 from tersely.score.vectors import Embedder, Vectors, unpack
 
 COVERAGE = 0.5
-"""Weight of the share of the query's terms in the document, when it is added to a cosine."""
+"""A document's share of the query's terms has this weight, and a cosine has the weight 1."""
 
 MARGIN = 0.25
 """A window is ruled out if the best window's value is higher by more than this."""
@@ -100,7 +100,7 @@ class Sieve:
     def divide_again(
         self, windows: Sequence[Window], offsets: NDArray[np.int64], m: Matches, first: Floats
     ) -> tuple[list[Window], list[Window]]:
-        """Divide the windows that were ruled out once more, now by the best sentences of the first stage.
+        """Divide the ruled-out windows a second time, by the best sentences of the first stage.
 
         `first` are the logits of that stage, shape (sentences,).
         """
@@ -167,7 +167,8 @@ def _read_vectors(document: ScoredInput, dimension: int) -> Vectors:
 def _compare_windows(
     vectors: Vectors, query: Vectors, windows: Sequence[Window], offsets: NDArray[np.int64], m: Matches
 ) -> Floats:
-    """Return (sentences,) cosines of the query with the mean of each sentence's window; nan without one."""
+    """Return (sentences,) cosines of the query with the mean of each sentence's window; nan without a
+    mean."""
     lengths = np.array([len(ids) for ids in m.sentence_ids], np.float32)
     weighted = np.nan_to_num(vectors) * lengths[:, None]
     out = np.full(len(lengths), np.nan)
@@ -204,7 +205,7 @@ def _divide(
 def divide_windows(
     windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64], tokens: int
 ) -> tuple[list[Window], list[Window]]:
-    """Split windows in two: those with the sentences of highest value, up to `tokens` tokens, and the others.
+    """Split windows into those with the best sentences, up to `tokens` tokens, and the others.
 
     Both keep their order.
     """

@@ -29,7 +29,7 @@ _INPUTS, _STATES = ("input_ids", "attention_mask"), "states"
 LONGEST = 256
 """Tokens that the graph reads at once, special tokens included."""
 TIME_SHARE = 0.5
-"""Share of the time left that vectors may take. The rest is for reading with the question."""
+"""Share of the remaining time that vectors may take. The rest is for reading with the question."""
 _PROOF = "The bridge was built in 1861."
 
 _STEPS = 48.0
@@ -44,7 +44,7 @@ class Passage(NamedTuple):
     ids: Ids
     """All tokens, with the special ones."""
     spans: list[tuple[int, int, int]]
-    """(sentence, start, end) of each sentence or piece of one among the tokens."""
+    """(sentence, start, end) among the tokens, for each sentence or each part of a long sentence."""
 
 
 class Embedder:

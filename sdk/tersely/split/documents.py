@@ -56,7 +56,7 @@ class Split:
     tokens_before: int
     """Tokens of the text with nothing dropped."""
     limit: int
-    """Most tokens of the text; `tokens_before` if the options set no limit."""
+    """Largest number of tokens of the text; `tokens_before` if the options set no limit."""
     bypass: Bypass | None = None
     """Set if everything is kept without scores. The units are then whole."""
 
@@ -78,7 +78,7 @@ def split(documents: Sequence[Document], options: CompressionOptions, count: Cal
     """Split documents into units that know their cost and what they depend on.
 
     Structure that is too large to be kept whole is opened into its records. A unit is cut into pieces if it
-    alone, with its document's title, exceeds the limit, or if it exceeds the level of detail.
+    exceeds the level of detail, or if it and its document's title exceed the limit.
 
     Args:
         count: returns the tokens of a text.

@@ -2,8 +2,8 @@
 
 A unit is read under its heads: the headings above it, the clause and the item around it, the less indented
 line above it, the first line of its record, the line that announces a list, its speaker, its sender, the
-question that it answers, its log entry. Two rules follow. Nothing is kept without its
-heads. A head that says nothing by itself, a frame, is not kept alone.
+question that it answers, its log entry. Two rules follow. Nothing is kept without its heads. A head that says
+nothing by itself, a frame, is not kept alone.
 """
 
 from __future__ import annotations
