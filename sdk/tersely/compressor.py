@@ -192,8 +192,7 @@ class Compressor:
         """Run `compress` for each (query, docs) in parallel, with the same options; results are in order."""
         # Read all requests first: a generator may overwrite the documents of one request with the next ones.
         read = read_requests(requests)
-        # Each request runs in a copy of the caller's context, which holds its tracing span and its
-        # cancellation.
+        # Each request runs in a copy of the caller's context, with the tracing span and the cancellation.
         jobs = [(copy_context(), request) for request in read]
         return self._workers.map(lambda job: job[0].run(self.compress, *job[1], **options), jobs)
 

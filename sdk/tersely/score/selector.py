@@ -9,9 +9,9 @@ encoder then reads more windows, if it has not read all. A second pass searches 
 rereads the most promising windows, each with one of the best sentences in front. The second stage of the
 fusion then compares the best sentences of all documents.
 
-A question in a script that the vocabulary does not know is matched by characters (`grams`) instead: the
-encoder would read letters without meaning. If the vocabulary breaks many words of a question, the
-encoder and the matches by characters both count.
+A question in a script that the vocabulary does not know is matched by characters (`grams`), because the
+encoder would read letters without meaning. If the vocabulary breaks many words of a question, the encoder and
+the matches by characters both count.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ class Selector:
     def first_pass(
         self, query: str, documents: Sequence[ScoredInput], *, reads_all: bool = False
     ) -> FirstPass:
-        """Read the windows that vectors do not rule out; if they are too long, the best up to `max_tokens`.
+        """Read the windows that vectors do not rule out; if they are too many, the best up to `max_tokens`.
 
         With `reads_all`, vectors rule out nothing.
         """
