@@ -1,7 +1,7 @@
 """The main path of a compression, in four steps over frozen values.
 
 split     split/documents   documents become units; a unit that alone exceeds a limit is cut into pieces
-score     score/scoring     the model gives each unit a score, each document a relevance
+score     score/scoring     each unit gets a score, and each document a relevance
 choose    pack/choose       the units above the threshold, or the best that fit a limit, rendered as text
 receipt   pack/receipt      a reason for every unit
 """
@@ -47,7 +47,7 @@ class Compressor:
         token_counter: counts tokens for limits and receipts: a `TokenCounter`, a function from text to
             int, the path of a tokenizer.json, or the name of a tiktoken encoding that is already on this
             machine. None for the built-in estimate. Several threads may call it at once.
-        threads: most threads that one call uses; None for every core this process may use.
+        threads: the largest number of threads for one call; None for every core this process may use.
 
     Raises:
         ArtifactError: the model is missing, damaged, or made for another version.
@@ -82,23 +82,24 @@ class Compressor:
         """Keep what the query needs or, without a query, what covers most of the documents.
 
         With `budget` or `rate` the best units fill the limit. With `recall` every unit above a calibrated
-        threshold is kept, as far as a limit allows. With none of them every unit above the model's own
+        threshold is kept, unless a limit prevents it. With none of them every unit above the model's own
         threshold is kept, so the size varies and the text can be empty. A sentence that repeats a kept one
         word for word is left out. The text is never longer than the input.
 
         Args:
-            query: the question that the context should answer. None without a question: the best units
-                are then those that cover the documents' topics without repetition, and units with names,
-                numbers and errors are preferred. This uses no model, and needs `budget`, `rate` or `level`.
+            query: the question that the context should answer. With None, the best units are those that
+                cover the documents' topics without repetition. Units with names, numbers and errors are
+                preferred. This uses no model, and needs `budget`, `rate` or `level`.
             docs: texts, `Document`s, mappings with the key "text", or what `prepare` returned.
-            budget: most tokens of the text, by the compressor's counter; titles and separators included.
-            rate: most tokens of the text, as a share of the input's, in (0, 1].
-            recall: the share of questions, in (0, 1), whose answer sentence must survive. It holds for
-                questions like those of the model's calibration set. The result's `recall_met` is false
-                if `budget`, `rate`, `level` or `max_docs` may have prevented it.
+            budget: the largest number of tokens that the text may have, by the compressor's counter. Titles
+                and separators count.
+            rate: the same as a share of the input's tokens, in (0, 1].
+            recall: the share of questions, in (0, 1), whose answer sentence must survive. The promise holds
+                for questions like those of the model's calibration set. The result's `recall_met` is false if
+                `budget`, `rate`, `level` or `max_docs` may have prevented it.
             level: how much detail to keep of each document, from 1 (at most 500 characters) to 5 (at most
-                6,000; ZipRL, appendix J.2). Without `budget` and `rate`, a document whose units above
-                the threshold are shorter than its level's lower bound is filled up to it with others.
+                6,000; ZipRL, appendix J.2). A level also has a lower bound. Without `budget` and `rate`, if
+                the units above the threshold are shorter than that, other units fill the document up to it.
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
             marks: where marks replace left-out text: "structure" (everywhere except between sentences of
@@ -106,11 +107,11 @@ class Compressor:
             min_tokens: return documents of fewer tokens unchanged, with the status "bypassed", unless they
                 exceed `budget`. Short inputs are not worth the time.
             timeout: seconds until the result is due; the model stops reading in time. Splitting and writing
-                are never cut short; for a million words they take seconds.
+                always finish, which takes seconds for a million words.
 
         Returns:
             The compression. If the model fails or its time is up, a warning is logged. With a limit the
-            status is then "degraded": units are ranked by the scores of what the model had read by then, or
+            status is then "degraded": units are ranked by the scores of what the model had read in time, or
             by exact matches if it had read nothing. Without a limit the status is "failed_open", and all
             documents are returned.
 
@@ -145,7 +146,7 @@ class Compressor:
         name = COVERAGE if query is None else self.model
         promises_recall = recall_threshold is not None
         units = split(documents, options, self._count)
-        # Matching, choosing and writing take about twice as long as splitting.
+        # Keep time for matching, choosing and writing: about twice the time of splitting.
         current_time_limit().reserve(2 * timer.lap("split"))
         if units.bypass is not None:
             return keep_everything(units, *units.bypass, name, promises_recall=promises_recall)
@@ -167,9 +168,9 @@ class Compressor:
             docs: texts, `Document`s, or mappings with the key "text".
 
         Returns:
-            A prepared document for each one, in order. `compress` takes them in place of the documents, alone
-            or mixed with others. Documents prepared with another model are read as if they were not prepared,
-            and `warnings` says so.
+            A prepared document for each document, in order. `compress` takes them in place of the documents,
+            alone or mixed with others. Documents prepared with another model are read as if they were not
+            prepared, and `warnings` says so.
 
         Raises:
             InvalidInputError: a document cannot be used, or the model cannot prepare any.
@@ -189,9 +190,9 @@ class Compressor:
         **options: Unpack[CompressionArguments],
     ) -> list[Compression]:
         """Run `compress` for each (query, docs) in parallel, with the same options; results are in order."""
-        # Read at once: a generator may overwrite the documents of one request with those of the next.
+        # Read all requests first: a generator may overwrite the documents of one request with the next ones.
         read = read_requests(requests)
-        # Each runs in a copy of the caller's context, which holds its tracing span and its cancellation.
+        # Each request runs in a copy of the caller's context, with the tracing span and the cancellation.
         jobs = [(copy_context(), request) for request in read]
         return self._workers.map(lambda job: job[0].run(self.compress, *job[1], **options), jobs)
 

@@ -1,7 +1,7 @@
 """The options of a compression. The compressor, the command line and the adapters all take these.
 
 To add an option, add a field to `CompressionOptions`, a key to `CompressionArguments`, and a row to
-docs/options-and-results.md. The command line and the adapters take it from here.
+docs/options-and-results.md. The command line and the adapters take the option from here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LEVEL_CHARACTERS: dict[Detail, tuple[int, int]] = {
     4: (2000, 3000),
     5: (3000, 6000),
 }
-"""Fewest and most characters of a document at each level of detail (ZipRL, appendix J.2)."""
+"""Smallest and largest number of characters of a document at each level of detail (ZipRL, appendix J.2)."""
 Order = Literal["source", "rerank"]
 Marks = Literal["structure", "all"]
 
@@ -34,7 +34,7 @@ def _flag(parse: Callable[[str], Any], placeholder: str, explanation: str) -> di
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompressionOptions:
-    """Checked options. The metadata of each field holds its help and how to read it from a command line.
+    """Checked options. The metadata of each field holds its help text, and a parser for the command line.
 
     Raises:
         InvalidInputError: a value cannot be used; the message says which and why.
@@ -115,11 +115,14 @@ class CompressionOptions:
 
     @property
     def bounds(self) -> tuple[int, int] | None:
-        """Fewest and most characters of each document at its level; None without a level."""
+        """Smallest and largest number of characters of each document; None without a level."""
         return None if self.level is None else LEVEL_CHARACTERS[self.level]
 
     def limit(self, tokens_before: int) -> int:
-        """Return the most tokens that the result may have: at most `tokens_before`, those of the input."""
+        """Return the largest number of tokens that the result may have.
+
+        `tokens_before` are the tokens of the input, which the result never exceeds.
+        """
         if self.budget is not None:
             return min(tokens_before, self.budget)
         if self.rate is None:
@@ -162,7 +165,7 @@ OPTION_FIELDS: tuple[Field[Any], ...] = fields(CompressionOptions)
 def make_options(arguments: Mapping[str, Any]) -> CompressionOptions:
     """Return keyword arguments as checked options.
 
-    Raises InvalidInputError for one that is unknown or cannot be used.
+    Raises InvalidInputError for an unknown option, or for a value that cannot be used.
     """
     names = [option.name for option in OPTION_FIELDS]
     if unknown := sorted(map(str, arguments.keys() - set(names))):

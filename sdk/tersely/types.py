@@ -12,7 +12,7 @@ Status = Literal["compressed", "unchanged", "bypassed", "failed_open", "degraded
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One source text. `title` is shown in front of the kept sentences and counts as tokens."""
+    """One source text. `title` is shown in front of the kept sentences, and its tokens count."""
 
     text: str
     title: str | None = None
@@ -28,9 +28,9 @@ class Span:
     start: int
     end: int
     score: float
-    """In [0, 1]; higher means more likely to be needed. 0.0 if nothing was scored. If the model failed,
-    it is higher for more exact matches, but is not a probability. Without a query it says how much the unit
-    adds for its length, relative to the best unit."""
+    """In [0, 1]; higher means more likely to be needed. 0.0 if nothing was scored. If the model failed, the
+    score is higher for more exact matches, but is not a probability. Without a query, the score says how much
+    the unit adds for its length, relative to the best unit."""
     reason: str
     """Why it was kept or dropped.
 
@@ -42,7 +42,7 @@ class Span:
     Dropped: "threshold" (its score is too low), "budget" (the limit is full), "truncated" (the rest of a unit
     that was cut), "max_docs" (its document is not among the most relevant), "level" (its document's level of
     detail is full), "duplicate" (a kept sentence says the same, word for word), "unread" (the model did not
-    read it, because the input was too long or the time too short, and other parts share more with the query),
+    read it: the input was too long or the time too short, and other parts share more words with the query),
     "echo" (half of its document repeats the query, so only the document's best sentence competes), "markup"
     (tags of a web page, or an HTML comment in prose).
     """
@@ -83,7 +83,7 @@ class Mark:
     """`text[text_start:text_end]` of a compression says that `docs[doc].text[start:end]` was left out there.
 
     A mark is added where a block was cut, and between fragments that could be read as one statement. In a
-    list it counts what was left out.
+    list, the mark counts what was left out.
     """
 
     text_start: int
@@ -99,7 +99,7 @@ class Citations:
 
     entries: tuple[Citation, ...]
     starts: tuple[tuple[int, int], ...] = ()
-    """(document, offset at which its text begins, after the title) of each document."""
+    """For each document: its index, and the offset at which its text begins, after the title."""
 
     def locate(self, offset: int) -> tuple[int, int] | None:
         """Return (document, offset in its text) of a character; None in a title or a separator."""
@@ -133,13 +133,15 @@ class Compression:
     """Tokens that `text` would have if nothing were dropped, by the compressor's counter."""
     tokens_after: int
     status: Status
-    """What became of the request.
+    """How the request ended.
 
-    "compressed": something was left out, or documents were reordered; "unchanged": everything fits or scores
-    high enough; "bypassed": there was nothing to compress, or the input has fewer tokens than `min_tokens`;
-    "failed_open": the model failed or its time was up, and without `budget` or `rate`, so `text` has all
-    documents; "degraded": the model failed or its time was up, and with a limit, so units were chosen by the
-    scores of what the model had read, or by exact matches if it had read nothing.
+    - "compressed": something was left out, or documents were reordered.
+    - "unchanged": everything fits or scores high enough.
+    - "bypassed": there was nothing to compress, or the input has fewer tokens than `min_tokens`.
+    - "failed_open": the model failed or its time was up, and there was no `budget` or `rate`. `text` has all
+      documents.
+    - "degraded": the same with a `budget` or `rate`. Units were chosen by the scores of what the model had
+      read, or by exact matches if it had read nothing.
     """
     reason: str | None
     """Why the status is not "compressed"; None if it is."""
@@ -150,19 +152,19 @@ class Compression:
     recall_met: bool | None = None
     """Whether everything that `recall` needs was kept; None without `recall`."""
     best_fits: bool | None = None
-    """Whether the limit has room for the unit that scored highest, alone with its title. If not, units that
-    scored lower fill the text. None if nothing was chosen by scores."""
+    """Whether the limit has room for the unit with the highest score, its heads and its title. If not, units
+    with lower scores fill the text. None if nothing was chosen by scores."""
     warnings: tuple[str, ...] = ()
     """Problems that did not stop the compression, such as a reranker that failed."""
     marks: tuple[Mark, ...] = ()
-    """Every mark in `text`, in order. Marks are the only words in it that tersely adds."""
+    """Every mark in `text`, in order. Apart from marks, tersely adds no words to `text`."""
     relevance: tuple[float, ...] = ()
     """One entry per input document, in order, including empty ones; see `CompressedDocument.relevance`."""
     _citations: Citations = field(default=Citations(()), repr=False)
 
     @property
     def rate(self) -> float:
-        """Share of tokens kept; 1.0 if there were none."""
+        """Share of tokens kept; 1.0 if the input had none."""
         return self.tokens_after / self.tokens_before if self.tokens_before else 1.0
 
     def citations(self) -> Citations:

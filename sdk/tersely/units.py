@@ -1,4 +1,4 @@
-"""Units: the ranges of documents that a compression keeps or drops as one."""
+"""Units: the ranges of documents that a compression keeps or drops as a whole."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Series:
     def mark(self, count: int, number: int, *, is_last: bool, alike: int = 0) -> str:
         """Return the mark for `count` siblings, the `number`-th mark of the series.
 
-        `is_last`: no sibling follows. `alike`: how many of them are like the one above.
+        `is_last`: whether it is the last of the series. `alike`: how many of `count` are like the one above.
         """
         words = f"[… {count:,} more]"
         if alike:
@@ -59,23 +59,24 @@ class Link:
     """Dependencies of a part of structure on other units of its document."""
 
     series: Series | None
-    """The series of its siblings. For the head or tail of a container, the container's siblings."""
+    """The series that it belongs to. A head or a tail is in the same series as its container."""
     items: int
-    """Siblings a mark counts if it is left out: mostly 1; 0 for a tail; more for grouped small values."""
+    """How many siblings a mark counts if it is left out: mostly 1; 0 for a tail; more for a group of
+    values."""
     needs: tuple[int, ...]
     """Positions, ascending, of the units that must be kept with it so that it does not mislead."""
     is_frame: bool
-    """Whether it is a head or a tail, which says nothing without the content between them."""
+    """Whether it is a head or a tail that says nothing by itself."""
     is_markup: bool = False
-    """Whether it is dropped unless everything is kept."""
+    """Whether it is markup, which is dropped as soon as anything is dropped."""
     breaks: bool = False
-    """Whether a line break replaces it, if it is markup."""
+    """For markup: whether a line break replaces it."""
     shape: str | None = None
     """In a series that flows: the pattern of its text, which is equal for members that are alike."""
 
     @property
     def is_content(self) -> bool:
-        """Whether it says something by itself: it is neither a head or tail nor markup."""
+        """Whether it says something by itself: it is not a frame and not markup."""
         return not (self.is_frame or self.is_markup)
 
 
@@ -87,14 +88,14 @@ class Unit:
     end: int
     kind: Kind
     atomic: bool
-    """Whether it is structure. It is cut only if it alone exceeds the limit."""
+    """Whether it is structure: cut only if it alone exceeds the limit."""
     doc: int = 0
     """Index of its document."""
     parent: int = 0
     """Index in its document that the unit had before any unit was cut. Pieces of one unit share it."""
     is_piece: bool = False
     cost: int = 0
-    """Tokens, counted alone, if the request has a limit; code points otherwise."""
+    """Its size, counted alone: in tokens if the request has a limit, otherwise in code points."""
     link: Link | None = None
     """Its dependencies on other units, if it is part of a structure."""
 
@@ -120,11 +121,12 @@ class Unit:
 
     @property
     def is_markup(self) -> bool:
-        """Whether it is dropped unless everything is kept."""
+        """Whether it is markup, which is dropped as soon as anything is dropped."""
         return self.link is not None and self.link.is_markup
 
     def move_needs(self, positions: Sequence[int]) -> Unit:
-        """Return the unit after each unit has moved from `position` to `positions[position]`."""
+        """Return the unit with new `needs`, after each unit has moved from `position` to
+        `positions[position]`."""
         if self.link is None or not self.link.needs:
             return self
         needs = tuple(positions[need] for need in self.link.needs)

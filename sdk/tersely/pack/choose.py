@@ -26,23 +26,23 @@ _ARTICLES = frozenset({"a", "an", "the"})
 _QUOTES = "\"'“”‘’„«»"
 _FOOTNOTE = re.compile(r"\[\d{1,3}\]")
 _HYPHEN = re.compile(r"(?<=[^\W\d])[‐‑–](?=[^\W\d])")
-"""Between letters it joins words. Between numbers it may be a minus."""
+"""A hyphen between letters joins words. Between numbers it may be a minus."""
 _DASH = re.compile(r"(?<=\w)\s*—\s*(?=\w)|(?<=\w)\s+–\s+(?=\w)")
 _PERCENT = re.compile(r"(?<=\d)\s+(?=%)")
 _TRAILING = ".,;:" + _QUOTES
 _FEWEST, _SHORTEST = 4, 16
-"""Sentences with fewer words and fewer characters than these may be repeated: that costs little, and they may
-mean something else each time. Characters matter for scripts without spaces."""
+"""A sentence with fewer words and fewer characters than these may be repeated. That costs little, and a short
+sentence may mean something else each time. The characters are for scripts without spaces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The units that a compression keeps, and what its receipt needs to know of the others."""
+    """The units that a compression keeps, and what the receipt needs to know about the others."""
 
     kept: frozenset[int]
     """Positions of the kept units."""
     sequence: tuple[int, ...]
-    """Documents that may be in the text, in its order: the best `max_docs`."""
+    """Documents that may be in the text, the best `max_docs`, in the order of the text."""
     candidates: frozenset[int]
     """Positions of the units that competed for the limit."""
     duplicates: frozenset[int]
@@ -98,8 +98,9 @@ def choose(
     best_fits = None if best is None else best.positions <= kept
     if best is not None and not best_fits and measure(frozenset(best.positions)) <= split.limit:
         best_fits = True
-        # Shorter units came first and left no room for it. Greedy filling alone can miss nearly
-        # everything. The better of two selections cannot if one has the best unit (Lin and Bilmes, 2010).
+        # Shorter units came first and left no room for the best one. Greedy filling alone can then lose
+        # nearly all of the score. If one selection has the best unit, the better of the two cannot lose that
+        # much (Lin and Bilmes, 2010).
         others = [fill([best, *ranked]), renderer.complete(frozenset(best.positions))]
         kept = max((kept, *others), key=lambda own: math.fsum(unit_scores[at] for at in own))
     kept_words = {c.words for c in candidates if c.words and c.position in kept}
@@ -128,7 +129,7 @@ def _find_sequence(split: Split, scores: Scores, options: CompressionOptions) ->
 def _find_candidates(
     split: Split, packing_scores: Sequence[float], sequence: Sequence[int], length_price: float
 ) -> list[Candidate]:
-    """Return the units of the documents in `sequence` that say something by themselves, with priorities."""
+    """Return a candidate for each unit in `sequence` that says something by itself."""
     cost_of_a_token = 1 if split.costs_in_tokens else CHARACTERS_PER_TOKEN
     candidates: list[Candidate] = []
     for doc in sequence:
@@ -172,8 +173,8 @@ def _fill_level(
 ) -> list[Candidate]:
     """Return the candidates of one document that fit into its level.
 
-    Those that reach the threshold come first, up to the upper bound. If they do not reach the lower bound,
-    the best of the others are added until it is reached.
+    Candidates that reach the threshold come first, up to the upper bound. If their text is shorter than the
+    lower bound, the best of the other candidates are added until it is long enough.
     """
     doc = candidates[0].doc
 
@@ -214,7 +215,7 @@ def comparable_words(text: str) -> tuple[str, ...] | None:
 
 def _unify_signs(text: str) -> str:
     """Drop footnote numbers and spaces before percent signs, and unify dashes and hyphens."""
-    # Most sentences of a long document have none of these signs, and looking for them first is fast.
+    # Look for the signs first, which is fast: most sentences of a long document have none of them.
     if "[" in text:
         text = _FOOTNOTE.sub("", text)
     if "%" in text:

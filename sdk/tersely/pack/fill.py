@@ -1,7 +1,8 @@
 """Fill a limit with the best units. Pure functions, without a model and without text.
 
-The best units go in first. One that does not fit is skipped for smaller ones after it. Costs are counted unit
-by unit, but token counts are not additive, so `fit` measures every selection as a whole and corrects itself.
+The best units go in first. If a unit does not fit, it is skipped, and smaller ones after it are tried. Costs
+are counted unit by unit. But the tokens of a text are not the sum of the tokens of its parts. So `fit`
+measures every selection as a whole and corrects its guess.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 _TRIES = 8
-"""Most measurements. One or two are usual."""
+"""Largest number of measurements. One or two are usual."""
 _PRICED_TOKENS = 64
-"""Up to this length, a longer unit has a lower priority. A table then costs no more than a long sentence."""
+"""A longer unit is priced as if it had this many tokens, so that a table can compete."""
 _SLACK = 100
 """The search ends when less than 1 / _SLACK of the limit is free."""
 
@@ -31,7 +32,7 @@ class Candidate:
     words: tuple[str, ...] | None = None
     """Its words, to find repetitions; None for structure, in which every sign counts."""
     needs: tuple[tuple[int, int], ...] = ()
-    """(position, cost) of the units without which it must not be kept."""
+    """(position, cost) of each unit that must be kept with it."""
 
     @property
     def positions(self) -> set[int]:
@@ -52,11 +53,11 @@ def sort_by_priority(candidates: Sequence[Candidate]) -> list[Candidate]:
 def pack(
     ranked: Sequence[Candidate], title_costs: Sequence[int] | Mapping[int, int], room: float
 ) -> tuple[frozenset[int], int]:
-    """Take candidates in the order given as long as they fit into `room`.
+    """Take each candidate, in the given order, that still fits into `room`.
 
-    The first of a document pays for its title. A candidate also pays for what it needs, unless that is taken.
-    One whose words a taken unit already has is skipped. Returns the positions taken and the sum of their
-    costs.
+    The first candidate of a document also pays for the document's title. A candidate pays for the units that
+    it needs, unless they are already taken. A candidate is skipped if a taken one has the same words. Returns
+    the positions taken and the sum of their costs.
     """
     taken: set[int] = set()
     titled: set[int] = set()
@@ -86,15 +87,15 @@ def fit(
     *,
     scale: float = 1.0,
 ) -> frozenset[int]:
-    """Return the fullest selection, of those tried, with a measured size within `limit`.
+    """Try several selections, and return the fullest one that fits into `limit`.
 
     Args:
         ranked: candidates, best first.
         title_costs: per document, tokens of its title counted alone.
-        limit: tokens that `measure` may return at most.
-        measure: returns the true size of a selection; 0 for the empty one. It need be neither additive nor
-            monotone.
-        scale: first guess of the costs per measured token. A good one saves measurements.
+        limit: the largest size that is allowed.
+        measure: returns the true size of a selection; 0 for the empty one. A larger
+            selection may have a smaller size.
+        scale: first guess of the cost per measured token. A good guess saves measurements.
     """
     low, high = 0.0, math.inf
     room = limit * scale
@@ -132,12 +133,12 @@ def fill_level(
     title_costs: Sequence[int] | Mapping[int, int],
     measure: Callable[[frozenset[int]], int],
 ) -> frozenset[int]:
-    """Return units of one document with a measured size that keeps to `bounds`.
+    """Return units of one document so that the size of their text is within `bounds`.
 
     Args:
-        above: candidates, best first, that fill the upper bound as far as they go.
-        below: others, best first, that fill up to the lower bound.
-        bounds: inclusive. The lower one is missed if nothing more fits.
+        above: candidates, best first, that are taken up to the upper bound.
+        below: other candidates, best first, that are taken only until the lower bound is reached.
+        bounds: smallest and largest size, inclusive. The text is shorter if nothing more fits.
         title_costs: per document, the cost of its title.
     """
     low, high = bounds
@@ -154,7 +155,7 @@ def fill_level(
 def _shrink(
     ranked: Sequence[Candidate], limit: int, measure: Callable[[frozenset[int]], int]
 ) -> frozenset[int]:
-    """Return the longest prefix of `ranked`, by halving, that fits: for counters that behave oddly."""
+    """Halve `ranked` until it fits, and return its positions. Only odd token counters need this."""
     size = len(ranked) // 2
     while size:
         positions = frozenset(position for candidate in ranked[:size] for position in candidate.positions)

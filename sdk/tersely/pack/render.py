@@ -1,11 +1,11 @@
 """Render kept units as text. This module alone decides how documents look in a prompt.
 
-A blank line separates documents. A title has a line of its own. Kept neighbours are separated by the source
-text, byte for byte. If something was dropped between two kept units, the separator is the last line break
-before the second unit, with its indentation; a space if there is no line break; and nothing if the source
-has no white space there (Chinese, Japanese, Thai). If two pieces could be read as one, a mark separates them
-(`marks`). No separator and no mark is longer than the text it replaces, so no compression is longer than its
-source.
+A blank line separates documents. A title has a line of its own. Between two kept units that are
+neighbours, the white space of the source stays as it is. If something was dropped between two kept units,
+the separator is the last line break before the second one, with the indentation of that unit. If there is
+no line break, it is a space. If the source has no white space there (Chinese, Japanese, Thai), there is no
+separator. If two kept parts could be read as one, a mark separates them (`marks`). No separator and no mark
+is longer than the text that it replaces, so no compression is longer than its source.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class RenderedDocument(NamedTuple):
 
     text: str
     citations: tuple[Citation, ...]
-    """The source of each part of `text`, in its order, as document 0."""
+    """The source of each part of `text`, in order. The document has the index 0."""
     marks: tuple[Mark, ...]
-    """Each mark in `text`, as document 0."""
+    """Each mark in `text`. The document has the index 0."""
 
 
 class Rendered(NamedTuple):
@@ -51,17 +51,17 @@ class Rendered(NamedTuple):
     citations: tuple[Citation, ...]
     marks: tuple[Mark, ...]
     bodies: tuple[str, ...]
-    """The text of each document in it, without the title."""
+    """For each document in `text`: its text, without the title."""
     starts: tuple[tuple[int, int], ...]
-    """(document, offset of its text) of each document in it."""
+    """For each document in `text`: its index, and the offset of its text."""
 
 
 class Renderer:
-    """Renderer of the selections of one request. It renders each selection of a document once.
+    """Renderer of the selections of one request. It renders the same selection of a document only once.
 
     Args:
         count: returns the tokens of a text.
-        sequence: the documents that may be in the text, in its order.
+        sequence: the documents that may be in the text, in the order of the text.
         marks_everywhere: whether a mark is added wherever something is missing.
     """
 
@@ -85,7 +85,7 @@ class Renderer:
         return grouped
 
     def complete(self, kept: frozenset[int]) -> frozenset[int]:
-        """Return the positions, plus any run that is shorter than the mark that would replace it."""
+        """Return the positions, and those of any run of units that is shorter than its mark."""
         if not any(self._has_series):
             return kept
         split, completed = self._split, set(kept)
@@ -139,14 +139,14 @@ def render_document(
     """Render the kept units of one document.
 
     Args:
-        text: the document's.
+        text: the text of the document.
         units: all units of the request.
         document: the positions of the document's units.
-        kept: the kept ones of them, ascending.
+        kept: the positions of its kept units, ascending.
     """
     builder = _Builder(text)
     omissions = find_omissions(units, document, kept)
-    done = 0  # omissions that are marked
+    done = 0  # number of omissions that have a mark
     previous: int | None = None
     for position in kept:
         unit = units[position]
@@ -188,7 +188,7 @@ def render_ranges(text: str, ranges: Sequence[Range], kept: Sequence[int]) -> Re
 
 
 def _has_break(units: Sequence[Unit], start: int, stop: int) -> bool:
-    """Whether a line break replaces one of the dropped units start..stop-1, which is markup."""
+    """Whether a line break replaces any of the dropped units at start..stop-1."""
     return any((link := units[at].link) is not None and link.breaks for at in range(start, stop))
 
 
@@ -200,9 +200,9 @@ def _mark_omissions(
     omissions: Sequence[Omission],
     after: int | None,
 ) -> None:
-    """Add marks and separators between the source that ends at `before` and that which starts at `after`.
+    """Add marks and separators between the source up to `before` and the source from `after`.
 
-    None: the text begins or ends with the marks.
+    `before` is None if the text begins with the marks, and `after` is None if it ends with them.
     """
     for first, last, mark in omissions:
         start, end = line_start(text, units[first].start), units[last].end
@@ -241,7 +241,7 @@ class _Builder:
         self.add(self._source[last.end : end])
 
     def add_mark(self, mark: str, start: int, end: int) -> None:
-        """Add a mark for the dropped `source[start:end]`, with line breaks around it; nothing for ""."""
+        """Add a mark for the dropped `source[start:end]`, with its line breaks. Add nothing for ""."""
         if mark:
             lead = len(mark) - len(mark.lstrip())
             at = self._length + lead
@@ -280,7 +280,7 @@ def _shift(entry: Shifted, doc: int, offset: int) -> Shifted:
 
 
 def _separator(text: str, end: int, start: int) -> str:
-    """Return the separator that replaces `text[end:start]`: all of it if it is blank."""
+    """Return the separator that replaces `text[end:start]`. If this range is blank, return all of it."""
     if not (gap := text[end:start]) or gap.isspace():
         return gap
     if text[start - 1] in "\r\n":

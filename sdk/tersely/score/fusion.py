@@ -1,8 +1,9 @@
 """The fusion: small learned layers that turn a sentence's features into one score.
 
 Its first stage weighs the encoder's logits and the exact matches. That is enough for most questions. A gate
-recognises those that seem to need another hop: the question names only the first document, and a sentence
-there names the second. For them the second stage lets the sentences of all documents see each other.
+recognises questions that seem to need another hop: the question names only the first document, and a sentence
+of that document names the second one. For such questions the second stage compares the sentences of all
+documents with each other.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ LAYERS, ATTENTION = "fusion.json", "attention.npz"
 """Files of a fusion in an artifact."""
 
 Decision = Literal["fitted", "learned"]
-"""Basis of a model's own threshold: the score of a fusion that was fitted on labels, or the keep logit as it
-was trained, so that the more likely action at `[SEN]` wins (EFFCOMP, equation 1)."""
+"""How a model decides what to keep.
+
+"fitted": by the score of a fusion that was fitted on labels. "learned": by the keep logit alone, so that the
+more likely action at `[SEN]` wins (EFFCOMP, equation 1)."""
 
 LEARNED_THRESHOLD = 0.5
 
 MIN_GATE = 0.1
-"""Below this value the second stage hardly matters. It is skipped."""
+"""If the gate is open less than this, the second stage hardly matters and is skipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ class Fusion:
         return 0.0 if self.attention is None else open_gate(self.gate, query_features)
 
     def attend(self, second: SecondStage, hops: Sequence[Hop]) -> Floats:
-        """Return (sentences,) what the second stage adds if the gate is fully open."""
+        """Return what the second stage adds to the logits if the gate is fully open, shape (sentences,)."""
         return np.zeros(len(second.first)) if self.attention is None else second.attend(self.attention, hops)
 
     @classmethod
@@ -98,7 +101,7 @@ class Fusion:
 
     @classmethod
     def load(cls, layers: Path, attention: Path | None) -> Fusion:
-        """The fusion in the files that `save` wrote.
+        """Load a fusion from the files that `save` wrote.
 
         Raises ValueError for files that were fitted for other features.
         """
@@ -128,5 +131,5 @@ _FEATURES = {
 
 
 def sigmoid(logits: Floats) -> Floats:
-    """Logits to probabilities, any shape."""
+    """Turn logits into probabilities, of any shape."""
     return 1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0)))

@@ -1,4 +1,4 @@
-"""The second step of a compression: every unit gets a score, every document a relevance.
+"""The second step of a compression: every unit gets a score, and every document a relevance.
 
 Three scorers give the same kind of scores: the model for a question, coverage without one, and BM25 if the
 model fails. The relevance comes from the caller's reranker if there is one.
@@ -46,12 +46,12 @@ def score(
     reranker: Reranker | None,
     recall_threshold: float | None,
 ) -> Scored:
-    """Score all units: by coverage without a query, else by the model, or by matches if that fails.
+    """Score all units: by the model, by matches if the model fails, or by coverage without a query.
 
     Args:
-        recall_threshold: the threshold that keeps a promised recall; None if none is promised.
+        recall_threshold: the threshold for a promised recall; None without a promise.
 
-    Raises ScoringError if the model fails and there is no limit that matches could fill.
+    Raises ScoringError if the model fails and there is no limit.
     """
     if query is None:
         return Scored(score_by_coverage(split, options), COVERAGE)
@@ -87,7 +87,7 @@ def score_by_model(
     """
     warnings: tuple[str, ...] = ()
     relevance = None
-    # If documents are neither selected nor sorted by it, a reranker would only cost time.
+    # Only these options use the order of the reranker. Without them it would only cost time.
     if reranker is not None and (options.max_docs is not None or options.order == "rerank"):
         try:
             relevance = _rerank(reranker, query, split)
@@ -116,7 +116,7 @@ def score_by_matches(query: str, split: Split) -> Scores:
 
 
 def score_by_coverage(split: Split, options: CompressionOptions) -> Scores:
-    """Return scores without a query: what each unit adds to those chosen before it."""
+    """Return scores without a query. A score is what the unit adds to those that were chosen before it."""
     from tersely.score.coverage import UnitText, score_units
     from tersely.score.structure import rate_failures
 
@@ -134,13 +134,13 @@ def score_by_coverage(split: Split, options: CompressionOptions) -> Scores:
             zip(split.units, rate_failures(split).tolist(), strict=True)
         )
     ]
-    # Some of the best do not fit, and levels fill document by document, so more are ranked than fit.
+    # Rank more units than fit, because some of the best do not fit. With a level, rank all.
     enough = 2.0 * split.limit if options.is_limited and options.level is None else math.inf
     return _rate_documents(np.array(score_units(texts, enough)), split)
 
 
 def _rate_documents(scores: Floats, split: Split) -> Scores:
-    """Return scores in which a document is as relevant as its best unit."""
+    """Return the scores with a relevance for each document: the score of its best unit."""
     relevance = np.zeros(len(split.documents))
     if len(scores):
         np.maximum.at(relevance, [unit.doc for unit in split.units], scores)
@@ -149,7 +149,7 @@ def _rate_documents(scores: Floats, split: Split) -> Scores:
 
 
 def _is_failure(error: BaseException) -> bool:
-    """Whether the model or the reranker failed. Otherwise the caller is stopping the call."""
+    """Whether the error is a failure of the model or the reranker. Any other error stops the call."""
     # A panic in Rust is not an `Exception`.
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
@@ -167,7 +167,7 @@ def _score(
     """
     to_read = range(len(split.documents))
     if relevance is not None and options.max_docs is not None:
-        # A document after the best ones is dropped whatever its units score, so it is not read.
+        # Documents after the best `max_docs` are dropped in any case, so the model need not read them.
         with_text = [doc for doc in to_read if split.positions(doc)]
         to_read = sorted(choose_documents(relevance.tolist(), with_text, options.max_docs))
     structure = None
@@ -191,7 +191,7 @@ def _score(
 
 
 def _make_input(document: Document, units: Sequence[Unit]) -> ScoredInput:
-    """Return what the model reads of a document."""
+    """Return the model's input for a document."""
     preparation = document.preparation if isinstance(document, PreparedDocument) else None
     return ScoredInput(document.title, document.text, units, preparation)
 
@@ -199,7 +199,9 @@ def _make_input(document: Document, units: Sequence[Unit]) -> ScoredInput:
 def _flatten(
     given: Sequence[DocumentScores], to_read: Sequence[int], positions: Sequence[Sequence[int]], split: Split
 ) -> Scores:
-    """Return the scores of all units, from those of the units at `positions` of the documents `to_read`.
+    """Return the scores of all units; 0 for those that the model did not read.
+
+    `given` are the scores of the documents `to_read`, for their units at `positions`.
 
     Raises ValueError unless there is one score per unit.
     """

@@ -4,12 +4,14 @@
 
 The vectors of sentences rule out windows that the encoder need not read, and are features of the fusion.
 
-If the question seems to need another hop, the gate opens. More windows of a long input are read. A second
-pass searches for paths of two sentences: it rereads the most promising windows, each after one of the best
-sentences (the evidence). The second stage then compares the best sentences of all documents.
+If the question seems to need another hop (a second document that the first one names), the gate opens. The
+encoder then reads more windows, if it has not read all. A second pass searches for paths of two sentences: it
+rereads the most promising windows, each with one of the best sentences in front. The second stage of the
+fusion then compares the best sentences of all documents.
 
-A question in a script that the vocabulary does not know is matched by characters (`grams`) instead: the
-encoder would read letters without meaning. If the vocabulary breaks many words of a question, both count.
+A question in a script that the vocabulary does not know is matched by characters (`grams`), because the
+encoder would read letters without meaning. If the vocabulary breaks many words of a question, the encoder and
+the matches by characters both count.
 """
 
 from __future__ import annotations
@@ -53,25 +55,25 @@ from tersely.score.sieve import (
 from tersely.score.vectors import GRAPH, Embedder, pack
 
 MAX_TOKENS = 16_384
-"""Most tokens that the encoder reads in the first pass: 64 full windows. Of a longer input it reads the
-windows that match the query's terms best."""
+"""Largest number of tokens that the encoder reads in the first pass: 64 full windows. If the input is longer,
+it reads the windows that match the query's terms best."""
 
 MORE_TOKENS = 4_096
-"""Further tokens of a longer input if the question seems to need another hop: windows that share the rarest
-terms with the best sentences so far."""
+"""Largest number of further tokens if the question seems to need another hop. The encoder reads the windows
+that share the rarest terms with the best sentences so far."""
 
 LENGTH_PRICE = 0.5
-"""Under a limit, sentences are taken by score per square root of tokens. On held-out questions this was the
-best compromise between single answers (0) and many supporting sentences (1)."""
+"""Under a limit, sentences are taken by score / tokens ** LENGTH_PRICE. For single answers 0 is best, for
+many supporting sentences 1. On held-out questions this was the best compromise."""
 
 NEIGHBOUR = 0.3
-"""Under a limit, the share of a sentence's score that its neighbours gain: a reader answers more
-questions from adjacent sentences (training/LOG.md). An open gate lowers it, because hops need the room."""
+"""Under a limit, a sentence adds this share of its score to its neighbours: adjacent sentences let a reader
+answer more questions (training/LOG.md). An open gate lowers the share, because hops need the room."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstPass:
-    """The encoder's logits, and what it takes to read more."""
+    """The encoder's logits, and the state that is needed to read more windows."""
 
     matches: Matches
     logits: Logits
@@ -97,12 +99,12 @@ class FirstStage:
     logits: Floats
     """(sentences,)"""
     gate: float
-    """How far the gate is open: whether the question seems to need another hop, in [0, 1]."""
+    """How far the gate is open, in [0, 1]: how much the question seems to need another hop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The model's logits for a request, after as many passes as it takes."""
+    """The model's logits for a request, after all passes that it needs."""
 
     first: FirstPass
     logits: Floats
@@ -174,11 +176,9 @@ class Selector:
         ]
 
     def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
-        """Return one DocumentScores per document, in the order given. Documents without units get relevance
-        0.
+        """Return one DocumentScores per document, in order. A document without units has relevance 0.
 
-        If the time is up, the scores come from what was read by then. Raises TimeIsUpError if that is
-        nothing.
+        If the time is up, only what was read counts. Raises TimeIsUpError if nothing was read.
         """
         if not any(d.units for d in documents):
             return [DocumentScores(0.0, ()) for _ in documents]
@@ -200,8 +200,8 @@ class Selector:
     def _score_by_model(
         self, query: str, documents: Sequence[ScoredInput], grams: Floats | None, weight: float
     ) -> list[DocumentScores]:
-        """Return the model's scores; its logits are mixed with those by characters, if any, by `weight`."""
-        # Vectors of words that the vocabulary does not know cannot rule anything out.
+        """Return the model's scores. `weight` is the share of `grams`, if there are any, in the logits."""
+        # If the vocabulary does not know the words, their vectors must not rule out any window.
         reading = self.read(query, documents, reads_all=grams is not None)
         first, logits = reading.first, reading.logits
         logits = logits if grams is None else (1.0 - weight) * logits + weight * grams
@@ -223,7 +223,7 @@ class Selector:
             return Reading(done, stage.logits, NEIGHBOUR)
         second = SecondStage.make(done.matches, done.logits, stage.features, stage.logits)
         hops = self.second_pass(done, second)
-        if limit.was_reached:  # what was read again is incomplete
+        if limit.was_reached:  # the second pass is incomplete
             return Reading(done, stage.logits, NEIGHBOUR)
         logits = stage.logits + stage.gate * self.fusion.attend(second, hops)
         return Reading(done, logits, NEIGHBOUR * (1.0 - stage.gate))
@@ -231,7 +231,7 @@ class Selector:
     def first_pass(
         self, query: str, documents: Sequence[ScoredInput], *, reads_all: bool = False
     ) -> FirstPass:
-        """Read every window that vectors do not rule out, or the best-matching ones up to `max_tokens`.
+        """Read the windows that vectors do not rule out; if they are too many, the best up to `max_tokens`.
 
         With `reads_all`, vectors rule out nothing.
         """
@@ -268,8 +268,8 @@ class Selector:
         return _merge(matches, encoded, offsets, window_logits, [*unread, *more], sieve)
 
     def extend_first_pass(self, done: FirstPass, first: Floats) -> FirstPass:
-        """Read further windows that no sieve rules out: those that share the rarest terms with the best
-        sentences so far, up to MORE_TOKENS."""
+        """Read up to MORE_TOKENS of further windows that the sieve does not rule out: those that share the
+        rarest terms with the best sentences so far."""
         possible, ruled_out = done.unread, list[Window]()
         if done.sieve is not None:
             possible, ruled_out = done.sieve.divide_again(possible, done.offsets, done.matches, first)
@@ -336,7 +336,7 @@ def _split(
     neighbour: float,
     held_back: NDArray[np.bool_],
 ) -> list[DocumentScores]:
-    """Return flat logits as scores by document. Adjacent sentences gain the share `neighbour` of a score."""
+    """Return flat logits as scores by document. Adjacent sentences get the share `neighbour` of a score."""
     document = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     scores = sigmoid(logits)
     packing = scores + neighbour * best_beside(scores, document, 0.0) * (1.0 - scores)

@@ -1,9 +1,10 @@
 """Choose the windows that the encoder reads, if it does not read all.
 
-Of an input that is too long, only the windows that share most with the query get vectors. Of those, the
-encoder reads the ones that neither vectors nor words rule out: a sentence is promising if its vector is near
-the query's and its document contains the query's terms. If the question seems to need another hop, it reads
-some more: those near the best sentences so far, and those with a title that these mention.
+If the input is too long, only the windows that share most with the query get vectors. Vectors and words then
+rule out windows. A sentence is promising if its vector is near the query's vector and its document contains
+the query's terms. The encoder reads the windows with promising sentences. If the question seems to need
+another hop, the encoder reads some more windows: those near the best sentences so far, and those with a title
+that the best sentences mention.
 
 The constants were fitted on held-out training questions (training/LOG.md).
 """
@@ -32,20 +33,20 @@ from tersely.score.protocol import ScoredInput
 from tersely.score.vectors import Embedder, Vectors, unpack
 
 COVERAGE = 0.5
-"""Weight of the share of the query's terms that a document holds, next to a cosine."""
+"""A document's share of the query's terms has this weight, and a cosine has the weight 1."""
 
 MARGIN = 0.25
-"""A window that promises less than the best one by so much is ruled out, unless it is among the best."""
+"""A window is ruled out if the best window's value is higher by more than this."""
 
 FEWEST = 4
-"""The best windows are read whatever they promise: so many of them, or this share of all."""
+"""The best windows are always read: this many, or SHARE of all windows if that is more."""
 SHARE = 1 / 8
 
 FURTHER = 6
-"""If another hop is needed, so many more, or the same share."""
+"""Windows that are read in addition for another hop: this many, or SHARE of all if that is more."""
 
 NEARNESS = 0.5
-"""Weight of the cosine to the best sentences so far, for them."""
+"""Weight of the cosine to the best sentences so far, for these further windows."""
 
 _COVERAGE = EXACT_FEATURES.index("coverage_document")
 _TITLE_IN_BEST = BRIDGE_FEATURES.index("title_in_best")
@@ -58,7 +59,7 @@ class Sieve:
     vectors: Vectors
     """(sentences, dimension); nan without a vector."""
     promise: Floats
-    """(sentences,) nearness of each sentence to the query; infinite without a vector."""
+    """(sentences,) how promising each sentence is; infinite for a sentence without a vector."""
     near: Nearness
 
     @classmethod
@@ -72,7 +73,7 @@ class Sieve:
     ) -> Sieve:
         """Return the sieve of a request. `query` is the vector of the query, shape (dimension,).
 
-        Sentences without a vector are as near as the one that is least near.
+        A sentence without a vector gets the lowest nearness of all sentences.
         """
         near = (vectors @ query).astype(np.float64)
         promise = near + COVERAGE * m.exact[:, _COVERAGE]
@@ -99,9 +100,9 @@ class Sieve:
     def divide_again(
         self, windows: Sequence[Window], offsets: NDArray[np.int64], m: Matches, first: Floats
     ) -> tuple[list[Window], list[Window]]:
-        """Divide windows that were ruled out again, by the best sentences of the first stage.
+        """Divide the ruled-out windows a second time, by the best sentences of the first stage.
 
-        `first` are its logits, shape (sentences,).
+        `first` are the logits of that stage, shape (sentences,).
         """
         near = np.nan_to_num(self.vectors @ self.vectors[path_starts(m, first)].T).max(axis=1)
         title = bridge_features(m, first)[:, _TITLE_IN_BEST]
@@ -110,7 +111,7 @@ class Sieve:
 
 
 def read_vectors(documents: Sequence[ScoredInput], dimension: int) -> Vectors:
-    """Return the vectors that were prepared, shape (units, dimension); nan for other units."""
+    """Return the prepared vectors, shape (units, dimension); nan for a unit without one."""
     return np.concatenate([_read_vectors(document, dimension) for document in documents])
 
 
@@ -121,7 +122,7 @@ def limit_windows(
     tokens: int,
     vectors: Vectors,
 ) -> tuple[list[Window], list[Window]]:
-    """Return the windows to consider, and those without vectors that are too many: more than `tokens`."""
+    """Return the windows to consider, and those left out so that at most `tokens` tokens need new vectors."""
     missing = np.isnan(vectors[:, 0])
     new = [w for w in windows if any(missing[offsets[d] + s] for d, s in w.sentences)]
     _, beyond = divide_windows(new, promise, offsets, tokens)
@@ -136,8 +137,8 @@ def complete_vectors(
     windows: Sequence[Window],
     offsets: NDArray[np.int64],
 ) -> tuple[Vectors, bool]:
-    """Return the vectors with those of the windows' sentences that have none yet, and whether there was time
-    for all of them."""
+    """Compute the vectors that the windows' sentences still lack. Return all vectors, and whether there was
+    time for all of them."""
     new = np.zeros(len(vectors), np.bool_)
     new[[offsets[d] + s for window in windows for d, s in window.sentences]] = True
     new &= np.isnan(vectors[:, 0])
@@ -153,7 +154,7 @@ def complete_vectors(
 
 
 def _read_vectors(document: ScoredInput, dimension: int) -> Vectors:
-    """Return the vectors that were prepared of a document, shape (units, dimension); nan for other units."""
+    """Return a document's prepared vectors, shape (units, dimension); nan for a unit without one."""
     out = np.full((len(document.units), dimension), np.nan, np.float32)
     if document.preparation and document.preparation.vectors:
         known = unpack(document.preparation.vectors, dimension)
@@ -166,7 +167,8 @@ def _read_vectors(document: ScoredInput, dimension: int) -> Vectors:
 def _compare_windows(
     vectors: Vectors, query: Vectors, windows: Sequence[Window], offsets: NDArray[np.int64], m: Matches
 ) -> Floats:
-    """Return (sentences,) cosines of the query with the mean of each sentence's window; nan without one."""
+    """Return (sentences,) cosines of the query with the mean of each sentence's window; nan without a
+    mean."""
     lengths = np.array([len(ids) for ids in m.sentence_ids], np.float32)
     weighted = np.nan_to_num(vectors) * lengths[:, None]
     out = np.full(len(lengths), np.nan)
@@ -186,7 +188,10 @@ def _fill_with_lowest(values: NDArray[Any]) -> Floats:
 def _divide(
     windows: Sequence[Window], values: Floats, fewest: int, enough: float
 ) -> tuple[list[Window], list[Window]]:
-    """Return the windows of `enough` value with the best of those that may be ruled out, and the others."""
+    """Return the windows to read, and the others.
+
+    Windows with a value of at least `enough` are read, and so are the best of those that may be ruled out.
+    """
     can_wait = np.isfinite(values)
     count = max(fewest, math.ceil(SHARE * can_wait.sum()))
     best = np.argsort(np.where(can_wait, -values, np.inf), kind="stable")[:count]
@@ -200,7 +205,7 @@ def _divide(
 def divide_windows(
     windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64], tokens: int
 ) -> tuple[list[Window], list[Window]]:
-    """Split windows in two: those with the sentences of highest value, up to `tokens` tokens, and the others.
+    """Split windows into those with the best sentences, up to `tokens` tokens, and the others.
 
     Both keep their order.
     """
@@ -213,7 +218,7 @@ def divide_windows(
 
 
 def _rank(windows: Sequence[Window], values: Floats, offsets: NDArray[np.int64]) -> list[int]:
-    """Return the indices of the windows by their best sentence's value, best first."""
+    """Return the indices of the windows, sorted by the value of their best sentence, best first."""
     best = best_values(windows, values, offsets)
     return sorted(range(len(windows)), key=lambda i: (-best[i], i))
 

@@ -1,11 +1,12 @@
-"""Vectors of texts and of the sentences of documents, and their form as bytes.
+"""Vectors of texts and of sentences in documents, and how they are stored as bytes.
 
-They come from a second graph, a sentence encoder that was not trained further. The encoder that reads
-documents together with the question ranks better for questions like those of its training. The untouched one
-knows more about others (training/LOG.md), and a document's vectors do not depend on the question.
+They come from a second graph, a sentence encoder as it was published. For questions like those of its
+training, the encoder that reads documents together with the question is better. For other questions the
+sentence encoder is better (training/LOG.md). The vectors of a document do not depend on the question.
 
-A sentence's vector is the mean of its tokens' states in a window that begins with the title. So it also says
-what "it" refers to (late chunking: Günther et al., 2024, arXiv:2409.04701).
+A sentence's vector is the mean of its tokens' states in a window that begins with the title. So the vector
+also reflects which thing a pronoun of the sentence refers to (late chunking: Günther et al., 2024,
+arXiv:2409.04701).
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ _INPUTS, _STATES = ("input_ids", "attention_mask"), "states"
 LONGEST = 256
 """Tokens that the graph reads at once, special tokens included."""
 TIME_SHARE = 0.5
-"""Share of the time left that vectors may take. The rest is for reading with the question."""
+"""Share of the remaining time that vectors may take. The rest is for reading with the question."""
 _PROOF = "The bridge was built in 1861."
 
 _STEPS = 48.0
-"""Steps of a stored number in the range of 1. A number has four bits, so it reaches from -7 to 7 steps."""
+"""A stored number counts steps of 1 / _STEPS. It has four bits, for -7 to 7 steps."""
 
 Vectors = NDArray[np.float32]
 
@@ -43,17 +44,17 @@ class Passage(NamedTuple):
     ids: Ids
     """All tokens, with the special ones."""
     spans: list[tuple[int, int, int]]
-    """(sentence, start, end) of each sentence or piece of one among the tokens."""
+    """(sentence, start, end) among the tokens, for each sentence or each part of a long sentence."""
 
 
 class Embedder:
     """Turns texts and documents, as token ids, into vectors of length 1.
 
-    Every passage has a run of its own. The int8 graph scales activations over a whole batch, so a vector
-    would otherwise depend on other passages.
+    The graph runs once for each passage. In a batch, a vector would depend on the other passages, because the
+    int8 graph scales activations over the whole batch.
 
     Args:
-        layout: that of the artifact, if it is already loaded.
+        layout: the layout of the artifact, if it is already loaded.
 
     Raises:
         ArtifactError: the artifact has no graph for sentences, or one that fails on a small text.
@@ -80,13 +81,13 @@ class Embedder:
         return normalise(np.array(rows, np.float32).reshape(len(rows), -1 if rows else self.dimension))
 
     def embed_sentences(self, documents: Sequence[EncodedDocument]) -> list[Vectors]:
-        """Return vectors of each document's sentences, shape (sentences, dimension).
+        """Return the vectors of each document's sentences, shape (sentences, dimension).
 
-        nan for sentences that were not read in TIME_SHARE of the time that the request has left. Raises
+        A vector is nan if the sentence was not read within TIME_SHARE of the time left to the request. Raises
         WorkCancelledError once the request is cancelled.
         """
         passages = [(at, passage) for at, own in enumerate(documents) for passage in self.divide(own)]
-        # Here, because the workers do not have the context of this thread.
+        # Read them here: the workers do not have the context of this thread.
         cancellation, limit = current_cancellation(), current_time_limit()
         enough = (1.0 - TIME_SHARE) * limit.remaining
 
@@ -139,7 +140,7 @@ class Embedder:
 
 
 def normalise(rows: Vectors) -> Vectors:
-    """Return the rows with length 1; nan for rows of zeros."""
+    """Scale each row to length 1; nan for rows of zeros."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, lengths, out=np.full_like(rows, np.nan), where=lengths > 0)
 
@@ -151,8 +152,7 @@ def pack(vectors: Vectors) -> bytes:
 
 
 def unpack(stored: bytes, dimension: int) -> Vectors:
-    """Return the vectors that `pack` packed, up to its rounding: of length 1, shape (texts, dimension); nan
-    for a vector of zeros.
+    """Return vectors that `pack` packed, rounded but of length 1, shape (texts, dimension); nan for zeros.
 
     Raises ValueError for bytes that are not vectors of this dimension.
     """

@@ -23,13 +23,13 @@ LARGEST_BLOCK = 1200
 LARGEST_BLOCK_AT_A_LEVEL = LEVEL_CHARACTERS[1][1]
 """The same if a level of detail is given."""
 ROOMY = 0.75
-"""Share of the input from which a limit leaves blocks whole that fit into it."""
+"""If the limit is at least this share of the input, blocks that fit into the limit stay whole."""
 SMALLEST_RECORD = 40
-"""Code points of a record that is not opened further, however small the limit is."""
+"""A record of at most this many code points is not opened further, however small the limit is."""
 LARGEST_FUNCTION = 2000
 """Code points up to which a function stays whole."""
 CHARACTERS_PER_TOKEN = 4
-"""About as many as in English prose, used if costs are code points instead of tokens."""
+"""The approximate value for English prose. Used if costs are code points instead of tokens."""
 BETWEEN_DOCUMENTS = "\n\n"
 
 
@@ -56,7 +56,7 @@ class Split:
     tokens_before: int
     """Tokens of the text with nothing dropped."""
     limit: int
-    """Most tokens of the text; `tokens_before` if the options set no limit."""
+    """Largest number of tokens of the text; `tokens_before` if the options set no limit."""
     bypass: Bypass | None = None
     """Set if everything is kept without scores. The units are then whole."""
 
@@ -77,8 +77,8 @@ class Split:
 def split(documents: Sequence[Document], options: CompressionOptions, count: Callable[[str], int]) -> Split:
     """Split documents into units that know their cost and what they depend on.
 
-    Structure that is too large to be kept whole is opened into its records. A unit that alone exceeds the
-    limit beside its document's title, or the level of detail, is cut into pieces.
+    Structure that is too large to be kept whole is opened into its records. A unit is cut into pieces if it
+    exceeds the level of detail, or if it and its document's title exceed the limit.
 
     Args:
         count: returns the tokens of a text.
@@ -109,9 +109,9 @@ def split(documents: Sequence[Document], options: CompressionOptions, count: Cal
 
 
 def choose_documents(relevance: Sequence[float], among: Sequence[int], count: int | None) -> list[int]:
-    """Return the `count` most relevant of the documents `among`, best first; all of them for None.
+    """Return the `count` most relevant documents in `among`, best first (EFFCOMP, step 1).
 
-    Of equals the first comes first (EFFCOMP, step 1).
+    None returns all of them. Documents of equal relevance keep their order.
     """
     return sorted(among, key=lambda doc: (-relevance[doc], doc))[:count]
 
@@ -154,7 +154,7 @@ def _divide(
     tokens_before: int,
     limit: int,
 ) -> Iterator[list[Unit]]:
-    """Yield the units of each document: opened, linked and cut to what the options have room for."""
+    """Yield the units of each document, opened, linked and cut so that they fit the options."""
     largest = LARGEST_BLOCK if options.level is None else LARGEST_BLOCK_AT_A_LEVEL
     is_limited = options.is_limited
     if is_limited and options.level is None and limit >= ROOMY * tokens_before:

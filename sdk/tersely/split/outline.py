@@ -1,9 +1,9 @@
 """The outline of a text that no parser reads: which lines a reader needs to understand another one.
 
-A unit is read under its heads: the headings above it, the clause and the item around it, the line above that
-is indented less, the first line of its record, the line that announces a list, its speaker, its
-sender, the question that it answers, its log entry. Two rules follow. Nothing is kept without its
-heads. A head that says nothing by itself, a frame, is not kept alone.
+A unit is read under its heads: the headings above it, the clause and the item around it, the less indented
+line above it, the first line of its record, the line that announces a list, its speaker, its sender, the
+question that it answers, its log entry. Two rules follow. Nothing is kept without its heads. A head that says
+nothing by itself, a frame, is not kept alone.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _BEGIN = re.compile(r"\s*(?:-{5})?BEGIN[: ]\S")
 _END = re.compile(r"\s*(?:-{5})?END[: ]\S")
 _IDENTITY = re.compile(r"\s*(?:SUMMARY|FN|NAME|TITLE)\b", re.IGNORECASE)
 _FEW_WORDS = 3
-"""Most words of a term or a label, which says nothing without the lines under it."""
+"""A term or a label has at most this many words. It says nothing without the lines under it."""
 _LONG_CLAUSE = 120
-"""A numbered paragraph of more code points is a clause, and the paragraphs after it belong to it."""
+"""A numbered paragraph with more code points than this is a clause. The paragraphs after it belong to it."""
 _DEEPEST = 16
-"""Most nested lines that are followed."""
+"""Deepest nesting of lines that is followed."""
 _MOST_HEADS = 64
-"""Most heads of a head that the blocks under it need too. Without a bound, if each line announces the next,
-the last one would need all of them."""
+"""Blocks under a head also need the heads of that head, unless it has more than this. Without this bound, if
+each line announces the next one, the last line would need all others."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _INK = re.compile(r"[^\W_]")
 _COMMENTS = ("#", "//", ";", "--", "%")
@@ -53,7 +53,7 @@ def find_links(lines: Lines, blocks: Sequence[Block], spans: Sequence[Spans]) ->
         spans: the units of each block.
     """
     if all(block.kind == "sentence" and not _IS_HEAD.match(lines.texts[block.first]) for block in blocks):
-        return {}  # paragraphs alone
+        return {}  # only paragraphs
     return _Reader(find_places(lines, blocks, spans), lines).read()
 
 
@@ -102,7 +102,7 @@ class _Reader:
         return links
 
     def _tie_comments(self) -> None:
-        """A comment needs the line below it."""
+        """Make each comment need the line below it."""
         target: int | None = None
         below: Place | None = None
         for place in reversed(self._places):
@@ -216,7 +216,7 @@ class _Reader:
         return False
 
     def _end(self, place: Place, state: State) -> None:
-        """Close a block between BEGIN and END. Whatever is kept of it needs both."""
+        """Close a block between BEGIN and END. Each of its units needs both lines."""
         begin, end = state.begins.pop(), place.units.first
         self._needs[end] = set(begin.units)
         self._frames.add(end)
@@ -282,7 +282,7 @@ class _Reader:
                 state.announcer = self._head(last, place)
         if state.record is None and place.starts_run and self._records.is_head(number, place):
             state.record = self._head(first, place)
-            # The number of a subtitle comes with its time, and a name with the value in the next line.
+            # Keep the number of a subtitle with its time, and a name with the value in the next line.
             if line.strip().isdigit() or (
                 line.rstrip().endswith(":") and self._places[number + 1].indent > place.indent
             ):
@@ -298,7 +298,7 @@ class _Reader:
             state.begins[-1].anchor = (first,)
 
     def _find_below(self, number: int) -> Place | None:
-        """Return the place after the one with a number."""
+        """Return the place below the place `number`, if there is one."""
         return self._places[number + 1] if number + 1 < len(self._places) else None
 
     def _is_title(self, number: int, place: Place) -> bool:
