@@ -19,11 +19,11 @@ from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, check_count, check_query, read_documents, read_requests
 from tersely.options import CompressionArguments, CompressionOptions, make_options
 from tersely.pack.choose import choose
-from tersely.pack.receipt import keep_everything, write_receipt
+from tersely.pack.receipt import keep_everything, write_abstention, write_receipt
 from tersely.prepared import PreparedDocument, accept_prepared
 from tersely.runtime.cancellation import current_time_limit, run_cancellable, time_limit
 from tersely.runtime.workers import Workers, allowed_threads
-from tersely.score.loading import load_scorer, promised_threshold
+from tersely.score.loading import load_scorer, promised_abstention, promised_threshold
 from tersely.score.protocol import COVERAGE, Preparer, Reranker, ScoredInput, Scorer
 from tersely.split.documents import split
 from tersely.split.sentences import split_units
@@ -96,6 +96,10 @@ class Compressor:
             recall: the share of questions, in (0, 1), whose answer sentence must survive. It holds for
                 questions like those of the model's calibration set. The result's `recall_met` is false
                 if `budget`, `rate`, `level` or `max_docs` may have prevented it.
+            abstain: the share of answerable questions, in (0, 1), that must get through. If the documents
+                seem not to answer the query, the status is "abstained" and the text empty. The result's
+                `refused` is the share of questions without an answer that this stops. Both shares hold for
+                questions like those of the model's calibration set; see `calibrated`.
             level: how much detail to keep of each document, from 1 (at most 500 characters) to 5 (at most
                 6,000; ZipRL, appendix J.2). Without `budget` and `rate`, a document whose units above
                 the threshold are shorter than its level's lower bound is filled up to it with others.
@@ -144,6 +148,7 @@ class Compressor:
         recall_threshold = promised_threshold(self._scorer, self.model, options.recall)
         name = COVERAGE if query is None else self.model
         promises_recall = recall_threshold is not None
+        abstention = promised_abstention(self._scorer, self.model, options.abstain)
         units = split(documents, options, self._count)
         # Matching, choosing and writing take about twice as long as splitting.
         current_time_limit().reserve(2 * timer.lap("split"))
@@ -155,8 +160,22 @@ class Compressor:
             return keep_everything(units, "failed_open", str(error), name, promises_recall=promises_recall)
         finally:
             timer.lap("score")
-        selection = choose(units, scored, options, self._count)
-        return write_receipt(units, scored, selection, name, promises_recall=promises_recall)
+        judgement = scored.scores.judgement
+        why = None if abstention is None or judgement is None else abstention.refuse(judgement)
+        if why is None:
+            selection = choose(units, scored, options, self._count)
+            result = write_receipt(units, scored, selection, name, promises_recall=promises_recall)
+        else:
+            result = write_abstention(units, scored, why, name, promises_recall=promises_recall)
+        if judgement is None:
+            return result
+        return replace(
+            result,
+            answerable=judgement.answerable,
+            distance=judgement.distance,
+            calibrated=judgement.is_calibrated,
+            refused=None if abstention is None else abstention.refused,
+        )
 
     def prepare(self, docs: Iterable[DocumentLike]) -> list[PreparedDocument]:
         """Prepare documents before any question, so that `compress` takes less time.

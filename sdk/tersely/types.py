@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-Status = Literal["compressed", "unchanged", "bypassed", "failed_open", "degraded"]
+Status = Literal["compressed", "unchanged", "abstained", "bypassed", "failed_open", "degraded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Span:
     not read it, because the input was too long or the time too short, and other parts share more with the
     query; or because its document was prepared, and neither its vectors nor its words promised an answer),
     "echo" (half of its document repeats the query, so only the document's best sentence competes), "markup"
-    (tags of a web page, or an HTML comment in prose).
+    (tags of a web page, or an HTML comment in prose), "abstained" (the documents do not answer the query).
     """
 
 
@@ -137,7 +137,8 @@ class Compression:
     """What became of the request.
 
     "compressed": something was left out, or documents were reordered; "unchanged": everything fits or scores
-    high enough; "bypassed": there was nothing to compress, or the input has fewer tokens than `min_tokens`;
+    high enough; "abstained": the documents do not answer the query, so the text is empty; "bypassed": there
+    was nothing to compress, or the input has fewer tokens than `min_tokens`;
     "failed_open": the model failed or its time was up, and without `budget` or `rate`, so `text` has all
     documents; "degraded": the model failed or its time was up, and with a limit, so units were chosen by the
     scores of what the model had read, or by exact matches if it had read nothing.
@@ -150,6 +151,16 @@ class Compression:
     """Seconds per stage: "split" (into units), "score", "pack" (choose and render), "total"."""
     recall_met: bool | None = None
     """Whether everything that `recall` needs was kept; None without `recall`."""
+    answerable: float | None = None
+    """Probability that the documents answer the query; None without a query, and if the model cannot say."""
+    refused: float | None = None
+    """With `abstain`: the share of questions without an answer that are refused, promised like the other
+    share. Lower than `abstain` if the model cannot have both."""
+    distance: float | None = None
+    """Distance of the request from those of the calibration; 1.0 is the bound. None if it is unknown."""
+    calibrated: bool | None = None
+    """Whether `answerable` and the promises of `recall` and `abstain` hold: false for a request that is
+    unlike those of the calibration. None if the model has no bound."""
     best_fits: bool | None = None
     """Whether the limit has room for the unit that scored highest, alone with its title. If not, units that
     scored lower fill the text. None if nothing was chosen by scores."""
@@ -189,6 +200,10 @@ class Compression:
             "model": self.model,
             "warnings": list(self.warnings),
             "recall_met": self.recall_met,
+            "answerable": self.answerable,
+            "refused": self.refused,
+            "distance": self.distance,
+            "calibrated": self.calibrated,
             "best_fits": self.best_fits,
             "timings": dict(self.timings),
         }

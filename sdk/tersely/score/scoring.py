@@ -21,6 +21,7 @@ from tersely.score.matching import Floats
 from tersely.score.protocol import (
     COVERAGE,
     DocumentScores,
+    Judge,
     Reranker,
     Scored,
     ScoredInput,
@@ -71,6 +72,8 @@ def score(
     threshold = recall_threshold
     if threshold is None and not options.is_limited:
         threshold = scorer.threshold
+    if failure is not None:
+        scores = replace(scores, judgement=None)
     return Scored(scores, "score", threshold, scorer.length_price, failure, warnings)
 
 
@@ -178,13 +181,16 @@ def _score(
     positions = [
         [at for at in split.positions(doc) if structure is None or structure.is_read[at]] for doc in to_read
     ]
-    # A promised recall was calibrated on sentences that the model has read.
-    may_sift = options.recall is None
+    # The promises were calibrated on sentences that the model has read.
+    may_sift = options.recall is None and options.abstain is None
     inputs = [
         _make_input(split.documents[doc], [split.units[at] for at in own], may_sift)
         for doc, own in zip(to_read, positions, strict=True)
     ]
-    scores = _flatten(scorer.score(query, inputs), to_read, positions, split)
+    given, judgement = (
+        scorer.judge(query, inputs) if isinstance(scorer, Judge) else (scorer.score(query, inputs), None)
+    )
+    scores = replace(_flatten(given, to_read, positions, split), judgement=judgement)
     if not all(np.isfinite(x).all() for x in (scores.relevance, scores.scores, scores.packing)):
         raise ValueError("the model gave scores that are not numbers")
     if structure is not None:

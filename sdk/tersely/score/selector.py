@@ -22,6 +22,7 @@ from tersely.errors import ArtifactError
 from tersely.prepared import Preparation, digest
 from tersely.runtime.artifacts import Artifact
 from tersely.runtime.cancellation import current_cancellation, current_time_limit
+from tersely.score.answerable import Answerability, read_answerability
 from tersely.score.calibration import Calibration, read_calibration
 from tersely.score.echo import HELD_BACK, find_held_back, find_held_back_by_words
 from tersely.score.encoder import Encoder, WindowLogits, merge_logits
@@ -38,7 +39,7 @@ from tersely.score.hops import Hop, SecondStage, search_paths
 from tersely.score.layout import EncodedDocument, Layout, Window, tokenize_request
 from tersely.score.matching import Floats, best_beside
 from tersely.score.proof import check_parts
-from tersely.score.protocol import DocumentScores, ScoredInput
+from tersely.score.protocol import DocumentScores, Judgement, ScoredInput
 from tersely.score.sieve import Sieve, best_values, divide_windows
 from tersely.score.vectors import PROJECTION, Embedder, pack
 
@@ -91,6 +92,8 @@ class Reading:
     """The model's logits for a request, after as many passes as it takes."""
 
     first: FirstPass
+    first_logits: Floats
+    """(sentences,) of fusion's first stage."""
     logits: Floats
     """(sentences,)"""
     neighbour: float
@@ -113,6 +116,7 @@ class Selector:
         max_tokens: int = MAX_TOKENS,
         preparation_name: str = "",
         embedder: Embedder | None = None,
+        answerability: Answerability | None = None,
     ) -> None:
         self.encoder = encoder
         self.layout = layout
@@ -123,6 +127,7 @@ class Selector:
         self.max_tokens = max_tokens
         self.preparation_name = preparation_name
         self.embedder = embedder
+        self.answerability = answerability
 
     @classmethod
     def load(cls, artifact: Artifact, threads: int | None = None) -> Selector:
@@ -132,13 +137,21 @@ class Selector:
             fusion, threshold = _load_decision(artifact)
             with np.load(artifact.file("lexical.npz")) as lexical:
                 idf = lexical["idf"].astype(np.float32)
-            calibration = read_calibration(artifact)
+            calibration, answerability = read_calibration(artifact), read_answerability(artifact)
             encoder = Encoder.load(artifact, layout.config, threads)
             check_parts(layout, encoder, fusion, idf, threshold)
         embedder = Embedder(artifact, threads, layout) if artifact.lists(PROJECTION) else None
         name = embedder.name if embedder else f"{artifact.name}-{artifact.hash_of('tokenizer.json')}"
         return cls(
-            encoder, layout, fusion, idf, threshold, calibration, preparation_name=name, embedder=embedder
+            encoder,
+            layout,
+            fusion,
+            idf,
+            threshold,
+            calibration,
+            preparation_name=name,
+            embedder=embedder,
+            answerability=answerability,
         )
 
     def prepare(self, documents: Sequence[ScoredInput]) -> list[Preparation]:
@@ -163,8 +176,14 @@ class Selector:
         If the time is up, the scores come from what was read by then. Raises TimeIsUpError if that is
         nothing.
         """
+        return self.judge(query, documents)[0]
+
+    def judge(
+        self, query: str, documents: Sequence[ScoredInput]
+    ) -> tuple[list[DocumentScores], Judgement | None]:
+        """Return the scores, and the judgement; None without any text, or if the model has learned none."""
         if not any(d.units for d in documents):
-            return [DocumentScores(0.0, ()) for _ in documents]
+            return [DocumentScores(0.0, ()) for _ in documents], None
         weight = weigh_characters(query, self.layout.tokenizer)
         if weight == 0.0:
             return self._score_by_model(query, documents, None, 0.0)
@@ -179,18 +198,23 @@ class Selector:
             offsets = np.cumsum([0, *(len(d.units) for d in documents)])
             read = np.ones(len(logits), dtype=np.bool_)
             held_back = find_held_back_by_words(query, texts, logits, documents)
-            return _split(offsets, read, logits, NEIGHBOUR, held_back)
+            unknown = None if self.answerability is None else Judgement(None, None)
+            return _split(offsets, read, logits, NEIGHBOUR, held_back), unknown
         return self._score_by_model(query, documents, logits, weight)
 
     def _score_by_model(
         self, query: str, documents: Sequence[ScoredInput], grams: Floats | None, weight: float
-    ) -> list[DocumentScores]:
-        """Return the model's scores; its logits are mixed with those by characters, if any, by `weight`."""
+    ) -> tuple[list[DocumentScores], Judgement | None]:
+        """Return the model's scores and judgement; its logits are mixed with those by characters, if any, by
+        `weight`."""
         reading = self.read(query, documents)
         first, logits = reading.first, reading.logits
         logits = logits if grams is None else (1.0 - weight) * logits + weight * grams
         held_back = find_held_back(first.matches, logits, documents)
-        return _split(first.offsets, first.read, logits, reading.neighbour, held_back)
+        scores = _split(first.offsets, first.read, logits, reading.neighbour, held_back)
+        if self.answerability is None:
+            return scores, None
+        return scores, self.answerability.judge(first.matches, first.logits, reading.first_logits)
 
     def read(self, query: str, documents: Sequence[ScoredInput]) -> Reading:
         """Read the documents in as many passes as the question needs."""
@@ -201,13 +225,13 @@ class Selector:
             done = self.extend_first_pass(done, stage.logits)
             stage = self._first_stage(done)
         if not stage.gate or limit.is_up():
-            return Reading(done, stage.logits, NEIGHBOUR)
+            return Reading(done, stage.logits, stage.logits, NEIGHBOUR)
         second = SecondStage.make(done.matches, done.logits, stage.features, stage.logits)
         hops = self.second_pass(done, second)
         if limit.was_reached:  # what was read again is incomplete
-            return Reading(done, stage.logits, NEIGHBOUR)
+            return Reading(done, stage.logits, stage.logits, NEIGHBOUR)
         logits = stage.logits + stage.gate * self.fusion.attend(second, hops)
-        return Reading(done, logits, NEIGHBOUR * (1.0 - stage.gate))
+        return Reading(done, stage.logits, logits, NEIGHBOUR * (1.0 - stage.gate))
 
     def first_pass(self, query: str, documents: Sequence[ScoredInput]) -> FirstPass:
         """Read every window once, or the best-matching ones up to `max_tokens`."""
