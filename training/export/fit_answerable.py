@@ -39,7 +39,7 @@ FEWEST_CASES = 100
 FOLDS = 5
 PENALTY = 3e-3
 """Weight of the squared weights, on standardised features and a mean loss."""
-SHRINKAGE = 0.1
+SHRINKAGE = 0.2
 """Share of the covariance that the identity replaces: some features hardly vary inside a set."""
 
 
@@ -117,13 +117,12 @@ def fit_answerable(cases: Sequence[Case]) -> Answerability:
 
 def cross_fit(cases: Sequence[Case]) -> Floats:
     """Return the probability of each case by a layer that was fitted without its question."""
-    fold = np.array([zlib.crc32(case.group.id.encode()) % FOLDS for case in cases])
+    fold = _fold(cases)
+    rows = np.stack([case.answer for case in cases])
     out = np.zeros(len(cases))
-    for k in set(fold.tolist()):
+    for k in np.unique(fold):
         layer = fit_layer([case for case, at in zip(cases, fold, strict=True) if at != k])
-        out[fold == k] = sigmoid(
-            layer(np.stack([c.answer for c, at in zip(cases, fold, strict=True) if at == k]))
-        )
+        out[fold == k] = sigmoid(layer(rows[fold == k]))
     return out
 
 
@@ -147,19 +146,30 @@ def fit_layer(cases: Sequence[Case]) -> LinearLayer:
 
 
 def fit_reference(cases: Sequence[Case]) -> Reference:
-    """Fit the centre of each set, the covariance inside the sets, and the bound."""
+    """Fit the centre of each set and the covariance inside the sets. The bound is cross-fitted."""
     rows = np.stack([case.shift for case in cases])
     source = np.array([case.group.source for case in cases])
-    centres = np.stack([rows[source == name].mean(0) for name in sorted(set(source.tolist()))])
-    inner = np.concatenate(
-        [rows[source == name] - rows[source == name].mean(0) for name in sorted(set(source))]
-    )
+    fold = _fold(cases)
+    distances = np.zeros(len(rows))
+    for k in np.unique(fold):
+        own = fold == k
+        reference = _fit_centres(rows[~own], source[~own])
+        distances[own] = [reference.distance(row) for row in rows[own]]
+    return replace(_fit_centres(rows, source), bound=float(np.quantile(distances, INSIDE)))
+
+
+def _fit_centres(rows: Floats, source: NDArray[np.str_]) -> Reference:
+    names, own = np.unique(source, return_inverse=True)
+    centres = np.stack([rows[own == k].mean(0) for k in range(len(names))])
+    inner = rows - centres[own]
     deviation = np.maximum(inner.std(0), 1e-3)
     correlation = (1 - SHRINKAGE) * np.cov((inner / deviation).T) + SHRINKAGE * np.eye(rows.shape[1])
-    whitening = np.linalg.cholesky(np.linalg.inv(correlation)) / deviation[:, None]
-    reference = Reference(centres, whitening, 1.0)
-    distances = np.array([reference.distance(row) for row in rows])
-    return replace(reference, bound=float(np.quantile(distances, INSIDE)))
+    return Reference(centres, np.linalg.cholesky(np.linalg.inv(correlation)) / deviation[:, None], 1.0)
+
+
+def _fold(cases: Sequence[Case]) -> NDArray[np.int64]:
+    """Return a number of each case; those of one question have the same."""
+    return np.array([zlib.crc32(case.group.id.encode()) % FOLDS for case in cases])
 
 
 def _calibrate(cases: Sequence[Case], probabilities: Floats, chosen: NDArray[np.bool_]) -> Calibration:
