@@ -25,10 +25,9 @@ from tersely.runtime.artifacts import load_artifact, write_manifest
 from tersely.score.answerable import Answerability, answer_features, write_answerability
 from tersely.score.attention import LIMIT
 from tersely.score.calibration import Calibration
-from tersely.score.features import Logits, first_features
 from tersely.score.fusion import LinearLayer, sigmoid
 from tersely.score.matching import Floats
-from tersely.score.selector import FirstPass, Selector
+from tersely.score.selector import Selector
 from tersely.score.shift import INSIDE, Reference, shift_features
 from training.export.fit_fusion import make_inputs
 from training.run import show_progress
@@ -63,11 +62,10 @@ def read_cases(selector: Selector, groups: Sequence[Group], seed: int) -> list[C
         pair = draw_documents(group, draw)
         if pair is None:
             continue
-        done = selector.first_pass(group.question, make_inputs(group))
+        inputs = make_inputs(group)
         for answered, documents in zip((True, False), pair, strict=True):
-            part = _narrow(selector, group, done, documents)
-            first = selector.fusion.first(first_features(part.matches, part.logits))
-            request = (part.matches, part.logits, first)
+            done = selector.first_pass(group.question, [inputs[i] for i in documents])
+            request = (done.matches, done.logits, selector.first_stage(done).logits)
             cases.append(Case(group, answered, answer_features(*request), shift_features(*request)))
     return cases
 
@@ -81,26 +79,6 @@ def draw_documents(group: Group, draw: random.Random) -> tuple[list[int], list[i
     draw.shuffle(others)
     size = len(others) if draw.random() < 0.5 else draw.randint(len(evidence) + 1, len(others))
     return sorted([*evidence, *others[: size - len(evidence)]]), sorted(others[:size])
-
-
-def _narrow(selector: Selector, group: Group, done: FirstPass, documents: Sequence[int]) -> FirstPass:
-    """Return the first pass over some of the documents. They are read again only if windows mix them."""
-    if selector.layout.config.docs_per_window > 1:
-        inputs = make_inputs(group)
-        return selector.first_pass(group.question, [inputs[i] for i in documents])
-    m = done.matches
-    positions = np.concatenate([np.flatnonzero(m.document == i) for i in documents])
-    place = {document: i for i, document in enumerate(documents)}
-    matches = replace(
-        m,
-        title_ids=[m.title_ids[i] for i in documents],
-        sentence_ids=[m.sentence_ids[i] for i in positions],
-        texts=[m.texts[i] for i in positions],
-        document=np.array([place[int(i)] for i in m.document[positions]]),
-    )
-    return replace(
-        done, matches=matches, logits=Logits(done.logits.keep[positions], done.logits.relevance[documents])
-    )
 
 
 def fit_answerable(cases: Sequence[Case]) -> Answerability:

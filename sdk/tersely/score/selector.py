@@ -220,10 +220,10 @@ class Selector:
         """Read the documents in as many passes as the question needs."""
         limit = current_time_limit()
         done = self.first_pass(query, documents)
-        stage = self._first_stage(done)
+        stage = self.first_stage(done)
         if stage.gate and done.unread and not limit.is_up():
             done = self.extend_first_pass(done, stage.logits)
-            stage = self._first_stage(done)
+            stage = self.first_stage(done)
         if not stage.gate or limit.is_up():
             return Reading(done, stage.logits, stage.logits, NEIGHBOUR)
         second = SecondStage.make(done.matches, done.logits, stage.features, stage.logits)
@@ -283,7 +283,8 @@ class Selector:
             self.layout, self.encoder, done.matches, done.encoded, done.offsets, second.first, promise
         )
 
-    def _first_stage(self, done: FirstPass) -> FirstStage:
+    def first_stage(self, done: FirstPass) -> FirstStage:
+        """Apply the first stage of the fusion, and its gate."""
         features = first_features(done.matches, done.logits)
         logits = self.fusion.first(features)
         query = query_features(done.matches, done.logits, logits)
