@@ -15,22 +15,14 @@ from tersely import Compression, Compressor
 from tersely.errors import ArtifactError, InvalidInputError
 from tersely.runtime.artifacts import load_artifact, write_manifest
 from tersely.score import DocumentScores, ScoredInput
-from tersely.score.answerable import ANSWER_FEATURES, FILE, Answerability
+from tersely.score.answerable import FILE
 from tersely.score.calibration import Calibration
-from tersely.score.fusion import LinearLayer
 from tersely.score.protocol import Judgement
-from tersely.score.shift import SHIFT_FEATURES, Reference
-from tests.sdk.calibration_cases import DOCS, QUERY
+from tersely.score.shift import SHIFT_FEATURES
+from tests.sdk.calibration_cases import DOCS, QUERY, make_answerability
 from tests.sdk.fakes import FakeScorer
 
-SIZE = len(ANSWER_FEATURES)
-LAYER = LinearLayer(np.zeros(SIZE), np.ones(SIZE), np.zeros(SIZE), 0.0)
-REFERENCE = Reference(np.zeros((1, len(SHIFT_FEATURES))), np.eye(len(SHIFT_FEATURES)), 2.0)
 PARIS = ["Paris is the capital of France. It has two million inhabitants.", "Bread is baked at dawn."]
-
-
-def make_answerability(answered: Sequence[float], unanswered: Sequence[float]) -> Answerability:
-    return Answerability(LAYER, Calibration(tuple(answered)), Calibration(tuple(unanswered)), REFERENCE)
 
 
 class JudgingScorer(FakeScorer):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tersely import CompressionOptions, Compressor, InvalidInputError
 from tersely.options import OPTION_FIELDS, CompressionArguments, Detail, Marks, Order
 from tersely.score.calibration import Calibration
+from tests.sdk.calibration_cases import make_answerability
 from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer
 
@@ -176,6 +177,7 @@ def test_the_keyword_arguments_have_the_names_and_types_of_the_options() -> None
 def test_a_compressor_takes_every_option(name: str) -> None:
     scorer = FakeScorer()
     scorer.calibration = Calibration(tuple(n / 1000 for n in range(1000)))
+    scorer.answerability = make_answerability([n / 1000 for n in range(1000)], [0.5])
     compressor = Compressor(scorer, token_counter=count_words)
     for value in GOOD_OPTIONS[name]:
         result = compressor.compress("red light", ["A light. Not red.", "Bread."], **{name: value})
