@@ -140,9 +140,9 @@ class Answerability:
         """
         known = [[j.answerable for j in part if j.answerable is not None] for part in (answered, unanswered)]
         # Without an unanswered question there is nothing to promise: one that always passes.
-        calibrations = (Calibration(tuple(part or (1.0,)), questions) for part in known)
+        with_answer, without = (Calibration(tuple(part or (1.0,)), questions) for part in known)
         distances = [j.distance for j in (*answered, *unanswered) if j.distance is not None]
-        return Answerability(self.layer, *calibrations, self.reference.widen(distances))
+        return Answerability(self.layer, with_answer, without, self.reference.widen(distances))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -164,8 +164,8 @@ class Answerability:
             raise ValueError(f"{FILE} holds weights of the wrong shape")
         if not all(np.isfinite(array).all() for array in (*arrays, layer.bias)) or layer.deviation.min() <= 0:
             raise ValueError(f"{FILE} holds weights that are not numbers, or deviations of 0")
-        calibrations = (Calibration.from_dict(values[name]) for name in ("answered", "unanswered"))
-        return cls(layer, *calibrations, Reference.from_dict(values["reference"]))
+        answered, unanswered = (Calibration.from_dict(values[name]) for name in ("answered", "unanswered"))
+        return cls(layer, answered, unanswered, Reference.from_dict(values["reference"]))
 
 
 _FEATURES = {"answer": ANSWER_FEATURES, "shift": SHIFT_FEATURES}
