@@ -125,7 +125,7 @@ class TerselyPostprocessor(BaseNodePostprocessor):
         """Return the compressed `originals`, and those of all `nodes` that have no text."""
         if result.status == "failed_open":
             return nodes
-        if not result.documents and self.keep_top and nodes:
+        if not result.documents and self.keep_top and nodes and result.status != "abstained":
             return [nodes[0]]
         ranked = self.options.order == "rerank"
         kept: list[tuple[NodeWithScore, NodeWithScore]] = []

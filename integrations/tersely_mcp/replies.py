@@ -61,6 +61,10 @@ class CompressReply:
     tokens_after: int
     status: str
     reason: str | None
+    answerable: float | None
+    """Probability that the text holds an answer at all."""
+    calibrated: bool | None
+    """False if the text is unlike those that the probability was calibrated on."""
     best_fits: bool | None
     """False if the unit with the highest score did not fit the limit: a larger budget may answer better."""
 
@@ -109,6 +113,8 @@ def compress_reply(
         tokens_after=result.tokens_after,
         status=result.status,
         reason=result.reason,
+        answerable=result.answerable,
+        calibrated=result.calibrated,
         best_fits=result.best_fits,
     )
     content = asdict(reply)

@@ -107,6 +107,10 @@ class CompressReply(BaseModel):
     model: str
     warnings: list[str]
     recall_met: bool | None
+    answerable: float | None
+    refused: float | None
+    distance: float | None
+    calibrated: bool | None
     best_fits: bool | None
     timings: dict[str, float]
 

@@ -19,11 +19,11 @@ from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, check_count, check_query, read_documents, read_requests
 from tersely.options import CompressionArguments, CompressionOptions, make_options
 from tersely.pack.choose import choose
-from tersely.pack.receipt import keep_everything, write_receipt
+from tersely.pack.receipt import keep_everything, write_abstention, write_receipt
 from tersely.prepared import PreparedDocument, accept_prepared
 from tersely.runtime.cancellation import current_time_limit, run_cancellable, time_limit
 from tersely.runtime.workers import Workers, allowed_threads
-from tersely.score.loading import load_scorer, promised_threshold
+from tersely.score.loading import load_scorer, promised_abstention, promised_threshold
 from tersely.score.protocol import COVERAGE, Preparer, Reranker, ScoredInput, Scorer
 from tersely.split.documents import split
 from tersely.split.sentences import split_units
@@ -97,6 +97,10 @@ class Compressor:
             recall: the share of questions, in (0, 1), whose answer sentence must survive. The promise holds
                 for questions like those of the model's calibration set. The result's `recall_met` is false if
                 `budget`, `rate`, `level` or `max_docs` may have prevented it.
+            abstain: the share of answerable questions, in (0, 1), that must get through. If the documents
+                seem not to answer the query, the status is "abstained" and the text empty. The result's
+                `refused` is the share of questions without an answer that this stops. Both shares hold for
+                questions like those of the model's calibration set; see `calibrated`.
             level: how much detail to keep of each document, from 1 (at most 500 characters) to 5 (at most
                 6,000; ZipRL, appendix J.2). A level also has a lower bound. Without `budget` and `rate`, if
                 the units above the threshold are shorter than that, other units fill the document up to it.
@@ -145,6 +149,7 @@ class Compressor:
         recall_threshold = promised_threshold(self._scorer, self.model, options.recall)
         name = COVERAGE if query is None else self.model
         promises_recall = recall_threshold is not None
+        abstention = promised_abstention(self._scorer, self.model, options.abstain)
         units = split(documents, options, self._count)
         # Keep time for matching, choosing and writing: about twice the time of splitting.
         current_time_limit().reserve(2 * timer.lap("split"))
@@ -156,8 +161,22 @@ class Compressor:
             return keep_everything(units, "failed_open", str(error), name, promises_recall=promises_recall)
         finally:
             timer.lap("score")
-        selection = choose(units, scored, options, self._count)
-        return write_receipt(units, scored, selection, name, promises_recall=promises_recall)
+        judgement = scored.scores.judgement
+        why = None if abstention is None or judgement is None else abstention.refuse(judgement)
+        if why is None:
+            selection = choose(units, scored, options, self._count)
+            result = write_receipt(units, scored, selection, name, promises_recall=promises_recall)
+        else:
+            result = write_abstention(units, scored, why, name, promises_recall=promises_recall)
+        if judgement is None:
+            return result
+        return replace(
+            result,
+            answerable=judgement.answerable,
+            distance=judgement.distance,
+            calibrated=judgement.is_calibrated,
+            refused=None if abstention is None else abstention.refused,
+        )
 
     def prepare(self, docs: Iterable[DocumentLike]) -> list[PreparedDocument]:
         """Prepare documents before any question, so that `compress` takes less time.

@@ -54,6 +54,15 @@ class CompressionOptions:
             "keep the answer sentence in this share of questions, in (0, 1), as far as a limit allows",
         ),
     )
+    abstain: float | None = field(
+        default=None,
+        metadata=_flag(
+            float,
+            "R",
+            "return nothing if the documents do not answer the question; this share of answerable "
+            "questions gets through, in (0, 1)",
+        ),
+    )
     level: Detail | None = field(
         default=None,
         metadata=_flag(
@@ -93,7 +102,8 @@ class CompressionOptions:
         checked = {
             "budget": None if self.budget is None else check_count(self.budget, "budget", "tokens"),
             "rate": _check_rate(self.rate),
-            "recall": _check_recall(self.recall),
+            "recall": _check_promise(self.recall, "recall", "must keep their answer sentence"),
+            "abstain": _check_promise(self.abstain, "abstain", "must get through if they can be answered"),
             "level": _check_level(self.level),
             "max_docs": None
             if self.max_docs is None
@@ -132,8 +142,9 @@ class CompressionOptions:
 
     def check_without_query(self) -> None:
         """Raise InvalidInputError for options that do not work without a query."""
-        if self.recall is not None:
-            raise InvalidInputError("recall is about answers, and there is no query. Leave it out.")
+        for name in ("recall", "abstain"):
+            if getattr(self, name) is not None:
+                raise InvalidInputError(f"{name} is about answers, and there is no query. Leave it out.")
         if not self.is_limited and self.level is None:
             raise InvalidInputError(
                 "There is no query, so nothing says how much is enough. Pass budget, rate or level."
@@ -150,6 +161,7 @@ class CompressionArguments(TypedDict, total=False):
     budget: int | None
     rate: float | None
     recall: float | None
+    abstain: float | None
     level: Detail | None
     max_docs: int | None
     order: Order
@@ -177,13 +189,13 @@ def _check_rate(rate: object) -> float | None:
     return None if rate is None else check_share(rate, "rate", "Pass a share above 0 and at most 1.")
 
 
-def _check_recall(recall: object) -> float | None:
-    remedy = "Pass the share of questions that must keep their answer sentence, above 0 and below 1."
-    if recall is None:
+def _check_promise(value: object, name: str, promise: str) -> float | None:
+    remedy = f"Pass the share of questions that {promise}, above 0 and below 1."
+    if value is None:
         return None
-    share = check_share(recall, "recall", remedy)
+    share = check_share(value, name, remedy)
     if share == 1:
-        raise InvalidInputError(f"recall is 1.0, which only the whole text can promise. {remedy}")
+        raise InvalidInputError(f"{name} is 1.0, which no calibration can promise. {remedy}")
     return share
 
 

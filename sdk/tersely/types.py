@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-Status = Literal["compressed", "unchanged", "bypassed", "failed_open", "degraded"]
+Status = Literal["compressed", "unchanged", "abstained", "bypassed", "failed_open", "degraded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Span:
     detail is full), "duplicate" (a kept sentence says the same, word for word), "unread" (the model did not
     read it: the input was too long or the time too short, and other parts share more words with the query),
     "echo" (half of its document repeats the query, so only the document's best sentence competes), "markup"
-    (tags of a web page, or an HTML comment in prose).
+    (tags of a web page, or an HTML comment in prose), "abstained" (the documents do not answer the query).
     """
 
 
@@ -137,6 +137,7 @@ class Compression:
 
     - "compressed": something was left out, or documents were reordered.
     - "unchanged": everything fits or scores high enough.
+    - "abstained": the documents do not answer the query, so the text is empty.
     - "bypassed": there was nothing to compress, or the input has fewer tokens than `min_tokens`.
     - "failed_open": the model failed or its time was up, and there was no `budget` or `rate`. `text` has all
       documents.
@@ -151,6 +152,16 @@ class Compression:
     """Seconds per stage: "split" (into units), "score", "pack" (choose and render), "total"."""
     recall_met: bool | None = None
     """Whether everything that `recall` needs was kept; None without `recall`."""
+    answerable: float | None = None
+    """Probability that the documents answer the query; None without a query, and if the model cannot say."""
+    refused: float | None = None
+    """With `abstain`: the share of questions without an answer that are refused, promised like the other
+    share. Lower than `abstain` if the model cannot have both."""
+    distance: float | None = None
+    """Distance of the request from those of the calibration; 1.0 is the bound. None if it is unknown."""
+    calibrated: bool | None = None
+    """Whether `answerable` and the promises of `recall` and `abstain` hold: false for a request that is
+    unlike those of the calibration. None if the model has no bound."""
     best_fits: bool | None = None
     """Whether the limit has room for the unit with the highest score, its heads and its title. If not, units
     with lower scores fill the text. None if nothing was chosen by scores."""
@@ -190,6 +201,10 @@ class Compression:
             "model": self.model,
             "warnings": list(self.warnings),
             "recall_met": self.recall_met,
+            "answerable": self.answerable,
+            "refused": self.refused,
+            "distance": self.distance,
+            "calibrated": self.calibrated,
             "best_fits": self.best_fits,
             "timings": dict(self.timings),
         }

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from benchmarks.quality import calibration
+from benchmarks.quality import abstention, calibration
 from benchmarks.quality.__main__ import make_tables
 from benchmarks.quality.calibration import Coverage, Part, mix
 from benchmarks.quality.controls import (
@@ -157,3 +158,26 @@ def test_a_higher_promise_keeps_more(data: Path, tmp_path: Path, monkeypatch: py
     assert sum(high["kept"]) >= sum(low["kept"])
     assert high["rate"] >= low["rate"]
     assert "hotpotqa" in str(record.settings["calibrated on"])
+
+
+def test_abstention_is_compared_with_other_scores(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(abstention, "SETS", {"hotpotqa": "HotpotQA dev"})
+    monkeypatch.setattr(abstention, "_rate_cosine", lambda question, documents: float(len(documents)))
+    out = tmp_path / "abstention.json"
+    assert abstention.main(["--data", str(data), "--out", str(out)]) == 0
+    record = Record.read(out)
+    curve = record.find("Questions without an answer that are refused")
+    # Both sides of a question have equally many documents, so their number tells nothing.
+    assert {row["AUROC"] for row in curve.select(score=abstention.MINILM)} == {0.5}
+    assert {row["score"] for row in curve.rows} >= {OURS, abstention.BEST, abstention.WORDS}
+    (row,) = record.find("What is kept if 90% are promised").rows
+    assert len(row["let through"]) == len(row["refused"]) == row["questions"]
+
+
+def test_a_curve_counts_what_lies_below_the_threshold() -> None:
+    scores = abstention.Scores(np.array([0.2, 0.6, 0.7, 0.9]), np.array([0.1, 0.3, 0.65, 0.9]))
+    assert scores.refused(0.0) == (1.0, 0.0, 0.0, 0.0)
+    assert scores.refused(0.25) == (1.0, 1.0, 0.0, 0.0)
+    assert scores.area() == pytest.approx((1 + 2 + 3 + 3.5) / 16)

@@ -24,6 +24,7 @@ EXAMPLES: dict[str, Any] = {
     "budget": 12,
     "rate": 0.5,
     "recall": 0.9,
+    "abstain": 0.9,
     "level": 2,
     "max_docs": 1,
     "order": "rerank",

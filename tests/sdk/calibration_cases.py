@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from tersely import Document
+from tersely.score.answerable import ANSWER_FEATURES, Answerability
 from tersely.score.calibration import Calibration
+from tersely.score.fusion import LinearLayer
+from tersely.score.shift import SHIFT_FEATURES, Reference
 from tests.sdk.fakes import FakeScorer
 
 QUERY = "When was the lighthouse at Cape Ferro built?"
@@ -19,3 +26,12 @@ class CalibratedScorer(FakeScorer):
     """Every recall that 30 questions can promise has the threshold 0.2."""
 
     calibration = Calibration((0.2,) * 30)
+
+
+SIZE = len(ANSWER_FEATURES)
+LAYER = LinearLayer(np.zeros(SIZE), np.ones(SIZE), np.zeros(SIZE), 0.0)
+REFERENCE = Reference(np.zeros((1, len(SHIFT_FEATURES))), np.eye(len(SHIFT_FEATURES)), 2.0)
+
+
+def make_answerability(answered: Sequence[float], unanswered: Sequence[float]) -> Answerability:
+    return Answerability(LAYER, Calibration(tuple(answered)), Calibration(tuple(unanswered)), REFERENCE)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tersely import CompressionOptions, Compressor, InvalidInputError
 from tersely.options import OPTION_FIELDS, CompressionArguments, Detail, Marks, Order
 from tersely.score.calibration import Calibration
+from tests.sdk.calibration_cases import make_answerability
 from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer
 
@@ -20,6 +21,7 @@ TOKENS = "Pass a whole number of tokens, 1 or more."
 DOCUMENTS = "Pass a whole number of documents, 1 or more."
 RATE = "Pass a share above 0 and at most 1."
 RECALL = "Pass the share of questions that must keep their answer sentence, above 0 and below 1."
+ABSTAIN = "Pass the share of questions that must get through if they can be answered, above 0 and below 1."
 LEVEL = "Pass a level of detail from 1 to 5."
 TIMEOUT = "Pass a positive number of seconds, such as 60.0."
 MARKS = "Pass 'structure' or 'all'."
@@ -41,10 +43,12 @@ BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"budget": 5, "rate": 0.5}, "Both budget and rate are given. Pass one of them, or neither."),
     ({"recall": 0}, f"recall is 0.0. {RECALL}"),
     ({"recall": 1.2}, f"recall is 1.2. {RECALL}"),
-    ({"recall": 1}, f"recall is 1.0, which only the whole text can promise. {RECALL}"),
+    ({"recall": 1}, f"recall is 1.0, which no calibration can promise. {RECALL}"),
     ({"recall": math.nan}, f"recall is nan. {RECALL}"),
     ({"recall": False}, f"recall is False. {RECALL}"),
     ({"recall": [0.9]}, f"recall is a list. {RECALL}"),
+    ({"abstain": 0}, f"abstain is 0.0. {ABSTAIN}"),
+    ({"abstain": 1}, f"abstain is 1.0, which no calibration can promise. {ABSTAIN}"),
     ({"level": 0}, f"level is 0. {LEVEL}"),
     ({"level": 6}, f"level is 6. {LEVEL}"),
     ({"level": True}, f"level is True. {LEVEL}"),
@@ -69,6 +73,7 @@ GOOD_OPTIONS: dict[str, list[Any]] = {
     "budget": [None, 1, 10**9],
     "rate": [None, 1e-9, 0.5, 1.0],
     "recall": [None, 0.01, 0.9, 0.999],
+    "abstain": [None, 0.01, 0.9, 0.999],
     "level": [None, *get_args(Detail)],
     "max_docs": [None, 1, 99],
     "order": [*get_args(Order)],
@@ -107,6 +112,7 @@ def test_without_arguments_nothing_is_limited() -> None:
         "budget": None,
         "rate": None,
         "recall": None,
+        "abstain": None,
         "level": None,
         "max_docs": None,
         "order": "source",
@@ -171,6 +177,7 @@ def test_the_keyword_arguments_have_the_names_and_types_of_the_options() -> None
 def test_a_compressor_takes_every_option(name: str) -> None:
     scorer = FakeScorer()
     scorer.calibration = Calibration(tuple(n / 1000 for n in range(1000)))
+    scorer.answerability = make_answerability([n / 1000 for n in range(1000)], [0.5])
     compressor = Compressor(scorer, token_counter=count_words)
     for value in GOOD_OPTIONS[name]:
         result = compressor.compress("red light", ["A light. Not red.", "Bread."], **{name: value})

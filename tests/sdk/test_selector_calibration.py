@@ -136,7 +136,7 @@ def test_a_dropped_piece_that_scores_low_breaks_the_promise_too() -> None:
 @pytest.mark.parametrize(
     ("recall", "message"),
     [
-        (1, "only the whole text"),
+        (1, "no calibration"),
         (0, "above 0"),
         (True, "True"),
         ("0.9", "a str"),

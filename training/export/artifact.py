@@ -15,12 +15,14 @@ import numpy as np
 
 from benchmarks.shared.export import quantise
 from tersely.runtime.artifacts import load_artifact, write_manifest
+from tersely.score.answerable import write_answerability
 from tersely.score.calibration import write_calibration
 from tersely.score.fusion import LEARNED_THRESHOLD, Decision, Fusion
 from tersely.score.layout import LAYOUT_VERSION, Layout, LayoutConfig
 from tersely.score.selector import Selector
 from training.export.calibration import build_calibration
 from training.export.card import render_card
+from training.export.fit_answerable import FEWEST_CASES, fit_answerable, read_cases
 from training.export.fit_fusion import choose_threshold, compute_idf, fit_fusion
 from training.export.learned import measure_decision, score_by_keep_logit
 from training.export.onnx import export_float, measure_parity
@@ -102,8 +104,8 @@ def fit_decision(
     heldout: Sequence[Group],
     facts: dict[str, Any],
 ) -> None:
-    """Fit fusion, threshold and calibration to held-out questions, and finish the artifact in `folder` with
-    card and manifest.
+    """Fit fusion, threshold, calibration and judgement to held-out questions, and finish the artifact in
+    `folder` with card and manifest.
 
     `facts` are the card's values that are already known.
     """
@@ -111,11 +113,15 @@ def fit_decision(
     if decision == "fitted":
         fusion, ablation, scored = fit_fusion(selector, heldout, config.seed)
         fusion.save(folder)
+        selector.fusion = fusion
         threshold = choose_threshold(scored, TARGET_RECALL)
     else:
         scored = score_by_keep_logit(selector, heldout)
         ablation, threshold = {"encoder alone": summarise(scored)}, LEARNED_THRESHOLD
     write_calibration(folder, build_calibration(scored))
+    cases = read_cases(selector, heldout, config.seed)
+    if len(cases) >= FEWEST_CASES:
+        write_answerability(folder, fit_answerable(cases))
     facts = facts | {
         "heldout": ablation,
         "own_decision": measure_decision(scored, threshold),

@@ -1,5 +1,5 @@
 """`python -m training.export.refit --config CONFIG --run RUN --out FOLDER`: fit the fusion, attention,
-threshold and calibration of an artifact again, to the held-out questions of a run.
+threshold, calibration and judgement of an artifact again, to the held-out questions of a run.
 
 The encoder and everything else stay the same. RUN is a folder of `python -m training.selector`, at least
 prepared (`--stage prepare`).

@@ -9,6 +9,7 @@ import shutil
 import statistics
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -21,8 +22,10 @@ from tersely.errors import ArtifactError, InvalidInputError, MissingDependencyEr
 from tersely.metrics import contains_answer
 from tersely.runtime.artifacts import Artifact, load_artifact, write_manifest
 from tersely.runtime.workers import usable_cores
+from tersely.score.answerable import read_answerability, write_answerability
 from tersely.score.calibration import Calibration, write_calibration
 from tersely.score.layout import check_layout_version
+from tersely.score.protocol import Judgement
 
 RECALLS = (0.8, 0.9, 0.95, 0.98, 0.99)
 _PACKAGES = ("onnxruntime", "tokenizers", "sentencex", "numpy")
@@ -78,7 +81,8 @@ def doctor(model: str | None, threads: int | None) -> Report:
 def calibrate(model: str | None, threads: int | None, data: BinaryIO, out: Path) -> Report:
     """Write a copy of `model`, calibrated on the questions in the file `data`, to the folder `out`.
 
-    The report says how much text each recall keeps on these questions.
+    The report says how much text each recall keeps on these questions, and how many questions are refused
+    after the documents with their answers were taken away.
 
     Raises:
         InvalidInputError: the file has a bad line or no usable question, or the folder exists already.
@@ -92,19 +96,38 @@ def calibrate(model: str | None, threads: int | None, data: BinaryIO, out: Path)
     compressor = Compressor(artifact.path, threads=threads)
     with show_progress(cases) as progress:
         measured = [_measure(compressor, request, answers) for request, answers in progress]
-    scores = tuple(score for score, _ in measured if score is not None)
+    found = [case for case in measured if case.score is not None]
+    scores = tuple(case.score for case in found if case.score is not None)
     if not scores:
         raise InvalidInputError(f"{name}: no document sentence holds one of its answers. Check the answers.")
-    calibration = Calibration(scores, {Path(name).stem: len(scores)})
+    questions = {Path(name).stem: len(scores)}
+    calibration = Calibration(scores, questions)
+    answerability = read_answerability(artifact)
+    if answerability is not None:
+        answerability = answerability.calibrate(
+            [case.answered for case in found], [case.unanswered for case in measured], questions
+        )
     shutil.copytree(artifact.path, out)
     write_calibration(out, calibration)
+    if answerability is not None:
+        write_answerability(out, answerability)
     write_manifest(out, **_describe_training(artifact))
     recalls: dict[str, str] = {}
-    for recall in RECALLS:
-        if recall <= calibration.highest_recall:
-            threshold = calibration.threshold(recall)
-            share = statistics.fmean(_share_kept(units, threshold) for _, units in measured)
-            recalls[f"{recall:g}"] = f"threshold {threshold:.4f}, keeps {share:.1%} of the text"
+    abstentions: dict[str, str] = {}
+    for share in RECALLS:
+        if share > calibration.highest_recall:
+            continue
+        threshold = calibration.threshold(share)
+        kept = statistics.fmean(_share_kept(case.units, threshold) for case in measured)
+        low, high = calibration.interval(share)
+        recalls[f"{share:g}"] = (
+            f"threshold {threshold:.4f}, keeps {kept:.1%} of the text, and the answer of {low:.0%} to "
+            f"{high:.0%} of further questions"
+        )
+        if answerability is not None:
+            abstentions[f"{share:g}"] = (
+                f"refuses {answerability.promise(share).refused:.0%} without an answer"
+            )
     return Report(
         {
             "model": str(out),
@@ -112,14 +135,25 @@ def calibrate(model: str | None, threads: int | None, data: BinaryIO, out: Path)
             "without an answer sentence": len(measured) - len(scores),
             "highest recall": round(calibration.highest_recall, 4),
             "recall": recalls,
+            "abstain": abstentions,
         }
     )
 
 
-def _measure(
-    compressor: Compressor, request: Request, answers: Sequence[str]
-) -> tuple[float | None, list[tuple[float, int]]]:
-    """Return the best score of a unit that holds an answer, and the score and characters of every unit."""
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What the model makes of a question."""
+
+    score: float | None
+    """Best score of a unit that holds an answer."""
+    units: list[tuple[float, int]]
+    """Score and characters of every unit."""
+    answered: Judgement
+    unanswered: Judgement
+    """The same without the documents that hold an answer."""
+
+
+def _measure(compressor: Compressor, request: Request, answers: Sequence[str]) -> _Case:
     result = compressor.compress(request.query, request.documents)
     if result.status == "failed_open":
         raise ArtifactError(f"{compressor.model} cannot be calibrated: {result.reason}")
@@ -127,7 +161,10 @@ def _measure(
     texts = [request.documents[span.doc].text[span.start : span.end] for span in spans]
     found = [span.score for span, text in zip(spans, texts, strict=True) if contains_answer(text, answers)]
     units = [(span.score, len(text)) for span, text in zip(spans, texts, strict=True)]
-    return max(found, default=None), units
+    others = [document for document in request.documents if not contains_answer(document.text, answers)]
+    without = compressor.compress(request.query, others)
+    judgements = (Judgement(each.answerable, each.distance) for each in (result, without))
+    return _Case(max(found, default=None), units, *judgements)
 
 
 def _share_kept(units: Sequence[tuple[float, int]], threshold: float) -> float:

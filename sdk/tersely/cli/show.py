@@ -104,7 +104,11 @@ def print_warnings(result: Compression, where: str = "") -> int:
         return print_error(f"{where}not compressed, passed through unchanged: {result.reason}", MODEL_FAILED)
     if result.status == "degraded":
         return print_error(f"{where}degraded: {result.reason}", MODEL_FAILED)
-    if result.recall_met is False:
+    if result.status == "abstained":
+        print_error(f"{where}abstained: {result.reason}", OK)
+    elif result.calibrated is False and (result.recall_met is not None or result.refused is not None):
+        print_error(f"{where}the request is unlike those of the calibration, so nothing is promised", OK)
+    elif result.recall_met is False:
         print_error(f"{where}the limit leaves out sentences that the recall needs", OK)
     if result.best_fits is False:
         print_error(f"{where}the unit that scored highest exceeds the limit by itself; raise the limit", OK)

@@ -95,6 +95,31 @@ def keep_everything(
     )
 
 
+def write_abstention(
+    split: Split, scored: Scored, reason: str, model: str, *, promises_recall: bool
+) -> Compression:
+    """Return an empty compression of documents that do not answer the query, without timings."""
+    scores = scored.scores
+    return Compression(
+        text="",
+        documents=(),
+        kept=(),
+        dropped=tuple(
+            _span(unit, score, "abstained")
+            for unit, score in zip(split.units, scores.scores.tolist(), strict=True)
+        ),
+        tokens_before=split.tokens_before,
+        tokens_after=0,
+        status="abstained",
+        reason=reason,
+        model=model,
+        recall_met=False if promises_recall else None,
+        warnings=scored.warnings,
+        relevance=tuple(scores.relevance.tolist()),
+        timings={},
+    )
+
+
 def _span(unit: Unit, score: float, reason: str) -> Span:
     return Span(unit.doc, unit.start, unit.end, score, reason)
 

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tersely.runtime.artifacts import Artifact
 
 FILE = "calibration.json"
@@ -45,10 +47,25 @@ class Calibration:
 
         Raises ValueError above `highest_recall`.
         """
+        return self.scores[self._lost(recall)]
+
+    def interval(self, recall: float) -> tuple[float, float]:
+        """Bounds of the share of further questions that the threshold keeps, with a probability of 95 %.
+
+        `recall` is the mean over all calibrations of this size. That of one calibration has a beta
+        distribution. Raises ValueError above `highest_recall`.
+        """
+        lost = self._lost(recall) + 1
+        drawn = np.random.default_rng(0).beta(len(self.scores) + 1 - lost, lost, 100_000)
+        low, high = np.quantile(drawn, (0.025, 0.975))
+        return float(low), float(high)
+
+    def _lost(self, recall: float) -> int:
+        """Return the number of questions that may score below the threshold."""
         lost = math.floor((1 - recall) * (len(self.scores) + 1) + 1e-9) - 1
         if lost < 0:
             raise ValueError(f"{len(self.scores)} questions can promise {self.highest_recall:.4f} at most")
-        return self.scores[min(lost, len(self.scores) - 1)]
+        return min(lost, len(self.scores) - 1)
 
     def to_dict(self) -> dict[str, Any]:
         return {"questions": dict(self.questions), "scores": [math.floor(s * 1e6) / 1e6 for s in self.scores]}

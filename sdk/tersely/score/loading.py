@@ -1,4 +1,4 @@
-"""Load the model of a compressor, and ask it for the threshold of a promised recall."""
+"""Load the model of a compressor, and ask it for the thresholds of promises."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tersely.errors import InvalidInputError
 from tersely.score.protocol import Scorer
 
 if TYPE_CHECKING:
+    from tersely.score.answerable import Abstention, Answerability
     from tersely.score.calibration import Calibration
 
 
@@ -56,3 +57,20 @@ def promised_threshold(scorer: Scorer, name: str, recall: float | None) -> float
         raise InvalidInputError(
             f"recall is {recall}, but {error}. Lower it, or calibrate on more questions."
         ) from error
+
+
+def promised_abstention(scorer: Scorer, name: str, abstain: float | None) -> Abstention | None:
+    """Return what a promised `abstain` refuses; None without a promise.
+
+    Raises InvalidInputError if the scorer was not calibrated for it, or on too few questions. `name` is the
+    model's.
+    """
+    if abstain is None:
+        return None
+    answerability: Answerability | None = getattr(scorer, "answerability", None)
+    if answerability is None:
+        raise InvalidInputError(f"{name} cannot tell whether documents answer a question. Leave abstain out.")
+    try:
+        return answerability.promise(abstain)
+    except ValueError as error:
+        raise InvalidInputError(f"abstain is {abstain}, but {error}. Lower it.") from error

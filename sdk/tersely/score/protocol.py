@@ -22,6 +22,21 @@ if TYPE_CHECKING:  # `import tersely` does without numpy
 
 
 @dataclass(frozen=True, slots=True)
+class Judgement:
+    """A model's judgement of a whole request."""
+
+    answerable: float | None
+    """Probability that the documents answer the query; None if the model cannot say."""
+    distance: float | None
+    """Distance of the request from those of the calibration; 1.0 is the bound. None if it is unknown."""
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the request resembles those of the calibration."""
+        return self.distance is not None and self.distance <= 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Scores:
     """Scores of all units and documents of a request."""
 
@@ -35,6 +50,7 @@ class Scores:
     """(units,) whether the model has read each unit."""
     held_back: Bools
     """(units,) whether the score was lowered because the document echoes the question."""
+    judgement: Judgement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +125,21 @@ class Preparer(Protocol):
 
     def prepare(self, documents: Sequence[ScoredInput]) -> Sequence[Preparation]:
         """Return what can be known of each document, in order. Called from several threads at once."""
+        ...
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """A scorer that also says whether the documents answer the query, and whether it knows such requests.
+
+    One that also has an attribute `answerability` (`tersely.score.answerable.Answerability`) can be asked to
+    `abstain`.
+    """
+
+    def judge(
+        self, query: str, documents: Sequence[ScoredInput]
+    ) -> tuple[Sequence[DocumentScores], Judgement | None]:
+        """Return what `score` returns, and the judgement. Called from several threads at once."""
         ...
 
 

@@ -21,6 +21,7 @@ from tersely.score.matching import Floats
 from tersely.score.protocol import (
     COVERAGE,
     DocumentScores,
+    Judge,
     Reranker,
     Scored,
     ScoredInput,
@@ -71,6 +72,8 @@ def score(
     threshold = recall_threshold
     if threshold is None and not options.is_limited:
         threshold = scorer.threshold
+    if failure is not None:
+        scores = replace(scores, judgement=None)
     return Scored(scores, "score", threshold, scorer.length_price, failure, warnings)
 
 
@@ -182,7 +185,10 @@ def _score(
         _make_input(split.documents[doc], [split.units[at] for at in own])
         for doc, own in zip(to_read, positions, strict=True)
     ]
-    scores = _flatten(scorer.score(query, inputs), to_read, positions, split)
+    given, judgement = (
+        scorer.judge(query, inputs) if isinstance(scorer, Judge) else (scorer.score(query, inputs), None)
+    )
+    scores = replace(_flatten(given, to_read, positions, split), judgement=judgement)
     if not all(np.isfinite(x).all() for x in (scores.relevance, scores.scores, scores.packing)):
         raise ValueError("the model gave scores that are not numbers")
     if structure is not None:

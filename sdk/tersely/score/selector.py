@@ -17,7 +17,6 @@ the matches by characters both count.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +25,12 @@ from tersely.errors import ArtifactError
 from tersely.prepared import Preparation, digest
 from tersely.runtime.artifacts import Artifact
 from tersely.runtime.cancellation import current_cancellation, current_time_limit
+from tersely.score.answerable import Answerability, read_answerability
 from tersely.score.calibration import Calibration, read_calibration
 from tersely.score.echo import HELD_BACK, find_held_back, find_held_back_by_words
-from tersely.score.encoder import Encoder, WindowLogits, merge_logits
+from tersely.score.encoder import Encoder
 from tersely.score.features import (
-    Logits,
     Matches,
-    Nearness,
     bridge_weights,
     first_features,
     query_features,
@@ -40,10 +38,11 @@ from tersely.score.features import (
 from tersely.score.fusion import ATTENTION, LAYERS, LEARNED_THRESHOLD, Fusion, sigmoid
 from tersely.score.grams import gram_logits, weigh_characters
 from tersely.score.hops import Hop, SecondStage, search_paths
-from tersely.score.layout import EncodedDocument, Layout, Window, tokenize_request
+from tersely.score.layout import Layout, Window, tokenize_request
 from tersely.score.matching import Floats, best_beside
 from tersely.score.proof import check_parts
-from tersely.score.protocol import DocumentScores, ScoredInput
+from tersely.score.protocol import DocumentScores, Judgement, ScoredInput
+from tersely.score.reading import FirstPass, FirstStage, Reading, merge_pass
 from tersely.score.sieve import (
     Sieve,
     best_values,
@@ -71,48 +70,6 @@ NEIGHBOUR = 0.3
 answer more questions (training/LOG.md). An open gate lowers the share, because hops need the room."""
 
 
-@dataclass(frozen=True, slots=True)
-class FirstPass:
-    """The encoder's logits, and the state that is needed to read more windows."""
-
-    matches: Matches
-    logits: Logits
-    encoded: Sequence[EncodedDocument]
-    offsets: NDArray[np.int64]
-    """First sentence of each document in the flat arrays, shape (documents + 1,)."""
-    read: NDArray[np.bool_]
-    """Whether each sentence has a vector or was read with the question, shape (sentences,)."""
-    window_logits: Sequence[WindowLogits]
-    unread: Sequence[Window]
-    sieve: Sieve | None
-
-    @property
-    def near(self) -> Nearness:
-        return Nearness.zeros(len(self.read)) if self.sieve is None else self.sieve.near
-
-
-@dataclass(frozen=True, slots=True)
-class FirstStage:
-    """Features and logits of fusion's first stage."""
-
-    features: Floats
-    logits: Floats
-    """(sentences,)"""
-    gate: float
-    """How far the gate is open, in [0, 1]: how much the question seems to need another hop."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The model's logits for a request, after all passes that it needs."""
-
-    first: FirstPass
-    logits: Floats
-    """(sentences,)"""
-    neighbour: float
-    """Share of a score that adjacent sentences gain."""
-
-
 class Selector:
     """A loaded artifact of kind "selector". Stateless between calls, so safe to share between threads."""
 
@@ -129,6 +86,7 @@ class Selector:
         max_tokens: int = MAX_TOKENS,
         preparation_name: str = "",
         embedder: Embedder | None = None,
+        answerability: Answerability | None = None,
     ) -> None:
         self.encoder = encoder
         self.layout = layout
@@ -139,6 +97,7 @@ class Selector:
         self.max_tokens = max_tokens
         self.preparation_name = preparation_name
         self.embedder = embedder
+        self.answerability = answerability
 
     @classmethod
     def load(cls, artifact: Artifact, threads: int | None = None) -> Selector:
@@ -148,13 +107,21 @@ class Selector:
             fusion, threshold = _load_decision(artifact)
             with np.load(artifact.file("lexical.npz")) as lexical:
                 idf = lexical["idf"].astype(np.float32)
-            calibration = read_calibration(artifact)
+            calibration, answerability = read_calibration(artifact), read_answerability(artifact)
             encoder = Encoder.load(artifact, layout.config, threads)
             check_parts(layout, encoder, fusion, idf, threshold)
         embedder = Embedder(artifact, threads, layout) if artifact.lists(GRAPH) else None
         name = embedder.name if embedder else f"{artifact.name}-{artifact.hash_of('tokenizer.json')}"
         return cls(
-            encoder, layout, fusion, idf, threshold, calibration, preparation_name=name, embedder=embedder
+            encoder,
+            layout,
+            fusion,
+            idf,
+            threshold,
+            calibration,
+            preparation_name=name,
+            embedder=embedder,
+            answerability=answerability,
         )
 
     def prepare(self, documents: Sequence[ScoredInput]) -> list[Preparation]:
@@ -180,8 +147,14 @@ class Selector:
 
         If the time is up, only what was read counts. Raises TimeIsUpError if nothing was read.
         """
+        return self.judge(query, documents)[0]
+
+    def judge(
+        self, query: str, documents: Sequence[ScoredInput]
+    ) -> tuple[list[DocumentScores], Judgement | None]:
+        """Return the scores, and the judgement; None without any text, or if the model has learned none."""
         if not any(d.units for d in documents):
-            return [DocumentScores(0.0, ()) for _ in documents]
+            return [DocumentScores(0.0, ()) for _ in documents], None
         weight = weigh_characters(query, self.layout.tokenizer)
         if weight == 0.0:
             return self._score_by_model(query, documents, None, 0.0)
@@ -194,19 +167,23 @@ class Selector:
             offsets = np.cumsum([0, *(len(d.units) for d in documents)])
             read = np.ones(len(logits), dtype=np.bool_)
             held_back = find_held_back_by_words(query, texts, logits, documents)
-            return _split(offsets, read, logits, NEIGHBOUR, held_back)
+            unknown = None if self.answerability is None else Judgement(None, None)
+            return _split(offsets, read, logits, NEIGHBOUR, held_back), unknown
         return self._score_by_model(query, documents, logits, weight)
 
     def _score_by_model(
         self, query: str, documents: Sequence[ScoredInput], grams: Floats | None, weight: float
-    ) -> list[DocumentScores]:
-        """Return the model's scores. `weight` is the share of `grams`, if there are any, in the logits."""
+    ) -> tuple[list[DocumentScores], Judgement | None]:
+        """Return the model's scores and judgement. `weight` is the share of `grams`, if any, in the logits."""
         # If the vocabulary does not know the words, their vectors must not rule out any window.
         reading = self.read(query, documents, reads_all=grams is not None)
         first, logits = reading.first, reading.logits
         logits = logits if grams is None else (1.0 - weight) * logits + weight * grams
         held_back = find_held_back(first.matches, logits, documents)
-        return _split(first.offsets, first.read, logits, reading.neighbour, held_back)
+        scores = _split(first.offsets, first.read, logits, reading.neighbour, held_back)
+        if self.answerability is None:
+            return scores, None
+        return scores, self.answerability.judge(first.matches, first.logits, first.near, reading.first_logits)
 
     def read(self, query: str, documents: Sequence[ScoredInput], *, reads_all: bool = False) -> Reading:
         """Read the documents in as many passes as the question needs.
@@ -215,18 +192,18 @@ class Selector:
         """
         limit = current_time_limit()
         done = self.first_pass(query, documents, reads_all=reads_all)
-        stage = self._first_stage(done)
+        stage = self.first_stage(done)
         if stage.gate and done.unread and not limit.is_up():
             done = self.extend_first_pass(done, stage.logits)
-            stage = self._first_stage(done)
+            stage = self.first_stage(done)
         if not stage.gate or limit.is_up():
-            return Reading(done, stage.logits, NEIGHBOUR)
+            return Reading(done, stage.logits, stage.logits, NEIGHBOUR)
         second = SecondStage.make(done.matches, done.logits, stage.features, stage.logits)
         hops = self.second_pass(done, second)
         if limit.was_reached:  # the second pass is incomplete
-            return Reading(done, stage.logits, NEIGHBOUR)
+            return Reading(done, stage.logits, stage.logits, NEIGHBOUR)
         logits = stage.logits + stage.gate * self.fusion.attend(second, hops)
-        return Reading(done, logits, NEIGHBOUR * (1.0 - stage.gate))
+        return Reading(done, stage.logits, logits, NEIGHBOUR * (1.0 - stage.gate))
 
     def first_pass(
         self, query: str, documents: Sequence[ScoredInput], *, reads_all: bool = False
@@ -265,7 +242,7 @@ class Selector:
         if not window_logits:
             limit.check()
         limit.was_reached |= not has_all_vectors
-        return _merge(matches, encoded, offsets, window_logits, [*unread, *more], sieve)
+        return merge_pass(matches, encoded, offsets, window_logits, [*unread, *more], sieve)
 
     def extend_first_pass(self, done: FirstPass, first: Floats) -> FirstPass:
         """Read up to MORE_TOKENS of further windows that the sieve does not rule out: those that share the
@@ -277,7 +254,7 @@ class Selector:
         chosen, unread = divide_windows(possible, weights, done.offsets, MORE_TOKENS)
         window_logits = [*done.window_logits, *self.encoder.encode(chosen)]
         left = [*ruled_out, *unread]
-        return _merge(done.matches, done.encoded, done.offsets, window_logits, left, done.sieve)
+        return merge_pass(done.matches, done.encoded, done.offsets, window_logits, left, done.sieve)
 
     def second_pass(self, done: FirstPass, second: SecondStage) -> list[Hop]:
         """Reread the windows that promise the best paths."""
@@ -286,7 +263,8 @@ class Selector:
             self.layout, self.encoder, done.matches, done.encoded, done.offsets, second.first, promise
         )
 
-    def _first_stage(self, done: FirstPass) -> FirstStage:
+    def first_stage(self, done: FirstPass) -> FirstStage:
+        """Apply the first stage of the fusion, and its gate."""
         features = first_features(done.matches, done.logits, done.near)
         logits = self.fusion.first(features)
         query = query_features(done.matches, done.logits, logits)
@@ -305,22 +283,6 @@ def _load_decision(artifact: Artifact) -> tuple[Fusion, float]:
     raise ArtifactError(
         f"{artifact.path} decides by {decision!r}, which this tersely does not know. Upgrade tersely."
     )
-
-
-def _merge(
-    matches: Matches,
-    encoded: Sequence[EncodedDocument],
-    offsets: NDArray[np.int64],
-    window_logits: Sequence[WindowLogits],
-    unread: Sequence[Window],
-    sieve: Sieve | None,
-) -> FirstPass:
-    logits = merge_logits(window_logits, offsets, len(encoded))
-    read = ~np.isnan(logits.keep)
-    if sieve is not None:
-        read |= sieve.has_vector
-    logits = Logits(_fill(logits.keep), _fill(logits.relevance))
-    return FirstPass(matches, logits, encoded, offsets, read, window_logits, unread, sieve)
 
 
 def _flatten(documents: Sequence[ScoredInput]) -> tuple[list[str], NDArray[np.int64]]:
@@ -346,10 +308,3 @@ def _split(
         DocumentScores(float(full.max(initial=0.0)), own, best, read, held)
         for full, own, best, read, held in zip(*(np.split(x, offsets[1:-1]) for x in flat), strict=True)
     ]
-
-
-def _fill(values: Floats) -> Floats:
-    """Replace unread entries (nan) with a value below everything that was read."""
-    read = ~np.isnan(values)
-    floor = values[read].min() - 1.0 if read.any() else 0.0
-    return np.where(read, values, floor)

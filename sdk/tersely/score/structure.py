@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -125,12 +125,11 @@ class Structure:
         share[positions] = _MODEL
         relevance = scores.relevance.copy()
         np.maximum.at(relevance, self._documents[own], matches)
-        return Scores(
-            matched + (1.0 - matched) * share * scores.scores,
-            matched + (1.0 - matched) * share * scores.packing,
-            relevance,
-            scores.read,
-            scores.held_back,
+        return replace(
+            scores,
+            scores=matched + (1.0 - matched) * share * scores.scores,
+            packing=matched + (1.0 - matched) * share * scores.packing,
+            relevance=relevance,
         )
 
 

@@ -1,0 +1,194 @@
+"""`python -m benchmarks.quality.abstention --data DIR`: which questions do documents not answer?
+
+Each question is asked twice with equally many documents: once with its evidence, and once with other
+documents instead. A threshold on a score refuses questions. The curve says how many of those without an
+answer it refuses if it loses some with one. The scores are the calibrated probability, the score of the best
+sentence, BM25 and MiniLM's cosine. The second table says what `abstain=` and `recall=` keep of each set, and
+how many requests are said to be like those of the calibration.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.command import Measured, Options, make_parser, run, track
+from benchmarks.quality.controls import MINILM, OURS
+from benchmarks.quality.runner import list_spans
+from benchmarks.shared.environment import name_model
+from benchmarks.shared.minilm import embed_cached
+from benchmarks.shared.passages import join_title
+from benchmarks.shared.statistics import Floats
+from benchmarks.shared.tasks import Example, load, score_kept
+from benchmarks.table import Column, Row, Table
+from tersely import Compressor, Document
+from tersely.runtime.artifacts import load_artifact
+from tersely.score.bm25 import BM25
+from tersely.split.sentences import split_units
+
+LOSSES = (0.02, 0.05, 0.1, 0.2)
+"""Shares of the questions with an answer that a threshold loses."""
+PROMISED = 0.9
+BEST = "best sentence"
+WORDS = "BM25"
+SETS = {
+    "qed_nq_10": "Natural Questions (QED), 10 hard negatives",
+    "squad": "SQuAD, 10 hard negatives",
+    "hotpotqa": "HotpotQA",
+    "wikiqa": "WikiQA, 10 hard negatives",
+    "xquad_en": "XQuAD, English",
+    "xquad_de": "XQuAD, German",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A question, its documents with evidence, and as many without."""
+
+    example: Example
+    answered: list[Document]
+    unanswered: list[Document]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What a system says of the pairs of a set."""
+
+    answered: Floats
+    unanswered: Floats
+
+    def area(self) -> float:
+        """Return the probability that an answered question scores higher than one without an answer."""
+        higher = (self.answered[:, None] > self.unanswered).mean()
+        equal = (self.answered[:, None] == self.unanswered).mean()
+        return float(higher + equal / 2)
+
+    def refused(self, loss: float) -> tuple[float, ...]:
+        """Return 1 for each question without an answer that the threshold refuses, else 0.
+
+        The threshold loses at most the share `loss` of the questions with an answer.
+        """
+        threshold = np.sort(self.answered)[int(loss * len(self.answered) + 1e-9)]
+        return tuple((self.unanswered < threshold).astype(float).tolist())
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the benchmark and return its exit code."""
+    parser = make_parser("benchmarks.quality.abstention", __doc__, "data", "model", "threads", limit=150)
+    return run(parser, arguments, Options(), measure)
+
+
+def measure(options: Options) -> Measured:
+    """Measure every set that the data folder has."""
+    compressor = Compressor(options.model, threads=options.threads)
+    curves: list[Row] = []
+    promises: list[Row] = []
+    for task, title in SETS.items():
+        examples = load(task, "eval", data=options.data, limit=options.limit, seed=options.seed)
+        pairs = make_pairs(examples, options.seed)
+        scores, promise = measure_set(compressor, pairs, title)
+        curves += list_curve(title, scores)
+        promises.append({"set": title, "questions": len(pairs), **promise})
+    tables = [
+        Table("Questions without an answer that are refused", CURVE, tuple(curves), across="lost"),
+        Table(f"What is kept if {PROMISED:.0%} are promised", PROMISES, tuple(promises)),
+    ]
+    return Measured(tables, name_model(load_artifact(options.model)))
+
+
+CURVE = (
+    Column("set"),
+    Column("score"),
+    Column("AUROC", format=".3f"),
+    Column("lost", "%", format=".0f"),
+    Column("refused", "%", interval="wilson"),
+)
+PROMISES = (
+    Column("set"),
+    Column("questions"),
+    Column("let through", "%", interval="wilson"),
+    Column("refused", "%", interval="wilson"),
+    Column("answer kept", "%", interval="wilson"),
+    Column("calibrated", "%", interval="wilson"),
+)
+
+
+def make_pairs(examples: Sequence[Example], seed: int) -> list[Pair]:
+    """Return the questions with evidence in some documents and enough others."""
+    pairs: list[Pair] = []
+    for example in examples:
+        documents = [Document(d.text, d.title) for d in example.documents]
+        evidence = [i for i, d in enumerate(example.documents) if d.gold]
+        others = [i for i, d in enumerate(example.documents) if not d.gold]
+        if not evidence or len(others) <= len(evidence):
+            continue
+        random.Random(f"{seed}:{example.id}").shuffle(others)
+        with_evidence = sorted([*evidence, *others[: -len(evidence)]])
+        pairs.append(
+            Pair(example, [documents[i] for i in with_evidence], [documents[i] for i in sorted(others)])
+        )
+    return pairs
+
+
+def measure_set(
+    compressor: Compressor, pairs: Sequence[Pair], title: str
+) -> tuple[Mapping[str, Scores], dict[str, tuple[float | None, ...]]]:
+    """Return the scores of each system, and what the promises of tersely keep, a number for each question."""
+    values: dict[str, tuple[list[float], list[float]]] = {
+        name: ([], []) for name in (OURS, BEST, WORDS, MINILM)
+    }
+    rows: dict[str, list[float | None]] = {column.name: [] for column in PROMISES[2:]}
+    for pair in track(pairs, title):
+        for side, documents in enumerate((pair.answered, pair.unanswered)):
+            result = compressor.compress(pair.example.question, documents, abstain=PROMISED)
+            rows["refused" if side else "let through"].append(float((result.status == "abstained") == side))
+            values[OURS][side].append(result.answerable or 0.0)
+            values[BEST][side].append(max(span.score for span in (*result.kept, *result.dropped)))
+            for name, rate in ((WORDS, _rate_words), (MINILM, _rate_cosine)):
+                values[name][side].append(rate(pair.example.question, documents))
+            if not side:
+                rows["calibrated"].append(float(bool(result.calibrated)))
+        # The documents of the example, because labels count them.
+        whole = compressor.compress(pair.example.question, pair.example.to_documents(), recall=PROMISED)
+        kept = score_kept(pair.example, list_spans(whole)).answer_kept
+        rows["answer kept"].append(None if kept is None else float(kept))
+    scores = {name: Scores(np.array(a), np.array(b)) for name, (a, b) in values.items()}
+    return scores, {name: tuple(own) for name, own in rows.items()}
+
+
+def list_curve(title: str, scores: Mapping[str, Scores]) -> list[Row]:
+    """Return the rows of a set."""
+    return [
+        {
+            "set": title,
+            "score": name,
+            "AUROC": round(own.area(), 4),
+            "lost": loss,
+            "refused": own.refused(loss),
+        }
+        for name, own in scores.items()
+        for loss in LOSSES
+    ]
+
+
+def _list_units(documents: Sequence[Document]) -> list[str]:
+    return [
+        join_title(d.title, d.text[unit.start : unit.end]) for d in documents for unit in split_units(d.text)
+    ]
+
+
+def _rate_words(question: str, documents: Sequence[Document]) -> float:
+    return float(BM25(_list_units(documents)).scores(question).max())
+
+
+def _rate_cosine(question: str, documents: Sequence[Document]) -> float:
+    vectors = embed_cached([question, *_list_units(documents)])
+    return float((vectors[1:] @ vectors[0]).max())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,198 @@
+"""Whether the documents answer the question: a calibrated probability, and the promise of `abstain`.
+
+A linear layer weighs features of the whole request. It was fitted to held-out questions, each once with its
+evidence and once with other documents instead. The file keeps the probabilities of both, cross-fitted.
+Conformal risk control turns the first into a threshold that lets the promised share of questions with an
+answer through. The second tell how many questions without one that threshold refuses.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tersely.runtime.artifacts import Artifact
+from tersely.score.calibration import Calibration
+from tersely.score.features import (
+    EXACT_FEATURES,
+    QUERY_FEATURES,
+    Logits,
+    Matches,
+    Nearness,
+    max_per_document,
+    query_features,
+)
+from tersely.score.fusion import LinearLayer, sigmoid
+from tersely.score.matching import Floats, phrase_share, weighted_share
+from tersely.score.protocol import Judgement
+from tersely.score.shift import SHIFT_FEATURES, Reference, shift_features
+from tersely.score.words import find_names, find_numbers
+
+FILE = "answerable.json"
+
+ANSWER_FEATURES = (
+    *QUERY_FEATURES,
+    "keep",
+    "keep_of_best",
+    "relevance",
+    "second_relevance",
+    "second",
+    "spread",
+    "lead_over_mean",
+    "covered_by_all",
+    "covered_by_a_document",
+    "covered_by_a_sentence",
+    "numbers",
+    "names",
+    "documents",
+    "sentences",
+    "near",
+    "near_of_best",
+    "near_passage",
+)
+
+
+def answer_features(m: Matches, logits: Logits, near: Nearness, first: Floats) -> Floats:
+    """Return (len(ANSWER_FEATURES),) of a request. `first` are the logits of fusion's first stage."""
+    best = int(first.argmax())
+    text = " ".join(
+        text for text, document in zip(m.texts, m.document, strict=True) if document == m.document[best]
+    )
+    found = [
+        float(phrase_share(phrases, [text.lower()])[0]) if phrases else 1.0
+        for phrases in (find_numbers(m.query), find_names(m.query))
+    ]
+    exact = dict(zip(EXACT_FEATURES, m.exact.max(axis=0), strict=True))
+    return np.array(
+        [
+            *query_features(m, logits, first),
+            logits.keep.max(),
+            logits.keep[best],
+            logits.relevance.max(),
+            _second(logits.relevance),
+            _second(max_per_document(first, m.document, m.documents)),
+            np.log(np.exp(first - first[best]).sum()),
+            (first[best] - first.mean()) / (first.std() + 1e-3),
+            weighted_share(m.presence.any_of(np.ones(len(first), dtype=np.bool_)), m.weights),
+            exact["coverage_document"],
+            exact["coverage"],
+            *found,
+            np.log(m.documents),
+            np.log(len(first)),
+            near.sentence.max(),
+            near.sentence[best],
+            near.passage.max(),
+        ]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Abstention:
+    """The promise of `abstain`."""
+
+    least: float
+    """The lowest probability of an answer that gets through."""
+    refused: float
+    """The share of questions without an answer that this refuses."""
+
+    def refuse(self, judgement: Judgement) -> str | None:
+        """Return why a request is refused; None if it gets through."""
+        probability = judgement.answerable
+        if probability is None or probability >= self.least:
+            return None
+        reason = f"the documents answer with a probability of {probability:.3f}, less than {self.least:.3f}"
+        if judgement.is_calibrated:
+            return reason
+        return f"{reason}; the request is unlike those of the calibration, so nothing is promised"
+
+
+@dataclass(frozen=True, slots=True)
+class Answerability:
+    """The layer, and its probabilities for calibration questions."""
+
+    layer: LinearLayer
+    answered: Calibration
+    """Probabilities of questions with an answer."""
+    unanswered: Calibration
+    """Probabilities of questions without one."""
+    reference: Reference
+
+    def judge(self, m: Matches, logits: Logits, near: Nearness, first: Floats) -> Judgement:
+        """Judge a request by the first pass and the logits of fusion's first stage."""
+        features = answer_features(m, logits, near, first)
+        probability = float(sigmoid(self.layer(features[None, :]))[0])
+        return Judgement(probability, self.reference.distance(shift_features(m, logits, first)))
+
+    def promise(self, share: float) -> Abstention:
+        """Return the highest threshold that lets this share of questions with an answer through.
+
+        Raises ValueError for more than so many questions can promise.
+        """
+        least = self.answered.threshold(share)
+        passed = sum(score >= least for score in self.unanswered.scores)
+        return Abstention(least, 1 - (passed + 1) / (len(self.unanswered.scores) + 1))
+
+    def calibrate(
+        self, answered: Sequence[Judgement], unanswered: Sequence[Judgement], questions: Mapping[str, int]
+    ) -> Answerability:
+        """Return the same layer with promises for other questions: judgements of them with and without an
+        answer.
+
+        The bound grows until it holds nearly all of them.
+        """
+        known = [[j.answerable for j in part if j.answerable is not None] for part in (answered, unanswered)]
+        # Without an unanswered question there is nothing to promise: one that always passes.
+        with_answer, without = (Calibration(tuple(part or (1.0,)), questions) for part in known)
+        distances = [j.distance for j in (*answered, *unanswered) if j.distance is not None]
+        return Answerability(self.layer, with_answer, without, self.reference.widen(distances))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "features": _FEATURES,
+            "layer": self.layer.to_dict(),
+            "answered": self.answered.to_dict(),
+            "unanswered": self.unanswered.to_dict(),
+            "reference": self.reference.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Answerability:
+        """Raises KeyError, TypeError or ValueError for anything that `to_dict` did not make."""
+        if {name: tuple(features) for name, features in values["features"].items()} != _FEATURES:
+            raise ValueError(f"{FILE} was fitted for other features; fit it again")
+        layer = LinearLayer.from_dict(values["layer"])
+        arrays = (layer.mean, layer.deviation, layer.weights)
+        if any(array.shape != (len(ANSWER_FEATURES),) for array in arrays):
+            raise ValueError(f"{FILE} holds weights of the wrong shape")
+        if not all(np.isfinite(array).all() for array in (*arrays, layer.bias)) or layer.deviation.min() <= 0:
+            raise ValueError(f"{FILE} holds weights that are not numbers, or deviations of 0")
+        answered, unanswered = (Calibration.from_dict(values[name]) for name in ("answered", "unanswered"))
+        return cls(layer, answered, unanswered, Reference.from_dict(values["reference"]))
+
+
+_FEATURES = {"answer": ANSWER_FEATURES, "shift": SHIFT_FEATURES}
+
+
+def read_answerability(artifact: Artifact) -> Answerability | None:
+    """The answerability of a model; None if its manifest lists none. Raises ValueError for a damaged file."""
+    if not artifact.lists(FILE):
+        return None
+    try:
+        return Answerability.from_dict(json.loads(artifact.file(FILE).read_text(encoding="utf-8")))
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{FILE} lacks {error}") from error
+
+
+def write_answerability(artifact: Path, answerability: Answerability) -> None:
+    """Write it into a model folder. Seal the folder afterwards."""
+    (artifact / FILE).write_text(json.dumps(answerability.to_dict()) + "\n", encoding="utf-8")
+
+
+def _second(values: Floats) -> float:
+    """Return the second highest value; the lowest if there is no other."""
+    return float(np.partition(values, -2)[-2]) if len(values) > 1 else float(values[0])

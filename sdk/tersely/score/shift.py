@@ -1,0 +1,129 @@
+"""The distance of a request from those of the calibration, beyond which its promises do not hold.
+
+Features say how the documents are written, how the question is, and how far the model's logits reach. The
+distance is Mahalanobis' to the nearest of several centres, one for each set of the calibration, in units of a
+measured bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tersely.score.features import Logits, Matches
+from tersely.score.matching import Floats, weighted_share
+
+SHIFT_FEATURES = (
+    "rareness",
+    "unseen",
+    "characters_per_token",
+    "letters",
+    "digits",
+    "capitals",
+    "signs",
+    "sentence_length",
+    "document_length",
+    "title_length",
+    "query_rareness",
+    "query_unseen",
+    "query_length",
+    "query_characters_per_token",
+    "best",
+    "relevance",
+    "covered",
+)
+
+_CLASSES = np.array(
+    [
+        (c.isalpha(), c.isdigit(), c.isupper(), not (c.isalnum() or c.isspace()))
+        for c in [*map(chr, range(256)), "a"]
+    ],
+    dtype=np.int64,
+)
+"""Whether each Latin character is a letter, a digit, a capital and a sign; the last row is for all others."""
+
+INSIDE = 0.94
+"""Share of the calibration's requests that lie inside the bound."""
+
+UNSEEN = 2.0
+"""A token counts as unseen if its inverse document frequency is so close to the highest."""
+
+
+def shift_features(m: Matches, logits: Logits, first: Floats) -> Floats:
+    """Return (len(SHIFT_FEATURES),) of a request. `first` are the logits of fusion's first stage."""
+    text = " ".join(m.texts)
+    classes = _count_characters(text)
+    idf, query_idf = m.idf[m.index.ids], m.idf[np.asarray(m.query_ids, dtype=np.int64)]
+    unseen = m.idf.max() - UNSEEN
+    return np.array(
+        [
+            _mean(idf),
+            _mean(idf > unseen),
+            len(text) / max(1, len(idf)),
+            *(classes / max(1, len(text))),
+            np.log1p(len(idf) / len(m.texts)),
+            np.log1p(len(m.texts) / m.documents),
+            np.log1p(_mean(np.array([len(ids) for ids in m.title_ids]))),
+            _mean(query_idf),
+            _mean(query_idf > unseen),
+            np.log1p(len(query_idf)),
+            len(m.query) / max(1, len(query_idf)),
+            first.max(),
+            logits.relevance.max(),
+            weighted_share(m.presence.any_of(m.document == m.document[first.argmax()]), m.weights),
+        ]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Where the requests of the calibration lie."""
+
+    centres: Floats
+    """(sets, features)"""
+    whitening: Floats
+    """(features, features) matrix after which features of one set have variance 1 and no correlation."""
+    bound: float
+
+    def distance(self, features: Floats) -> float:
+        """Return the distance from the nearest centre, in units of the bound."""
+        away = (features - self.centres) @ self.whitening
+        return float(np.sqrt((away**2).sum(axis=1).min()) / self.bound)
+
+    def widen(self, distances: Sequence[float]) -> Reference:
+        """Return the reference with a bound that the share `INSIDE` of these distances does not exceed."""
+        farthest = float(np.quantile(distances, INSIDE)) if distances else 0.0
+        return replace(self, bound=self.bound * max(1.0, farthest))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "centres": self.centres.round(5).tolist(),
+            "whitening": self.whitening.round(5).tolist(),
+            "bound": round(self.bound, 5),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Reference:
+        """Raises KeyError, TypeError or ValueError for anything that `to_dict` did not make."""
+        size = len(SHIFT_FEATURES)
+        centres = np.array(values["centres"], dtype=np.float64).reshape(-1, size)
+        whitening = np.array(values["whitening"], dtype=np.float64).reshape(size, size)
+        bound = float(values["bound"])
+        if not len(centres) or not all(np.isfinite(x).all() for x in (centres, whitening)) or not bound > 0:
+            raise ValueError("the reference of the calibration holds no centre, no bound, or no numbers")
+        return cls(centres, whitening, bound)
+
+
+def _count_characters(text: str) -> NDArray[np.int64]:
+    """Return the numbers of letters, digits, capitals and signs. Beyond Latin-1 all are letters."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    counts = np.bincount(np.minimum(codes, len(_CLASSES) - 1), minlength=len(_CLASSES))
+    return counts @ _CLASSES
+
+
+def _mean(values: NDArray[Any]) -> float:
+    return float(values.mean()) if len(values) else 0.0

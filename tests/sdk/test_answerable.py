@@ -1,0 +1,194 @@
+"""Whether documents answer: the promise of `abstain`, its receipt, and the distance from the calibration."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tersely import Compression, Compressor
+from tersely.errors import ArtifactError, InvalidInputError
+from tersely.runtime.artifacts import load_artifact, write_manifest
+from tersely.score import DocumentScores, ScoredInput
+from tersely.score.answerable import FILE
+from tersely.score.calibration import Calibration
+from tersely.score.protocol import Judgement
+from tersely.score.shift import SHIFT_FEATURES
+from tests.sdk.calibration_cases import DOCS, QUERY, make_answerability
+from tests.sdk.fakes import FakeScorer
+
+PARIS = ["Paris is the capital of France. It has two million inhabitants.", "Bread is baked at dawn."]
+
+
+class JudgingScorer(FakeScorer):
+    """Judges every request the same. It was calibrated on 40 questions with an answer and 40 without."""
+
+    answerability = make_answerability(np.linspace(0.4, 0.9, 40).tolist(), np.linspace(0.1, 0.6, 40).tolist())
+
+    def __init__(self, answerable: float | None, distance: float | None = 0.5) -> None:
+        self.judgement = Judgement(answerable, distance)
+
+    def judge(
+        self, query: str, documents: Sequence[ScoredInput]
+    ) -> tuple[Sequence[DocumentScores], Judgement | None]:
+        return self.score(query, documents), self.judgement
+
+
+def compress(scorer: FakeScorer, **options: Any) -> Compression:
+    return Compressor(scorer).compress(QUERY, DOCS, **options)
+
+
+@pytest.mark.parametrize("share", [0.6, 0.9, 0.95])
+def test_both_promises_hold_for_exchangeable_questions(share: float) -> None:
+    draw = np.random.default_rng(5)
+    passed: list[float] = []
+    refused: list[float] = []
+    promised: list[float] = []
+    for _ in range(1500):
+        answered, unanswered = draw.beta(3, 2, 41), draw.beta(2, 3, 41)
+        promise = make_answerability(answered[1:].tolist(), unanswered[1:].tolist()).promise(share)
+        passed.append(answered[0] >= promise.least)
+        refused.append(unanswered[0] < promise.least)
+        promised.append(promise.refused)
+    error = 3 / np.sqrt(len(passed)) / 2
+    assert np.mean(passed) >= share - error
+    assert np.mean(refused) >= np.mean(promised) - error
+    assert np.mean(passed) <= share + 1 / 41 + error  # not by letting everything through
+
+
+def test_a_question_without_an_answer_is_refused() -> None:
+    result = compress(JudgingScorer(0.2), abstain=0.9)
+    assert (result.status, result.text, result.kept, result.tokens_after) == ("abstained", "", (), 0)
+    assert result.reason is not None
+    assert "0.200" in result.reason
+    assert {span.reason for span in result.dropped} == {"abstained"}
+    whole = compress(JudgingScorer(0.2))
+    assert sorted(map(str, (s.start for s in result.dropped))) == sorted(
+        map(str, (s.start for s in (*whole.kept, *whole.dropped)))
+    )
+    assert (result.answerable, result.distance, result.calibrated) == (0.2, 0.5, True)
+    assert result.refused is not None
+    assert 0 < result.refused < 0.9  # both cannot be had
+    assert json.loads(json.dumps(result.to_dict()))["refused"] == result.refused
+
+
+def test_a_question_with_an_answer_gets_through() -> None:
+    result = compress(JudgingScorer(0.8), abstain=0.9)
+    assert result.status == "compressed"
+    assert result.text == compress(JudgingScorer(0.8)).text
+    assert result.refused is not None
+    assert compress(JudgingScorer(0.2)).refused is None
+
+
+def test_an_abstention_keeps_no_recall() -> None:
+    scorer = JudgingScorer(0.2)
+    scorer.calibration = Calibration((0.2,) * 30)  # pyright: ignore[reportAttributeAccessIssue]
+    assert compress(scorer, abstain=0.9, recall=0.9).recall_met is False
+
+
+def test_a_distant_request_says_that_nothing_is_promised() -> None:
+    result = compress(JudgingScorer(0.2, distance=1.5), abstain=0.9)
+    assert (result.status, result.calibrated) == ("abstained", False)
+    assert result.reason is not None
+    assert "nothing is promised" in result.reason
+
+
+def test_without_a_judgement_everything_gets_through() -> None:
+    result = compress(JudgingScorer(None, None), abstain=0.9)
+    assert (result.status, result.answerable, result.calibrated) == ("compressed", None, False)
+
+
+@pytest.mark.parametrize(
+    ("scorer", "abstain", "message"),
+    [
+        (FakeScorer(), 0.9, "cannot tell whether"),
+        (JudgingScorer(0.5), 0.99, "40 questions can promise"),
+        (JudgingScorer(0.5), 1.0, "abstain is 1.0"),
+        (JudgingScorer(0.5), "0.9", "a str"),
+    ],
+)
+def test_a_promise_that_cannot_be_had_is_refused(scorer: FakeScorer, abstain: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        compress(scorer, abstain=abstain)
+
+
+def test_abstaining_needs_a_query() -> None:
+    with pytest.raises(InvalidInputError, match="abstain is about answers"):
+        Compressor(JudgingScorer(0.5)).compress(None, DOCS, abstain=0.9, budget=10)
+
+
+def test_own_questions_replace_the_promise_and_widen_the_bound() -> None:
+    answered = [Judgement(p, 3.0) for p in np.linspace(0.7, 0.9, 30)]
+    unanswered = [Judgement(p, 1.0) for p in np.linspace(0.1, 0.3, 30)]
+    own = JudgingScorer.answerability.calibrate(answered, unanswered, {"own": 30})
+    assert own.promise(0.9).least >= 0.7
+    assert own.promise(0.9).refused > 0.95
+    assert own.reference.bound == pytest.approx(6.0)
+    assert own.calibrate(answered, [], {}).promise(0.9).refused == 0.0
+
+
+@pytest.fixture(scope="module")
+def bundled() -> Compressor:
+    return Compressor(threads=1)
+
+
+def test_the_bundled_model_knows_what_is_answered(bundled: Compressor) -> None:
+    yes = bundled.compress("What is the capital of France?", PARIS, abstain=0.9)
+    no = bundled.compress("Who painted the ceiling of the chapel?", PARIS, abstain=0.9)
+    assert (yes.status == "abstained", no.status) == (False, "abstained")
+    assert yes.answerable is not None
+    assert no.answerable is not None
+    assert no.answerable < 0.2 < 0.8 < yes.answerable
+
+
+def test_unlike_text_is_far_from_the_calibration(bundled: Compressor) -> None:
+    code = [f"def f{i}(x, y):\n    return x[{i}] ** y + {{'a{i}': 0x{i:04x}}}['a{i}']\n" for i in range(8)]
+    result = bundled.compress("Which hex value does f3 add?", code)
+    assert result.calibrated is False
+    foreign = bundled.compress("ปารีสอยู่ที่ไหน", ["ปารีสเป็นเมืองหลวงของฝรั่งเศส", "ขนมปัง"])
+    assert (foreign.answerable, foreign.calibrated) == (None, False)
+
+
+def test_without_a_query_nothing_is_judged(bundled: Compressor) -> None:
+    result = bundled.compress(None, PARIS, budget=12)
+    assert (result.answerable, result.distance, result.calibrated) == (None, None, None)
+
+
+def copy_bundled(folder: Path) -> Path:
+    shutil.copytree(load_artifact().path, folder)
+    return folder
+
+
+def test_a_model_without_the_file_does_not_judge(tmp_path: Path) -> None:
+    folder = copy_bundled(tmp_path / "model")
+    (folder / FILE).unlink()
+    write_manifest(folder)
+    compressor = Compressor(folder, threads=1)
+    result = compressor.compress("What is the capital of France?", PARIS)
+    assert (result.answerable, result.calibrated) == (None, None)
+    with pytest.raises(InvalidInputError, match="cannot tell whether"):
+        compressor.compress("What is the capital of France?", PARIS, abstain=0.9)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("features", {"answer": ["other"], "shift": list(SHIFT_FEATURES)}),
+        ("layer", {"mean": [0], "deviation": [1], "weights": [0], "bias": 0}),
+        ("answered", {"scores": [2.0], "questions": {}}),
+        ("reference", {"centres": [], "whitening": [], "bound": 1}),
+        ("unanswered", None),
+    ],
+)
+def test_a_damaged_file_is_an_artifact_error(name: str, value: object, tmp_path: Path) -> None:
+    folder = copy_bundled(tmp_path / "model")
+    values = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    (folder / FILE).write_text(json.dumps({**values, name: value}), encoding="utf-8")
+    write_manifest(folder)
+    with pytest.raises(ArtifactError, match="cannot be used"):
+        Compressor(folder, threads=1)
