@@ -82,7 +82,7 @@ def choose(
             for candidate in _fill_level(split, renderer, list(own), options.bounds, unit_scores, threshold)
         ]
     elif threshold is not None:
-        candidates = [c for c in candidates if unit_scores[c.position] >= threshold]
+        candidates = _find_above(candidates, unit_scores, threshold)
     ranked = sort_by_priority(candidates)
     costs = sum(unit.cost for unit in split.units) + sum(split.title_costs)
     scale = costs / max(1, split.tokens_before)
@@ -149,6 +149,21 @@ def _find_candidates(
                 )
             )
     return candidates
+
+
+def _find_above(
+    candidates: Sequence[Candidate], scores: Sequence[float], threshold: float
+) -> list[Candidate]:
+    """Return the candidates that reach the threshold, and the best one under each head that reaches it."""
+    above = [c for c in candidates if scores[c.position] >= threshold]
+    heads = {need for c in candidates for need, _ in c.needs if scores[need] >= threshold}
+    heads -= {at for c in above for at in c.positions}
+    if heads:
+        for candidate in sorted(candidates, key=lambda c: -scores[c.position]):
+            if heads & candidate.positions:
+                above.append(candidate)
+                heads -= candidate.positions
+    return above
 
 
 def _find_best(
