@@ -208,7 +208,6 @@ SLOW_INPUTS: dict[str, Callable[[int], str]] = {
     "open brackets": lambda n: "(" * n,
     "closing brackets": lambda n: "a.) B " * (n // 2),
     "open json": lambda n: '{"a": [1,\n' * (n // 3),
-    "json after a name": lambda n: "x=[\n" * (16 * n),
     "headings in pairs": lambda n: "# a\n# b\n\n" * n,
     "deep json": lambda n: "[" * (n // 2) + "]" * (n // 2),
     "open fences": lambda n: "```py\nx = 1\n\n" * (n // 4),
