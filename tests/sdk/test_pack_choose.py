@@ -259,6 +259,24 @@ def test_a_heading_above_the_threshold_comes_with_its_best_line() -> None:
     assert result.recall_met is True
 
 
+@pytest.mark.parametrize(
+    ("opening", "limit", "comes"),
+    [("It", 40, True), ("This pump", 40, True), ("Italy", 40, False), ("It", 24, False)],
+)
+def test_a_sentence_that_refers_to_the_one_before_brings_it(opening: str, limit: int, comes: bool) -> None:
+    others = [f"Rain number {n} fell here." for n in range(12)]
+    own = make_split(["The pump leaks.", f"{opening} is very old.", *others], limit=limit)
+    scored = make_scored(own, 0.0, 0.9, *[0.5] * 12)
+    assert (0 in select(own, scored).kept) is comes
+
+
+def test_a_new_paragraph_refers_to_nothing() -> None:
+    others = "\n\n".join(f"Rain number {n} fell here." for n in range(12))
+    document = Document(f"The pump leaks. So it is said.\n\nIt is old.\n\n{others}")
+    own = split([document], CompressionOptions(budget=40), count_words)
+    assert select(own, make_scored(own, 0.1, 0.0, 0.9, *[0.5] * 12), budget=40).kept.isdisjoint({0, 1})
+
+
 def test_a_dropped_copy_never_breaks_a_promise() -> None:
     split = make_split([SENTENCE, SENTENCE])
     scored = make_scored(split, 0.9, 0.8, threshold=0.5)
