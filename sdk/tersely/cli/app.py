@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from tersely import __version__
+from tersely import __version__, lossless
 from tersely.cli import MODEL_MISSING, OK, print_error, show
 from tersely.cli.batch import compress_batch
 from tersely.cli.options import (
@@ -28,9 +28,10 @@ from tersely.cli.options import (
     parse_tokens,
     refuse_both,
 )
-from tersely.cli.read import DEMO_QUERY, demo_documents, is_stdin, read_documents
+from tersely.cli.read import DEMO_QUERY, demo_documents, is_stdin, name_file, read_documents
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
+from tersely.inputs import decode_utf8
 from tersely.options import OPTION_FIELDS, CompressionOptions
 from tersely.types import Compression, Document
 
@@ -133,6 +134,19 @@ def demo(query: str, **options: Any) -> int:
     if not options["json"]:
         print(f"Question: {query}\n")
     return _print(result, documents, options)
+
+
+@app.command("condense")
+@option("--expand", "restore what `tersely condense` has printed")
+@click.argument("file", type=click.File("rb"), default="-")
+def condense_file(file: BinaryIO, *, expand: bool) -> int:
+    """Say the same in fewer tokens.
+
+    FILE is JSON, a log or other text; - or nothing for standard input.
+    """
+    convert = lossless.expand if expand else lossless.condense
+    sys.stdout.write(convert(decode_utf8(file.read(), name_file(file))))
+    return OK
 
 
 @app.command()
