@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, create_model
 
 from tersely import Citation, CompressedDocument, CompressionOptions, Span
 from tersely.options import OPTION_FIELDS
@@ -72,6 +72,28 @@ class MessagesRequest(_Request):
     timeout: float | None = Field(None, description="seconds after which the model stops reading")
 
 
+class GatewayConfig(BaseModel):
+    frozen_message_count: int = Field(0, ge=0, description="first messages that stay as they are")
+
+
+class GatewayRequest(BaseModel):
+    """A request of a gateway such as LiteLLM or Portkey. Further keys are ignored, as gateways add some."""
+
+    messages: list[dict[str, Any]] = Field(description="a chat in OpenAI's format, or any part of one")
+    model: str | None = Field(None, description="the model that will read the chat; without effect")
+    config: GatewayConfig = GatewayConfig()
+
+
+FORMS = frozenset({"documents form", "messages form"})
+"""Names of the two requests of /v1/compress, in the places of errors."""
+CompressBody = Annotated[
+    Annotated[CompressRequest, Tag("documents form")] | Annotated[GatewayRequest, Tag("messages form")],
+    Discriminator(
+        lambda body: "messages form" if isinstance(body, dict) and "messages" in body else "documents form"
+    ),
+]
+
+
 class RerankRequest(_Request):
     """A request of text-embeddings-inference."""
 
@@ -117,6 +139,21 @@ class MessagesReply(BaseModel):
     tokens_before: int
     tokens_after: int
     receipt: CompressReply
+
+
+class GatewayReply(BaseModel):
+    messages: list[dict[str, Any]]
+    tokens_before: int = Field(description="tokens of the texts of all messages")
+    tokens_after: int
+    tokens_saved: int
+    compression_ratio: float = Field(description="tokens_after / tokens_before; 1 without texts")
+    transforms_applied: list[str]
+    ccr_hashes: list[str] = Field(description="ids of the shortened results, for /v1/retrieve")
+
+
+class Original(BaseModel):
+    hash: str
+    original_content: str
 
 
 class Ranked(BaseModel):

@@ -25,6 +25,18 @@ NOTE_KEY = "tersely"
 PREPARED_KEY = "tersely_prepared"
 """Metadata key of a prepared document: bytes as base64, because metadata is often JSON."""
 
+EDIT_TOOLS = (
+    # Claude Code, OpenCode
+    *("Read", "Edit", "MultiEdit", "Write", "NotebookRead", "NotebookEdit", "read", "edit", "write", "patch"),
+    # Codex, Gemini CLI, Cursor, Cline and others
+    *("apply_patch", "edit_file", "read_file", "read_many_files", "replace", "replace_in_file"),
+    *("search_replace", "str_replace_editor", "write_file", "write_to_file"),
+    # Anthropic's own tools, and the MCP server for files
+    *("str_replace_based_edit_tool", "text_editor", "read_text_file", "mcp__filesystem__edit_file"),
+    *("mcp__filesystem__read_file", "mcp__filesystem__read_text_file", "mcp__filesystem__write_file"),
+)
+"""Tools of coding agents that show a file before it is edited. A shortened file breaks the edit."""
+
 Row = tuple[str | None, str, Mapping[str, Any]]
 """Id, text and metadata of a framework's document."""
 Function = TypeVar("Function", bound=Callable[..., Any])
