@@ -240,7 +240,9 @@ def test_a_text_that_was_sent_whole_stays_whole(upstream: Upstream) -> None:
 
 def test_credentials_are_forwarded_and_never_logged(upstream: Upstream) -> None:
     headers = {"authorization": f"Bearer {SECRET}", "x-api-key": SECRET}
-    with serve_command("proxy", "--upstream", upstream.url, "--over", "keep", "--tool", "search=80") as command:
+    with serve_command(
+        "proxy", "--upstream", upstream.url, "--over", "keep", "--tool", "search=80"
+    ) as command:
         reply = post(command.url, agent_turn(1), f"{CHAT}?key={SECRET}", **headers)
         httpx2.get(f"{command.url}/v1/files/{SECRET}", headers=headers)
         command.stop()
