@@ -227,15 +227,17 @@ def serve(host: str, port: int, **options: Any) -> int:
     "most tokens of this tool's results, or keep; also context=N; repeat it for more",
     multiple=True,
 )
+@option("--queue N", "requests that may wait; further ones are forwarded unchanged (default: 64)")
 @option("--timeout S", "most seconds that a request waits for the compression (default: 10)")
 @COMPRESSOR
 def proxy(host: str, port: int, upstream: str, over: int | None, tool: Any, **options: Any) -> int:
     """Shorten tool results and context on their way to a chat server."""
-    from tersely.adapters import ToolLimits
+    from tersely.adapters import EDIT_TOOLS, ToolLimits
 
     server = importlib.import_module("tersely_proxy")
-    limits = ToolLimits(over, dict(tool))
-    settings = _make_settings(server.ProxySettings, options, upstream=upstream, limits=limits)
+    limits = ToolLimits(over, {**dict.fromkeys(EDIT_TOOLS), **dict(tool)})
+    queue = options["queue"]
+    settings = _make_settings(server.ProxySettings, options, upstream=upstream, limits=limits, queue=queue)
     server.serve(_load(options), host=host, port=port, settings=settings)
     return OK
 
