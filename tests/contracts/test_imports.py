@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("tersely_langchain", "integrations"),
         ("tersely_llamaindex", "integrations"),
         ("tersely_mcp", "integrations"),
+        ("tersely_hook", "integrations"),
         ("tersely_http", "integrations"),
         ("tersely_proxy", "integrations"),
         ("tersely_ray", "integrations"),

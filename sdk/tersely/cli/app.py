@@ -17,6 +17,7 @@ import click
 from tersely import __version__, lossless
 from tersely.cli import MODEL_MISSING, OK, print_error, show
 from tersely.cli.batch import compress_batch
+from tersely.cli.hook import hook
 from tersely.cli.options import (
     COLOR,
     COMPRESSION,
@@ -307,7 +308,8 @@ def doctor(session: str | None, experience: str | None, save: str | None, **opti
     return _print_report(report, options)
 
 
-for _command in (app, *app.commands.values()):
+app.add_command(hook)
+for _command in (app, *app.commands.values(), *hook.commands.values()):
     _command.epilog = _EXIT_CODES
     _command.context_settings = {"help_option_names": ["-h", "--help"]}
 

@@ -1,0 +1,155 @@
+"""From a hook's input to its answer.
+
+A replaced output has the shape of the tool's own output, because agents drop any other. So texts are replaced
+where they are, and everything else is copied. An output of an unknown shape is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, cast
+
+from tersely.messages import join_query
+from tersely.runtime.limits import parse_json
+from tersely_hook.protected import is_protected
+from tersely_hook.request import find_request
+from tersely_hook.shortening import TextShortener
+
+Json = dict[str, Any]
+Shorten = Callable[[str], str]
+
+MATCHER = "Bash|PowerShell|Grep|Glob|Read|WebFetch|WebSearch|mcp__.*"
+"""Tools of Claude Code whose outputs are shortened, as a regular expression."""
+CURSOR_MATCHER = "^MCP:"
+"""Tools of Cursor that let a hook replace their output."""
+MAX_REQUEST, MAX_ARGUMENT = 2_000, 200
+"""Characters that count of the user's message, and of each argument of the tool."""
+_NUMBERS_NOTE = "Line numbers count only the lines above; read with offset and limit for the file's own; "
+
+
+def answer(request: bytes, shortener: TextShortener) -> Json:
+    """Return the hook's answer to its input; an empty object leaves the tool's output as it is.
+
+    Raises ValueError for an input that is not JSON, and OSError if an original cannot be kept.
+    """
+    payload = parse_json(request)
+    if not isinstance(payload, dict):
+        return {}
+    fields = cast("Json", payload)
+    tool, tool_input = fields.get("tool_name"), fields.get("tool_input")
+    if not isinstance(tool, str) or not isinstance(tool_input, dict):
+        return {}
+    arguments = cast("Json", tool_input)
+    wanted = find_request(fields.get("transcript_path"))[:MAX_REQUEST]
+    if is_protected(tool, arguments, str(fields.get("cwd", "")), wanted):
+        return {}
+    note = _NUMBERS_NOTE if tool == "Read" else ""
+    shorten = partial(shortener.shorten, query=_make_query(arguments, wanted), note=note)
+    if "cursor_version" in fields:
+        return _answer_cursor(tool, fields.get("tool_output"), shorten)
+    if fields.get("hook_event_name") != "PostToolUse":
+        return {}
+    output = fields.get("tool_response")
+    new = replace_texts(tool, output, shorten)
+    if new == output:
+        return {}
+    return {"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": new}}
+
+
+def _answer_cursor(tool: str, output: object, shorten: Shorten) -> Json:
+    """Answer Cursor, which gives outputs as JSON texts and takes replaced ones from MCP tools alone."""
+    if not tool.startswith("MCP:") or not isinstance(output, str):
+        return {}
+    content = parse_json(output)
+    new = _replace_in_reply(content, shorten)
+    return {} if new == content else {"updated_mcp_tool_output": new}
+
+
+def _make_query(arguments: Mapping[str, Any], request: str) -> str | None:
+    """Return a query from the arguments of a tool, such as its command and description, and the request."""
+    words = [value[:MAX_ARGUMENT] for value in arguments.values() if isinstance(value, str)]
+    return join_query(" ".join(words), request)
+
+
+def replace_texts(tool: str, output: Any, shorten: Shorten) -> Any:
+    """Return a tool's output in Claude Code with shorter texts."""
+    replace = _replace_in_reply if tool.startswith("mcp__") else _REPLACE.get(tool)
+    return output if replace is None else replace(output, shorten)
+
+
+def _replace_in_shell(output: Any, shorten: Shorten) -> Any:
+    # An image is base64, and of a large output Claude Code shows only the beginning and a file's name.
+    if not isinstance(output, dict) or output.get("isImage") or output.get("persistedOutputPath"):
+        return output
+    return _replace_fields(cast("Json", output), ("stdout", "stderr"), shorten)
+
+
+def _replace_in_search(output: Any, shorten: Shorten) -> Any:
+    """Replace the matches of Grep, or the names of files of Grep and Glob."""
+    if not isinstance(output, dict):
+        return output
+    new = _replace_fields(cast("Json", output), ("content",), shorten)
+    names = new.get("filenames")
+    if isinstance(names, list) and all(isinstance(name, str) for name in cast("list[object]", names)):
+        text = "\n".join(cast("list[str]", names))
+        short = shorten(text)
+        new["filenames"] = names if short == text else short.split("\n")
+    return new
+
+
+def _replace_in_file(output: Any, shorten: Shorten) -> Any:
+    file = output.get("file") if isinstance(output, dict) else None
+    if not isinstance(file, dict) or output.get("type") != "text":
+        return output
+    return {**output, "file": _replace_fields(cast("Json", file), ("content",), shorten)}
+
+
+def _replace_in_page(output: Any, shorten: Shorten) -> Any:
+    return _replace_fields(output, ("result",), shorten) if isinstance(output, dict) else output
+
+
+def _replace_in_results(output: Any, shorten: Shorten) -> Any:
+    """Replace the texts between the links that a web search has found."""
+    results = output.get("results") if isinstance(output, dict) else None
+    if not isinstance(results, list):
+        return output
+    items = cast("list[Any]", results)
+    return {**output, "results": [shorten(item) if isinstance(item, str) else item for item in items]}
+
+
+def _replace_in_reply(output: Any, shorten: Shorten) -> Any:
+    """Replace the texts of an MCP tool's reply: a text, a list of parts, or an object with such a list."""
+    if isinstance(output, str):
+        return shorten(output)
+    if isinstance(output, list):
+        return [
+            _replace_fields(part, ("text",), shorten)
+            if isinstance(part, dict) and part.get("type") == "text"
+            else part
+            for part in cast("list[Any]", output)
+        ]
+    content = output.get("content") if isinstance(output, dict) else None
+    # A structured reply has the whole text a second time, in a shape that only the tool knows.
+    is_plain = isinstance(content, list | str) and not (
+        output.get("structuredContent") or output.get("isError")
+    )
+    return {**output, "content": _replace_in_reply(content, shorten)} if is_plain else output
+
+
+def _replace_fields(values: Json, names: tuple[str, ...], shorten: Shorten) -> Json:
+    return {
+        key: shorten(value) if key in names and isinstance(value, str) else value
+        for key, value in values.items()
+    }
+
+
+_REPLACE: Mapping[str, Callable[[Any, Shorten], Any]] = {
+    "Bash": _replace_in_shell,
+    "PowerShell": _replace_in_shell,
+    "Grep": _replace_in_search,
+    "Glob": _replace_in_search,
+    "Read": _replace_in_file,
+    "WebFetch": _replace_in_page,
+    "WebSearch": _replace_in_results,
+}

@@ -1,0 +1,108 @@
+"""Check the hook: where it is installed, and whether a call of it shortens a result."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import statistics
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tersely_hook.client import SWITCH, folder, is_off
+from tersely_hook.settings import AGENTS, REJECTED, find_command, has_plugin, hook_command
+from tersely_hook.store import Originals, originals_folder, shell_command
+
+_CALLS = 20
+_START_S = 15.0
+_LINES = 500
+
+
+def check() -> tuple[dict[str, Any], str | None]:
+    """Return what was found, and what is wrong."""
+    commands = {agent: find_command(agent) for agent in AGENTS}
+    states = {
+        agent: AGENTS[agent].tools if command else "not installed" for agent, command in commands.items()
+    }
+    plugin = has_plugin()
+    if plugin:
+        states["claude"] += "; as a plugin" if commands["claude"] else " in the settings; as a plugin"
+    facts: dict[str, Any] = states | {agent: f"cannot: {why}" for agent, why in REJECTED.items()}
+    if is_off():
+        return facts | {"switch": f"off by {SWITCH}={os.environ[SWITCH]}"}, None
+    command = next((command for command in commands.values() if command), hook_command())
+    timed = _time_calls(shlex.split(command))
+    facts |= {"switch": f"on ({SWITCH}=off switches it off)"} | timed | _describe_store()
+    problem = None
+    if "call" not in timed:
+        problem = (
+            f"No result was shortened within {_START_S:g} s. The process says: {_read('log') or 'nothing'}"
+        )
+    elif not plugin and not any(commands.values()):
+        problem = "The hook works, but no agent uses it. Run: tersely hook install"
+    return facts, problem
+
+
+def _time_calls(command: Sequence[str]) -> dict[str, Any]:
+    """Return the time of a call and the size of the process; nothing if no result is shortened."""
+    lines = [
+        f"12:{at // 60:02d}:{at % 60:02d} INFO worker {at % 7} took request {at}" for at in range(_LINES)
+    ]
+    text = "\n".join([*lines[:200], "12:03:20 ERROR worker 4 timed out", *lines[200:]])
+    sample = {
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": "journalctl", "description": "Find out which worker timed out"},
+        "tool_response": {"stdout": text, "stderr": "", "interrupted": False, "isImage": False},
+    }
+    end = time.monotonic() + _START_S
+    while not (first := _call(command, sample)[0]):
+        if time.monotonic() > end:
+            return {}
+        time.sleep(0.2)
+    short = first["hookSpecificOutput"]["updatedToolOutput"]["stdout"]
+    times = sorted(_call(command, sample)[1] * 1000 for _ in range(_CALLS))
+    return {
+        "call": f"{statistics.median(times):.0f} ms, median of {_CALLS}; the slowest {times[-1]:.0f} ms",
+        "sample": f"{len(text):,} -> {len(short):,} characters",
+        "process": _measure_process(),
+    }
+
+
+def _call(command: Sequence[str], sample: dict[str, Any]) -> tuple[dict[str, Any], float]:
+    """Return the hook's answer and the seconds of the call."""
+    start = time.perf_counter()
+    done = subprocess.run(command, input=json.dumps(sample).encode(), capture_output=True, check=False)
+    seconds = time.perf_counter() - start
+    with suppress(ValueError):
+        return json.loads(done.stdout), seconds
+    return {}, seconds
+
+
+def _measure_process() -> str:
+    done = subprocess.run(
+        ["ps", "-o", "rss=", "-p", _read("lock")], capture_output=True, text=True, check=False
+    )
+    return f"{int(done.stdout) // 1024} MB of RAM" if done.stdout.strip().isdigit() else "unknown"
+
+
+def _describe_store() -> dict[str, Any]:
+    count, size = Originals(originals_folder()).measure()
+    key = "0" * 12
+    return {
+        "originals": f"{count}, {size:,} bytes in {originals_folder()}",
+        "command": shell_command(key).replace(key, "ID"),
+    }
+
+
+def _read(name: str) -> str:
+    """Return the last line of a small file of the process."""
+    try:
+        lines = Path(folder(), name).read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        return ""
+    return next((line for line in reversed(lines) if line.strip()), "").strip()

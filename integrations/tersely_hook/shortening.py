@@ -1,0 +1,60 @@
+"""Shorter texts, chosen by words: the model would take longer than a tool call may wait.
+
+Of the 150 questions over real tool results in `benchmarks/real_results`, 2,000 tokens chosen by words still
+answer 86 %, and 2,000 chosen by the model 89 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tersely import Compressor
+from tersely.score.bm25 import BM25
+from tersely.score.protocol import DocumentScores, ScoredInput
+from tersely_agents.memory.shortening import Shortener
+from tersely_hook.store import Originals, shell_command
+
+OVER = 3_000
+"""Texts with more tokens are shortened."""
+KEEP = 2_000
+"""Most tokens of what is kept."""
+
+
+class WordScorer:
+    """Scores prose by BM25. The compressor itself scores records, code and logs by words and errors."""
+
+    threshold = 0.5
+    length_price = 0.0
+
+    def score(self, query: str, documents: Sequence[ScoredInput]) -> list[DocumentScores]:
+        return [self._score(query, document) for document in documents]
+
+    def _score(self, query: str, document: ScoredInput) -> DocumentScores:
+        texts = [document.text[unit.start : unit.end] for unit in document.units]
+        matches = BM25(texts, only=query).scores(query)
+        scores = matches / (1.0 + matches)
+        return DocumentScores(float(scores.max(initial=0.0)), scores)
+
+
+class TextShortener:
+    """Shortens long texts, and keeps their originals."""
+
+    def __init__(self, originals: Originals) -> None:
+        compressor = Compressor(WordScorer())
+        self._originals = originals
+        self._shortener = Shortener(compressor, compressor.count_tokens)
+
+    def shorten(self, text: str, query: str | None, note: str = "") -> str:
+        """Return a text of more than `OVER` tokens with the parts that the query needs; others as they are.
+
+        The first line names the id of the original, and the last one the command that prints it, after the
+        `note`. Raises OSError if the original cannot be kept.
+        """
+        # No counter gives a text more tokens than bytes, so short texts need not be counted.
+        if len(text) * 4 <= OVER or self._shortener.count(text) <= OVER:
+            return text
+        (short,), originals = self._shortener.shorten_texts([text], KEEP, query)
+        for key, original in originals:
+            self._originals.keep(key, original)
+            short += f"\n[{note}{shell_command(key)} prints the whole text]"
+        return short

@@ -1,0 +1,77 @@
+"""`tersely hook`: shorter tool results inside of coding agents."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import click
+
+from tersely.cli import MODEL_MISSING, OK, print_error, show
+from tersely.cli.options import COLOR, JSON
+from tersely.errors import InvalidInputError
+
+AGENT = click.argument("agent", default="claude", metavar="[AGENT]")
+
+
+@click.group(no_args_is_help=False)
+def hook() -> None:
+    """Shorten long tool results inside of Claude Code, and those of MCP tools in Cursor."""
+
+
+@hook.command()
+@AGENT
+def install(agent: str) -> int:
+    """Add the hook to the settings of AGENT: claude (default) or cursor."""
+    settings = _load(agent)
+    chosen = settings.AGENTS[agent]
+    is_new = settings.install(agent)
+    _stop()
+    print(f"{'added to' if is_new else 'already in'} {chosen.file()}: {chosen.tools}")
+    return OK
+
+
+@hook.command()
+@AGENT
+def uninstall(agent: str) -> int:
+    """Remove the hook from the settings of AGENT."""
+    settings = _load(agent)
+    is_gone = settings.uninstall(agent)
+    _stop()
+    print(f"{'removed from' if is_gone else 'not in'} {settings.AGENTS[agent].file()}")
+    return OK
+
+
+@hook.command()
+@JSON
+@COLOR
+def doctor(**options: Any) -> int:
+    """Check where the hook is installed, and time a call of it."""
+    facts, problem = importlib.import_module("tersely_hook.doctor").check()
+    print(show.to_json(facts) if options["json"] else show.tabulate(facts, options["color"]))
+    return OK if problem is None else print_error(problem, MODEL_MISSING)
+
+
+@hook.command(hidden=True)
+def serve() -> int:
+    """Run the process that shortens until it is idle; the hook starts it."""
+    return importlib.import_module("tersely_hook.daemon").serve()
+
+
+def _stop() -> None:
+    """End the running process, which may be of an older version."""
+    importlib.import_module("tersely_hook.daemon").stop()
+
+
+def _load(agent: str) -> Any:
+    """Return the module of the settings, by name, because the SDK does not depend on its integrations."""
+    settings = importlib.import_module("tersely_hook.settings")
+    if agent in settings.REJECTED:
+        raise InvalidInputError(
+            f"{settings.REJECTED[agent]}, so nothing would be saved and nothing was installed. "
+            "Use `tersely proxy` with it."
+        )
+    if agent not in settings.AGENTS:
+        names = ", ".join([*settings.AGENTS, *settings.REJECTED])
+        raise InvalidInputError(f"There is no agent {agent!r}. Known are: {names}.")
+    return settings
