@@ -113,7 +113,10 @@ def main() -> None:
     parser.add_argument("--artifact", type=Path, help="its folder; the bundled model by default")
     parser.add_argument("--out", type=Path, required=True, help="run folder; the weights go to its `final`")
     parser.add_argument(
-        "--base-share", type=float, default=0.0, help="share of the base model in the encoder's weights, 0 to 1"
+        "--base-share",
+        type=float,
+        default=0.0,
+        help="share of the base model in the encoder's weights, 0 to 1",
     )
     args = parser.parse_args()
     restore(read_settings(SelectorConfig, args.config), args.artifact, args.out / "final", args.base_share)
