@@ -94,7 +94,7 @@ def make_request(results: Sequence[str]) -> bytes:
     """Return the request of an agent with these tool results."""
     messages: list[dict[str, object]] = [{"role": "user", "content": QUERY}]
     for number, text in enumerate(results):
-        function = {"name": "read", "arguments": json.dumps({"page": number})}
+        function = {"name": "fetch", "arguments": json.dumps({"page": number})}
         call = {"id": f"c{number}", "type": "function", "function": function}
         messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
         messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": text})

@@ -1,20 +1,26 @@
 """Replies of the tools, and the documents that clients may expand later.
 
-A client gets each reply as structured content, and as JSON text.
+A model pays for every word of a reply, so it gets plain text. Programs find the rest in `_meta` of the reply,
+under `META`.
 """
 
 from __future__ import annotations
 
-import json
 import secrets
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from mcp_types import CallToolResult, TextContent
 
 from tersely import Compression, Document
 
+META = "tersely"
+NOTES_TOKENS = 60
+"""Most tokens of the notes below a text."""
+LEAST_WITH_NOTES = 200
+"""Least budget of which a part is kept for the notes."""
 MAX_CHARACTERS = 64_000_000
 """Most characters of all originals together. The one used longest ago goes first."""
 CHARACTERS_PER_DOCUMENT = 500
@@ -23,7 +29,7 @@ CHARACTERS_PER_DOCUMENT = 500
 
 @dataclass
 class DroppedDocument:
-    id: str
+    number: int
     """For `expand`."""
     source: str
     """Its path, or its place among the documents, counted from 1."""
@@ -33,7 +39,7 @@ class DroppedDocument:
 class KeptDocument:
     """A document with at least one kept piece."""
 
-    id: str
+    number: int
     """For `expand`."""
     source: str
     """Its path, or its place among the documents, counted from 1."""
@@ -51,7 +57,8 @@ class SkippedFile:
 
 @dataclass
 class CompressReply:
-    text: str
+    id: str
+    """Id of all documents together, for `expand`."""
     documents: list[KeptDocument]
     dropped: list[DroppedDocument]
     """Documents that were dropped as a whole."""
@@ -76,13 +83,6 @@ class ExpandReply:
     end: int
     characters: int
     """Length of the whole document."""
-    text: str
-
-
-@dataclass
-class RecallReply:
-    text: str
-    ids: list[str]
 
 
 @dataclass
@@ -92,22 +92,39 @@ class RememberReply:
     """Id of the lesson that it replaced, because the two were alike."""
 
 
+def make_reply(texts: Sequence[str], details: dict[str, Any]) -> CallToolResult:
+    """Return a reply with texts for the model, and details for programs."""
+    content: list[Any] = [TextContent(type="text", text=text) for text in texts]
+    return CallToolResult(content=content, _meta={META: details})
+
+
+def reserve_notes(documents: Sequence[Document], budget: int, count: Callable[[str], int]) -> int:
+    """Return the budget of the text: less than `budget` if something is left out, so that notes fit too."""
+    if budget < LEAST_WITH_NOTES or sum(count(f"{d.title or ''}\n{d.text}\n") for d in documents) <= budget:
+        return budget
+    return budget - NOTES_TOKENS
+
+
 def compress_reply(
     result: Compression,
     documents: Sequence[Document],
     skipped: Sequence[tuple[str, str]],
-    keep: Callable[[Document], str],
+    reply_id: str,
+    budget: int | None,
+    count: Callable[[str], int],
 ) -> CallToolResult:
-    """Return the reply of `compress` for the compressed `documents`. `keep` gives each an id."""
+    """Return the reply of `compress` for the compressed `documents`.
+
+    The notes below the text are those that fit `budget`, the most important first.
+    """
     pieces: dict[int, list[tuple[int, int]]] = {}
     for citation in sorted(result.citations().entries, key=lambda entry: (entry.doc, entry.start)):
         pieces.setdefault(citation.doc, []).append((citation.start, citation.end))
-    ids = [keep(document) for document in documents]
     sources = [document.title or str(number) for number, document in enumerate(documents, 1)]
     reply = CompressReply(
-        text=result.text,
-        documents=[KeptDocument(ids[i], sources[i], len(documents[i].text), pieces[i]) for i in pieces],
-        dropped=[DroppedDocument(ids[i], sources[i]) for i in range(len(documents)) if i not in pieces],
+        id=reply_id,
+        documents=[KeptDocument(i + 1, sources[i], len(documents[i].text), pieces[i]) for i in pieces],
+        dropped=[DroppedDocument(i + 1, sources[i]) for i in range(len(documents)) if i not in pieces],
         skipped=[SkippedFile(*file) for file in skipped],
         tokens_before=result.tokens_before,
         tokens_after=result.tokens_after,
@@ -117,47 +134,67 @@ def compress_reply(
         calibrated=result.calibrated,
         best_fits=result.best_fits,
     )
-    content = asdict(reply)
-    # The package would indent the JSON, and models pay for every blank.
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=content)
+    notes = ""
+    for note in _find_notes(result, skipped, reply_id):
+        longer = f"{notes}\n{note}".strip()
+        if budget is None or result.tokens_after + count(longer) <= budget:
+            notes = longer
+    return make_reply([result.text, notes] if notes else [result.text], asdict(reply))
+
+
+def _find_notes(result: Compression, skipped: Sequence[tuple[str, str]], reply_id: str) -> list[str]:
+    notes: list[str] = []
+    if result.status in ("degraded", "failed_open"):
+        notes.append(f"[{result.status}: the model failed]")
+    if result.tokens_after < result.tokens_before:
+        notes.append(
+            f"[{result.tokens_after} of {result.tokens_before} tokens; expand shows the rest of document N: "
+            f"id {reply_id}, document N]"
+        )
+    if result.best_fits is False:
+        notes.append("[the best part exceeds the budget; a larger one may answer better]")
+    return notes + [f"[not read: {source}: {reason}]" for source, reason in skipped]
 
 
 class Originals:
-    """Compressed documents under ids that nobody can guess. Only its owner can use an id."""
+    """Documents of each call under ids that nobody can guess. Only its owner can use an id."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._documents: dict[str, tuple[str, Document]] = {}
-        """Owner and document by id. The one used last is at the end."""
-        self._ids: dict[tuple[str, str | None, str], str] = {}
-        """Ids by owner, title and text."""
+        self._documents: dict[str, tuple[str, tuple[Document, ...]]] = {}
+        """Owner and documents by id. Those used last are at the end."""
+        self._ids: dict[tuple[str, tuple[tuple[str | None, str], ...]], str] = {}
+        """Ids by owner, titles and texts."""
         self._characters = 0
 
-    def keep(self, document: Document, owner: str) -> str:
-        """Keep a document, and return its id: the same again for the same owner, title and text."""
-        key = owner, document.title, document.text
+    def keep(self, documents: Sequence[Document], owner: str) -> str:
+        """Keep documents, and return their id: the same again for the same owner, titles and texts."""
+        key = owner, tuple((document.title, document.text) for document in documents)
         with self._lock:
             if key in self._ids:
                 self._move_to_end(self._ids[key])
                 return self._ids[key]
             new_id = self._ids[key] = secrets.token_hex(8)
-            self._documents[new_id] = owner, document
-            self._characters += len(document.text) + CHARACTERS_PER_DOCUMENT
+            self._documents[new_id] = owner, tuple(documents)
+            self._characters += _size(documents)
             while self._characters > MAX_CHARACTERS and len(self._documents) > 1:
                 former, oldest = self._documents.pop(next(iter(self._documents)))
-                del self._ids[former, oldest.title, oldest.text]
-                self._characters -= len(oldest.text) + CHARACTERS_PER_DOCUMENT
+                del self._ids[former, tuple((document.title, document.text) for document in oldest)]
+                self._characters -= _size(oldest)
             return new_id
 
-    def get(self, document_id: str, owner: str) -> Document | None:
-        """Return the owner's document; None for an unknown or forgotten id."""
+    def get(self, reply_id: str, owner: str) -> tuple[Document, ...]:
+        """Return the owner's documents; none for an unknown or forgotten id."""
         with self._lock:
-            kept, document = self._documents.get(document_id, ("", None))
-            if document is None or kept != owner:
-                return None
-            self._move_to_end(document_id)
-            return document
+            kept, documents = self._documents.get(reply_id, ("", ()))
+            if kept != owner or not documents:
+                return ()
+            self._move_to_end(reply_id)
+            return documents
 
-    def _move_to_end(self, document_id: str) -> None:
-        self._documents[document_id] = self._documents.pop(document_id)
+    def _move_to_end(self, reply_id: str) -> None:
+        self._documents[reply_id] = self._documents.pop(reply_id)
+
+
+def _size(documents: Sequence[Document]) -> int:
+    return sum(len(document.text) + CHARACTERS_PER_DOCUMENT for document in documents)

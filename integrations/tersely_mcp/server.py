@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import mimetypes
 import secrets
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Unpack
+from typing import IO, Annotated, Any, Unpack, cast
 from urllib.parse import quote
 
+import anyio
 from mcp.server import MCPServer
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
-from mcp_types import CallToolResult, Resource, ToolAnnotations
+from mcp.server.stdio import stdio_server
+from mcp_types import CallToolResult, InputRequiredResult, Resource, ToolAnnotations
 from pydantic import Field
 
 import tersely
@@ -27,12 +31,12 @@ from tersely_agents.experience import Experience, ExperienceBank, Origin, format
 from tersely_http import listen, run
 from tersely_mcp.folders import MAX_BYTES, MAX_FILES, File, FilesRead, Folders
 from tersely_mcp.replies import (
-    CompressReply,
     ExpandReply,
     Originals,
-    RecallReply,
     RememberReply,
     compress_reply,
+    make_reply,
+    reserve_notes,
 )
 
 HOST = "127.0.0.1"
@@ -77,7 +81,7 @@ def build_server(
     if experience is not None:
         check_members(experience, ("add", "recall"), "experience", "Pass an ExperienceBank.")
     allowed = Folders(folders)
-    server: MCPServer[Any] = _FolderServer(
+    server = _Server(
         allowed,
         "tersely",
         version=tersely.__version__,
@@ -92,6 +96,7 @@ def build_server(
         tools += _experience_tools(experience)
     for tool, hints in tools:
         server.add_tool(tool, annotations=hints)
+    server.refuse_unknown_arguments()
     return server
 
 
@@ -118,12 +123,37 @@ def serve(
             run(server.streamable_http_app(host=HOST), opened)
 
 
-class _FolderServer(MCPServer[Any]):
-    """A server whose resources are the files in folders, as they are at each request."""
+class _Server(MCPServer[Any]):
+    """A server whose resources are the files in folders, as they are at each request.
+
+    It refuses arguments that a tool does not have, which the package would ignore.
+    """
 
     def __init__(self, folders: Folders, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._folders = folders
+
+    def refuse_unknown_arguments(self) -> None:
+        """Say in the schema of every tool that it takes no other arguments."""
+        for tool in self._tool_manager.list_tools():
+            tool.parameters["additionalProperties"] = False
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Any = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool. Raises ToolError for arguments that it does not have."""
+        tool = self._tool_manager.get_tool(name)
+        known = tool.parameters["properties"] if tool else arguments
+        if unknown := sorted(arguments.keys() - known.keys()):
+            raise ToolError(f"{name} has no argument {unknown[0]!r}. It takes: {', '.join(known)}.")
+        return await super().call_tool(name, arguments, context)
+
+    async def run_stdio_async(self) -> None:
+        """Serve over standard input and output."""
+        lines = anyio.wrap_file(cast("IO[str]", _WholeCharacters(sys.stdin.buffer)))
+        async with stdio_server(stdin=lines) as (read_stream, write_stream):
+            options = self._lowlevel_server.create_initialization_options()
+            await self._lowlevel_server.run(read_stream, write_stream, options)
 
     async def list_resources(self) -> list[Resource]:
         """List the first 1000 files, without hidden ones. A resource's name is a path for `compress`."""
@@ -143,6 +173,26 @@ class _FolderServer(MCPServer[Any]):
         except InvalidInputError as error:
             raise ResourceError(str(error)) from error
         return [ReadResourceContents(content=document.text, mime_type=_mime_type(file))]
+
+
+class _WholeCharacters:
+    """Lines of JSON in which halves of characters, such as "\\ud800", are replaced.
+
+    The package would leave a request with one of them unanswered.
+    """
+
+    def __init__(self, lines: IO[bytes]) -> None:
+        self._lines = lines
+
+    def readline(self) -> str:
+        line = self._lines.readline().decode("utf-8", "replace")
+        if "\\ud" not in line.lower():
+            return line
+        try:
+            whole = json.dumps(json.loads(line), ensure_ascii=False)
+        except ValueError:
+            return line
+        return whole.encode("utf-8", "surrogatepass").decode("utf-8", "replace") + "\n"
 
 
 def _uri(file: File) -> str:
@@ -167,7 +217,7 @@ def _compression_tools(folders: Folders, compressor: Compressor) -> Tools:
             Field(description='files in the allowed folders, or patterns such as "docs/**/*.md"'),
         ] = None,
         **options: Unpack[CompressionArguments],
-    ) -> Annotated[CallToolResult, CompressReply]:
+    ) -> CallToolResult:
         """Reduces documents to the sentences that answer the query, word for word: 1000 tokens by default.
         Without a query, keeps the most informative sentences."""
         with _translated_errors():
@@ -177,30 +227,37 @@ def _compression_tools(folders: Folders, compressor: Compressor) -> Tools:
                 raise InvalidInputError("There is nothing to compress. Pass documents or paths.")
             if options.get("budget") is None and options.get("rate") is None:
                 options["budget"] = DEFAULT_BUDGET
+            budget, count = options.get("budget"), compressor.count_tokens
+            if isinstance(budget, int):
+                options["budget"] = reserve_notes(read, budget, count)
             result = compressor.compress(query, read, **options)
-            owner = _find_owner(context)
-            return compress_reply(
-                result, read, files.skipped, lambda document: originals.keep(document, owner)
-            )
+            reply_id = originals.keep(read, _find_owner(context))
+            return compress_reply(result, read, files.skipped, reply_id, budget, count)
 
     def expand(
         context: Context[Any, Any],
-        id: Annotated[str, Field(description="the document's id in a result of compress")],  # noqa: A002
+        id: Annotated[str, Field(description="the id below a result of compress")],  # noqa: A002
+        document: Annotated[int, Field(description="its number, or its place among the paths", ge=1)] = 1,
         start: Annotated[int, Field(description="first character", ge=0)] = 0,
         end: Annotated[int | None, Field(description="character to stop before", ge=0)] = None,
-    ) -> ExpandReply:
+    ) -> CallToolResult:
         """Shows the original text of a document that compress has read, with what was dropped."""
-        document = originals.get(id, _find_owner(context))
-        if document is None:
+        kept = originals.get(id, _find_owner(context))
+        if not kept:
             raise ToolError(f"There is no document {id!r}, or no longer. Compress it again for a new id.")
-        length = len(document.text)
+        if document > len(kept):
+            raise ToolError(f"There is no document {document} under this id; the last is {len(kept)}.")
+        text, title = kept[document - 1].text, kept[document - 1].title
+        length = len(text)
         stop = min(length if end is None else end, start + EXPAND_CHARACTERS, length)
         if start > stop:
             raise ToolError(
                 f"start is {start}, after the end at {stop}. Pass a smaller start; the document has {length} "
                 "characters."
             )
-        return ExpandReply(document.title or id, start, stop, length, document.text[start:stop])
+        details = asdict(ExpandReply(title or str(document), start, stop, length))
+        part = [f"[characters {start} to {stop} of {length}]"] if (start, stop) != (0, length) else []
+        return make_reply([text[start:stop], *part], details)
 
     return [(name_options(compress, _describe), READS), (expand, READS)]
 
@@ -212,12 +269,12 @@ def _experience_tools(bank: ExperienceBank) -> Tools:
         query: Annotated[ShortText, Field(description="what you are about to do, or are stuck with")],
         problem: Annotated[ShortText, Field(description="the task that you work on")] = "",
         k: Annotated[int, Field(description="most lessons", ge=1, le=50)] = 5,
-    ) -> RecallReply:
+    ) -> CallToolResult:
         """Finds lessons of earlier runs that may help now."""
         with _translated_errors():
             lessons = bank.recall(query, problem or None, k=k)
         text = format_experiences(lessons) or "Nothing is known."
-        return RecallReply(text, [lesson.experience.id for lesson in lessons])
+        return make_reply([text], {"ids": [lesson.experience.id for lesson in lessons]})
 
     def remember(
         title: Annotated[ShortText, Field(description="the lesson in a few words")],
@@ -225,11 +282,11 @@ def _experience_tools(bank: ExperienceBank) -> Tools:
         content: Annotated[ShortText, Field(description="the lesson")],
         problem: Annotated[ShortText, Field(description="the task that taught it")],
         success: Annotated[bool, Field(description="whether it worked; false for what to avoid")],
-    ) -> RememberReply:
+    ) -> CallToolResult:
         """Keeps a lesson for later runs."""
         with _translated_errors():
             kept = bank.add(Experience(title, description, content, problem, success, Origin(run=run)))
-        return RememberReply(kept.id, kept.origin.replaces)
+        return make_reply(["Kept."], asdict(RememberReply(kept.id, kept.origin.replaces)))
 
     return [(recall, READS), (remember, ADDS)]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tersely.messages import join_query
@@ -70,10 +70,19 @@ def read_responses(body: Any) -> Iterator[Block]:
         elif kind in ("function_call", "custom_tool_call"):
             arguments = item.get("arguments", item.get("input"))
             calls[item.get("call_id")] = str(item.get("name")), str(arguments)
-        elif kind in ("function_call_output", "custom_tool_call_output"):
-            tool, arguments = calls.get(item.get("call_id"), ("", ""))
-            texts = _texts(item.get("output"), ("input", number, "output"), "input_text")
+        elif kind in ("shell_call", "local_shell_call"):
+            # A result names the call by either of its ids.
+            call = kind.removesuffix("_call"), _read_commands(item.get("action"))
+            calls[item.get("call_id")] = calls[item.get("id")] = call
+        elif kind in _OUTPUTS:
+            tool, arguments = calls.get(item.get("call_id", item.get("id")), (_OUTPUTS[kind], ""))
+            texts = list(_output_texts(item.get("output"), ("input", number, "output")))
             yield from _results(texts, tool, join_query(arguments, question))
+        elif kind == "mcp_call":
+            texts = list(_output_texts(item.get("output"), ("input", number, "output")))
+            yield from _results(
+                texts, str(item.get("name")), join_query(str(item.get("arguments")), question)
+            )
 
 
 def read_messages(body: Any) -> Iterator[Block]:
@@ -100,12 +109,30 @@ def read_messages(body: Any) -> Iterator[Block]:
                 yield from _results(_source_texts(block, here), CONTEXT, question or None)
 
 
+def read_batch(body: Any) -> Iterator[Block]:
+    """Read a batch of Anthropic's messages."""
+    for number, request in enumerate(_list(body, "requests")):
+        for block in read_messages(request.get("params")):
+            yield replace(block, place=("requests", number, "params", *block.place))
+
+
 READERS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "/chat/completions": read_chat,
     "/responses": read_responses,
+    "/responses/input_tokens": read_responses,
     "/messages": read_messages,
+    "/messages/count_tokens": read_messages,
+    "/messages/batches": read_batch,
 }
-"""Readers by the end of a request's path."""
+"""Readers by the end of a request's path. Tokens are counted of what would be sent."""
+
+_OUTPUTS = {
+    "function_call_output": "",
+    "custom_tool_call_output": "",
+    "shell_call_output": "shell",
+    "local_shell_call_output": "local_shell",
+}
+"""Kinds of results in responses, and the tool of those whose call is missing."""
 
 Texts = Iterator[tuple[Place, str]]
 
@@ -128,6 +155,22 @@ def _texts(content: Any, place: Place, part_type: str) -> Texts:
     for number, part in enumerate(content if isinstance(content, list) else ()):
         if isinstance(part, dict) and part.get("type") == part_type and isinstance(part.get("text"), str):
             yield (*place, number, "text"), part["text"]
+
+
+def _output_texts(output: Any, place: Place) -> Texts:
+    """Yield the texts of a result in responses: text, parts, or what a shell printed."""
+    yield from _texts(output, place, "input_text")
+    for number, part in enumerate(output if isinstance(output, list) else ()):
+        for stream in ("stdout", "stderr"):
+            if isinstance(part, dict) and isinstance(part.get(stream), str):
+                yield (*place, number, stream), part[stream]
+
+
+def _read_commands(action: Any) -> str:
+    """Return what a call tells a shell to run."""
+    given = action if isinstance(action, dict) else {}
+    commands = given.get("commands", given.get("command"))
+    return " ".join(map(str, commands)) if isinstance(commands, list) else str(commands or "")
 
 
 def _results(texts: Texts | list[tuple[Place, str]], tool: str, query: str | None) -> Iterator[Block]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import zlib
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from urllib.parse import unquote_to_bytes
 
 import httpx2
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
 
-from tersely.adapters import ToolLimits
+from tersely.adapters import EDIT_TOOLS, ToolLimits
 from tersely.inputs import check_count, check_flag, check_kind, check_time_limit
 from tersely.runtime.cancellation import run_cancellable
 from tersely.runtime.limits import check_key
@@ -50,7 +52,7 @@ class ProxySettings:
 
     upstream: str
     """Address of the upstream server, without the paths of its interface."""
-    limits: ToolLimits = field(default_factory=lambda: ToolLimits(1000))
+    limits: ToolLimits = field(default_factory=lambda: ToolLimits(1000, dict.fromkeys(EDIT_TOOLS)))
     """Most tokens of a tool's result. Blocks of context in messages are called "context"."""
     key: str | None = field(default=None, repr=False)
     """Key that clients send as `x-tersely-key: KEY`; None if everybody may use the proxy."""
@@ -58,7 +60,7 @@ class ProxySettings:
     """Whether requests must name this machine as their host."""
     slots: int | None = None
     """Most requests that are shortened at once; None for one on each usable core."""
-    queue: int = 8
+    queue: int = 64
     """Most requests that wait for a slot. Further ones are forwarded unchanged."""
     timeout_s: float = 10.0
     """Most seconds that a request waits for its texts to be shortened. Then it is forwarded unchanged."""
@@ -82,7 +84,7 @@ class Forwarder:
 
     def __init__(self, settings: ProxySettings, rewriter: Rewriter, receipts: Receipts) -> None:
         self._address = check_address(settings.upstream)
-        self._timeout_s = settings.timeout_s
+        self._timeout_s, self._max_bytes = settings.timeout_s, settings.max_bytes
         self._rewriter, self._receipts = rewriter, receipts
         self._slots = allowed_threads(settings.slots)
         self._most_waiting = self._slots + settings.queue
@@ -107,6 +109,10 @@ class Forwarder:
         request = Request(scope, receive)
         check_address(self._address.url)
         scope["tersely"]["path"] = "forwarded"
+        if _is_outside(scope["raw_path"]):
+            refusal = answer(400, "The path has a # or a part that is .. , which no path of a chat API has.")
+            await refusal(scope, receive, send)
+            return
         headers = [pair for pair in scope["headers"] if pair[0] not in _PROXY_HEADERS]
         try:
             body, added = await self._prepare(request)
@@ -114,6 +120,8 @@ class Forwarder:
             return
         if isinstance(body, bytes):
             headers = [pair for pair in headers if pair[0] != b"content-length"]
+        if "x-tersely-receipt" in added:  # a changed body is sent unzipped
+            headers = [pair for pair in headers if pair[0] != b"content-encoding"]
         upstream = httpx2.Request(
             scope["method"], self._find_url(scope), headers=self._to_upstream(headers), content=body
         )
@@ -134,13 +142,19 @@ class Forwarder:
         """Return the body to send, and headers for the answer."""
         path, fields = request.scope["path"], request.scope["tersely"]
         end = next((end for end in READERS if path.endswith(end)), None)
-        if request.method != "POST" or end is None or "content-encoding" in request.headers:
-            return request.stream(), {}
+        encoding = request.headers.get("content-encoding", "identity").lower()
+        if request.method != "POST" or end is None or encoding not in ("identity", "gzip", "x-gzip"):
+            return request.stream(), {"x-tersely-status": "forwarded"}
         fields["path"] = end
         body = await request.body()
         if request.headers.get(BYPASS, "").lower() in ("true", "1", "yes"):
             return body, {"x-tersely-status": "bypassed"}
-        rewritten, status = await self._rewrite(body, READERS[end])
+        plain = body if encoding == "identity" else _unzip(body, self._max_bytes)
+        if plain is None:
+            return body, {"x-tersely-status": "forwarded"}
+        rewritten, status = await self._rewrite(plain, READERS[end])
+        if not rewritten.changes:
+            rewritten = Rewritten(body)
         fields["result"] = status
         added = {"x-tersely-status": status}
         if rewritten.changes:
@@ -182,6 +196,21 @@ class Forwarder:
         if self._address.authorization and not any(name == b"authorization" for name, _ in kept):
             kept.append((b"authorization", self._address.authorization.encode()))
         return kept
+
+
+def _unzip(body: bytes, most: int) -> bytes | None:
+    """Return the content of a gzip file; None if it is broken or has more than `most` bytes."""
+    stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    try:
+        content = stream.decompress(body, most)
+    except zlib.error:
+        return None
+    return content if stream.eof and not stream.unused_data else None
+
+
+def _is_outside(raw_path: bytes) -> bool:
+    """Whether the path may lead out of the upstream server's base path, or is none."""
+    return b"#" in raw_path or any(unquote_to_bytes(part) == b".." for part in raw_path.split(b"/"))
 
 
 async def _relay(response: httpx2.Response, receive: Receive, send: Send, added: dict[str, str]) -> None:

@@ -20,6 +20,7 @@ from tersely_http import Guard, Recorder, answer, run_command
 from tersely_http.metrics import Metrics
 from tersely_server.endpoints import Endpoints
 from tersely_server.gate import Gate
+from tersely_server.schemas import FORMS
 from tersely_server.settings import ServerSettings
 
 _OPEN_PATHS = frozenset({"/", "/health", "/docs", "/openapi.json"})
@@ -76,7 +77,7 @@ async def _answer_error(request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, RequestValidationError):
         # Only the first problem, and without the value, which may be of any size.
         first = error.errors()[0]
-        parts = ".".join(str(part) for part in first["loc"] if part != "body")
+        parts = ".".join(str(part) for part in first["loc"] if part not in {"body", *FORMS})
         place = parts[:_LONGEST_PLACE] or "the body"
         return answer(422, f"{place}: {first['msg']}. The page /docs shows what a request consists of.")
     return answer(422, str(error))

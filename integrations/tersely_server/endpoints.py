@@ -23,6 +23,7 @@ from tersely_http import RequestError, describe
 from tersely_http.metrics import CONTENT_TYPE, Metrics
 from tersely_server import schemas
 from tersely_server.gate import Gate
+from tersely_server.gateway import Gateway
 from tersely_server.settings import ServerSettings
 
 PLAYGROUND = Path(__file__).with_name("playground.html")
@@ -57,6 +58,7 @@ class Endpoints:
     ) -> None:
         self._compressor, self._settings, self._gate, self._metrics = compressor, settings, gate, metrics
         self._summarizer = Summarizer(compressor=compressor)
+        self._gateway = Gateway(compressor)
 
     def router(self) -> APIRouter:
         """Return the paths with their requests and replies."""
@@ -68,12 +70,18 @@ class Endpoints:
         router = APIRouter(dependencies=bearer, route_class=_LimitedRoute)
         router.add_api_route("/metrics", self.metrics, response_class=Response, include_in_schema=False)
         for path, endpoint, reply in (
-            ("/v1/compress", self.compress, schemas.CompressReply),
+            ("/v1/compress", self.compress, schemas.CompressReply | schemas.GatewayReply),
             ("/v1/messages/compress", self.compress_messages, schemas.MessagesReply),
             ("/v1/summarize", self.summarize, Summary),
             ("/rerank", self.rerank, list[schemas.Ranked]),
         ):
             router.add_api_route(path, endpoint, methods=["POST"], response_model=reply, responses=_FAILURES)
+        router.add_api_route(
+            "/v1/retrieve/{hash}",
+            self.retrieve,
+            response_model=schemas.Original,
+            responses={404: {"model": schemas.ErrorReply, "description": "The id is unknown or forgotten."}},
+        )
         router.add_api_route(
             "/v1/compress/batch",
             self.compress_batch,
@@ -94,8 +102,10 @@ class Endpoints:
     async def metrics(self) -> Response:
         return Response(self._metrics.render(), media_type=CONTENT_TYPE)
 
-    async def compress(self, request: Request, body: schemas.CompressRequest) -> Response:
-        """Keep what the query needs."""
+    async def compress(self, request: Request, body: schemas.CompressBody) -> Response:
+        """Keep what the query needs. With `messages`, shorten tool results as gateways ask for it."""
+        if isinstance(body, schemas.GatewayRequest):
+            return await self._compress_for_gateway(request, body)
         documents = self._read_documents(request, [body])[0]
         with self._gate.admit():
             result = await self._gate.run(
@@ -103,6 +113,33 @@ class Endpoints:
             )
         self._record(request, result)
         return _JsonAnswer(result.to_dict())
+
+    async def _compress_for_gateway(self, request: Request, body: schemas.GatewayRequest) -> Response:
+        self._check_count(len(body.messages))
+        with self._gate.admit():
+            done = await self._gate.run(
+                request, self._gateway.shorten, body.messages, body.config.frozen_message_count
+            )
+        for receipt in done.receipts:
+            self._record(request, receipt)
+        return _JsonAnswer(
+            {
+                "messages": done.messages,
+                "tokens_before": done.tokens_before,
+                "tokens_after": done.tokens_after,
+                "tokens_saved": done.tokens_before - done.tokens_after,
+                "compression_ratio": done.tokens_after / done.tokens_before if done.tokens_before else 1.0,
+                "transforms_applied": ["tersely"] if done.hashes else [],
+                "ccr_hashes": done.hashes,
+            }
+        )
+
+    async def retrieve(self, hash: str) -> Response:  # noqa: A002 - the name in the path
+        """Return the original of a text that was shortened for a gateway, for an hour after its last use."""
+        original = self._gateway.originals.get(hash)
+        if original is None:
+            raise RequestError(404, "There is no original with this hash, or no longer.")
+        return _JsonAnswer({"hash": hash, "original_content": original})
 
     async def compress_batch(self, request: Request, body: schemas.BatchRequest) -> Response:
         """Keep what each query needs. Every result comes as a line of its own, as soon as it is there."""

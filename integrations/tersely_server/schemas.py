@@ -2,18 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_type_hints
+import threading
+from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, create_model
 
 from tersely import Citation, CompressedDocument, CompressionOptions, Span
 from tersely.options import OPTION_FIELDS
 from tersely.types import Mark
 
+# The SDK checks values and says what to do. The schema states the same rules for programs that read it.
+_COUNT: dict[str, Any] = {"minimum": 1}
+_SHARE: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": 1}
+_BOUNDS: dict[str, dict[str, Any]] = {
+    "budget": _COUNT,
+    "rate": _SHARE,
+    "recall": {"exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    "max_docs": _COUNT,
+    "min_tokens": _COUNT,
+    "timeout": {"exclusiveMinimum": 0, "maximum": threading.TIMEOUT_MAX},
+}
+_NOT_BLANK: dict[str, Any] = {"pattern": r"\S"}
+
+
+def _given(name: str, kind: str) -> dict[str, Any]:
+    return {"required": [name], "properties": {name: {"type": kind}}}
+
+
+def _absent(name: str) -> dict[str, Any]:
+    return {"properties": {name: {"type": "null"}}}
+
+
+_ONE_LIMIT: dict[str, Any] = {"anyOf": [_absent("budget"), _absent("rate")]}
+_QUERY_OR_LIMIT = {
+    "anyOf": [
+        _given("query", "string"),
+        {
+            **_absent("recall"),
+            "anyOf": [_given("budget", "integer"), _given("rate", "number"), _given("level", "integer")],
+        },
+    ]
+}
+
+# In JSON, 5.0 is a whole number too.
+_WHOLE = BeforeValidator(lambda value: int(value) if isinstance(value, float) and value % 1 == 0 else value)
+_TYPES = get_type_hints(CompressionOptions)
+_WHOLE_OPTIONS = ("budget", "level", "max_docs", "min_tokens")
+_MaybeCount = Annotated[int | None, _WHOLE]
+_RULES: dict[str, Any] = {"allOf": [_ONE_LIMIT, _QUERY_OR_LIMIT]}
+
 OPTIONS: dict[str, Any] = {
     option.name: (
-        get_type_hints(CompressionOptions)[option.name],
-        Field(option.default, description=option.metadata["help"]),
+        Annotated[_TYPES[option.name], _WHOLE] if option.name in _WHOLE_OPTIONS else _TYPES[option.name],
+        Field(
+            option.default,
+            description=option.metadata["help"],
+            json_schema_extra=_BOUNDS.get(option.name),
+        ),
     )
     for option in OPTION_FIELDS
 }
@@ -46,12 +91,14 @@ class WithDocuments(_Request):
 
 class MaybeQuestion(WithDocuments):
     query: str | None = Field(
-        None, description=f"{_QUERY}; null keeps the most informative sentences, up to a limit", min_length=1
+        None,
+        description=f"{_QUERY}; null keeps the most informative sentences, up to a limit",
+        json_schema_extra=_NOT_BLANK,
     )
 
 
 class CompressRequest(MaybeQuestion, _Options):
-    pass
+    model_config = ConfigDict(json_schema_extra=_RULES)
 
 
 class BatchItem(MaybeQuestion):
@@ -59,23 +106,61 @@ class BatchItem(MaybeQuestion):
 
 
 class BatchRequest(_Options):
+    model_config = ConfigDict(json_schema_extra=_ONE_LIMIT)
+
     requests: list[BatchItem] = Field(description="questions with their documents")
 
 
 class MessagesRequest(_Request):
-    messages: list[dict[str, Any]] = Field(description="a chat in OpenAI's format")
-    query: str | None = Field(
-        None, description="what the results are needed for; null: the last message of the user"
+    model_config = ConfigDict(json_schema_extra=_ONE_LIMIT)
+
+    messages: list[dict[str, Any]] = Field(
+        description="a valid chat in OpenAI's format, with a question of the user unless there is a limit"
     )
-    budget: int | None = Field(None, description="most tokens of all messages")
-    rate: float | None = Field(None, description="most tokens of all messages, as a share of before")
-    timeout: float | None = Field(None, description="seconds after which the model stops reading")
+    query: str | None = Field(
+        None,
+        description="what the results are needed for; null: the last message of the user",
+        json_schema_extra=_NOT_BLANK,
+    )
+    budget: _MaybeCount = Field(None, description="most tokens of all messages", json_schema_extra=_COUNT)
+    rate: float | None = Field(
+        None, description="most tokens of all messages, as a share of before", json_schema_extra=_SHARE
+    )
+    timeout: float | None = Field(
+        None,
+        description="seconds after which the model stops reading",
+        json_schema_extra=_BOUNDS["timeout"],
+    )
+
+
+class GatewayConfig(BaseModel):
+    frozen_message_count: Annotated[
+        int, Field(ge=0, description="first messages that stay as they are"), _WHOLE
+    ] = 0
+
+
+class GatewayRequest(BaseModel):
+    """A request of a gateway such as LiteLLM or Portkey. Further keys are ignored, as gateways add some."""
+
+    messages: list[dict[str, Any]] = Field(description="a chat in OpenAI's format, or any part of one")
+    model: str | None = Field(None, description="the model that will read the chat; without effect")
+    config: GatewayConfig = GatewayConfig()
+
+
+FORMS = frozenset({"documents form", "messages form"})
+"""Names of the two requests of /v1/compress, in the places of errors."""
+CompressBody = Annotated[
+    Annotated[CompressRequest, Tag("documents form")] | Annotated[GatewayRequest, Tag("messages form")],
+    Discriminator(
+        lambda body: "messages form" if isinstance(body, dict) and "messages" in body else "documents form"
+    ),
+]
 
 
 class RerankRequest(_Request):
     """A request of text-embeddings-inference."""
 
-    query: str = Field(min_length=1)
+    query: str = Field(json_schema_extra=_NOT_BLANK)
     texts: list[str] = Field(min_length=1)
     raw_scores: bool = Field(False, description="log-odds instead of probabilities")
     return_text: bool = False
@@ -84,9 +169,11 @@ class RerankRequest(_Request):
 
 
 class SummarizeRequest(WithDocuments):
-    query: str = Field(description=_QUERY, min_length=1)  # pyright: ignore[reportIncompatibleVariableOverride]
+    query: str = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        description=_QUERY, json_schema_extra=_NOT_BLANK
+    )
     question: str | None = Field(None, description="what the user wants to know, if more than the query")
-    budget: int | None = Field(None, description="most tokens of the summary")
+    budget: _MaybeCount = Field(None, description="most tokens of the summary", json_schema_extra=_COUNT)
 
 
 class CompressReply(BaseModel):
@@ -121,6 +208,21 @@ class MessagesReply(BaseModel):
     tokens_before: int
     tokens_after: int
     receipt: CompressReply
+
+
+class GatewayReply(BaseModel):
+    messages: list[dict[str, Any]]
+    tokens_before: int = Field(description="tokens of the texts of all messages")
+    tokens_after: int
+    tokens_saved: int
+    compression_ratio: float = Field(description="tokens_after / tokens_before; 1 without texts")
+    transforms_applied: list[str]
+    ccr_hashes: list[str] = Field(description="ids of the shortened results, for /v1/retrieve")
+
+
+class Original(BaseModel):
+    hash: str
+    original_content: str
 
 
 class Ranked(BaseModel):

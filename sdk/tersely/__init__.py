@@ -14,6 +14,7 @@ from tersely.errors import (
     OfflineError,
     TerselyError,
 )
+from tersely.lossless import condense, expand
 from tersely.options import CompressionArguments, CompressionOptions
 from tersely.prepared import PreparedDocument
 from tersely.tokens import TokenCounter
@@ -39,4 +40,6 @@ __all__ = [
     "TerselyError",
     "TokenCounter",
     "__version__",
+    "condense",
+    "expand",
 ]

@@ -25,6 +25,18 @@ NOTE_KEY = "tersely"
 PREPARED_KEY = "tersely_prepared"
 """Metadata key of a prepared document: bytes as base64, because metadata is often JSON."""
 
+EDIT_TOOLS = (
+    # Claude Code, OpenCode
+    *("Read", "Edit", "MultiEdit", "Write", "NotebookRead", "NotebookEdit", "read", "edit", "write", "patch"),
+    # Codex, Gemini CLI, Cursor, Cline and others
+    *("apply_patch", "edit_file", "read_file", "read_many_files", "replace", "replace_in_file"),
+    *("search_replace", "str_replace_editor", "write_file", "write_to_file"),
+    # Anthropic's own tools, and the MCP server for files
+    *("str_replace_based_edit_tool", "text_editor", "read_text_file", "mcp__filesystem__edit_file"),
+    *("mcp__filesystem__read_file", "mcp__filesystem__read_text_file", "mcp__filesystem__write_file"),
+)
+"""Tools of coding agents that show a file before it is edited. A shortened file breaks the edit."""
+
 Row = tuple[str | None, str, Mapping[str, Any]]
 """Id, text and metadata of a framework's document."""
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -104,10 +116,11 @@ def check_keep(keep: int) -> int:
 def to_documents(rows: Iterable[Row], title_key: str | None) -> list[Document]:
     """Convert a framework's documents. A title is the text under `title_key` of the metadata.
 
-    A prepared document in the metadata is used; if it cannot be read, a warning is logged. Raises
+    A prepared document in the metadata is used. One warning is logged for all that cannot be read. Raises
     InvalidInputError if two different texts have the same id.
     """
     texts: dict[str, str] = {}
+    problems: list[Exception] = []
     documents: list[Document] = []
     for key, text, values in rows:
         if key is not None and texts.setdefault(key, text) != text:
@@ -120,8 +133,15 @@ def to_documents(rows: Iterable[Row], title_key: str | None) -> list[Document]:
             try:
                 document = PreparedDocument.from_bytes(base64.b64decode(prepared), document)
             except (TypeError, ValueError) as error:  # not base64, or the bytes of another document
-                logger.warning("a document is read as if it were not prepared: %s", error)
+                problems.append(error)
         documents.append(document)
+    if problems:
+        logger.warning(
+            "%d of %d documents are read as if they were not prepared; the first: %s",
+            len(problems),
+            len(documents),
+            problems[0],
+        )
     return documents
 
 
@@ -142,11 +162,12 @@ def add_note(values: Mapping[str, Any], note: Mapping[str, Any]) -> dict[str, An
 def make_note(result: Compression, document: CompressedDocument) -> dict[str, Any]:
     """Return the relevance of a compressed document and the "spans" that its pieces come from.
 
-    For each span, `document.text[at:at + end - start] == original[start:end]`.
+    For each span, `document.text[at:at + end - start] == original[start:end]`. "best_fits" is that of the
+    whole compression.
     """
     pieces = result.citations().of(document.source).entries
     spans = [{"start": piece.start, "end": piece.end, "at": piece.text_start} for piece in pieces]
-    return {"relevance": document.relevance, "spans": spans}
+    return {"relevance": document.relevance, "spans": spans, "best_fits": result.best_fits}
 
 
 def make_receipt(result: Compression) -> dict[str, Any]:

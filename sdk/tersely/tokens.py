@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, Protocol, cast, runtime_checkable
 
 from tersely.errors import InvalidInputError, MissingDependencyError
+from tersely.runtime.cancellation import current_cancellation
 
 _TIKTOKEN_PREFIX = "tiktoken:"
 
@@ -135,6 +136,7 @@ def count_tokens(counter: TokenCounter, text: str) -> int:
         raise InvalidInputError(f"The text is a {type(text).__name__}. Pass text.")
     if not text:
         return 0
+    current_cancellation().check()
     return _check_number(counter.count(replace_surrogates(text)))
 
 

@@ -132,6 +132,11 @@ class Unit:
         needs = tuple(positions[need] for need in self.link.needs)
         return replace(self, link=replace(self.link, needs=needs))
 
+    def add_need(self, position: int) -> Unit:
+        """Return the unit with another unit that it needs."""
+        link = self.link or Link(None, 1, (), is_frame=False)
+        return replace(self, link=replace(link, needs=tuple(sorted({*link.needs, position}))))
+
     def at_cost(self, cost: int) -> Unit:
         """Return the unit with another cost. Much faster than `dataclasses.replace`, for long documents."""
         return Unit(

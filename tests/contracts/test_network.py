@@ -24,6 +24,7 @@ CALLS = {"create_connection", "open_connection", "urlopen", "getaddrinfo", "snap
 """Functions that open connections, whatever they are imported from."""
 
 USERS = {
+    "integrations/tersely_hook/daemon.py",  # a socket of the file system, for its own user alone
     "integrations/tersely_http/serving.py",  # listens; connects to nothing
     "integrations/tersely_proxy/forwarding.py",  # forwards to the server that the caller names
     "sdk/tersely/runtime/http.py",  # every other request

@@ -149,7 +149,7 @@ def test_the_configuration_for_mcp_starts_the_server(working_folder: Path) -> No
     async def call() -> str:
         async with mcp.Client(server) as client:
             request = {"query": "Who holds the spare key?", "paths": ["*.md"], "budget": 12}
-            return (await client.call_tool("compress", request)).structured_content["text"]
+            return (await client.call_tool("compress", request)).content[0].text
 
     assert asyncio.run(call()) == "house.md\nAda holds the spare key."
 

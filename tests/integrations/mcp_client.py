@@ -31,6 +31,11 @@ def call(tool: str, arguments: dict[str, Any], compressor: Compressor | None = N
     return connect(lambda client: client.call_tool(tool, arguments), compressor, **options)
 
 
+def read_details(result: Any) -> dict[str, Any]:
+    """Return what a reply says to programs."""
+    return result.meta["tersely"]
+
+
 def read_error(tool: str, arguments: dict[str, Any], **options: Any) -> str:
     """Return the message of a call that fails."""
     result = call(tool, arguments, **options)

@@ -330,9 +330,10 @@ def test_doctor_says_that_it_is_off(
 
 
 def test_doctor_says_why_the_daemon_does_not_start(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", "/nowhere")
+    (tmp_path / "tersely.py").write_text("import a_library_that_is_missing\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr("tersely_hook.doctor._START_S", 3.0)
     assert main(["hook", "doctor"]) == 3
-    assert "No module named" in capsys.readouterr().err
+    assert "No module named 'a_library_that_is_missing'" in capsys.readouterr().err

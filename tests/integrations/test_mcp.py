@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from contextlib import closing
 from pathlib import Path
@@ -17,7 +16,7 @@ from tersely import Compressor
 from tersely.options import OPTION_FIELDS
 from tersely_agents.experience import ExperienceBank
 from tersely_mcp import folders, replies, server
-from tests.integrations.mcp_client import call, connect, read_error
+from tests.integrations.mcp_client import call, connect, read_details, read_error
 from tests.integrations.samples import EXAMPLES, OPTION_NAMES, QUESTION, RecordingCompressor, all_options
 from tests.sdk.fakes import BrokenScorer, FakeScorer
 
@@ -53,7 +52,7 @@ def test_every_option_reaches_the_compressor(name: str) -> None:
 def test_without_a_limit_the_default_budget_applies() -> None:
     assert f"{server.DEFAULT_BUDGET} tokens by default" in connect(read_compress_tool).description
     pages = [f"The museum of town {n} is free on day {n} of the month." for n in range(200)]
-    reply = call("compress", {"query": QUESTION, "documents": pages}).structured_content
+    reply = read_details(call("compress", {"query": QUESTION, "documents": pages}))
     assert reply["tokens_before"] > 2 * server.DEFAULT_BUDGET
     assert server.DEFAULT_BUDGET // 2 < reply["tokens_after"] <= server.DEFAULT_BUDGET
 
@@ -85,7 +84,7 @@ def test_without_a_query_an_overview_is_kept() -> None:
     note = "The harbour was dug in 1871. " + "It is there. " * 20
     compressor = Compressor(BrokenScorer(RuntimeError("the model was asked")))
     result = call("compress", {"documents": [note], "budget": 12}, compressor)
-    assert json.loads(result.content[0].text)["text"] == "The harbour was dug in 1871."
+    assert result.content[0].text == "The harbour was dug in 1871."
 
 
 def test_too_much_input_is_refused(allowed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +114,7 @@ def test_an_id_that_is_no_longer_known_is_explained(monkeypatch: pytest.MonkeyPa
 
     async def expand_old_id(client: Client) -> Any:
         first = await client.call_tool("compress", {"query": "q", "documents": ["The first text of all."]})
-        old_id = first.structured_content["documents"][0]["id"]
+        old_id = read_details(first)["id"]
         await client.call_tool("compress", {"query": "q", "documents": ["Another text that is new."]})
         return await client.call_tool("expand", {"id": old_id})
 
@@ -129,14 +128,15 @@ def test_long_documents_are_shown_in_parts() -> None:
 
     async def read_in_parts(client: Client) -> str:
         reply = await client.call_tool("compress", {"query": "line", "documents": [text], "budget": 50})
-        (document,) = reply.structured_content["documents"]
+        key = read_details(reply)["id"]
         read = ""
         while len(read) < len(text):
-            part = await client.call_tool("expand", {"id": document["id"], "start": len(read)})
-            assert part.structured_content["characters"] == len(text)
-            assert len(part.structured_content["text"]) <= 20_000
-            read += part.structured_content["text"]
-        beyond = await client.call_tool("expand", {"id": document["id"], "start": len(text) + 1})
+            part = await client.call_tool("expand", {"id": key, "start": len(read)})
+            assert read_details(part)["characters"] == len(text)
+            assert len(part.content[0].text) <= 20_000
+            assert part.content[1].text.startswith(f"[characters {len(read)} to ")
+            read += part.content[0].text
+        beyond = await client.call_tool("expand", {"id": key, "start": len(text) + 1})
         assert beyond.is_error
         assert "Pass a smaller start" in beyond.content[0].text
         return read
@@ -147,8 +147,9 @@ def test_long_documents_are_shown_in_parts() -> None:
 def test_a_failing_model_gives_what_matches_within_the_limit(caplog: pytest.LogCaptureFixture) -> None:
     broken = Compressor(BrokenScorer(RuntimeError("no memory")))
     arguments = {"query": "q", "documents": ["One.", "Two."], "budget": 2}
-    reply = call("compress", arguments, broken).structured_content
-    assert (reply["status"], reply["text"]) == ("degraded", "One.")
+    result = call("compress", arguments, broken)
+    reply = read_details(result)
+    assert (reply["status"], result.content[0].text) == ("degraded", "One.")
     assert "no memory" in reply["reason"]
     assert "no memory" in caplog.text
 
@@ -157,13 +158,40 @@ def test_a_reply_says_that_the_best_unit_did_not_fit() -> None:
     days = "The museum is free on Thursdays and on the first Sunday of every month."
     text = f"{days} It is old. It is red. It is wide."
     arguments = {"query": "On which days is the museum free?", "documents": [text]}
-    tight, wide = (call("compress", {**arguments, "budget": budget}).structured_content for budget in (6, 20))
+    tight, wide = (read_details(call("compress", {**arguments, "budget": budget})) for budget in (6, 20))
     assert (tight["best_fits"], wide["best_fits"]) == (False, True)
 
 
-def test_clients_without_structured_content_read_the_same_reply() -> None:
-    result = call("compress", {"query": QUESTION, "documents": ["The museum is free. It is old."]})
-    assert json.loads(result.content[0].text) == result.structured_content
+@pytest.mark.parametrize("budget", [100, 200, 500, 1000])
+def test_a_reply_is_plain_text_within_the_budget(budget: int) -> None:
+    compressor = Compressor(FakeScorer())
+    pages = [f'The museum of "town" {n} is free on day {n} of the month.\nIt is old.' for n in range(200)]
+    result = call("compress", {"query": QUESTION, "documents": pages, "budget": budget}, compressor)
+    shown = "\n".join(part.text for part in result.content)
+    assert result.structured_content is None
+    assert compressor.count_tokens(shown) <= budget + 1
+    assert '"town"' in shown
+    if budget >= replies.LEAST_WITH_NOTES:
+        assert read_details(result)["id"] in result.content[1].text
+
+
+def test_what_fits_the_budget_comes_back_whole_and_alone() -> None:
+    text = "The museum is free. It is old."
+    result = call("compress", {"query": "What is there?", "documents": [text], "rate": 1.0})
+    assert [part.text for part in result.content] == [text]
+
+
+@pytest.mark.parametrize("tool", ["compress", "expand"])
+def test_unknown_arguments_are_refused(tool: str) -> None:
+    arguments = {"query": QUESTION, "documents": ["One."], "id": "x", "bugdet": 5}
+    known = {"compress": ("query", "documents"), "expand": ("id",)}[tool]
+    given = {name: value for name, value in arguments.items() if name in (*known, "bugdet")}
+    assert "no argument 'bugdet'" in read_error(tool, given)
+
+    async def read_schema(client: Client) -> Any:
+        return {one.name: one.input_schema for one in (await client.list_tools()).tools}[tool]
+
+    assert connect(read_schema)["additionalProperties"] is False
 
 
 def test_every_range_leads_back_to_its_source() -> None:
@@ -181,14 +209,14 @@ def test_every_range_leads_back_to_its_source() -> None:
         for _ in range(300):
             texts = [random_text() for _ in range(rng.randint(1, 6))]
             arguments = {"query": QUESTION, "documents": texts, "budget": rng.randint(5, 40)}
-            reply = (await client.call_tool("compress", arguments)).structured_content
-            rest = reply["text"]
+            result = await client.call_tool("compress", arguments)
+            reply, rest = read_details(result), result.content[0].text
             sources = [int(document["source"]) for document in reply["documents"] + reply["dropped"]]
             assert sorted(sources) == list(range(1, len(texts) + 1)), "each once, also equal ones"
             for document in reply["documents"]:
                 original = texts[int(document["source"]) - 1]
-                expanded = await client.call_tool("expand", {"id": document["id"]})
-                assert expanded.structured_content["text"] == original
+                part = {"id": reply["id"], "document": document["number"]}
+                assert (await client.call_tool("expand", part)).content[0].text == original
                 for start, end in document["kept"]:
                     before, piece, rest = rest.partition(original[start:end])
                     assert piece, "in the order of the text"

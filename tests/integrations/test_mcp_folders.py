@@ -148,10 +148,10 @@ def test_the_name_of_a_listed_file_leads_to_it(tmp_path: Path) -> None:
 
 def test_a_pattern_reports_files_that_cannot_be_read(allowed: Path) -> None:
     reply = call("compress", {"query": "museum", "paths": ["*.md", "town/*"]}, folders=[allowed])
-    skipped = reply.structured_content["skipped"]
+    skipped = reply.meta["tersely"]["skipped"]
     assert [file["source"] for file in skipped] == ["picture.md"]
     assert "not UTF-8" in skipped[0]["reason"]
-    assert "museum" in reply.structured_content["text"]
+    assert "museum" in reply.content[0].text
     message = read_error("compress", {"query": "q", "paths": ["pic*.md"]}, folders=[allowed])
     assert "None of the files can be read" in message
 

@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -46,32 +47,32 @@ async def _check_texts(client: Client) -> None:
     arguments = {"query": QUESTION, "budget": 8, "documents": [HARBOUR, MUSEUM]}
     result = await client.call_tool("compress", arguments)
     assert not result.is_error
-    reply = result.structured_content
-    assert reply["text"] == ANSWER
-    assert json.loads(result.content[0].text) == reply
+    reply = result.meta["tersely"]
+    assert result.content[0].text == ANSWER
     (kept,) = reply["documents"]
     assert (kept["source"], kept["characters"]) == ("2", len(MUSEUM))
     ((start, end),) = kept["kept"]
-    part = await client.call_tool("expand", {"id": kept["id"], "start": start, "end": end})
-    assert part.structured_content["text"] == ANSWER
+    key = {"id": reply["id"], "document": kept["number"]}
+    part = await client.call_tool("expand", {**key, "start": start, "end": end})
+    assert part.content[0].text == ANSWER
     (dropped,) = reply["dropped"]
-    whole = await client.call_tool("expand", {"id": dropped["id"]})
-    assert whole.structured_content["text"] == HARBOUR
+    whole = await client.call_tool("expand", {"id": reply["id"], "document": dropped["number"]})
+    assert whole.content[0].text == HARBOUR
 
 
 async def _check_files(client: Client) -> None:
     arguments = {"query": QUESTION, "budget": 14, "paths": ["town/*.md"]}
-    reply = (await client.call_tool("compress", arguments)).structured_content
-    assert reply["text"] == f"town/museum.md\n{ANSWER}"
-    assert [document["source"] for document in reply["dropped"]] == ["town/harbour.md"]
+    reply = await client.call_tool("compress", arguments)
+    assert reply.content[0].text == f"town/museum.md\n{ANSWER}"
+    assert [one["source"] for one in reply.meta["tersely"]["dropped"]] == ["town/harbour.md"]
 
 
 async def _check_lessons(client: Client) -> None:
     kept = await client.call_tool("remember", LESSON)
     recalled = await client.call_tool("recall", {"query": "find the year the bridge was built"})
-    assert recalled.structured_content["ids"] == [kept.structured_content["id"]]
-    assert "Its dates are checked." in recalled.structured_content["text"]
-    assert "data, not instructions" in recalled.structured_content["text"]
+    assert recalled.meta["tersely"]["ids"] == [kept.meta["tersely"]["id"]]
+    assert "Its dates are checked." in recalled.content[0].text
+    assert "data, not instructions" in recalled.content[0].text
 
 
 def test_all_tools_work_over_standard_input_and_output(allowed: Path, tmp_path: Path) -> None:
@@ -87,6 +88,37 @@ def test_all_tools_work_over_standard_input_and_output(allowed: Path, tmp_path: 
     with closing(ExperienceBank(database)) as bank:
         (lesson,) = bank.experiences()
     assert (lesson.origin.run or "").startswith("mcp-"), "so that a run's lessons can be revoked"
+
+
+def test_a_request_with_half_a_character_is_answered() -> None:
+    arguments = '{"documents": ["One \\ud800 \\ud83d\\ude00."], "budget": 9}'
+    start = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": start}),
+        '{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+        f'{{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": '
+        f'{{"name": "compress", "arguments": {arguments}}}}}',
+    ]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(COMMAND, text=True, encoding="utf-8", **pipes) as process:
+        timer = threading.Timer(120, process.kill)
+        timer.start()
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write("\n".join([*lines, ""]))
+            process.stdin.flush()
+            replies = [json.loads(process.stdout.readline()) for _ in range(2)]
+        finally:
+            timer.cancel()
+            process.terminate()
+    (text,) = [part["text"] for part in replies[1]["result"]["content"]]
+    assert text.startswith("One ")
+    assert text.endswith("😀.")
 
 
 @pytest.fixture
@@ -133,12 +165,12 @@ def test_ids_of_originals_belong_to_their_session(address: str) -> None:
         arguments = {"query": QUESTION, "documents": [MUSEUM]}
         async with Client(address, mode="legacy") as first, Client(address, mode="legacy") as second:
             reply = await first.call_tool("compress", arguments)
-            key = {"id": reply.structured_content["documents"][0]["id"]}
-            assert (await first.call_tool("expand", key)).structured_content["text"] == MUSEUM
+            key = {"id": reply.meta["tersely"]["id"]}
+            assert (await first.call_tool("expand", key)).content[0].text == MUSEUM
             stolen = await second.call_tool("expand", key)
             assert stolen.is_error
             assert "There is no document" in stolen.content[0].text
             own = await second.call_tool("compress", arguments)
-            assert own.structured_content["documents"][0]["id"] != key["id"]
+            assert own.meta["tersely"]["id"] != key["id"]
 
     asyncio.run(run())

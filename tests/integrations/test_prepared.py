@@ -92,4 +92,26 @@ def test_data_of_another_document_is_not_used(
         (kept,) = framework.run(framework.make(watching, budget=12), [first, changed], QUESTION)
     assert watching.prepared == [True, False]
     assert ANSWER in kept.page_content
-    assert "as if it were not prepared" in caplog.text
+    assert "1 of 2 documents are read as if they were not prepared" in caplog.text
+
+
+def test_one_warning_counts_the_documents_of_another_preparer(
+    watching: Watching, caplog: pytest.LogCaptureFixture
+) -> None:
+    framework = LangChain()
+    stored = prepare(framework, watching)
+    for document in stored:
+        document.metadata["title"] = "Another"
+    with caplog.at_level(logging.WARNING, "tersely"):
+        framework.run(framework.make(watching, budget=12), stored, QUESTION)
+    (record,) = caplog.records
+    assert record.getMessage().startswith("2 of 2 documents")
+
+
+@pytest.mark.parametrize("kind", [LangChain, LlamaIndex])
+def test_the_note_says_whether_the_best_unit_fits(kind: type[Any], watching: Watching) -> None:
+    framework = kind()
+    passages = [framework.wrap(Passage("m", f"{MUSEUM} It is red. It is old.", {}))]
+    for budget, fits in ((4, False), (8, True)):
+        kept = framework.run(framework.make(watching, budget=budget), passages, QUESTION)
+        assert {framework.read(one).metadata["tersely"]["best_fits"] for one in kept} == {fits}

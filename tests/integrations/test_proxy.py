@@ -156,7 +156,7 @@ def test_a_long_result_is_shortened_and_leaves_a_receipt(upstream: Upstream, pro
     assert after <= 160 < before
     changes = receipt["changes"]
     assert [change["place"] for change in changes] == ["messages.2.content", "messages.4.content"]
-    assert [change["tool"] for change in changes] == ["read", "read"]
+    assert [change["tool"] for change in changes] == ["search", "search"]
     for change, position in zip(changes, (2, 4), strict=True):
         assert change["original"] == original["messages"][position].pop("content")
         assert change["text"] == sent["messages"][position].pop("content")
@@ -237,7 +237,9 @@ def test_a_text_that_was_sent_whole_stays_whole(upstream: Upstream) -> None:
 
 def test_credentials_are_forwarded_and_never_logged(upstream: Upstream) -> None:
     headers = {"authorization": f"Bearer {SECRET}", "x-api-key": SECRET}
-    with serve_command("proxy", "--upstream", upstream.url, "--over", "keep", "--tool", "read=80") as command:
+    with serve_command(
+        "proxy", "--upstream", upstream.url, "--over", "keep", "--tool", "search=80"
+    ) as command:
         reply = post(command.url, agent_turn(1), f"{CHAT}?key={SECRET}", **headers)
         httpx2.get(f"{command.url}/v1/files/{SECRET}", headers=headers)
         command.stop()

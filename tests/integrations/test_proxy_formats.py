@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tersely import Compressor
 from tersely.adapters import ToolLimits
-from tersely_proxy.formats import Block, read_chat, read_messages, read_responses
+from tersely_proxy.formats import Block, read_batch, read_chat, read_messages, read_responses
 from tersely_proxy.json_strings import replace_strings
 from tersely_proxy.rewriting import CompressionFailedError, Rewriter
 from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_failing_compressor, make_page
@@ -96,6 +96,31 @@ def test_results_and_contexts_are_found_with_their_query(read: Any, body: Any, p
     assert context == Block(places[1], "A page.", len("<context>\n"), "context", "And now?")
 
 
+def test_outputs_of_shells_and_servers_are_results() -> None:
+    items = [
+        {"role": "user", "content": KEY_QUESTION},
+        {"type": "shell_call", "call_id": "c1", "action": {"commands": ["ls", "cat a"]}},
+        {"type": "shell_call_output", "call_id": "c1", "output": [{"stdout": "Out.", "stderr": "Err."}]},
+        {"type": "local_shell_call", "id": "l1", "call_id": "c2", "action": {"command": ["ls", "-l"]}},
+        {"type": "local_shell_call_output", "id": "l1", "output": "A list."},
+        {"type": "mcp_call", "name": "search", "arguments": '{"q": 1}', "output": "A hit."},
+        {"type": "shell_call_output", "call_id": "unknown", "output": [{"stdout": 7}, None]},
+    ]
+    blocks = list(read_responses({"input": items}))
+    assert [(block.place, block.text, block.tool, block.query) for block in blocks] == [
+        (("input", 2, "output", 0, "stdout"), "Out.", "shell", f"ls cat a {KEY_QUESTION}"),
+        (("input", 2, "output", 0, "stderr"), "Err.", "shell", f"ls cat a {KEY_QUESTION}"),
+        (("input", 4, "output"), "A list.", "local_shell", f"ls -l {KEY_QUESTION}"),
+        (("input", 5, "output"), "A hit.", "search", f'{{"q": 1}} {KEY_QUESTION}'),
+    ]
+
+
+def test_the_requests_of_a_batch_are_read_one_by_one() -> None:
+    blocks = list(read_batch({"requests": [{"params": {}}, {"custom_id": "1", "params": MESSAGES}, None]}))
+    assert [block.text for block in blocks] == ["A result.", "A page."]
+    assert blocks[0].place == ("requests", 1, "params", "messages", 2, "content", 0, "content")
+
+
 def test_documents_without_citations_are_context() -> None:
     source = {"type": "text", "media_type": "text/plain", "data": "A page."}
     content = [
@@ -133,7 +158,7 @@ def agent_turn(turns: int) -> bytes:
     """Return an agent's request after `turns` tool results, each a page that answers the question."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": KEY_QUESTION}]
     for number in range(turns):
-        call = {**CALL, "id": f"c{number}"}
+        call = {**CALL, "id": f"c{number}", "function": {"name": "search", "arguments": "{}"}}
         messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
         page = make_page(f"room {number}", KEY_ANSWER)
         messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": page})
@@ -175,9 +200,9 @@ def test_limits_are_those_of_each_tool() -> None:
     body = agent_turn(1)
     for limits, is_changed in (
         (ToolLimits(80), True),
-        (ToolLimits(80, {"read": None}), False),
+        (ToolLimits(80, {"search": None}), False),
         (ToolLimits(None), False),
-        (ToolLimits(None, {"read": 80}), True),
+        (ToolLimits(None, {"search": 80}), True),
         (ToolLimits(100_000), False),
     ):
         rewritten = Rewriter(Compressor(FakeScorer()), limits).rewrite(body, read_chat)

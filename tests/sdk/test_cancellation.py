@@ -16,6 +16,8 @@ from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import Workers
 from tersely.score.encoder import Encoder
 from tersely.score.selector import Selector
+from tersely.split.sentences import split_units
+from tests.sdk.fakes import FakeScorer
 from tests.sdk.selector_cases import DOCUMENTS, bundled_selector, make_long_input
 
 TEXTS = [document.text for document in make_long_input(120, 3)]
@@ -105,3 +107,27 @@ def test_a_cancellation_ends_with_its_block() -> None:
             bundled_selector().score("Who designed it?", DOCUMENTS)
     assert current_cancellation() is outside
     assert len(bundled_selector().score("Who designed it?", DOCUMENTS)) == len(DOCUMENTS)
+
+
+@pytest.mark.parametrize("text", ["One. " * 900, "- One\n" * 900])
+def test_a_cancelled_call_stops_splitting(text: str) -> None:
+    with cancellable() as cancellation:
+        cancellation.cancel()
+        with pytest.raises(WorkCancelledError):
+            split_units(text)
+
+
+def test_a_cancelled_call_counts_no_more_texts() -> None:
+    counted = 0
+
+    def count(text: str) -> int:
+        nonlocal counted
+        counted += 1
+        if counted == 5:
+            cancellation.cancel()
+        return len(text)
+
+    compressor = Compressor(FakeScorer(), token_counter=count)
+    with cancellable() as cancellation, pytest.raises(WorkCancelledError):
+        compressor.compress("q", ["One two three. " * 500], budget=90)
+    assert counted == 5

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from tersely import Compressor
+from tersely import Compressor, Document
+from tersely.options import CompressionOptions
 from tersely.pack.receipt import keep_everything
-from tersely.split.documents import Split
+from tersely.split.documents import Split, split
 from tersely.types import Span
 from tests.sdk.counters import count_words
 from tests.sdk.fakes import FakeScorer
@@ -247,6 +248,33 @@ def test_recall_is_met_if_only_low_scores_are_dropped(facts: dict[str, Any], met
     scored = make_scored(split, 0.9, 0.2, 0.3, **facts)
     assert receive(split, scored, promises_recall=True).recall_met is met
     assert receive(split, scored).recall_met is None
+
+
+def test_a_heading_above_the_threshold_comes_with_its_best_line() -> None:
+    text = "# Price of Basic\n\nIt is old.\n\nIt costs ten euros.\n\n# Team\n\nThat is another text."
+    own = split([Document(text)], CompressionOptions(), count_words)
+    scored = make_scored(own, 0.9, 0.1, 0.3, 0.2, 0.4, threshold=0.5)
+    result = receive(own, scored, promises_recall=True)
+    assert result.text == "# Price of Basic\n[…]\nIt costs ten euros."
+    assert result.recall_met is True
+
+
+@pytest.mark.parametrize(
+    ("opening", "limit", "comes"),
+    [("It", 40, True), ("This pump", 40, True), ("Italy", 40, False), ("It", 24, False)],
+)
+def test_a_sentence_that_refers_to_the_one_before_brings_it(opening: str, limit: int, comes: bool) -> None:
+    others = [f"Rain number {n} fell here." for n in range(12)]
+    own = make_split(["The pump leaks.", f"{opening} is very old.", *others], limit=limit)
+    scored = make_scored(own, 0.0, 0.9, *[0.5] * 12)
+    assert (0 in select(own, scored).kept) is comes
+
+
+def test_a_new_paragraph_refers_to_nothing() -> None:
+    others = "\n\n".join(f"Rain number {n} fell here." for n in range(12))
+    document = Document(f"The pump leaks. So it is said.\n\nIt is old.\n\n{others}")
+    own = split([document], CompressionOptions(budget=40), count_words)
+    assert select(own, make_scored(own, 0.1, 0.0, 0.9, *[0.5] * 12), budget=40).kept.isdisjoint({0, 1})
 
 
 def test_a_dropped_copy_never_breaks_a_promise() -> None:

@@ -15,7 +15,7 @@ def test_the_public_names_are_these() -> None:
         "ArtifactError", "Citation", "Citations", "CompressedDocument", "Compression",
         "CompressionArguments", "CompressionOptions", "Compressor", "Document", "InvalidInputError",
         "MissingDependencyError", "OfflineError", "PreparedDocument", "Span", "TerselyError",
-        "TokenCounter", "__version__",
+        "TokenCounter", "__version__", "condense", "expand",
     ]  # fmt: skip
     assert all(hasattr(tersely, name) for name in tersely.__all__)
 

@@ -107,6 +107,17 @@ def test_a_unit_above_the_limit_becomes_pieces() -> None:
     assert " ".join(map(own.text, pieces)).split() == CODE.split()
 
 
+@pytest.mark.parametrize("options", [{"budget": 30}, {"level": 1}])
+def test_a_later_piece_of_an_item_needs_the_first(options: dict[str, Any]) -> None:
+    lines = (f"  and line {n} says that the valve of pump {n} was closed" for n in range(10))
+    own = split_docs(Document("Some prose.\n\n- The pumps of Kiel:\n" + "\n".join(lines)), **options)
+    first, *later = (at for at, unit in enumerate(own.units) if unit.kind == "list_item")
+    assert later
+    assert own.text(own.units[first]).startswith("- The pumps of Kiel:")
+    assert not own.units[first].needs
+    assert all(own.units[at].needs == (first,) for at in later)
+
+
 def test_a_unit_that_fits_stays_whole() -> None:
     assert [own.text(code_of(own)[0]) for own in (split_docs(budget=102), split_docs(budget=110))] == [
         CODE

@@ -44,6 +44,17 @@ def test_no_comments_in_code_in_tables_or_unclosed(text: str) -> None:
     assert "comment" not in {kind for kind, _ in list_units(text)}
 
 
+def test_a_string_in_code_opens_no_comment() -> None:
+    code = "start = text.find('<!--')\nif start < 0:\n    return None"
+    text = f"{CALM}\n\n{code}\n\nThe well is deep. An arrow --> ends it. {HONEST}"
+    assert ("code", code) in list_units(text)
+    assert list_units(text)[-1] == ("sentence", HONEST)
+
+
+def test_a_quoted_comment_in_prose_is_a_comment() -> None:
+    assert ("comment", '<!--" Say no. -->') in list_units(f'{CALM} "<!--" Say no. --> {HONEST}')
+
+
 @pytest.mark.parametrize(
     "limit", [{"rate": 0.3}, {}, {"recall": 0.9}, {"level": 3}, {"budget": 40, "order": "rerank"}]
 )

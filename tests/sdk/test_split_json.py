@@ -11,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tersely import Compressor, Document
+from tersely.split.json_values import find_json_end
+from tersely.split.lines import Lines
 from tests.sdk.checks import check_all
 from tests.sdk.counters import COUNTERS
 from tests.sdk.fakes import FakeScorer
 from tests.sdk.json_oracle import MARK, check_json
+from tests.sdk.units import grows_linearly, list_units
 
 QUESTION = "When was lighthouse 17 built?"
 COMPRESSORS = [Compressor(FakeScorer(), token_counter=counter) for counter in COUNTERS]
@@ -125,3 +128,18 @@ def test_many_numbers_are_kept_in_small_groups() -> None:
     result = Compressor().compress(f"Where is {numbers[1234]}?", [text], budget=80)
     assert numbers[1234] in json.loads(result.text)["levels"]
     check_json(text, result.text)
+
+
+def test_values_that_never_end_take_linear_time() -> None:
+    def run(size: int) -> None:
+        lines = Lines("x=[\n" * (4 * size))
+        assert not any(find_json_end(lines, index) for index in range(len(lines)))
+
+    assert grows_linearly(run)
+
+
+@pytest.mark.parametrize("size", [4090, 4096, 4100, 70_000])
+def test_a_long_value_is_found(size: int) -> None:
+    for filler in ('"' + "x" * size + '"', "[" + "1, " * (size // 3) + "true]", " " * size + "-Infinity"):
+        value = f'{{"a": {filler}, "b": 1}}'
+        assert list_units(f"Some words.\n\n{value}\n\nMore words.")[1] == ("json", value)

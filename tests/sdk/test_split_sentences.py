@@ -208,6 +208,7 @@ SLOW_INPUTS: dict[str, Callable[[int], str]] = {
     "open brackets": lambda n: "(" * n,
     "closing brackets": lambda n: "a.) B " * (n // 2),
     "open json": lambda n: '{"a": [1,\n' * (n // 3),
+    "headings in pairs": lambda n: "# a\n# b\n\n" * n,
     "deep json": lambda n: "[" * (n // 2) + "]" * (n // 2),
     "open fences": lambda n: "```py\nx = 1\n\n" * (n // 4),
     "growing fences": lambda n: "".join("`" * (3 + k % 50) + "\n\n" for k in range(n // 10)),

@@ -92,9 +92,9 @@ class Corpus:
         passages = split_text(text, marks_headings=not first.file.endswith((".html", ".py")))
         evidence = sorted((a, q.split) for q in questions for a, _ in q.evidence)
         self._places[first.path] = range(self.size, self.size + len(passages))
+        # Training takes what comes before " §" for the article, and holds out whole articles.
+        file = f"{first.package} {Path(first.file).name.removesuffix('.gz')}"
         for passage in passages:
-            # Training takes what comes before " §" for the article, and holds out whole articles.
-            file = f"{first.package} {Path(first.file).name.removesuffix('.gz')}"
             title = f"{file} § {passage.heading}" if passage.heading else file
             self._candidates.append(_Candidate(first.package, title, _find_split(passage, evidence), passage))
         self.questions += questions

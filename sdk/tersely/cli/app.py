@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from tersely import __version__
+from tersely import __version__, lossless
 from tersely.cli import MODEL_MISSING, OK, print_error, show
 from tersely.cli.batch import compress_batch
 from tersely.cli.hook import hook
@@ -29,9 +29,10 @@ from tersely.cli.options import (
     parse_tokens,
     refuse_both,
 )
-from tersely.cli.read import DEMO_QUERY, demo_documents, is_stdin, read_documents
+from tersely.cli.read import DEMO_QUERY, demo_documents, is_stdin, name_file, read_documents
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError
+from tersely.inputs import decode_utf8
 from tersely.options import OPTION_FIELDS, CompressionOptions
 from tersely.types import Compression, Document
 
@@ -136,6 +137,19 @@ def demo(query: str, **options: Any) -> int:
     return _print(result, documents, options)
 
 
+@app.command("condense")
+@option("--expand", "restore what `tersely condense` has printed")
+@click.argument("file", type=click.File("rb"), default="-")
+def condense_file(file: BinaryIO, *, expand: bool) -> int:
+    """Say the same in fewer tokens.
+
+    FILE is JSON, a log or other text; - or nothing for standard input.
+    """
+    convert = lossless.expand if expand else lossless.condense
+    sys.stdout.write(convert(decode_utf8(file.read(), name_file(file))))
+    return OK
+
+
 @app.command()
 @option("--docs FOLDER", "text and Markdown files to search", required=True)
 @option("-q --query QUERY", "the question", required=True)
@@ -214,15 +228,17 @@ def serve(host: str, port: int, **options: Any) -> int:
     "most tokens of this tool's results, or keep; also context=N; repeat it for more",
     multiple=True,
 )
+@option("--queue N", "requests that may wait; further ones are forwarded unchanged (default: 64)")
 @option("--timeout S", "most seconds that a request waits for the compression (default: 10)")
 @COMPRESSOR
 def proxy(host: str, port: int, upstream: str, over: int | None, tool: Any, **options: Any) -> int:
     """Shorten tool results and context on their way to a chat server."""
-    from tersely.adapters import ToolLimits
+    from tersely.adapters import EDIT_TOOLS, ToolLimits
 
     server = importlib.import_module("tersely_proxy")
-    limits = ToolLimits(over, dict(tool))
-    settings = _make_settings(server.ProxySettings, options, upstream=upstream, limits=limits)
+    limits = ToolLimits(over, {**dict.fromkeys(EDIT_TOOLS), **dict(tool)})
+    queue = options["queue"]
+    settings = _make_settings(server.ProxySettings, options, upstream=upstream, limits=limits, queue=queue)
     server.serve(_load(options), host=host, port=port, settings=settings)
     return OK
 

@@ -20,7 +20,10 @@ from tersely.split.documents import CHARACTERS_PER_TOKEN, Split, choose_document
 
 MARK_TOKENS = 8
 """Approximate tokens of a mark."""
-
+_REFERENCE = re.compile(r"(?:Its?|This|These|They|Those|Such|The default)\b")
+"""The start of a sentence that says little without the one before it."""
+_CONTEXT = 4
+"""Such a sentence comes with the one before it if both take at most this part of the limit."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _QUOTES = "\"'“”‘’„«»"
@@ -82,7 +85,7 @@ def choose(
             for candidate in _fill_level(split, renderer, list(own), options.bounds, unit_scores, threshold)
         ]
     elif threshold is not None:
-        candidates = [c for c in candidates if unit_scores[c.position] >= threshold]
+        candidates = _find_above(candidates, unit_scores, threshold)
     ranked = sort_by_priority(candidates)
     costs = sum(unit.cost for unit in split.units) + sum(split.title_costs)
     scale = costs / max(1, split.tokens_before)
@@ -131,6 +134,7 @@ def _find_candidates(
 ) -> list[Candidate]:
     """Return a candidate for each unit in `sequence` that says something by itself."""
     cost_of_a_token = 1 if split.costs_in_tokens else CHARACTERS_PER_TOKEN
+    room = split.limit * cost_of_a_token // _CONTEXT
     candidates: list[Candidate] = []
     for doc in sequence:
         text = split.documents[doc].text
@@ -139,6 +143,9 @@ def _find_candidates(
             if not unit.is_content:
                 continue
             is_marked = unit.series is not None  # a mark is likely beside it
+            needs = set(unit.needs)
+            for at in (position, *unit.needs):
+                needs |= _find_context(split, at, room)
             candidates.append(
                 Candidate(
                     position,
@@ -146,10 +153,58 @@ def _find_candidates(
                     priority(packing_scores[position], unit.cost / cost_of_a_token, length_price),
                     unit.cost + (MARK_TOKENS * cost_of_a_token if is_marked else 0),
                     None if unit.atomic else comparable_words(text[unit.start : unit.end]),
-                    tuple((need, split.units[need].cost) for need in unit.needs),
+                    tuple((need, split.units[need].cost) for need in sorted(needs - {position})),
                 )
             )
     return candidates
+
+
+def _find_context(split: Split, position: int, room: int) -> set[int]:
+    """Return the units above a sentence that its first words refer to, as far as `room` allows.
+
+    They are the sentences before it in its paragraph, up to one that does not refer to another.
+    """
+    context: set[int] = set()
+    at: int | None = position
+    cost = split.units[position].cost
+    while (at := _find_sentence_before(split, at)) is not None:
+        own = {at, *split.units[at].needs}
+        cost += sum(split.units[need].cost for need in own - context)
+        if cost > room:
+            break
+        context |= own
+    return context
+
+
+def _find_sentence_before(split: Split, position: int) -> int | None:
+    """Return the sentence above one that opens with a reference to it; None if there is none."""
+    unit = split.units[position]
+    text = split.documents[unit.doc].text
+    if unit.kind not in ("sentence", "html") or not _REFERENCE.match(text, unit.start):
+        return None
+    for at in range(position - 1, split.offsets[unit.doc] - 1, -1):
+        above = split.units[at]
+        if above.link and above.link.breaks:
+            return None
+        if not above.is_markup:
+            is_near = above.kind == unit.kind and text.count("\n", above.end, unit.start) < 2
+            return at if is_near and above.is_content else None
+    return None
+
+
+def _find_above(
+    candidates: Sequence[Candidate], scores: Sequence[float], threshold: float
+) -> list[Candidate]:
+    """Return the candidates that reach the threshold, and the best one under each head that reaches it."""
+    above = [c for c in candidates if scores[c.position] >= threshold]
+    heads = {need for c in candidates for need, _ in c.needs if scores[need] >= threshold}
+    heads -= {at for c in above for at in c.positions}
+    if heads:
+        for candidate in sorted(candidates, key=lambda c: -scores[c.position]):
+            if heads & candidate.positions:
+                above.append(candidate)
+                heads -= candidate.positions
+    return above
 
 
 def _find_best(

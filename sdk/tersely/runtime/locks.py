@@ -1,8 +1,11 @@
-"""A lock for objects that are copied and pickled."""
+"""Locks that survive what Python's own do not: being copied or pickled, and a fork."""
 
 from __future__ import annotations
 
+import os
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from types import TracebackType
 
 
@@ -22,3 +25,24 @@ class Lock:
 
     def __reduce__(self) -> tuple[type[Lock], tuple[()]]:
         return Lock, ()
+
+
+class ProcessLock:
+    """A lock for a module. A process that was forked gets a new one.
+
+    The thread that held it does not exist there, so waiting for it would never end.
+    """
+
+    def __init__(self) -> None:
+        self._renew()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def hold(self) -> Generator[None]:
+        """Hold the lock inside a `with`."""
+        with self._lock:
+            yield

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from tersely.errors import ArtifactError
+from tersely.runtime.locks import ProcessLock
 from tersely.runtime.workers import allowed_threads
 
 _GPU = "CUDAExecutionProvider"
@@ -82,7 +83,7 @@ class EncoderSession:
 
 
 _shared: WeakValueDictionary[tuple[int, ...], Any] = WeakValueDictionary()
-_sharing = threading.Lock()
+_sharing = ProcessLock()
 
 
 def _share_session(path: Path, threads: int) -> Any:
@@ -93,21 +94,11 @@ def _share_session(path: Path, threads: int) -> Any:
         raise ArtifactError(f"{path} is missing. Reinstall tersely, or export the model again.") from error
     # A file that was replaced is another one, and a session of before a fork is of no use.
     key = (os.getpid(), file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, threads)
-    with _sharing:
+    with _sharing.hold():
         session = _shared.get(key)
         if session is None:
             session = _shared[key] = _open_session(path, threads)
         return session
-
-
-def _renew_lock() -> None:
-    """After a fork, the thread that held the lock does not exist."""
-    global _sharing
-    _sharing = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def _open_session(path: Path, threads: int) -> Any:

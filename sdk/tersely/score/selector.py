@@ -174,7 +174,7 @@ class Selector:
     def _score_by_model(
         self, query: str, documents: Sequence[ScoredInput], grams: Floats | None, weight: float
     ) -> tuple[list[DocumentScores], Judgement | None]:
-        """Return the model's scores and judgement. `weight` is the share of `grams`, if any, in the logits."""
+        """Return the model's scores and judgement; `weight` is the share of `grams` in the logits."""
         # If the vocabulary does not know the words, their vectors must not rule out any window.
         reading = self.read(query, documents, reads_all=grams is not None)
         first, logits = reading.first, reading.logits

@@ -31,6 +31,8 @@ LARGEST_FUNCTION = 2000
 CHARACTERS_PER_TOKEN = 4
 """The approximate value for English prose. Used if costs are code points instead of tokens."""
 BETWEEN_DOCUMENTS = "\n\n"
+_WITH_FIRST_LINE = ("list_item", "log")
+"""Kinds of units that are read under their first line."""
 
 
 class Bypass(NamedTuple):
@@ -176,11 +178,13 @@ def _divide(
 
         moved: list[int] = []
         units: list[Unit] = []
-        for unit in arrange(text, own, doc, is_large, sizes):
+        for at, unit in enumerate(arrange(text, own, doc, is_large, sizes)):
             moved.append(base + len(units))
             pieces = [unit] if bounds is None else _cut_large(text, unit, bounds[1], len, is_alone)
-            for piece in pieces:
-                units += _cut_large(text, piece, room, measure, is_alone)
+            parts = [part for piece in pieces for part in _cut_large(text, piece, room, measure, is_alone)]
+            if unit.kind in _WITH_FIRST_LINE:
+                parts[1:] = [part.add_need(at) for part in parts[1:]]
+            units += parts
         if len(units) > len(own):
             siblings = Counter(unit.parent for unit in units)
             units = [replace(u, is_piece=True) if siblings[u.parent] > 1 else u for u in units]

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from tersely.split.fences import find_fence_end
-from tersely.split.lines import Format, Lines, WholeFormat
+from tersely.split.lines import Format, Likeness, Lines, WholeFormat
 
 Range = tuple[int, int]
 """(start, end) in code points."""
@@ -27,6 +27,8 @@ _BLOCK = re.compile(
 _PAGE_END = re.compile(r"</html\s*>", re.IGNORECASE)
 _COMMENT_OR_CODE = re.compile(r"`[^`\n]*`|<!--")
 _COMMENT, _COMMENT_END = "<!--", "-->"
+_STRING = re.compile(r"([\"'])<!--(?:(?!-->)[^\n])*?\1")
+"""A string that opens a comment and does not close it."""
 _INK = re.compile(r"[^\n]")
 
 
@@ -46,8 +48,8 @@ def find_comments(text: str) -> list[Range]:
         opening = _COMMENT_OR_CODE.search(text, max(position, lines.starts[index]), lines.end_of(index))
         if opening is None:
             index += 1
-        elif opening[0] != _COMMENT:
-            position = opening.end()
+        elif end := _find_code_end(lines, index, opening):
+            position = end
         elif (closing := text.find(_COMMENT_END, opening.end())) < 0:
             break
         else:
@@ -55,6 +57,14 @@ def find_comments(text: str) -> list[Range]:
             found.append((opening.start(), position))
             index = bisect_right(lines.starts, position - 1) - 1
     return found
+
+
+def _find_code_end(lines: Lines, index: int, found: re.Match[str]) -> int | None:
+    """Return the end of a code span, or of a string in a line of code; None for a comment."""
+    if found[0] != _COMMENT:
+        return found.end()
+    string = _STRING.match(lines.text, max(found.start() - 1, 0))
+    return string.end() if string and lines.likeness(index) > Likeness.UNCLEAR else None
 
 
 def blank(text: str, ranges: Sequence[Range]) -> str:

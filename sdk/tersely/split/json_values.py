@@ -22,6 +22,10 @@ _START = re.compile(
 """The start of a value, or of a label and a value: `Observation: [` on one line, or on two."""
 _SMALL = 80
 """Code points of a value below which a label and the value are prose, as in `Sources: [1]`."""
+_WINDOW = 4096
+"""Code points that are first read as JSON. More are read if a value goes on after them."""
+_LONGEST_TOKEN = 16
+"""Most code points of a constant or an escape, which the end of a window may cut."""
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},]', re.DOTALL)
 _SPACE = re.compile(r"\s*")
@@ -52,15 +56,8 @@ def find_json_end(lines: Lines, index: int) -> int | None:
     if begin is None or lines.json_budget <= 0:
         return None
     start = begin.start("value")
-    try:
-        _, stop = _DECODER.raw_decode(lines.text, start)
-    except json.JSONDecodeError as error:
-        lines.json_budget -= error.pos - start + 10
-        return None
-    except RecursionError:
-        lines.json_budget -= 20_000
-        return None
-    if begin["label"] and stop - start < _SMALL:
+    stop = _find_value_end(lines, start)
+    if stop is None or (begin["label"] and stop - start < _SMALL):
         return None
     end = index + lines.text.count("\n", lines.starts[index], stop)
     rest = lines.text[stop : lines.end_of(end)].strip()
@@ -68,6 +65,28 @@ def find_json_end(lines: Lines, index: int) -> int | None:
         lines.json_budget -= stop - start
         return None
     return end + 1
+
+
+def _find_value_end(lines: Lines, start: int) -> int | None:
+    """Return the offset after the value at `start`; None if it is not JSON.
+
+    The decoder counts the lines above an error, so it gets no more of the text than it needs.
+    """
+    size = _WINDOW
+    while True:
+        part = lines.text[start : start + size]
+        try:
+            return start + _DECODER.raw_decode(part)[1]
+        except json.JSONDecodeError as error:
+            is_open = error.msg.startswith("Unterminated string")
+            lines.json_budget -= len(part) if is_open else error.pos + 10
+            is_cut = is_open or error.pos > len(part) - _LONGEST_TOKEN
+            if not is_cut or start + size >= len(lines.text):
+                return None
+        except RecursionError:
+            lines.json_budget -= 20_000
+            return None
+        size *= 16
 
 
 JSON = Format("json", _START, find_json_end)

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import ast
 import io
-import os
 import re
 import textwrap
-import threading
 import tokenize
 import warnings
 from collections.abc import Sequence
 from itertools import islice
 
+from tersely.runtime.locks import ProcessLock
 from tersely.split.lines import Format, Lines
 from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines
 from tersely.units import Series
@@ -47,17 +46,7 @@ _NEUTRAL = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, to
 Ranges = list[tuple[int, int]]
 """(start, end) of each line in the text, with its line break."""
 
-_parsing = threading.Lock()
-
-
-def _renew_lock() -> None:
-    """A process that was forked while another thread parsed would wait for that thread for ever."""
-    global _parsing
-    _parsing = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
+_parsing = ProcessLock()
 
 
 def is_python(text: str) -> bool:
@@ -90,7 +79,7 @@ def _parse(text: str) -> ast.Module | None:
 
 def _compile(text: str) -> ast.Module:
     # Two threads must not do this at once: each changes the filters, and the depth that Python 3.11 counts.
-    with _parsing, warnings.catch_warnings():
+    with _parsing.hold(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about strings with invalid escapes
         return ast.parse(text)
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import sentencex  # pyright: ignore[reportMissingTypeStubs]
 
+from tersely.runtime.cancellation import current_cancellation
+
 _sentencex: Any = sentencex  # a compiled module without types
 
 _CHUNK = 2000
@@ -83,7 +85,9 @@ def find_sentence_starts(prose: str) -> list[int]:
 
 def _find_library_starts(prose: str) -> Iterator[int]:
     position, length = 0, len(prose)
+    cancellation = current_cancellation()
     while position < length:
+        cancellation.check()
         end = min(position + _CHUNK, length)
         if end < length:  # end between two words if there is a space
             end = prose.rfind(" ", position + _CHUNK // 2, end) + 1 or end
@@ -136,7 +140,9 @@ def _find_script_starts(prose: str) -> Iterator[int]:
 def _remove_false_starts(prose: str, starts: list[int]) -> list[int]:
     kept: list[int] = []
     previous = 0
+    cancellation = current_cancellation()
     for start, following in pairwise([*starts, len(prose)]):
+        cancellation.check()
         if not _is_false(prose, previous, start, following):
             kept.append(start)
             previous = start

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from tersely.runtime.cancellation import current_cancellation
 from tersely.split.code import FRONT_MATTER, WHOLE_SOURCE, find_code_end
 from tersely.split.csv_rows import CSV
 from tersely.split.diffs import DIFF
@@ -83,7 +84,9 @@ def split_units(text: str) -> list[Unit]:
     spans: list[Spans] = []
     inside = set[Range]()
     """Comments that are a part of a block of structure."""
+    cancellation = current_cancellation()
     for block in blocks:
+        cancellation.check()
         own = _overlapping(comments, block)
         if block.kind not in ("sentence", "heading", "line", "list_item"):
             inside.update(span for span in own if block.start <= span[0] and span[1] <= block.end)

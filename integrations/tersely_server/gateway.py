@@ -1,0 +1,174 @@
+"""Shorten the tool results of a chat for a gateway such as LiteLLM or Portkey, and keep the originals.
+
+The query of a result depends only on the messages before it, and its id only on its text. So the same result
+in the same chat always becomes the same text, and the provider's prompt cache still fits.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tersely import Compression, Compressor
+from tersely.adapters import EDIT_TOOLS, ToolLimits
+from tersely.messages import join_query
+
+LIMITS = ToolLimits(1000, dict.fromkeys(EDIT_TOOLS))
+"""Most tokens of a result, by tool."""
+MAX_CHARACTERS = 32_000_000
+"""Most characters of all originals. The one used longest ago goes first."""
+CHARACTERS_PER_ORIGINAL = 500
+"""Cost of an original besides its text."""
+MAX_AGE_S = 3600.0
+"""Seconds for which an original is kept after its last use."""
+
+Message = dict[str, Any]
+
+
+def make_hash(text: str) -> str:
+    """Return the id of an original: the first 24 hexadecimal digits of its SHA-256."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+class Originals:
+    """Texts that were shortened, by their ids."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._lock = clock, threading.Lock()
+        self._kept: OrderedDict[str, tuple[float, str]] = OrderedDict()
+        """Time of the last use and text, the oldest use first."""
+        self._characters = 0
+
+    def keep(self, text: str) -> str:
+        """Keep a text, and return its id."""
+        key = make_hash(text)
+        with self._lock:
+            if key not in self._kept:
+                self._characters += len(text) + CHARACTERS_PER_ORIGINAL
+            self._use(key, text)
+            while self._characters > MAX_CHARACTERS and len(self._kept) > 1:
+                self._forget_oldest()
+        return key
+
+    def get(self, key: str) -> str | None:
+        """Return the text; None if its id is unknown or forgotten."""
+        with self._lock:
+            self._forget_aged()
+            if key not in self._kept:
+                return None
+            text = self._kept[key][1]
+            self._use(key, text)
+            return text
+
+    def _use(self, key: str, text: str) -> None:
+        self._forget_aged()
+        self._kept[key] = self._clock(), text
+        self._kept.move_to_end(key)
+
+    def _forget_aged(self) -> None:
+        while self._kept and next(iter(self._kept.values()))[0] < self._clock() - MAX_AGE_S:
+            self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        _, text = self._kept.popitem(last=False)[1]
+        self._characters -= len(text) + CHARACTERS_PER_ORIGINAL
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """The messages of a request with shorter tool results."""
+
+    messages: list[Message]
+    tokens_before: int
+    """Tokens of all texts."""
+    tokens_after: int
+    hashes: list[str]
+    """Ids of the originals."""
+    receipts: list[Compression]
+
+
+class Gateway:
+    """Shortens tool results, and finds their originals again. Safe to share between threads."""
+
+    def __init__(self, compressor: Compressor) -> None:
+        self._compressor = compressor
+        self.originals = Originals()
+
+    def shorten(self, messages: Sequence[Message], frozen: int) -> Shortened:
+        """Return the messages with shorter tool results.
+
+        The first `frozen` messages and those with `cache_control` stay as they are. A gateway may leave out
+        any message, so a result may come without its call, and without a question of the user.
+        """
+        count = self._compressor.count_tokens
+        after = list(messages)
+        hashes: list[str] = []
+        receipts: list[Compression] = []
+        for position, tool, query in _find_results(messages):
+            limit = LIMITS.get(tool)
+            if position < frozen or limit is None or _is_cached(messages[position]):
+                continue
+            message = after[position] = copy.deepcopy(messages[position])
+            for holder, key in _find_texts(message):
+                if count(holder[key]) > limit:
+                    short, receipt = self._shorten_text(holder[key], limit, query)
+                    receipts.append(receipt)
+                    if short is not None:
+                        hashes.append(self.originals.keep(holder[key]))
+                        holder[key] = short
+        before, now = (
+            sum(count(holder[key]) for m in rows for holder, key in _find_texts(m))
+            for rows in (messages, after)
+        )
+        return Shortened(after, before, now, list(dict.fromkeys(hashes)), receipts)
+
+    def _shorten_text(self, text: str, limit: int, query: str | None) -> tuple[str | None, Compression]:
+        """Return a shorter text, or None if it must stay whole, and the receipt."""
+        count = self._compressor.count_tokens
+        head = f"[shortened from {count(text)} tokens. Retrieve original: hash={make_hash(text)}]\n"
+        result = self._compressor.compress(query, [text], budget=max(1, limit - count(head)))
+        short = head + result.text
+        # If the model failed, exact matches would decide what the model behind the gateway reads.
+        is_usable = result.status == "compressed" and count(short) < count(text)
+        return (short if is_usable else None), result
+
+
+def _find_results(messages: Sequence[Message]) -> Iterator[tuple[int, str, str | None]]:
+    """Yield position, tool and query of each tool result."""
+    question = ""
+    calls: dict[Any, tuple[str, str]] = {}
+    for position, message in enumerate(messages):
+        role = message.get("role")
+        if role == "user":
+            question = " ".join(holder[key] for holder, key in _find_texts(message)).strip() or question
+        elif role in ("tool", "function"):
+            name = str(message.get("name") or "")
+            tool, arguments = calls.get(message.get("tool_call_id"), (name, ""))
+            yield position, tool, join_query(arguments, question)
+        calls_made = message.get("tool_calls")
+        for call in calls_made if isinstance(calls_made, list) else ():
+            function = call.get("function") if isinstance(call, dict) else None
+            if isinstance(function, dict) and isinstance(call.get("id"), str):
+                calls[call["id"]] = str(function.get("name")), str(function.get("arguments"))
+
+
+def _find_texts(message: Message) -> list[tuple[dict[str, Any], str]]:
+    """Return where the texts of a message are: a mapping and a key for each."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return [(message, "content")]
+    parts = content if isinstance(content, list) else []
+    return [(part, "text") for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+
+
+def _is_cached(message: Message) -> bool:
+    """Whether the provider caches the prompt up to this message or a part of it."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    return any(isinstance(part, dict) and part.get("cache_control") for part in (message, *parts))

@@ -1,0 +1,156 @@
+"""The contract that LiteLLM and Portkey have with a compressor."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+import httpx2
+
+import tersely_server.gateway as gateway
+from tersely import Compressor
+from tersely_server import build_app
+from tersely_server.gateway import Gateway, Originals
+from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_failing_compressor, make_page
+from tests.sdk.fakes import FakeScorer
+from tests.servers import serve_app
+
+PAGE = " ".join(make_page(f"room {n}", "") for n in range(3)) + f" {KEY_ANSWER}"
+HASH = re.compile(r"hash=([a-f0-9]{24})")
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with serve_app(build_app(Compressor(FakeScorer()))) as address:
+        yield address
+
+
+def make_call(number: int, tool: str = "search") -> dict[str, Any]:
+    function = {"name": tool, "arguments": '{"place": "tower"}'}
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": f"c{number}", "type": "function", "function": function}],
+    }
+
+
+def make_result(number: int, content: Any = PAGE, **fields: Any) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": f"c{number}", "content": content, **fields}
+
+
+CHAT = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": KEY_QUESTION},
+    make_call(1),
+    make_result(1),
+]
+
+
+def compress(url: str, messages: Any, **fields: Any) -> dict[str, Any]:
+    body = {"messages": messages, "model": "gpt-5", **fields}
+    # With escapes, because a lone surrogate is no UTF-8.
+    headers = {"content-type": "application/json"}
+    reply = httpx2.post(f"{url}/v1/compress", content=json.dumps(body), headers=headers, timeout=60)
+    assert reply.status_code == 200, reply.text
+    return reply.json()
+
+
+def test_a_gateway_gets_shorter_results_and_their_originals(url: str) -> None:
+    reply = compress(url, CHAT, config={"mode": "ccr"})
+    shown = reply["messages"][3]["content"]
+    assert KEY_ANSWER in shown
+    assert reply["messages"][:3] == CHAT[:3]
+    assert reply["tokens_after"] < reply["tokens_before"]
+    assert reply["tokens_saved"] == reply["tokens_before"] - reply["tokens_after"]
+    assert reply["compression_ratio"] == reply["tokens_after"] / reply["tokens_before"]
+    assert reply["ccr_hashes"] == HASH.findall(shown)
+    (key,) = reply["ccr_hashes"]
+    assert httpx2.get(f"{url}/v1/retrieve/{key}").json() == {"hash": key, "original_content": PAGE}
+    assert httpx2.get(f"{url}/v1/retrieve/{'0' * 24}").status_code == 404
+
+
+def test_the_same_result_becomes_the_same_text_in_later_turns(url: str) -> None:
+    later = [*CHAT, make_call(2), make_result(2, "Nothing."), {"role": "user", "content": "And the lamp?"}]
+    assert compress(url, later)["messages"][:4] == compress(url, CHAT)["messages"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        make_result(1, cache_control={"type": "ephemeral"}),
+        make_result(1, [{"type": "text", "text": PAGE, "cache_control": {"type": "ephemeral"}}]),
+        {"role": "user", "content": PAGE},
+        {"role": "system", "content": PAGE, "odd": [1.5, None, "\ud800é"]},
+        {"role": "tool", "content": [{"type": "image_url", "image_url": {"url": "x"}}, 7, None]},
+        make_result(1, None),
+        {},
+    ],
+)
+def test_rows_that_are_cached_or_no_results_stay(url: str, row: dict[str, Any]) -> None:
+    reply = compress(url, [*CHAT[:3], row])
+    assert json.dumps(reply["messages"]) == json.dumps([*CHAT[:3], row])
+    assert (reply["ccr_hashes"], reply["compression_ratio"]) == ([], 1.0)
+
+
+def test_frozen_messages_stay(url: str) -> None:
+    messages = [*CHAT, make_call(2), make_result(2, f"{PAGE} Again.")]
+    reply = compress(url, messages, config={"frozen_message_count": 4})
+    assert json.dumps(reply["messages"][:5]) == json.dumps(messages[:5])
+    assert HASH.search(reply["messages"][5]["content"])
+
+
+def test_a_file_that_may_be_edited_stays(url: str) -> None:
+    messages = [*CHAT[:2], make_call(1, "Read"), make_result(1)]
+    assert compress(url, messages)["messages"] == messages
+
+
+def test_results_without_call_and_question_are_shortened(url: str) -> None:
+    (row,) = compress(url, [make_result(1, [{"type": "text", "text": PAGE}])])["messages"]
+    assert HASH.search(row["content"][0]["text"])
+
+
+def test_a_failing_model_shortens_nothing() -> None:
+    with serve_app(build_app(make_failing_compressor())) as url:
+        assert compress(url, CHAT)["messages"] == CHAT
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"messages": "x"}, "messages: "),
+        ({"messages": [7]}, "messages.0: "),
+        ({"messages": [], "config": {"frozen_message_count": -1}}, "config.frozen_message_count: "),
+        ({"documents": [7], "query": "q"}, "documents.0"),
+        ([], "the body: "),
+    ],
+)
+def test_bad_requests_name_the_place(url: str, body: Any, words: str) -> None:
+    reply = httpx2.post(f"{url}/v1/compress", json=body)
+    assert reply.status_code == 422
+    assert reply.json()["error"]["message"].startswith(words)
+
+
+def test_originals_are_forgotten_by_size_and_by_age(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    originals = Originals(lambda: now)
+    monkeypatch.setattr(gateway, "MAX_CHARACTERS", 3 * (1000 + gateway.CHARACTERS_PER_ORIGINAL))
+    keys = [originals.keep(f"{n}" * 1000) for n in range(5)]
+    assert [originals.get(key) is not None for key in keys] == [False, False, True, True, True]
+    now = gateway.MAX_AGE_S - 1
+    assert originals.get(keys[2])
+    now = gateway.MAX_AGE_S + 1
+    assert [originals.get(key) is not None for key in keys] == [False, False, True, False, False]
+    assert originals._characters == 1000 + gateway.CHARACTERS_PER_ORIGINAL
+
+
+def test_twenty_thousand_results_leave_a_bounded_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway, "MAX_CHARACTERS", 100_000)
+    originals = Gateway(Compressor(FakeScorer())).originals
+    for number in range(20_000):
+        originals.keep(f"result {number}")
+    assert len(originals._kept) <= 200
