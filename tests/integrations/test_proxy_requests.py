@@ -65,6 +65,7 @@ def test_a_zipped_body_is_shortened_and_sent_unzipped(upstream: Upstream, proxy:
         ("gzip", gzip.compress(b" " * (64 * 2**20 + 1)), "forwarded"),
         ("zstd", b"any bytes", "forwarded"),
     ],
+    ids=["nothing to shorten", "damaged", "too large", "another encoding"],
 )
 def test_other_zipped_bodies_are_passed_on(
     upstream: Upstream, proxy: str, encoding: str, body: bytes, status: str
