@@ -11,10 +11,12 @@ import re
 from collections.abc import Sequence
 
 from tersely.split.fences import FENCE
+from tersely.split.indented import open_indented
 from tersely.split.json_values import find_json_end
-from tersely.split.lines import Format, Likeness, Lines, WholeFormat, find_indent, line_start
-from tersely.split.nodes import DEEPEST, Node, Sizes
-from tersely.split.python_source import LINE, PYTHON, Ranges, is_python, open_python
+from tersely.split.lines import Format, Likeness, Lines, WholeFormat, line_start
+from tersely.split.nodes import Node, Sizes
+from tersely.split.python_source import LINE, PYTHON, is_python
+from tersely.split.python_tree import open_python
 from tersely.units import Series
 
 LONGEST_RUN = 80
@@ -30,7 +32,6 @@ _DECLARATION = re.compile(
 SOURCE = re.compile(f"{PYTHON.pattern}|{_DECLARATION.pattern}", re.MULTILINE)
 """Matches at least one line of every source file."""
 _FEWEST_LINES = 5
-_CLOSING = re.compile(r"\s*(?:[)}\]]|end\b|else\b|elif\b|except\b|finally\b|catch\b)")
 _FENCED = re.compile(r"^ {0,3}(?:```|~~~)[^`\n]*$", re.MULTILINE)
 _SLASHES = re.compile(r"[{;][ \t\r]*$|^[ \t]*//", re.MULTILINE)
 
@@ -110,40 +111,7 @@ def open_code(text: str, start: int, end: int, sizes: Sizes) -> Node:
     if module := open_python(text, start, end, sizes):
         return module
     body = text[start:end]
-    lines: Ranges = [(start + m.start(), start + m.end()) for m in LINE.finditer(body) if m[0]]
+    lines = [(start + m.start(), start + m.end()) for m in LINE.finditer(body) if m[0]]
     series = Series("// " if len(_SLASHES.findall(body)) * 4 > len(lines) else "# ")
-    blocks = [_open_block(text, block, sizes.whole, series, 1) for block in _split_blocks(text, lines)]
+    blocks = open_indented(text, lines, sizes, series.before)
     return blocks[0] if len(blocks) == 1 else Node(start, end, blocks, series)
-
-
-def _open_block(text: str, lines: Ranges, whole: int, series: Series, depth: int) -> Node:
-    """Return the node of a block: a leaf if it is small or has nothing inside."""
-    node = Node(lines[0][0], lines[-1][1])
-    if node.end - node.start <= whole or depth >= DEEPEST or len(lines) < 4:
-        return node
-    base = find_indent(text, lines[0])
-    stop = len(lines) - 1 if find_indent(text, lines[-1]) <= base else len(lines)
-    inner = [line for line in lines[1:stop] if text[slice(*line)].strip()]
-    if not inner or any(find_indent(text, line) <= base for line in inner):
-        return node
-    children = _split_blocks(text, lines[1:stop])
-    if len(children) > 1:
-        node.children = [_open_block(text, child, whole, series, depth + 1) for child in children]
-        node.series = Series(series.before)
-    return node
-
-
-def _split_blocks(text: str, lines: Ranges) -> list[Ranges]:
-    """Return runs of lines from the lowest indent, each with the deeper and closing lines below it."""
-    base = min(find_indent(text, line) for line in lines if text[slice(*line)].strip())
-    blocks: list[Ranges] = []
-    is_comment = False
-    for line in lines:
-        body = text[slice(*line)]
-        starts = body.strip() and find_indent(text, line) <= base and not _CLOSING.match(body)
-        if not blocks or (starts and not is_comment):
-            blocks.append([])
-        blocks[-1].append(line)
-        if body.strip():
-            is_comment = bool(starts) and body.lstrip().startswith(("#", "//", "/*", "*", "@"))
-    return blocks

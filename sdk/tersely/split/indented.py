@@ -1,0 +1,136 @@
+"""Runs of lines opened by their indentation: a line is the head of the deeper lines below it.
+
+Other lines at the indentation of the head, such as `} else {` and `public:`, are heads inside of the block.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from tersely.split.lines import find_indent
+from tersely.split.nodes import DEEPEST, Node, Sizes
+from tersely.units import Series
+
+Ranges = Sequence[tuple[int, int]]
+"""(start, end) of each line in the text, with its line break."""
+
+_CLOSING = re.compile(r"\s*(?:[)}\]]|end\b|else\b|elif\b|except\b|finally\b|catch\b)")
+_COMMENT = re.compile(r"\s*(?:#(?!(?:if|el|en|de|un|in|pr)\w+\b)|//|/\*|\*)")
+"""The start of a line of comment. Directives of C are none."""
+_ABOVE = re.compile(rf"{_COMMENT.pattern}|\s*@")
+"""The start of a line that belongs to the declaration below it."""
+_EMPTY_COMMENT = re.compile(r"\s*(?:#+|//+|/\*+|\*+/?)?\s*")
+_FEWEST = 4
+"""A block of fewer lines is not opened."""
+
+
+def open_indented(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int = 1) -> list[Node]:
+    """Return a node for each block of a run of lines. Large blocks are opened.
+
+    Args:
+        before: the comment sign in front of a mark.
+    """
+    return [
+        node
+        for block in _split_blocks(text, lines)
+        for node in _open_block(text, _strip(text, block), sizes, before, depth)
+    ]
+
+
+def open_comment(text: str, lines: Ranges, size: int) -> list[Node]:
+    """Return the paragraphs of a comment. One of more than `size` code points is cut between lines."""
+    groups: list[list[tuple[int, int]]] = []
+    was_empty = False
+    for line in lines:
+        is_empty = _EMPTY_COMMENT.fullmatch(text, *line) is not None
+        if not groups or (was_empty and not is_empty) or line[1] - groups[-1][0][0] > size:
+            groups.append([])
+        groups[-1].append(line)
+        was_empty = is_empty
+    return [Node(group[0][0], group[-1][1]) for group in groups]
+
+
+def open_text(text: str, lines: Ranges, size: int, depth: int = 1) -> list[Node]:
+    """Return a node for each paragraph and entry of a text. Those of more than `size` are opened."""
+    base = min((find_indent(text, line) for line in lines if text[slice(*line)].strip()), default=0)
+    blocks: list[list[tuple[int, int]]] = []
+    was_apart = True
+    for line in lines:
+        is_blank = not text[slice(*line)].strip()
+        is_deeper = find_indent(text, line) > base
+        if not is_blank and not is_deeper and was_apart:
+            blocks.append([])
+        (blocks or [[]])[-1].append(line)
+        was_apart = is_blank or is_deeper
+    return [_open_entry(text, _strip(text, block), size, depth) for block in blocks]
+
+
+def _open_entry(text: str, lines: Ranges, size: int, depth: int) -> Node:
+    """Return the node of an entry: its first line is the head of the deeper lines below it."""
+    node = Node(lines[0][0], lines[-1][1])
+    base = find_indent(text, lines[0])
+    inner = [line for line in lines[1:] if text[slice(*line)].strip()]
+    is_entry = inner and all(find_indent(text, line) > base for line in inner)
+    if node.end - node.start > size and is_entry and depth < DEEPEST:
+        children = open_text(text, lines[1:], size, depth + 1)
+        if len(children) > 1 or children[0].children:
+            node.children, node.series = children, Series()
+    return node
+
+
+def _open_block(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int) -> list[Node]:
+    """Return the nodes of a block: a leaf if it is small; the comment above it apart if it is large."""
+    node = Node(lines[0][0], lines[-1][1])
+    if node.end - node.start <= sizes.whole or depth >= DEEPEST or len(lines) < _FEWEST:
+        return [node]
+    first = next((at for at, line in enumerate(lines) if not _ABOVE.match(text, *line)), len(lines))
+    comment = open_comment(text, lines[:first], sizes.part)
+    if first == len(lines):
+        return comment
+    node = _open_declaration(text, lines[first:], sizes, before, depth)
+    for part in comment:
+        part.wants = [node]
+    return [*comment, node]
+
+
+def _open_declaration(text: str, lines: Ranges, sizes: Sizes, before: str, depth: int) -> Node:
+    node = Node(lines[0][0], lines[-1][1])
+    if node.end - node.start <= sizes.whole or len(lines) < _FEWEST:
+        return node
+    base = find_indent(text, lines[0])
+    stop = len(lines) - 1 if find_indent(text, lines[-1]) <= base else len(lines)
+    heads = [at for at in range(1, stop) if text[slice(*lines[at])].strip()]
+    heads = [0, *(at for at in heads if find_indent(text, lines[at]) <= base)]
+    ends = [*heads[1:], stop]
+    children = open_indented(text, lines[1 : ends[0]], sizes, before, depth + 1) if ends[0] > 1 else []
+    for head, end in pairwise(ends):
+        children.append(_open_declaration(text, _strip(text, lines[head:end]), sizes, before, depth + 1))
+    if len(children) > 1 or any(child.children for child in children):
+        node.children, node.series = children, Series(before)
+    return node
+
+
+def _split_blocks(text: str, lines: Ranges) -> list[list[tuple[int, int]]]:
+    """Return runs of lines from the lowest indent, each with the deeper and closing lines below it."""
+    base = min((find_indent(text, line) for line in lines if text[slice(*line)].strip()), default=0)
+    blocks: list[list[tuple[int, int]]] = []
+    is_above = False
+    for line in lines:
+        body = text[slice(*line)]
+        starts = body.strip() and find_indent(text, line) <= base and not _CLOSING.match(body)
+        if not blocks or (starts and not is_above):
+            blocks.append([])
+        blocks[-1].append(line)
+        if body.strip():
+            is_above = bool(starts) and _ABOVE.match(body) is not None
+    return blocks
+
+
+def _strip(text: str, lines: Ranges) -> Ranges:
+    """Return the lines without the blank ones at the end."""
+    stop = len(lines)
+    while stop > 1 and not text[slice(*lines[stop - 1])].strip():
+        stop -= 1
+    return lines[:stop]

@@ -1,0 +1,257 @@
+"""Python opened into functions, classes, branches, constants and docstrings. What is kept still parses."""
+
+from __future__ import annotations
+
+import ast
+import io
+import textwrap
+import tokenize
+from collections.abc import Sequence
+
+from tersely.split.indented import open_comment, open_text
+from tersely.split.lines import find_indent
+from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines
+from tersely.split.python_source import LINE, parse
+from tersely.units import Series
+
+_IMPORT = ast.Import | ast.ImportFrom
+_LONGEST_IMPORT = 160
+_MOST_IMPORTS = 4
+_SHORT = 60
+"""Code points up to which neighbouring elements of a constant share a part."""
+_SIMPLE = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr
+_NEUTRAL = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT)
+
+
+def open_python(text: str, start: int, end: int, sizes: Sizes) -> Node | None:
+    """Return the tree of the module in `text[start:end]`; None if it does not parse."""
+    body = text[start:end]
+    module = parse(textwrap.dedent(body))
+    if module is None or not module.body:
+        return None
+    lines = [(start + m.start(), start + m.end()) for m in LINE.finditer(body) if m[0]]
+    return _Python(text, lines, sizes).read(module, start, end)
+
+
+class _Python:
+    """Builds nodes from a syntax tree. A node has whole lines."""
+
+    def __init__(self, text: str, lines: Sequence[tuple[int, int]], sizes: Sizes) -> None:
+        self._text = text
+        self._lines = lines
+        self._sizes = sizes
+        self._margin = 0
+        self._required: dict[int, list[Node]] = {}
+        """Children without which no other child parses, by the id of their container."""
+
+    def read(self, module: ast.Module, start: int, end: int) -> Node:
+        self._margin = find_indent(self._text, self._lines[_first_line(module.body[0]) - 1])
+        pairs = self._make_nodes(module.body, 0, 1)
+        imports: dict[str, Node] = {}
+        for node, statement in pairs:
+            if isinstance(statement, _IMPORT) and node.end - node.start <= _LONGEST_IMPORT:
+                for alias in statement.names:
+                    imports[(alias.asname or alias.name).split(".")[0]] = node
+        for node, statement in pairs:
+            if not isinstance(statement, _IMPORT):
+                names = (part.id for part in ast.walk(statement) if isinstance(part, ast.Name))
+                used = {imports[name].start: imports[name] for name in names if name in imports}
+                node.wants += list(used.values())[:_MOST_IMPORTS]
+        nodes = [node for node, _ in pairs]
+        nodes[0].start, nodes[-1].end = start, end
+        return Node(start, end, nodes, Series("# "))
+
+    def _make_nodes(self, body: Sequence[ast.stmt], above: int, depth: int) -> list[tuple[Node, ast.stmt]]:
+        """Return a node for each statement, from the line after the one before it.
+
+        A long comment above a statement has nodes of its own, which need the statement.
+
+        `above`: number of the last line above the statements.
+        """
+        pairs: list[tuple[Node, ast.stmt]] = []
+        for statement in body:
+            first, last = _first_line(statement), statement.end_lineno or statement.lineno
+            if first > above:
+                comment = self._open_comment(above, first)
+                node = self._make_node(statement, first if comment else above + 1, last, depth)
+                for part in comment:
+                    part.wants = self._find_first(node)
+                pairs += [(part, ast.Pass()) for part in comment]
+                pairs.append((node, statement))
+            elif pairs:  # on the line of the one before
+                node, _ = pairs[-1]
+                node.end = max(node.end, self._lines[last - 1][1])
+                node.children = []
+            above = max(above, last)
+        return pairs
+
+    def _open_comment(self, above: int, first: int) -> list[Node]:
+        """Return the long comment between two lines; empty if it is short."""
+        lines = self._lines[above : first - 1]
+        is_long = lines and lines[-1][1] - lines[0][0] > self._sizes.part
+        return open_comment(self._text, lines, self._sizes.part) if is_long else []
+
+    def _find_first(self, node: Node) -> list[Node]:
+        """Return a node, and the parts of it without which it does not parse."""
+        required = self._required.get(id(node), [])
+        return [node, *(part for child in required for part in self._find_first(child))]
+
+    def _make_node(self, statement: ast.stmt, first: int, last: int, depth: int) -> Node:
+        """Return the node of a statement in the lines `first` to `last`."""
+        node = Node(self._lines[first - 1][0], self._lines[last - 1][1])
+        if node.end - node.start <= self._sizes.whole or depth >= DEEPEST:
+            return node
+        if _is_text(statement):
+            self._open_text(node, statement.lineno, last, depth)
+        elif isinstance(statement, _SIMPLE):
+            self._open_brackets(node, statement)
+        elif isinstance(statement, ast.Match):
+            self._open_cases(node, statement, depth)
+        elif bodies := _find_bodies(statement):
+            self._open_branches(node, statement, bodies, depth)
+        return node
+
+    def _open_body(self, node: Node, body: Sequence[ast.stmt], depth: int) -> None:
+        """Open the statements below a head, if they do not begin on its last line."""
+        first = _first_line(body[0])
+        if find_indent(self._text, self._lines[first - 1]) - self._margin != body[0].col_offset:
+            return
+        children = self._make_nodes(body, first - 1, depth + 1)
+        if children[-1][0].end - children[0][0].start > self._sizes.part // 2:
+            node.children, node.series = [child for child, _ in children], Series("# ")
+            self._required[id(node)] = [next(n for n, own in children if not isinstance(own, ast.Pass))]
+
+    def _open_branches(
+        self, node: Node, statement: ast.stmt, bodies: Sequence[Sequence[ast.stmt]], depth: int
+    ) -> None:
+        """Open a statement with several bodies: the first into statements, the others into branches."""
+        self._open_body(node, bodies[0], depth)
+        if not node.children:
+            return
+        first, branches = list(node.children), list[Node]()
+        above = bodies[0][-1].end_lineno or 0
+        for body in bodies[1:]:
+            last = body[-1].end_lineno or 0
+            branch = Node(self._lines[above][0], self._lines[last - 1][1])
+            if branch.end - branch.start > self._sizes.whole:
+                self._open_body(branch, body, depth + 1)
+            branches.append(branch)
+            above = last
+        if isinstance(statement, ast.Try | ast.TryStar):
+            self._required[id(node)].append(branches[0])
+        needed = self._find_first(node)[1:]
+        for child in branches if len(self._required[id(node)]) == 1 else [*first, *branches]:
+            child.wants += needed
+        node.children += branches
+
+    def _open_cases(self, node: Node, statement: ast.Match, depth: int) -> None:
+        """Open a `match` into its cases."""
+        for case in statement.cases:
+            last = case.body[-1].end_lineno or 0
+            start = node.children[-1].end if node.children else self._lines[case.pattern.lineno - 1][0]
+            branch = Node(start, self._lines[last - 1][1])
+            if branch.end - branch.start > self._sizes.whole:
+                self._open_body(branch, case.body, depth + 1)
+            node.children.append(branch)
+        node.series, self._required[id(node)] = Series("# "), node.children[:1]
+
+    def _open_text(self, node: Node, first: int, last: int, depth: int) -> None:
+        """Open a docstring into its paragraphs. The lines with its quotes are their head and their tail."""
+        lines = self._lines[first : last - 1]
+        if lines and not self._text[slice(*self._lines[last - 1])].strip("\"'\r\n\t "):
+            children = open_text(self._text, lines, self._sizes.part, depth + 1)
+            if len(children) > 1:
+                node.children, node.series = children, Series()
+
+    def _open_brackets(self, node: Node, statement: ast.stmt) -> None:
+        """Open the brackets of a statement into their elements, if each has whole lines."""
+        first, last = statement.lineno, statement.end_lineno or statement.lineno
+        source = self._text[self._lines[first - 1][0] : self._lines[last - 1][1]]
+        spans = [
+            (self._lines[first + begin - 1][0], self._lines[first + stop - 1][1])
+            for begin, stop in find_elements(source)
+        ]
+        if len(spans) > 1:
+            node.children, node.series = join_lines(spans, _SHORT), Series("# ")
+
+
+def find_elements(source: str) -> list[tuple[int, int]]:
+    """Return the first and last line of each element in the brackets of a statement, counted from 0.
+
+    Elements on the line of a bracket are left out. Empty unless the statement has one pair of brackets with
+    several lines, and every element may be left out.
+    """
+    found: list[tuple[int, int]] = []
+    depth = opened = first = comma = 0
+    is_first = False
+    last = 0  # the line on which the last token ended
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type in _NEUTRAL:
+                continue
+            if depth == 1 and comma and token.start[0] > comma:
+                if not is_first:
+                    found.append((first - 1, comma - 1))
+                first, is_first = comma + 1, False
+            elif depth == 1 and last == opened == token.start[0]:
+                is_first = True  # it begins on the line of the bracket
+            comma = 0
+            if token.string in ("(", "[", "{") and token.type == tokenize.OP:
+                depth += 1
+                if depth == 1:
+                    if found:
+                        return []
+                    opened, first, is_first = token.start[0], token.start[0] + 1, False
+            elif token.string in (")", "]", "}") and token.type == tokenize.OP:
+                depth -= 1
+                if depth == 0 and found and last < token.start[0] and first < token.start[0]:
+                    found.append((first - 1, token.start[0] - 2))
+            elif token.string == "," and depth == 1:
+                comma = token.start[0]
+            last = token.end[0]
+    except (tokenize.TokenError, SyntaxError):
+        return []
+    rows = source.splitlines(keepends=True)
+    texts = ["".join(rows[begin : stop + 1]) for begin, stop in found]
+    return found if all(map(_is_element, texts)) else []
+
+
+def _is_element(text: str) -> bool:
+    """Whether a text may be left out of brackets."""
+    return parse(f"_(\n{text}\n)") is not None or parse(f"{{\n{text}\n}}") is not None
+
+
+def _first_line(statement: ast.stmt) -> int:
+    """Return the number of the first line of a statement, or of its decorators."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    """Whether a statement is a text, such as a docstring."""
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+def _find_bodies(statement: ast.stmt) -> list[list[ast.stmt]]:
+    """Return the bodies of a statement, in the order of the source."""
+    if isinstance(statement, ast.If):
+        bodies = [statement.body]
+        while (
+            len(statement.orelse) == 1
+            and isinstance(other := statement.orelse[0], ast.If)
+            and other.col_offset == statement.col_offset  # `elif`
+        ):
+            statement = other
+            bodies.append(statement.body)
+        return [*bodies, statement.orelse] if statement.orelse else bodies
+    bodies = [
+        getattr(statement, "body", []),
+        *(handler.body for handler in getattr(statement, "handlers", [])),
+        getattr(statement, "orelse", []),
+        getattr(statement, "finalbody", []),
+    ]
+    return [body for body in bodies if body]
