@@ -7,6 +7,7 @@ no text of the result.
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from benchmarks.real_results.development.sources import SOURCES as DEVELOPMENT
 from benchmarks.real_results.evaluation.sources import SOURCES as EVALUATION
 from benchmarks.real_results.workbench import Source, open_workbench
 
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 SETS: Mapping[str, Mapping[str, Source]] = {"evaluation": EVALUATION, "development": DEVELOPMENT}
 """The sources of each set."""
 
@@ -37,10 +39,18 @@ class Question:
     """The whole result."""
 
     def is_answered(self, text: str) -> bool:
-        """Return whether a shortened result has an answer and all of the evidence."""
-        return any(answer in text for answer in self.answers) and all(
-            line.strip() in text for line in self.evidence
+        """Return whether a shortened result has an answer and all of the evidence.
+
+        Tags of web pages and white space do not count.
+        """
+        kept = self._read(text)
+        return any(self._read(answer) in kept for answer in self.answers) and all(
+            self._read(line) in kept for line in self.evidence
         )
+
+    def _read(self, text: str) -> str:
+        """Return what a reader sees of a text."""
+        return " ".join((_TAG.sub(" ", text) if self.kind == "markup" else text).split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,9 @@ _REFERENCE = re.compile(r"(?:Its?|This|These|They|Those|Such|The default)\b")
 """The start of a sentence that says little without the one before it."""
 _CONTEXT = 4
 """Such a sentence comes with the one before it if both take at most this part of the limit."""
+_HEADS = 0.5
+"""Share of the tokens of its heads that lowers the priority of a part of structure, as its own tokens do.
+Other parts may share the heads."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _QUOTES = "\"'“”‘’„«»"
@@ -146,11 +149,14 @@ def _find_candidates(
             needs = set(unit.needs)
             for at in (position, *unit.needs):
                 needs |= _find_context(split, at, room)
+            price = unit.cost
+            if unit.is_member:  # the heads of a record or a statement may cost more than it does
+                price += _HEADS * sum(split.units[need].cost for need in unit.needs)
             candidates.append(
                 Candidate(
                     position,
                     doc,
-                    priority(packing_scores[position], unit.cost / cost_of_a_token, length_price),
+                    priority(packing_scores[position], price / cost_of_a_token, length_price),
                     unit.cost + (MARK_TOKENS * cost_of_a_token if is_marked else 0),
                     None if unit.atomic else comparable_words(text[unit.start : unit.end]),
                     tuple((need, split.units[need].cost) for need in sorted(needs - {position})),

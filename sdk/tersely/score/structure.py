@@ -23,14 +23,14 @@ from tersely.units import Link
 
 Floats = NDArray[np.float64]
 
-READ = 3_000
-"""Code points of structure that a model reads of all documents together: about 1,000 tokens."""
+READ = 40_000
+"""Code points of structure that a model reads of all documents together: about 10,000 tokens."""
 READ_BESIDE = 1_000
 """Code points that it reads if so few parts contain all words of the question, which then score highest."""
 _CERTAIN = 0.9
 """Score of such a part, at least."""
 
-_MODEL = 0.5
+_MODEL = 0.7
 """Share of the model's score of a part beside its exact matches. The model was trained on prose."""
 
 _MOST_TERMS = 48

@@ -1,8 +1,8 @@
 """Code: runs of program text, and source files, opened into functions and classes.
 
-A function comes whole, with the lines that contain it and the imports that it uses. Python is parsed. Other
-languages are read by their indentation: a block is a line with the deeper lines below it and the closing line
-after them. A function that is too large by itself is cut between statements.
+A function comes whole, with the lines that contain it. Python is parsed. Other languages are read by their
+indentation: a block is a line with the deeper lines below it and the closing line after them. A function that
+is too large by itself is cut between statements, with the lines of the branches around them.
 """
 
 from __future__ import annotations

@@ -16,7 +16,13 @@ from tersely.units import Series
 Ranges = Sequence[tuple[int, int]]
 """(start, end) of each line in the text, with its line break."""
 
-_CLOSING = re.compile(r"\s*(?:[)}\]]|end\b|else\b|elif\b|except\b|finally\b|catch\b)")
+_CLOSING = re.compile(
+    r"\s*(?:[)}\]]|(?:end|else|elif|except|finally|catch|case|default)\b|#\s*(?:if|el|endif)"
+    r"|(?:public|private|protected)\b[^;(]*:\s*$)"
+)
+"""The start of a line that belongs to the block above it."""
+_ENTRY = re.compile(r"\s*(?:[-*+•]|\d+[.)]|:\w[^:]*:|[\w.*`]+(?: ?\([^()]*\))? ?:)(?:\s|$)")
+"""The start of an entry in a docstring: an item, or a name and what it means."""
 _COMMENT = re.compile(r"\s*(?:#(?!(?:if|el|en|de|un|in|pr)\w+\b)|//|/\*|\*)")
 """The start of a line of comment. Directives of C are none."""
 _ABOVE = re.compile(rf"{_COMMENT.pattern}|\s*@")
@@ -60,7 +66,7 @@ def open_text(text: str, lines: Ranges, size: int, depth: int = 1) -> list[Node]
     for line in lines:
         is_blank = not text[slice(*line)].strip()
         is_deeper = find_indent(text, line) > base
-        if not is_blank and not is_deeper and was_apart:
+        if not is_blank and not is_deeper and (was_apart or _ENTRY.match(text, *line)):
             blocks.append([])
         (blocks or [[]])[-1].append(line)
         was_apart = is_blank or is_deeper

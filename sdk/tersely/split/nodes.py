@@ -41,8 +41,8 @@ class Node:
     """Whether its siblings need it, as the members of a record need its name. If it is a container, they need
     only the anchors in it."""
     wants: list[Node] = field(default_factory=list["Node"])
-    """Nodes elsewhere in the tree that it needs, as a function needs an import. Of such a node that is a
-    container, it needs only the head and the tail."""
+    """Nodes elsewhere in the tree that it needs, as `else` needs `if`. Of such a node that is a container,
+    it needs only the head and the tail."""
     is_frame: bool = False
     """Whether it is never kept alone: the nodes that want it come with it."""
     is_markup: bool = False

@@ -14,11 +14,8 @@ from tersely.split.nodes import DEEPEST, Node, Sizes, join_lines
 from tersely.split.python_source import LINE, parse
 from tersely.units import Series
 
-_IMPORT = ast.Import | ast.ImportFrom
-_LONGEST_IMPORT = 160
-_MOST_IMPORTS = 4
 _SHORT = 60
-"""Code points up to which neighbouring elements of a constant share a part."""
+"""Code points up to which neighbouring elements of a constant share a part, and a docstring its head."""
 _SIMPLE = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr
 _NEUTRAL = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT)
 
@@ -46,18 +43,7 @@ class _Python:
 
     def read(self, module: ast.Module, start: int, end: int) -> Node:
         self._margin = find_indent(self._text, self._lines[_first_line(module.body[0]) - 1])
-        pairs = self._make_nodes(module.body, 0, 1)
-        imports: dict[str, Node] = {}
-        for node, statement in pairs:
-            if isinstance(statement, _IMPORT) and node.end - node.start <= _LONGEST_IMPORT:
-                for alias in statement.names:
-                    imports[(alias.asname or alias.name).split(".")[0]] = node
-        for node, statement in pairs:
-            if not isinstance(statement, _IMPORT):
-                names = (part.id for part in ast.walk(statement) if isinstance(part, ast.Name))
-                used = {imports[name].start: imports[name] for name in names if name in imports}
-                node.wants += list(used.values())[:_MOST_IMPORTS]
-        nodes = [node for node, _ in pairs]
+        nodes = [node for node, _ in self._make_nodes(module.body, 0, 1)]
         nodes[0].start, nodes[-1].end = start, end
         return Node(start, end, nodes, Series("# "))
 
@@ -82,6 +68,7 @@ class _Python:
                 node, _ = pairs[-1]
                 node.end = max(node.end, self._lines[last - 1][1])
                 node.children = []
+                self._required.pop(id(node), None)
             above = max(above, last)
         return pairs
 
@@ -113,6 +100,8 @@ class _Python:
 
     def _open_body(self, node: Node, body: Sequence[ast.stmt], depth: int) -> None:
         """Open the statements below a head, if they do not begin on its last line."""
+        if len(body) > 1 and _is_text(body[0]) and self._measure(body[0]) <= _SHORT:
+            body = body[1:]  # a short docstring belongs to the head
         first = _first_line(body[0])
         if find_indent(self._text, self._lines[first - 1]) - self._margin != body[0].col_offset:
             return
@@ -120,6 +109,11 @@ class _Python:
         if children[-1][0].end - children[0][0].start > self._sizes.part // 2:
             node.children, node.series = [child for child, _ in children], Series("# ")
             self._required[id(node)] = [next(n for n, own in children if not isinstance(own, ast.Pass))]
+
+    def _measure(self, statement: ast.stmt) -> int:
+        """Return the code points of the lines of a statement."""
+        last = statement.end_lineno or statement.lineno
+        return self._lines[last - 1][1] - self._lines[statement.lineno - 1][0]
 
     def _open_branches(
         self, node: Node, statement: ast.stmt, bodies: Sequence[Sequence[ast.stmt]], depth: int
@@ -160,7 +154,7 @@ class _Python:
         lines = self._lines[first : last - 1]
         if lines and not self._text[slice(*self._lines[last - 1])].strip("\"'\r\n\t "):
             children = open_text(self._text, lines, self._sizes.part, depth + 1)
-            if len(children) > 1:
+            if len(children) > 1 or any(child.children for child in children):
                 node.children, node.series = children, Series()
 
     def _open_brackets(self, node: Node, statement: ast.stmt) -> None:

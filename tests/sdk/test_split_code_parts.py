@@ -1,0 +1,155 @@
+"""Large code is opened into branches, docstrings and comments; Python still parses, and nothing is lost."""
+
+from __future__ import annotations
+
+import ast
+import random
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tersely import Compressor
+from tersely.split.arrange import arrange
+from tersely.split.nodes import Sizes
+from tersely.split.sentences import split_units
+from tersely.units import Unit
+from tests.sdk.fakes import FakeScorer
+
+MODULES = ("argparse", "ast", "asyncio/tasks", "configparser", "http/client", "inspect", "logging/__init__")
+LIBRARY = Path(sysconfig.get_path("stdlib"))
+
+BRANCHES = '''
+def store(path, data):
+    """Store it."""
+    if path.endswith(".gz"):
+        opened_file = gzip.open(path, "wb")
+        opened_file.write(data)
+    elif path.endswith(".xz"):
+        opened_file = lzma.open(path, "wb")
+        opened_file.write(data)
+    else:
+        raise NamingError("the ending of the file is not one that is known here")
+    try:
+        remember(path)
+        announce(path)
+    except OSError as error:
+        log.warning("the bay was closed: %s", error)
+        raise
+    finally:
+        release(path)
+    match len(data):
+        case 0:
+            return "nothing was stored, as there was nothing at all"
+        case _:
+            return "everything was stored, and the bay may be closed"
+'''
+
+ENUM = """namespace bay {
+
+// A lamp has one of these colours. Ships tell lamps apart by them, so that no colour changes its meaning.
+//
+// Green is seen from the north, red from the south. Where both are seen, the ship is on the right way.
+enum class Colour : uint8_t {
+  Undefined = 0,
+
+  // The lamp at the end of the northern mole. It burns from dusk to dawn, in fog the whole day.
+  Green,
+#if defined(WITH_BUOYS)
+  // Buoys that the ice carries away are counted in spring, and replaced if money allows it.
+  Amber,
+#endif
+  // The lamp at the end of the southern mole. It was electrified later than the one in the north.
+  Red,
+};
+
+inline void show(Colour colour) {
+  if (colour == Colour::Red) {
+    lamps.at(SOUTH).burn(RED_LAMP_SECONDS, WITHOUT_A_PAUSE);
+    horn.blow(SHORT_SIGNAL, SHORT_SIGNAL, LONG_SIGNAL);
+  } else {
+    lamps.at(NORTH).burn(GREEN_LAMP_SECONDS, WITH_A_PAUSE);
+    horn.blow(LONG_SIGNAL, LONG_SIGNAL, SHORT_SIGNAL);
+  }
+}
+
+}  // namespace bay
+"""
+
+
+def open_units(text: str, size: int) -> list[Unit]:
+    return arrange(text, split_units(text), 0, lambda unit: unit.end - unit.start > size, Sizes(size, size))
+
+
+def find_unit(text: str, units: list[Unit], words: str) -> Unit:
+    return next(unit for unit in units if words in text[unit.start : unit.end])
+
+
+def list_heads(text: str, units: list[Unit], unit: Unit) -> list[str]:
+    return [text[units[at].start : units[at].end].split("\n")[0] for at in unit.needs]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_modules_of_the_library_still_parse(module: str) -> None:
+    text = (LIBRARY / f"{module}.py").read_text(encoding="utf-8")
+    draw = random.Random(module)
+    words = [word for word in text.split() if word.isalpha()]
+    for budget in (60, 150, 300, 600, 1_000, 3_000):
+        query = " ".join(draw.sample(words, 4))
+        result = Compressor(FakeScorer()).compress(query, [text], budget=budget)
+        ast.parse(result.text)
+        assert result.tokens_after <= budget
+
+
+@pytest.mark.parametrize("text", [BRANCHES, ENUM])
+@pytest.mark.parametrize("size", [40, 120, 400])
+def test_no_character_is_lost_or_shared(text: str, size: int) -> None:
+    units = open_units(text, size)
+    assert "".join("".join(text[u.start : u.end].split()) for u in units) == "".join(text.split())
+
+
+@pytest.mark.parametrize("word", ["NamingError", "lzma", "announce", "log.warning", "release", "nothing at"])
+def test_a_branch_comes_with_what_it_needs_to_parse(word: str) -> None:
+    units = open_units(BRANCHES, 40)
+    unit = find_unit(BRANCHES, units, word)
+    own = sorted({*unit.needs, units.index(unit)})
+    kept = ast.parse("\n".join(_whole_lines(BRANCHES, units[at]) for at in own))
+    assert word in ast.unparse(kept)
+    assert len(own) < len(units) / 2
+
+
+def _whole_lines(text: str, unit: Unit) -> str:
+    return text[text.rfind("\n", 0, unit.start) + 1 : unit.end]
+
+
+def test_a_docstring_is_opened_and_is_no_head() -> None:
+    entries = "\n".join(f"        lamp_{n}: number of lamps at mole {n}, counted at dusk." for n in range(30))
+    docstring = f'"""Burn lamps.\n\n    Args:\n{entries}\n    """'
+    body = "\n".join(f"    lamps[{n}].burn()" for n in range(30))
+    text = f"def burn(lamps):\n    {docstring}\n{body}\n"
+    units = open_units(text, 200)
+    heads = list_heads(text, units, find_unit(text, units, "lamp_7: "))
+    assert heads == ["def burn(lamps):", '"""Burn lamps.', "Args:", '"""']
+    assert list_heads(text, units, find_unit(text, units, "lamps[7].burn")) == ["def burn(lamps):"]
+
+
+def test_a_comment_comes_with_its_declaration_which_stands_without_it() -> None:
+    units = open_units(ENUM, 120)
+    comment = find_unit(ENUM, units, "Ships tell lamps apart")
+    assert "enum class Colour : uint8_t {" in list_heads(ENUM, units, comment)
+    red = find_unit(ENUM, units, "electrified later")
+    heads = list_heads(ENUM, units, red)
+    assert heads[0] == "enum class Colour : uint8_t {"
+    assert not any("Ships tell" in head for head in heads)
+
+
+def test_the_lines_after_else_come_with_it_and_with_the_condition() -> None:
+    units = open_units(ENUM, 120)
+    heads = list_heads(ENUM, units, find_unit(ENUM, units, "GREEN_LAMP_SECONDS"))
+    assert [head.strip() for head in heads][:2] == [
+        "inline void show(Colour colour) {",
+        "if (colour == Colour::Red) {",
+    ]
+    unit = find_unit(ENUM, units, "GREEN_LAMP_SECONDS")
+    shown = [*heads, *ENUM[unit.start : unit.end].split("\n")]
+    assert any(line.strip() == "} else {" for line in shown)
