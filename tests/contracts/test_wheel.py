@@ -30,9 +30,9 @@ HEAVY = (  # noqa: SIM905 - one per line would fill a page
 ).split()
 
 MAX_IMPORTED_MODULES = 160
-MAX_INSTALL_MB = 240
-MAX_MODEL_MB = 25
-MAX_WHEEL_MB = 26
+MAX_INSTALL_MB = 270
+MAX_MODEL_MB = 50
+MAX_WHEEL_MB = 50
 
 UV = [sys.executable, "-m", "uv"]
 # Any use of the network from Python ends the process at once, whatever the code around it would catch. An
