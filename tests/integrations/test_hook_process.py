@@ -46,6 +46,10 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.delenv(SWITCH, raising=False)
     folder = Path(client.folder())
     yield folder
+    log = folder / "log"
+    end = time.monotonic() + 5.0
+    while log.exists() and not log.read_text() and not find_daemon(folder) and time.monotonic() < end:
+        time.sleep(0.05)  # it was started, and may not serve yet
     if process := find_daemon(folder):
         os.kill(process, signal.SIGKILL)
 
