@@ -69,7 +69,7 @@ class Run:
         self.final = folder / "final"
         self.clock = Clock(max_minutes)
         self.origins: list[dict[str, Any]] = []
-        """What made the weights that this run started from, oldest first."""
+        """The runs that made the weights with which this one started, oldest first."""
         self.writes = True
         """False in all but one of the processes that share a run."""
         self._file = folder / "history.jsonl"

@@ -56,7 +56,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What a system says of the pairs of a set."""
+    """The verdicts of a system on the pairs of a set."""
 
     answered: Floats
     unanswered: Floats

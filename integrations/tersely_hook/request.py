@@ -12,7 +12,7 @@ MAX_READ = 4_000_000
 """Bytes from the end of a transcript in which the message is looked for."""
 _BLOCK = 1 << 16
 _ADDED = re.compile(r"<(system-reminder|ide_\w+)>.*?</\1>|</?user_query>", re.DOTALL)
-"""What agents add to a user's text, and the tags that Cursor puts around it."""
+"""The text that agents add to a user's, and the tags that Cursor puts around it."""
 _COMMAND = re.compile(r"\s*<(?:command|local-command|bash)-")
 """Start of a message that reports a command of the user, such as /clear."""
 

@@ -1,4 +1,4 @@
-"""Which requests the proxy shortens, and which it passes on or refuses."""
+"""The proxy shortens some requests, and passes on or refuses the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every context of a memory must hold to, computed apart from the memory."""
+"""Rules that every context of a memory must obey, checked apart from the memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a method or a function cannot use, it refuses with an error of tersely, before anything changes."""
+"""Methods and functions refuse bad arguments with an error of tersely, before anything changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server, a proxy or the environment can make a client do.
+"""A client is safe from hostile servers, proxies and environments.
 
 All clients send their requests through one class. What that class does alone is tested with the chat client.
 """

@@ -1,4 +1,4 @@
-"""What callers may pass as query and documents, and the errors for anything else."""
+"""Queries and documents that callers may pass, and the errors for anything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What notes say, who they quote, where the ids lead, and how a context looks after a reset."""
+"""Notes: their words, their quotations, their ids, and the context after a reset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What survives a reset: pins, requests of the user, identifiers, held steps; and what is shortened."""
+"""Pins, requests of the user, identifiers and held steps survive a reset; other text is shortened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which addresses may be reached, and by what kind of client."""
+"""The offline switch allows some addresses to some clients."""
 
 from __future__ import annotations
 

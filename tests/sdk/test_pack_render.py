@@ -14,7 +14,7 @@ Ranges = list[tuple[int, int]]
 
 
 def ranges_of(text: str, *parts: str) -> Ranges:
-    """Where `parts` stand in `text`, in order."""
+    """Return the ranges of `parts` in `text`, in order."""
     ranges: Ranges = []
     for part in parts:
         start = text.index(part, ranges[-1][1] if ranges else 0)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tersely.score.coverage import UnitText, score_units
 
 ONE_UNIT, TWO_UNITS = math.log(2) + 0.3, math.log(3) + 0.3
-"""What a word is worth that stands in so many units."""
+"""Return the worth of a word that so many units contain."""
 
 
 def score(*texts: str, **facts: float | bool) -> list[float]:

@@ -1,4 +1,4 @@
-"""What tools return stays true when it is compressed. `tests.audit.tool_results` tries many more."""
+"""Tool results stay true when they are compressed. `tests.audit.tool_results` tries many more."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def calibrate(model: str | None, threads: int | None, data: BinaryIO, out: Path)
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What the model makes of a question."""
+    """The scores of one question."""
 
     score: float | None
     """Best score of a unit that holds an answer."""

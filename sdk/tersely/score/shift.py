@@ -81,7 +81,7 @@ def shift_features(m: Matches, logits: Logits, first: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Where the requests of the calibration lie."""
+    """The place of the requests of the calibration among all requests."""
 
     centres: Floats
     """(sets, features)"""

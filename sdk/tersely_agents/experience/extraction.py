@@ -178,7 +178,7 @@ def _load_compressor() -> Compressor:
 
 
 def _ask(model: ChatModel, prompt: str, read: Callable[[str], T]) -> T:
-    """What `read` returns for the model's answer. If it raises ValueError, the model answers again."""
+    """Return what `read` makes of the model's answer. If it raises ValueError, the model answers again."""
     messages: list[Message] = [{"role": "user", "content": prompt}]
     problem = ""
     for _ in range(TRIES):

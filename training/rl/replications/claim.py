@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.shared.statistics import RESAMPLES, Estimate
 
 Metrics = Mapping[str, float | None]
-"""What one run measured. None if there was nothing to measure."""
+"""The measurement of one run. None if there was nothing to measure."""
 
 Verdict = Literal["replicated", "null", "reversed", "not measured"]
 
