@@ -24,8 +24,8 @@ ANSWERED_BY_YES = 3
 """The question of the HotpotQA fixture that has no answer to keep."""
 
 SETS = {
-    "train": ("hotpotqa", "qed_nq", "squad_train44", "selqa", "qmsum", "twowiki"),
-    "eval": ("hotpotqa", "qed_nq", "squad_dev", "wikiqa", "qmsum", "xquad_multilingual"),
+    "train": ("hotpotqa", "qed_nq", "squad_train44", "selqa", "qmsum", "twowiki", "package_questions"),
+    "eval": ("hotpotqa", "qed_nq", "squad_dev", "wikiqa", "qmsum", "xquad_multilingual", "package_questions"),
 }
 
 
@@ -106,7 +106,7 @@ def make_meeting() -> tuple[list[Row], Row]:
 
 def make_rows(name: str) -> list[Row]:
     """The rows of a set, by its file name."""
-    if name in ("hotpotqa", "twowiki"):
+    if name in ("hotpotqa", "twowiki", "package_questions"):
         return [make_two_hop(i) for i in range(6)]
     if name == "qmsum":
         return make_meeting()[0]

@@ -53,7 +53,10 @@ def test_prepared_documents_give_the_same(kind: type[LangChain | LlamaIndex], wa
     assert json.loads(json.dumps(framework.read(stored[0]).metadata)) == framework.read(stored[0]).metadata
     (same,) = framework.run(adapter, [framework.wrap(passage) for passage in PASSAGES], QUESTION)
     assert watching.prepared == [False, False]
-    assert framework.read(kept).metadata == framework.read(same).metadata, "prepared data is left out"
+    own, other = (framework.read(document).metadata for document in (kept, same))
+    # Prepared vectors are rounded, so the scores differ a little.
+    assert own["tersely"].pop("relevance") == pytest.approx(other["tersely"].pop("relevance"), abs=0.05)
+    assert own == other, "prepared data is left out"
 
 
 def test_prepared_data_is_hidden_from_models_and_embeddings(watching: Watching) -> None:

@@ -77,6 +77,14 @@ def test_a_question_without_an_answer_is_refused() -> None:
     assert json.loads(json.dumps(result.to_dict()))["refused"] == result.refused
 
 
+@pytest.mark.parametrize(
+    "options", [{"budget": 10_000}, {"rate": 1.0}, {"budget": 10_000, "min_tokens": 5_000}]
+)
+def test_documents_that_fit_are_judged_too(options: dict[str, Any]) -> None:
+    assert compress(JudgingScorer(0.2), abstain=0.9, **options).status == "abstained"
+    assert compress(JudgingScorer(0.9), abstain=0.9, **options).status == "unchanged"
+
+
 def test_a_question_with_an_answer_gets_through() -> None:
     result = compress(JudgingScorer(0.8), abstain=0.9)
     assert result.status == "compressed"

@@ -43,7 +43,14 @@ def slow_compressor(threads: int = 1) -> tuple[Compressor, SlowSession]:
     bundled = bundled_selector()
     session = SlowSession(bundled.encoder.session)
     encoder = Encoder(cast("EncoderSession", session), Workers(threads), bundled.layout.config.pad_id)
-    selector = Selector(encoder, bundled.layout, bundled.fusion, bundled.idf, bundled.threshold)
+    selector = Selector(
+        encoder,
+        bundled.layout,
+        bundled.fusion,
+        bundled.idf,
+        bundled.threshold,
+        embedder=bundled.embedder,
+    )
     return Compressor(selector), session
 
 

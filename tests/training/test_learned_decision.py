@@ -101,7 +101,7 @@ def test_manifest_and_card_describe_the_decision(exported: Exported) -> None:
 
 def test_extreme_logits_keep_their_scores(exported: Exported) -> None:
     selector = Selector.load(load_artifact(exported.artifact))
-    rows = np.zeros((3, 16))
+    rows = np.zeros((3, len(selector.fusion.first.weights)))
     rows[:, 0] = (-20.0, 0.0, 20.0)
     assert selector.fusion.first(rows).tolist() == pytest.approx([-20.0, 0.0, 20.0])
     assert selector.threshold == 0.5

@@ -25,8 +25,9 @@ from training.selector_model.trained import save_trained
 from training.settings import read_settings
 
 OUTPUTS = ("keep_logits", "relevance_logits")
-PREFIX = "model."
-"""Prefix of the selector's parameters in an exported graph."""
+OLD_PREFIX = "model."
+"""Prefix of the selector's parameters in graphs that were exported with another output."""
+_PARAMETER = (".weight", ".bias")
 
 
 def restore(config: SelectorConfig, folder: Path | None, out: Path, base_share: float = 0.0) -> None:
@@ -64,22 +65,23 @@ def read_weights(graph: Any) -> dict[str, torch.Tensor]:
     consumers = {name: node for node in graph.node for name in node.input}
     parameters: dict[str, NDArray[Any]] = {}
     for name, value in values.items():
-        if name.startswith(PREFIX) and name.endswith("_quantized"):  # embeddings
-            parameters[name.removesuffix("_quantized")] = _dequantised(values, name)
-        elif name.startswith(PREFIX) and name.endswith((".weight", ".bias")):
-            parameters[name] = value
+        if name.removesuffix("_quantized").endswith(_PARAMETER):
+            is_quantized = name.endswith("_quantized")  # embeddings
+            parameters[name.removesuffix("_quantized")] = (
+                _dequantised(values, name) if is_quantized else value
+            )
     for node in graph.node:
         if node.op_type == "MatMulInteger":
             # The graph names a linear layer's bias, but not its weight.
             after = node
             while after.op_type != "Add":
                 after = consumers[after.output[0]]
-            bias = next(name for name in after.input if name.startswith(PREFIX))
+            bias = next(name for name in after.input if name.endswith(".bias"))
             parameters[f"{bias.removesuffix('bias')}weight"] = _dequantised(values, node.input[1]).T
     scales = [_find_scale(producers, values, name) for name in OUTPUTS]
-    parameters[f"{PREFIX}scale"] = np.array(scales, dtype=np.float32)
+    parameters["scale"] = np.array(scales, dtype=np.float32)
     return {
-        name.removeprefix(PREFIX): torch.from_numpy(np.array(value, dtype=np.float32))
+        name.removeprefix(OLD_PREFIX): torch.from_numpy(np.array(value, dtype=np.float32))
         for name, value in parameters.items()
     }
 

@@ -96,7 +96,7 @@ class Trajectory:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the trajectory that `to_dict` wrote. Raises ValueError for an outcome that has no name here."""
+        """Return the trajectory that `to_dict` wrote. Raises ValueError for an unknown outcome."""
         if values["outcome"] not in OUTCOMES:
             raise ValueError(f"{values['outcome']!r} is no outcome. Use one of {', '.join(OUTCOMES)}.")
         segments = tuple(

@@ -137,6 +137,8 @@ def _find_bypass(
 ) -> Bypass | None:
     if not documents_with_text:
         return Bypass("bypassed", "there is no text in the documents")
+    if options.abstain is not None:
+        return None  # only scores say whether the documents answer
     drops_documents = options.max_docs is not None and options.max_docs < documents_with_text
     as_given = options.order == "source" and options.level is None and not drops_documents
     if options.is_limited and limit == tokens_before and as_given:
