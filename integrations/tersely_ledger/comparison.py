@@ -64,19 +64,20 @@ def compare(entries: Sequence[Entry], prices: Prices | None) -> dict[str, Any]:
     """Return the net result of shortening, as JSON values.
 
     Only conversations are compared in which something was, or would have been, shortened: until then both
-    arms are alike. If the share that is held out has changed, only requests since then count.
+    arms are alike. Only requests of the newest share and source count: what a proxy and a hook see of a
+    conversation differs.
     """
-    shares = [entry.share for entry in entries if entry.share]
-    chosen = [entry for entry in entries if entry.share == shares[-1]] if shares else []
+    kinds = [(entry.share, entry.source) for entry in entries if entry.share]
+    chosen = [entry for entry in entries if (entry.share, entry.source) == kinds[-1]] if kinds else []
     arms = {arm: _gather(entry for entry in chosen if entry.arm == arm) for arm in (SHORTENED, HELD_OUT)}
     counts = {arm: len(conversations) for arm, conversations in arms.items()}
     result: dict[str, Any] = {
         "verdict": "no hold-out",
         "conversations": counts,
         "requests": {arm: sum(map(len, held.values())) for arm, held in arms.items()},
-        "share_held_out": shares[-1] if shares else 0.0,
+        "share_held_out": kinds[-1][0] if kinds else 0.0,
     }
-    if not shares:
+    if not kinds:
         return result
     if prices is None:
         return {**result, "verdict": "no prices"}
@@ -127,23 +128,33 @@ def _find_interval(shortened: NDArray[np.float64], held_out: NDArray[np.float64]
     bootstrap-t of the logarithm of the ratio). The same costs always give the same interval.
     """
     rng = np.random.default_rng(0)
-    ratio, variance = _measure(shortened, held_out)
-    deviations: list[float] = []
-    for _ in range(_SAMPLES):
-        samples = [costs[rng.integers(len(costs), size=len(costs))] for costs in (shortened, held_out)]
-        if all(sample.any() for sample in samples):
-            sampled, spread = _measure(*samples)
-            deviations.append((sampled - ratio) / math.sqrt(spread) if spread else 0.0)
+    ratio, variance = _measure(shortened[None], held_out[None])
+    deviations: list[NDArray[np.float64]] = []
+    rows = max(1, min(_SAMPLES, 1_000_000 // max(len(shortened), len(held_out))))
+    for _ in range(-(-_SAMPLES // rows)):
+        samples = [
+            costs[rng.integers(len(costs), size=(rows, len(costs)))] for costs in (shortened, held_out)
+        ]
+        sampled, spread = _measure(*samples)
+        deviations.append((sampled - ratio) / np.sqrt(np.where(spread > 0, spread, np.inf)))
+    found = np.concatenate(deviations)
     outer = (1 - _CONFIDENCE) / 2
-    low, high = np.quantile(deviations, [outer, 1 - outer]) * math.sqrt(variance)
-    return 1 - math.exp(ratio - low), 1 - math.exp(ratio - high)
+    quantiles = np.quantile(found[np.isfinite(found)], [outer, 1 - outer])
+    low, high = 1 - np.exp(ratio - quantiles * np.sqrt(variance))
+    return float(low), float(high)
 
 
-def _measure(shortened: NDArray[np.float64], held_out: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the logarithm of the ratio of the means, and its variance."""
-    means = float(shortened.mean()), float(held_out.mean())
-    variance = sum(
-        float(costs.var(ddof=1)) / (len(costs) * mean**2)
-        for costs, mean in zip((shortened, held_out), means, strict=True)
-    )
-    return math.log(means[0] / means[1]), variance
+def _measure(
+    shortened: NDArray[np.float64], held_out: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the logarithm of the ratio of the means, and its variance, for each row of samples.
+
+    They are not finite for a row of free conversations.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(shortened.mean(axis=1)) - np.log(held_out.mean(axis=1))
+        variance = sum(
+            costs.var(axis=1, ddof=1) / (costs.shape[1] * costs.mean(axis=1) ** 2)
+            for costs in (shortened, held_out)
+        )
+    return logs, np.asarray(variance)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import time
 from collections.abc import Iterable, Mapping
@@ -15,6 +16,8 @@ from tersely.errors import TerselyError
 from tersely.inputs import check_flag, check_share
 from tersely_agents.database import Database
 from tersely_ledger.usage import Usage
+
+logger = logging.getLogger("tersely.ledger")
 
 SHORTENED, HELD_OUT, SHADOW = "shortened", "held_out", "shadow"
 """The arms. Only requests of the first are delivered with shorter texts."""
@@ -124,6 +127,8 @@ class Ledger:
         self._database = Database(
             path, _VERSION, _SCHEMA, LedgerError, lambda _: "Name another file, or delete this one."
         )
+        # Requests need not wait for the disk. Only a power failure costs the newest rows.
+        self._database.connection.execute("PRAGMA synchronous = NORMAL")
         self._salt: bytes = self._database.rows("SELECT value FROM salt")[0][0]
 
     def make_id(self, opening: str) -> str | None:
@@ -160,6 +165,13 @@ class Ledger:
         rows = self._database.rows(f"SELECT {', '.join(_COLUMNS)} FROM requests ORDER BY id")
         return [_read_row(dict(zip(_COLUMNS, row, strict=True))) for row in rows]
 
+    def sum_usage(self, conversation: str) -> Usage:
+        """Return the tokens that are recorded of a conversation."""
+        sums = ", ".join(f"coalesce(sum({name}), 0)" for name in Usage._fields)
+        return Usage(
+            *self._database.rows(f"SELECT {sums} FROM requests WHERE conversation = ?", [conversation])[0]
+        )
+
     def close(self) -> None:
         """Close the file."""
         self._database.close()
@@ -172,6 +184,14 @@ def open_ledger(path: str | Path) -> Ledger:
     except OSError as error:
         raise LedgerError(f"{path}: {error}. Name another file.") from error
     return Ledger(path)
+
+
+def record_safely(ledger: Ledger, entry: Entry) -> None:
+    """Write an entry; a failure is only logged, because it must not stop a request."""
+    try:
+        ledger.record(entry)
+    except Exception as error:  # noqa: BLE001
+        logger.warning("not recorded", extra={"fields": {"reason": type(error).__name__}})
 
 
 def _read_row(row: dict[str, Any]) -> Entry:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import replace
 
 import httpx2
 
 from tersely_ledger import Entry, Ledger, LedgerSettings, UsageReader
-from tersely_ledger.store import open_ledger, sum_tools
+from tersely_ledger.store import open_ledger, record_safely, sum_tools
 from tersely_proxy.rewriting import Rewritten
-
-logger = logging.getLogger("tersely.proxy")
 
 UNPAID = ("/messages/count_tokens", "/responses/input_tokens", "/messages/batches")
 """Ends of the paths whose answers report no usage. They are not recorded."""
@@ -41,15 +38,12 @@ class Recording:
         self._reader.feed(part)
 
     async def finish(self) -> None:
-        """Write the record. The answer has been sent, so a failure is only logged."""
-        try:
-            await asyncio.to_thread(self._write)
-        except Exception as error:  # noqa: BLE001 - the ledger must not stop a request
-            logger.warning("not recorded", extra={"fields": {"reason": type(error).__name__}})
+        """Write the record. It is complete only now, after the answer was sent."""
+        await asyncio.to_thread(self._write)
 
     def _write(self) -> None:
         reported = self._reader.read()
-        self._ledger.record(replace(self._entry, usage=reported.usage, model=reported.model))
+        record_safely(self._ledger, replace(self._entry, usage=reported.usage, model=reported.model))
 
 
 class Bookkeeper:

@@ -190,7 +190,7 @@ def test_a_conversation_stays_in_its_arm(provider: Provider, file: Path) -> None
             arms.append([ask(proxy, number, 1, cache_control={"type": "ephemeral"}) for number in range(40)])
             arms.append([ask(proxy, number, 2) for number in range(40)])
     assert arms == [arms[0]] * 4
-    assert 4 <= arms[0].count(HELD_OUT) <= 22
+    assert 2 <= arms[0].count(HELD_OUT) <= 26
     entries = read(file)
     assert len({entry.conversation for entry in entries}) == 40
     assert {entry.share for entry in entries} == {0.3}

@@ -52,12 +52,13 @@ LIMITS = combine(
 @option("--max-bytes N", "of a request's body (default: 8388608)")
 @option("--max-documents N", "of a request (default: 1000)")
 @option("--log-text", "write queries to the log")
+@LEDGER
 @COMPRESSOR
 def serve(host: str, port: int, **options: Any) -> int:
     """Serve compression, reranking and summaries over HTTP."""
     server = importlib.import_module("tersely_server")
     limits = {name: options[name] for name in ("queue", "max_bytes", "max_documents", "log_text")}
-    settings = _make_settings(server.ServerSettings, options, **limits)
+    settings = _make_settings(server.ServerSettings, options, **limits, ledger=_read_ledger(options))
     server.serve(load_compressor(options), host=host, port=port, settings=settings)
     return OK
 
