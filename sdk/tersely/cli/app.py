@@ -29,7 +29,7 @@ from tersely.cli.options import (
     refuse_both,
 )
 from tersely.cli.read import DEMO_QUERY, demo_documents, is_stdin, name_file, read_documents
-from tersely.cli.servers import proxy, report, serve
+from tersely.cli.servers import proxy, report, serve, wrap
 from tersely.errors import InvalidInputError
 from tersely.inputs import decode_utf8
 from tersely.options import OPTION_FIELDS, CompressionOptions
@@ -261,11 +261,11 @@ def doctor(session: str | None, experience: str | None, save: str | None, **opti
     return _print_report(report, options)
 
 
-for _command in (serve, proxy, report, hook):
+for _command in (serve, proxy, wrap, report, hook):
     app.add_command(_command)
 for _command in (app, *app.commands.values(), *hook.commands.values()):
     _command.epilog = _EXIT_CODES
-    _command.context_settings = {"help_option_names": ["-h", "--help"]}
+    _command.context_settings |= {"help_option_names": ["-h", "--help"]}
 
 
 def _read_compression(options: Options) -> CompressionOptions:

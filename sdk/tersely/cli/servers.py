@@ -76,6 +76,26 @@ def proxy(host: str, port: int, **options: Any) -> int:
     return OK
 
 
+@click.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
+@option("--upstream URL", "the chat server (default: the one that the agent would use)")
+@LIMITS
+@COMPRESSOR
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="AGENT [ARGUMENT]...")
+def wrap(command: tuple[str, ...], **options: Any) -> int:
+    """Run a coding agent with a proxy of its own: claude, codex, opencode, or any program.
+
+    The program gets the proxy's address as ANTHROPIC_BASE_URL and OPENAI_BASE_URL, and its exit code becomes
+    that of tersely. Options before AGENT are those of the proxy.
+    """
+    server = importlib.import_module("tersely_proxy")
+    limits = _read_limits(options)
+
+    def make_settings(upstream: str) -> Any:
+        return _fill_settings(server.ProxySettings, {**limits, "upstream": upstream}, options)
+
+    return server.wrap(load_compressor(options), command, options["upstream"], make_settings)
+
+
 @click.command()
 @option("--ledger FILE", "the file to read (default: ~/.local/state/tersely/ledger.db)")
 @option("--price-input P", "of a million tokens of the prompt", type=float)
@@ -128,8 +148,12 @@ def _read_ledger(options: Options) -> Any:
 
 
 def _make_settings(kind: Any, options: Options, **settings: Any) -> Any:
-    """Return the settings of a server, with its defaults for options that are not given."""
+    """Return the settings of a server that listens for others."""
     key = importlib.import_module("tersely_http").read_key(options["key_file"])
-    settings |= {"key": key, "local_only": key is None, "slots": options["threads"]}
-    settings |= {"timeout_s": options["timeout"]}
+    return _fill_settings(kind, {**settings, "key": key, "local_only": key is None}, options)
+
+
+def _fill_settings(kind: Any, settings: Options, options: Options) -> Any:
+    """Return settings with the defaults of `kind` for options that are not given."""
+    settings = {**settings, "slots": options["threads"], "timeout_s": options["timeout"]}
     return kind(**{name: value for name, value in settings.items() if value is not None})
