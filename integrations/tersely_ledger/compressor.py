@@ -18,7 +18,8 @@ COMPRESSED = ("compressed", "degraded", "abstained")
 class RecordingCompressor(Compressor):
     """Works as another compressor does, and records each of its calls in a ledger.
 
-    Pass it to an adapter or a memory in place of the other. A ledger that fails stops no call.
+    Pass it to an adapter in place of the other. A memory cannot be in shadow, because it must keep its limit.
+    A ledger that fails stops no call.
 
     Args:
         compressor: does the work.

@@ -251,7 +251,7 @@ def _is_outside(raw_path: bytes) -> bool:
 async def _relay(response: httpx2.Response, receive: Receive, send: Send, prepared: Prepared) -> None:
     """Send an answer to the client, until it ends or the client goes away."""
     if prepared.recording:
-        prepared.recording.watch(response)
+        prepared.recording.watch(response.status_code, response.headers)
     raw = ((name.lower(), value) for name, value in response.headers.raw)
     headers = [pair for pair in raw if pair[0] not in _CONNECTION_HEADERS]
     headers += [(name.encode(), value.encode()) for name, value in prepared.headers.items()]

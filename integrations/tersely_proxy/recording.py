@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
-
-import httpx2
 
 from tersely_ledger import Entry, Ledger, LedgerSettings, UsageReader
 from tersely_ledger.store import open_ledger, record_safely, sum_tools
@@ -27,11 +26,10 @@ class Recording:
         """The arm of the request. In all but `SHORTENED`, the original texts are sent."""
         return self._entry.arm
 
-    def watch(self, response: httpx2.Response) -> None:
+    def watch(self, code: int, headers: Mapping[str, str]) -> None:
         """Read the head of the answer."""
-        head = response.headers
-        self._entry = replace(self._entry, code=response.status_code)
-        self._reader = UsageReader(head.get("content-type", ""), head.get("content-encoding", ""))
+        self._entry = replace(self._entry, code=code)
+        self._reader = UsageReader(headers.get("content-type", ""), headers.get("content-encoding", ""))
 
     def feed(self, part: bytes) -> None:
         """Read a part of the answer's body."""

@@ -22,7 +22,8 @@ from tersely_ledger.report import make_report
 from tersely_ledger.show import show_text
 from tersely_ledger.store import HELD_OUT, SHADOW, SHORTENED, record_safely
 from tersely_ledger.usage import UsageReader, read_usage
-from tests.integrations.samples import HARBOUR, MUSEUM
+from tests.integrations.samples import HARBOUR, KEY_ANSWER, MUSEUM
+from tests.integrations.samples import make_page as make_text
 from tests.sdk.fakes import FakeScorer
 
 PRICES = Prices(input=2.0, output=10.0, cache_read=0.1, cache_write=1.25)
@@ -310,6 +311,33 @@ def test_a_shadow_returns_what_it_was_given(file: Path, query: str | None, optio
     assert [entry.arm for entry in entries] == [SHADOW, SHORTENED]
     for entry in entries:
         assert entry.tools == {"documents": (2, expected.tokens_before, expected.tokens_after)}
+
+
+def test_adapters_take_a_shadow(file: Path) -> None:
+    pytest.importorskip("langchain")
+    pytest.importorskip("llama_index.core")
+    from langchain_core.documents import Document
+    from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    from tersely_langchain import TerselyCompressor, TerselyContextEdit
+    from tersely_llamaindex import TerselyPostprocessor
+
+    shadow = RecordingCompressor(Compressor(FakeScorer()), file, shadow=True)
+    question = "When is the museum free?"
+    (document,) = TerselyCompressor(compressor=shadow, budget=20).compress_documents(
+        [Document(page_content=MUSEUM)], question
+    )
+    nodes = [NodeWithScore(node=TextNode(text=MUSEUM), score=1.0)]
+    (node,) = TerselyPostprocessor(compressor=shadow, budget=20).postprocess_nodes(nodes, query_str=question)
+    assert document.page_content == node.node.get_content() == MUSEUM.strip()
+    call = {"name": "search", "args": {}, "id": "c1"}
+    page = make_text("room", KEY_ANSWER)
+    result = ToolMessage(page, tool_call_id="c1")
+    messages = [HumanMessage(question), AIMessage("", tool_calls=[call]), result]
+    TerselyContextEdit(trigger=1, over=80, compressor=shadow, keep=0).apply(messages, count_tokens=len)
+    assert messages[2].content == page
+    assert [entry.arm for entry in Ledger(file).read()] == [SHADOW] * 3
 
 
 def test_a_ledger_that_is_gone_stops_no_compression(file: Path) -> None:
