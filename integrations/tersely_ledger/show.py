@@ -9,18 +9,18 @@ from tersely_ledger.comparison import LEAST_CONVERSATIONS
 from tersely_ledger.store import HELD_OUT, SHADOW, SHORTENED
 
 NAMES = {SHORTENED: "shortened", HELD_OUT: "held out", SHADOW: "shadow"}
-COLUMNS = {
+QUANTITIES = {
     "conversations": "conversations",
     "requests": "requests",
     "errors": "errors",
-    "requests_without_usage": "without usage",
-    "input": "input",
-    "cache_read": "cache read",
-    "cache_write": "cache write",
-    "output": "output",
+    "requests_without_usage": "requests without usage",
+    "input": "tokens of the input, uncached",
+    "cache_read": "tokens read from a cache",
+    "cache_write": "tokens written to a cache",
+    "output": "tokens of the output",
     "cost": "cost",
 }
-"""Columns of the table of arms, and their heads."""
+"""Rows of the table of arms, and their names."""
 
 
 def show_text(report: dict[str, Any]) -> str:
@@ -34,8 +34,7 @@ def show_text(report: dict[str, Any]) -> str:
     if tools := report["delivered"]["tools"] or report["not_delivered"]["tools"]:
         rows = [[tool["tool"] or "(no name)", *map(show_number, list(tool.values())[1:])] for tool in tools]
         parts.append(_align([["tool", "texts", "tokens before", "after"], *rows]))
-    heads, *rows = table_of_arms(report)
-    parts.append("Tokens that the provider reported, by arm:\n" + _align([heads, *rows]))
+    parts.append("What the provider reported:\n" + _align(table_of_arms(report)))
     return "\n\n".join(parts)
 
 
@@ -52,7 +51,7 @@ def describe_period(report: dict[str, Any]) -> str:
 def describe_net(net: dict[str, Any]) -> tuple[str, str]:
     """Return the net result as a headline and an explanation."""
     shortened, held_out = (net["conversations"][arm] for arm in (SHORTENED, HELD_OUT))
-    basis = f"{shortened:,} shortened conversations against {held_out:,} that were held out"
+    basis = f"Compared: {shortened:,} shortened conversations with {held_out:,} that were held out"
     verdict = net["verdict"]
     if verdict == "no hold-out":
         return "Net result: unknown", "No conversation was held out, so there is nothing to compare with."
@@ -66,8 +65,8 @@ def describe_net(net: dict[str, Any]) -> tuple[str, str]:
         f"{net['cost_per_conversation'][arm]:.4g} ({NAMES[arm]})" for arm in NAMES if arm != SHADOW
     )
     detail = (
-        f"{show_share(net['saved_share'])} of the cost saved, 95 % interval {show_share(low)} to "
-        f"{show_share(high)}; {basis}. A conversation cost {per}."
+        f"Saving: {show_share(net['saved_share'])} of the cost (95 % interval: {show_share(low)} to "
+        f"{show_share(high)}). {basis}. A conversation cost {per}."
     )
     if verdict == "not enough requests":
         enough = min(shortened, held_out) >= LEAST_CONVERSATIONS
@@ -78,7 +77,8 @@ def describe_net(net: dict[str, Any]) -> tuple[str, str]:
         "negative": f"Net result: negative, {show_share(-net['saved_share'])} more cost",
         "no difference": "Net result: no difference",
     }[verdict]
-    return headline, f"{detail} In all, {net['saved']:.4g} saved."
+    word = "saved" if net["saved"] >= 0 else "more"
+    return headline, f"{detail} In all: {abs(net['saved']):.4g} {word}."
 
 
 def describe_texts(report: dict[str, Any]) -> list[str]:
@@ -93,15 +93,21 @@ def describe_texts(report: dict[str, Any]) -> list[str]:
                 f"{verb}: {texts['requests_with_shorter_texts']:,} of {texts['requests']:,} requests with "
                 f"shorter texts, {before:,} -> {after:,} tokens{share}"
             )
-    return [*lines, "These tokens are no saving in money: most of them cost less, because a cache has them."]
+    lines.append("The difference in tokens is not the saving in money: tokens from a cache cost less.")
+    if len(report["models"]) > 1 and any("cost" in sums for sums in report["arms"].values()):
+        lines.append("The prices were applied to all models; --model picks one.")
+    return lines
 
 
 def table_of_arms(report: dict[str, Any]) -> list[list[str]]:
-    """Return the heads and the rows of the table."""
+    """Return the table of arms: its heads, then a row for each quantity."""
     arms: dict[str, dict[str, Any]] = report["arms"]
-    columns = [name for name in COLUMNS if any(name in sums for sums in arms.values())]
-    rows = [[NAMES[arm], *(show_number(sums[name]) for name in columns)] for arm, sums in arms.items()]
-    return [["", *(COLUMNS[name] for name in columns)], *rows]
+    rows = [
+        [name, *(show_number(sums[key]) for sums in arms.values())]
+        for key, name in QUANTITIES.items()
+        if all(key in sums for sums in arms.values())
+    ]
+    return [["", *(NAMES[arm] for arm in arms)], *rows]
 
 
 def show_number(value: float) -> str:

@@ -239,7 +239,7 @@ def test_the_report_is_printed(
     assert main(["report", "--ledger", str(file), *prices]) == 0
     text = capsys.readouterr().out
     assert re.search(r"Net result: [45]\d\.\d % of the cost saved", text)
-    assert "25 shortened conversations against 25 that were held out" in text
+    assert "25 shortened conversations with 25 that were held out" in text
     assert re.search(r"search +25 +25,000 +7,500", text)
     page = tmp_path / "report.html"
     assert main(["report", "--ledger", str(file), *prices, "--json", "--html", str(page)]) == 0
