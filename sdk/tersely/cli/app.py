@@ -265,7 +265,7 @@ for _command in (serve, proxy, wrap, report, hook):
     app.add_command(_command)
 for _command in (app, *app.commands.values(), *hook.commands.values()):
     _command.epilog = _EXIT_CODES
-    _command.context_settings |= {"help_option_names": ["-h", "--help"]}
+    _command.context_settings = {**_command.context_settings, "help_option_names": ["-h", "--help"]}
 
 
 def _read_compression(options: Options) -> CompressionOptions:
