@@ -29,7 +29,7 @@ API = {
     "tersely": ["tersely", "tersely.rerank"],
     "agents": [f"tersely_agents.{name}" for name in ("chat", "memory", "agent", "experience", "summaries")],
     "frameworks": [f"tersely_{name}" for name in ("langchain", "llamaindex", "haystack", "mcp", "ray")],
-    "server": ["tersely_server", "tersely_proxy"],
+    "server": ["tersely_server", "tersely_proxy", "tersely_ledger"],
 }
 """Modules on each page of the API reference."""
 PLOTS = "benchmarks/baselines/"

@@ -7,6 +7,7 @@ protected   outputs that are never shortened, such as files that may be edited
 request     the user's last message in a transcript
 shortening  a shorter text with marks and an id, chosen by words
 store       the originals on disk, and the command `tersely_original`
+records     what was shortened, and what the session has cost, for the ledger
 settings    adds the hook to an agent's settings, and removes it
 doctor      checks all of it
 """

@@ -8,16 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from tersely.messages import join_query
 from tersely.runtime.limits import parse_json
 from tersely_hook.protected import is_protected
 from tersely_hook.request import find_request
-from tersely_hook.shortening import TextShortener
 
 Json = dict[str, Any]
 Shorten = Callable[[str], str]
+
+
+class Shortener(Protocol):
+    """The part of `TextShortener` that answers need."""
+
+    def shorten(self, text: str, query: str | None, note: str = "") -> str:
+        """Return a shorter text, or the same."""
+        ...
+
 
 MATCHER = "Bash|PowerShell|Grep|Glob|Read|WebFetch|WebSearch|mcp__.*"
 """Tools of Claude Code whose outputs are shortened, as a regular expression."""
@@ -28,7 +36,7 @@ MAX_REQUEST, MAX_ARGUMENT = 2_000, 200
 _NUMBERS_NOTE = "Line numbers count only the lines above; read with offset and limit for the file's own; "
 
 
-def answer(request: bytes, shortener: TextShortener) -> Json:
+def answer(request: bytes, shortener: Shortener) -> Json:
     """Return the hook's answer to its input; an empty object leaves the tool's output as it is.
 
     Raises ValueError for an input that is not JSON, and OSError if an original cannot be kept.

@@ -11,7 +11,8 @@ import sys
 import time
 
 SWITCH = "TERSELY_HOOK"
-"""Environment variable that switches the hook off."""
+"""Environment variable: "off"; "shadow", to shorten nothing and only record it; or "holdout=0.1", to shorten
+nothing in this share of the sessions."""
 MAX_BYTES = 8_000_000
 """Larger inputs are left alone."""
 TIMEOUT_S = 2.0
@@ -36,6 +37,12 @@ def is_private(path: str) -> bool:
 
 def is_off() -> bool:
     return os.environ.get(SWITCH, "").lower() in ("0", "off", "false", "no")
+
+
+def read_mode() -> bytes:
+    """Return the line before a request that tells the daemon what else the switch says."""
+    value = os.environ.get(SWITCH, "").lower()
+    return value.encode() + b"\n" if value.startswith(("shadow", "holdout")) else b""
 
 
 def ask(request: bytes, start: "list[str]") -> bytes:
@@ -86,7 +93,7 @@ def main() -> None:
     try:
         request = sys.stdin.buffer.read(MAX_BYTES + 1)
         if not is_off() and len(request) <= MAX_BYTES:
-            answer = ask(request, sys.argv[1:])
+            answer = ask(read_mode() + request, sys.argv[1:])
     except Exception:  # noqa: BLE001 - the tool's output stays, whatever is broken
         pass
     sys.stdout.buffer.write(answer)

@@ -8,21 +8,24 @@ import json
 import logging
 import os
 import signal
+import socket
 import socketserver
 import sys
 from typing import cast
 
-from tersely_hook.answers import answer
+from tersely_hook.answers import Shortener, answer
 from tersely_hook.client import UNCHANGED, folder, is_private
+from tersely_hook.records import CountingShortener, make_record, open_if_possible, split_mode
 from tersely_hook.shortening import TextShortener
 from tersely_hook.store import Originals, originals_folder
+from tersely_ledger.store import SHORTENED
 
 IDLE_S = 900.0
 """Time without a call after which the process ends."""
 _READ_S = 5.0
 
 
-def make_reply(request: bytes, shortener: TextShortener) -> bytes:
+def make_reply(request: bytes, shortener: Shortener) -> bytes:
     """Return the line that the client prints. Whatever fails, the tool's output stays as it is."""
     try:
         return json.dumps(answer(request, shortener)).encode("ascii") + b"\n"
@@ -36,9 +39,18 @@ class _Handler(socketserver.StreamRequestHandler):
     timeout = _READ_S
 
     def handle(self) -> None:
-        reply = make_reply(self.rfile.read(), cast("_Server", self.server).shortener)
+        server = cast("_Server", self.server)
+        mode, request = split_mode(self.rfile.read())
+        shortener = CountingShortener(server.shortener)
+        reply = make_reply(request, shortener)
+        record = make_record(server.ledger, mode, request, shortener.changes)
+        if mode.startswith("shadow") or (record is not None and record.entry.arm != SHORTENED):
+            reply = UNCHANGED
         with contextlib.suppress(OSError):  # the client has given up
             self.wfile.write(reply)
+            self.request.shutdown(socket.SHUT_WR)  # the tool need not wait for the record
+        if record is not None:
+            record.write()
 
 
 class _Server(socketserver.ThreadingUnixStreamServer):
@@ -50,6 +62,7 @@ class _Server(socketserver.ThreadingUnixStreamServer):
     def __init__(self, path: str) -> None:
         super().__init__(path, _Handler)
         self.shortener = TextShortener(Originals(originals_folder()))
+        self.ledger = open_if_possible()
 
     def handle_timeout(self) -> None:
         self.is_idle = True

@@ -28,11 +28,11 @@ def find_request(path: object) -> str:
     return ""
 
 
-def read_backwards(path: str) -> Iterator[bytes]:
-    """Yield the lines of a file from the last to the first, within the last `MAX_READ` bytes."""
+def read_backwards(path: str, most: int | None = MAX_READ) -> Iterator[bytes]:
+    """Yield the lines of a file from the last to the first, within its last `most` bytes."""
     with open(path, "rb") as file:
         at = file.seek(0, os.SEEK_END)
-        end = max(0, at - MAX_READ)
+        end = 0 if most is None else max(0, at - most)
         rest: list[bytes] = []
         while at > end:
             size = min(_BLOCK, at - end)

@@ -44,6 +44,10 @@ class TextShortener:
         self._originals = originals
         self._shortener = Shortener(compressor, compressor.count_tokens)
 
+    def count(self, text: str) -> int:
+        """Count the tokens of a text."""
+        return self._shortener.count(text)
+
     def shorten(self, text: str, query: str | None, note: str = "") -> str:
         """Return a text of more than `OVER` tokens with the parts that the query needs; others as they are.
 

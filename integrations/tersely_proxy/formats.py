@@ -20,6 +20,9 @@ CONTEXT = "context"
 _TAGS = ("document_content", "document", CONTEXT)
 """Elements of a user's text that hold context. Only the first of these that occurs counts."""
 
+_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+"""What Claude Code adds to a user's message, and changes later."""
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -114,6 +117,23 @@ def read_batch(body: Any) -> Iterator[Block]:
     for number, request in enumerate(_list(body, "requests")):
         for block in read_messages(request.get("params")):
             yield replace(block, place=("requests", number, "params", *block.place))
+
+
+def find_opening(body: Any) -> str:
+    """Return the user's first message, which stays the same in all requests of a conversation.
+
+    It is empty for a request that only continues what the server knows, and for a batch.
+    """
+    given = body if isinstance(body, dict) else {}
+    if given.get("previous_response_id") or given.get("conversation"):
+        return ""
+    if isinstance(given.get("input"), str):
+        return given["input"]
+    for message in (*_list(given, "messages"), *_list(given, "input")):
+        if message.get("role") == "user":
+            content, kind = message.get("content"), "text" if "messages" in given else "input_text"
+            return _REMINDER.sub("", "\n".join(text for _, text in _texts(content, (), kind))).strip()
+    return ""
 
 
 READERS: dict[str, Callable[[Any], Iterator[Block]]] = {

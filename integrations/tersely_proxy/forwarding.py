@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import httpx2
@@ -22,7 +23,10 @@ from tersely.runtime.limits import check_key
 from tersely.runtime.offline import check_address, client_settings
 from tersely.runtime.workers import allowed_threads
 from tersely_http import answer, wait_until_gone
+from tersely_ledger import LedgerSettings
+from tersely_ledger.store import SHORTENED
 from tersely_proxy.formats import READERS
+from tersely_proxy.recording import UNPAID, Bookkeeper, Recording
 from tersely_proxy.rewriting import Reader, Receipts, Rewriter, Rewritten
 
 logger = logging.getLogger("tersely.proxy")
@@ -66,6 +70,8 @@ class ProxySettings:
     """Most seconds that a request waits for its texts to be shortened. Then it is forwarded unchanged."""
     max_bytes: int = 64 * 2**20
     """Most bytes of a request's body."""
+    ledger: LedgerSettings | None = None
+    """Where requests are recorded, and which are left alone; None for nowhere and none."""
 
     def __post_init__(self) -> None:
         if self.slots is not None:
@@ -75,8 +81,20 @@ class ProxySettings:
         check_time_limit(self.timeout_s)
         check_flag(self.local_only, "local_only")
         check_kind(self.limits, ToolLimits, "limits")
+        if self.ledger is not None:
+            check_kind(self.ledger, LedgerSettings, "ledger")
         if self.key is not None:
             check_key(self.key)
+
+
+class Prepared(NamedTuple):
+    """A request as it goes to the upstream server."""
+
+    body: bytes | AsyncIterator[bytes]
+    headers: dict[str, str]
+    """Headers for the answer."""
+    is_changed: bool = False
+    recording: Recording | None = None
 
 
 class Forwarder:
@@ -88,6 +106,7 @@ class Forwarder:
         self._rewriter, self._receipts = rewriter, receipts
         self._slots = allowed_threads(settings.slots)
         self._most_waiting = self._slots + settings.queue
+        self._bookkeeper = None if settings.ledger is None else Bookkeeper(settings.ledger)
         self.waiting = 0
         """Requests whose texts are shortened, or wait for that."""
 
@@ -104,6 +123,8 @@ class Forwarder:
                 timeout=timeout, limits=limits, **client_settings(self._address)
             ) as self._client:
                 yield
+        if self._bookkeeper is not None:
+            self._bookkeeper.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -115,15 +136,17 @@ class Forwarder:
             return
         headers = [pair for pair in scope["headers"] if pair[0] not in _PROXY_HEADERS]
         try:
-            body, added = await self._prepare(request)
+            prepared = await self._prepare(request)
         except ClientDisconnect:
             return
-        if isinstance(body, bytes):
+        if isinstance(prepared.body, bytes):
             headers = [pair for pair in headers if pair[0] != b"content-length"]
-        if "x-tersely-receipt" in added:  # a changed body is sent unzipped
+        if prepared.is_changed:  # a changed body is sent unzipped
             headers = [pair for pair in headers if pair[0] != b"content-encoding"]
+        if prepared.recording:
+            headers = _limit_encodings(headers)
         upstream = httpx2.Request(
-            scope["method"], self._find_url(scope), headers=self._to_upstream(headers), content=body
+            scope["method"], self._find_url(scope), headers=self._to_upstream(headers), content=prepared.body
         )
         try:
             response = await self._client.send(upstream, stream=True)
@@ -134,35 +157,40 @@ class Forwarder:
             await refusal(scope, receive, send)
             return
         try:
-            await _relay(response, receive, send, added)
+            await _relay(response, receive, send, prepared)
         finally:
             await response.aclose()
+            if prepared.recording:
+                await prepared.recording.finish()
 
-    async def _prepare(self, request: Request) -> tuple[bytes | AsyncIterator[bytes], dict[str, str]]:
-        """Return the body to send, and headers for the answer."""
+    async def _prepare(self, request: Request) -> Prepared:
         path, fields = request.scope["path"], request.scope["tersely"]
         end = next((end for end in READERS if path.endswith(end)), None)
         encoding = request.headers.get("content-encoding", "identity").lower()
         if request.method != "POST" or end is None or encoding not in ("identity", "gzip", "x-gzip"):
-            return request.stream(), {"x-tersely-status": "forwarded"}
+            return Prepared(request.stream(), {"x-tersely-status": "forwarded"})
         fields["path"] = end
         body = await request.body()
         if request.headers.get(BYPASS, "").lower() in ("true", "1", "yes"):
-            return body, {"x-tersely-status": "bypassed"}
+            return Prepared(body, {"x-tersely-status": "bypassed"})
         plain = body if encoding == "identity" else _unzip(body, self._max_bytes)
         if plain is None:
-            return body, {"x-tersely-status": "forwarded"}
+            return Prepared(body, {"x-tersely-status": "forwarded"})
         rewritten, status = await self._rewrite(plain, READERS[end])
-        if not rewritten.changes:
-            rewritten = Rewritten(body)
+        recording = self._bookkeeper.open(rewritten, status) if self._bookkeeper else None
+        is_changed = bool(rewritten.changes) and (recording is None or recording.arm == SHORTENED)
+        if recording and rewritten.changes and not is_changed:
+            status = recording.arm
         fields["result"] = status
-        added = {"x-tersely-status": status}
+        headers = {"x-tersely-status": status}
         if rewritten.changes:
             tokens = {"tokens_before": rewritten.tokens_before, "tokens_after": rewritten.tokens_after}
             fields.update(tokens)
-            added["x-tersely-receipt"] = self._receipts.keep(rewritten)
-            added |= {f"x-tersely-{name.replace('_', '-')}": str(count) for name, count in tokens.items()}
-        return rewritten.body, added
+            headers["x-tersely-receipt"] = self._receipts.keep(rewritten)
+            headers |= {f"x-tersely-{name.replace('_', '-')}": str(count) for name, count in tokens.items()}
+        return Prepared(
+            rewritten.body if is_changed else body, headers, is_changed, None if end in UNPAID else recording
+        )
 
     async def _rewrite(self, body: bytes, read: Reader) -> tuple[Rewritten, str]:
         """Return the body with shorter texts, and a status: "compressed", "unchanged" or "failed"."""
@@ -208,21 +236,32 @@ def _unzip(body: bytes, most: int) -> bytes | None:
     return content if stream.eof and not stream.unused_data else None
 
 
+def _limit_encodings(headers: RawHeaders) -> RawHeaders:
+    """Ask for an answer in gzip, if the client takes it, or unzipped, so that its usage can be read."""
+    others = [pair for pair in headers if pair[0] != b"accept-encoding"]
+    accepted = b",".join(value for name, value in headers if name == b"accept-encoding")
+    return [*others, (b"accept-encoding", b"gzip" if b"gzip" in accepted.lower() else b"identity")]
+
+
 def _is_outside(raw_path: bytes) -> bool:
     """Whether the path may lead out of the upstream server's base path, or is none."""
     return b"#" in raw_path or any(unquote_to_bytes(part) == b".." for part in raw_path.split(b"/"))
 
 
-async def _relay(response: httpx2.Response, receive: Receive, send: Send, added: dict[str, str]) -> None:
+async def _relay(response: httpx2.Response, receive: Receive, send: Send, prepared: Prepared) -> None:
     """Send an answer to the client, until it ends or the client goes away."""
+    if prepared.recording:
+        prepared.recording.watch(response.status_code, response.headers)
     raw = ((name.lower(), value) for name, value in response.headers.raw)
     headers = [pair for pair in raw if pair[0] not in _CONNECTION_HEADERS]
-    headers += [(name.encode(), value.encode()) for name, value in added.items()]
+    headers += [(name.encode(), value.encode()) for name, value in prepared.headers.items()]
     await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
 
     async def relay_body() -> None:
         async for chunk in response.aiter_raw():
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            if prepared.recording:
+                prepared.recording.feed(chunk)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     relayed = asyncio.ensure_future(relay_body())

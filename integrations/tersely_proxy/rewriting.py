@@ -16,7 +16,7 @@ from tersely.adapters import ToolLimits
 from tersely.runtime.limits import parse_json
 from tersely_agents.memory.shortening import Shortener
 from tersely_http.metrics import Metrics
-from tersely_proxy.formats import Block
+from tersely_proxy.formats import Block, find_opening
 from tersely_proxy.json_strings import Place, replace_strings
 
 MAX_CHARACTERS = 32_000_000
@@ -65,6 +65,8 @@ class Rewritten:
 
     body: bytes
     changes: tuple[Change, ...] = ()
+    opening: str = ""
+    """The user's first message, which names the conversation."""
 
     @property
     def tokens_before(self) -> int:
@@ -131,7 +133,7 @@ class Rewriter:
                 changes.append(Change(block.place, block.tool, key, *tokens))
         if changes:
             body = replace_strings(body.decode(), new).encode()
-        return Rewritten(body, tuple(changes))
+        return Rewritten(body, tuple(changes), find_opening(parsed))
 
     def _decide(self, key: bytes, decide: Callable[[], Decision]) -> Decision:
         with self._lock:

@@ -21,6 +21,8 @@ from tersely.runtime.limits import parse_json
 from tersely_agents.summaries import Summarizer, Summary
 from tersely_http import RequestError, describe
 from tersely_http.metrics import CONTENT_TYPE, Metrics
+from tersely_ledger import RecordingCompressor
+from tersely_ledger.store import SHADOW, open_ledger
 from tersely_server import schemas
 from tersely_server.gate import Gate
 from tersely_server.gateway import Gateway
@@ -58,7 +60,12 @@ class Endpoints:
     ) -> None:
         self._compressor, self._settings, self._gate, self._metrics = compressor, settings, gate, metrics
         self._summarizer = Summarizer(compressor=compressor)
-        self._gateway = Gateway(compressor)
+        self._recorded, ledger, shadow = compressor, None, False
+        if settings.ledger is not None:
+            ledger, shadow = open_ledger(settings.ledger.path), settings.ledger.shadow
+            self._recorded = RecordingCompressor(compressor, ledger, shadow=shadow, source="server")
+        self._headers = {"x-tersely-status": SHADOW} if shadow else {}
+        self._gateway = Gateway(compressor, ledger, shadow=shadow)
 
     def router(self) -> APIRouter:
         """Return the paths with their requests and replies."""
@@ -109,10 +116,10 @@ class Endpoints:
         documents = self._read_documents(request, [body])[0]
         with self._gate.admit():
             result = await self._gate.run(
-                request, self._compressor.compress, body.query, documents, **_options(body)
+                request, self._recorded.compress, body.query, documents, **_options(body)
             )
         self._record(request, result)
-        return _JsonAnswer(result.to_dict())
+        return _JsonAnswer(result.to_dict(), headers=self._headers)
 
     async def _compress_for_gateway(self, request: Request, body: schemas.GatewayRequest) -> Response:
         self._check_count(len(body.messages))
@@ -131,7 +138,8 @@ class Endpoints:
                 "compression_ratio": done.tokens_after / done.tokens_before if done.tokens_before else 1.0,
                 "transforms_applied": ["tersely"] if done.hashes else [],
                 "ccr_hashes": done.hashes,
-            }
+            },
+            headers=self._headers,
         )
 
     async def retrieve(self, hash: str) -> Response:  # noqa: A002 - the name in the path
@@ -152,7 +160,7 @@ class Endpoints:
             head = {"index": index, "id": item.id}
             try:
                 result = await self._gate.run(
-                    request, self._compressor.compress, item.query, documents[index], **options
+                    request, self._recorded.compress, item.query, documents[index], **options
                 )
             except InvalidInputError as error:
                 return {**head, **describe(422, str(error))}
@@ -163,7 +171,7 @@ class Endpoints:
 
         lines = self._stream([lambda index=index: compress(index) for index in range(len(documents))])
         await anext(lines)
-        return StreamingResponse(lines, media_type="application/x-ndjson")
+        return StreamingResponse(lines, media_type="application/x-ndjson", headers=self._headers)
 
     async def compress_messages(self, request: Request, body: schemas.MessagesRequest) -> Response:
         """Make the tool results of a chat shorter. All other messages stay."""
@@ -171,7 +179,7 @@ class Endpoints:
         with self._gate.admit():
             result = await self._gate.run(
                 request,
-                self._compressor.compress_messages,
+                self._recorded.compress_messages,
                 body.messages,
                 query=body.query,
                 budget=body.budget,
@@ -181,7 +189,7 @@ class Endpoints:
         self._record(request, result.receipt)
         names = ("messages", "results", "tokens_before", "tokens_after")
         values = {name: getattr(result, name) for name in names}
-        return _JsonAnswer({**values, "receipt": result.receipt.to_dict()})
+        return _JsonAnswer({**values, "receipt": result.receipt.to_dict()}, headers=self._headers)
 
     async def rerank(self, request: Request, body: schemas.RerankRequest) -> Response:
         """Rank texts by how likely they help to answer the query, and keep what it needs of each.

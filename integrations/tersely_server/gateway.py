@@ -18,6 +18,8 @@ from typing import Any
 from tersely import Compression, Compressor
 from tersely.adapters import EDIT_TOOLS, ToolLimits
 from tersely.messages import join_query
+from tersely_ledger import Entry, Ledger
+from tersely_ledger.store import SHADOW, SHORTENED, record_safely, sum_tools
 
 LIMITS = ToolLimits(1000, dict.fromkeys(EDIT_TOOLS))
 """Most tokens of a result, by tool."""
@@ -96,8 +98,8 @@ class Shortened:
 class Gateway:
     """Shortens tool results, and finds their originals again. Safe to share between threads."""
 
-    def __init__(self, compressor: Compressor) -> None:
-        self._compressor = compressor
+    def __init__(self, compressor: Compressor, ledger: Ledger | None = None, *, shadow: bool = False) -> None:
+        self._compressor, self._ledger, self._is_shadow = compressor, ledger, shadow
         self.originals = Originals()
 
     def shorten(self, messages: Sequence[Message], frozen: int) -> Shortened:
@@ -110,6 +112,7 @@ class Gateway:
         after = list(messages)
         hashes: list[str] = []
         receipts: list[Compression] = []
+        changes: list[tuple[str, int, int]] = []
         for position, tool, query in _find_results(messages):
             limit = LIMITS.get(tool)
             if position < frozen or limit is None or _is_cached(messages[position]):
@@ -121,7 +124,15 @@ class Gateway:
                     receipts.append(receipt)
                     if short is not None:
                         hashes.append(self.originals.keep(holder[key]))
+                        changes.append((tool, count(holder[key]), count(short)))
                         holder[key] = short
+        if self._ledger is not None:
+            arm = SHADOW if self._is_shadow else SHORTENED
+            status = "compressed" if changes else "unchanged"
+            entry = Entry(source="server", arm=arm, status=status, tools=sum_tools(changes))
+            record_safely(self._ledger, entry)
+        if self._is_shadow:
+            after, hashes = list(messages), []
         before, now = (
             sum(count(holder[key]) for m in rows for holder, key in _find_texts(m))
             for rows in (messages, after)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tersely.inputs import check_count, check_flag, check_time_limit
+from tersely.inputs import check_count, check_flag, check_kind, check_time_limit
 from tersely.runtime.limits import check_key
+from tersely_ledger import LedgerSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,10 @@ class ServerSettings:
     """Most documents of a request; in a batch, of all its requests together."""
     log_text: bool = False
     """Whether the log has queries. It never has documents."""
+    ledger: LedgerSettings | None = None
+    """Where requests are recorded, and whether nothing is shortened; None for nowhere.
+
+    Nothing is held out, because the server does not see what a request costs later."""
 
     def __post_init__(self) -> None:
         if self.slots is not None:
@@ -43,5 +48,7 @@ class ServerSettings:
         check_time_limit(self.timeout_s)
         check_flag(self.local_only, "local_only")
         check_flag(self.log_text, "log_text")
+        if self.ledger is not None:
+            check_kind(self.ledger, LedgerSettings, "ledger")
         if self.key is not None:
             check_key(self.key)

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("tersely", "sdk"),
         ("tersely_haystack", "integrations"),
         ("tersely_langchain", "integrations"),
+        ("tersely_ledger", "integrations"),
         ("tersely_llamaindex", "integrations"),
         ("tersely_mcp", "integrations"),
         ("tersely_hook", "integrations"),

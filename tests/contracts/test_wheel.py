@@ -103,7 +103,8 @@ def test_the_wheel_holds_the_package_and_the_model_and_nothing_else(wheel: Path)
     folders = {name.split("/")[0] for name in names}
     assert {folder for folder in folders if not folder.endswith(".dist-info")} == {
         "tersely", "tersely_agents", "tersely_haystack", "tersely_langchain", "tersely_llamaindex",
-        "tersely_hook", "tersely_http", "tersely_mcp", "tersely_proxy", "tersely_ray", "tersely_server",
+        "tersely_hook", "tersely_http", "tersely_ledger", "tersely_mcp", "tersely_proxy", "tersely_ray",
+        "tersely_server",
     }  # fmt: skip
     required = [
         "py.typed",

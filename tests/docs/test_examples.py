@@ -19,8 +19,16 @@ from tests.docs.pages import ROOT, blocks, commands, pages_with, run_examples
 
 on_unix = pytest.mark.skipif(sys.platform == "win32", reason="the commands are for a Unix shell")
 
-NOT_RUN = ("tersely agent ", "tersely hook ", "tersely mcp ", "tersely serve", "tersely proxy ")
-"""Commands that need a chat model, do not end, or change settings of the user."""
+NOT_RUN = (
+    "tersely agent ",
+    "tersely hook ",
+    "tersely mcp ",
+    "tersely serve",
+    "tersely proxy ",
+    "tersely wrap ",
+    "tersely report",
+)
+"""Commands that need a chat model or a ledger, do not end, or change settings of the user."""
 RUN = [command for command in commands("tersely") if not command[1].startswith(NOT_RUN)]
 SERVED = [command for _, command in commands("tersely") if command.startswith(NOT_RUN)]
 MODULES = sorted({command for _, command in commands("python") if " build" not in command})

@@ -24,13 +24,12 @@ from tersely.cli.options import (
     COMPRESSOR,
     JSON,
     MODEL,
-    address_options,
+    load_compressor,
     option,
-    parse_tokens,
     refuse_both,
 )
 from tersely.cli.read import DEMO_QUERY, demo_documents, is_stdin, name_file, read_documents
-from tersely.compressor import Compressor
+from tersely.cli.servers import proxy, report, serve, wrap
 from tersely.errors import InvalidInputError
 from tersely.inputs import decode_utf8
 from tersely.options import OPTION_FIELDS, CompressionOptions
@@ -108,14 +107,14 @@ def compress(files: tuple[BinaryIO, ...], query: str | None, **options: Any) -> 
             raise InvalidInputError("--batch goes with neither FILE arguments nor --show. Leave them out.")
         if resume and out is None:
             raise InvalidInputError("--resume needs --out, the file with the results so far.")
-        return compress_batch(_load(options), compression, batch, out, resume=resume)
+        return compress_batch(load_compressor(options), compression, batch, out, resume=resume)
     if out is not None or resume:
         raise InvalidInputError("--out and --resume go with --batch. Leave them out.")
     files = files or (sys.stdin.buffer,)
     if any(is_stdin(file) and file.isatty() for file in files):
         print("reading documents from the terminal; end with Ctrl-D", file=sys.stderr)
     documents = read_documents(files, options["format"])
-    result = _load(options).compress(query, documents, **compression.arguments())
+    result = load_compressor(options).compress(query, documents, **compression.arguments())
     if options["json"] or options["show"]:
         return _print(result, documents, options)
     print(result.text)
@@ -131,7 +130,7 @@ def demo(query: str, **options: Any) -> int:
     """Compress sample documents that ship with the package."""
     compression = _read_compression(options)
     documents = demo_documents()
-    result = _load(options).compress(query, documents, **compression.arguments())
+    result = load_compressor(options).compress(query, documents, **compression.arguments())
     if not options["json"]:
         print(f"Question: {query}\n")
     return _print(result, documents, options)
@@ -193,53 +192,7 @@ def mcp(folder: tuple[str, ...], experience: str | None, http: int | None, **opt
     """Serve compress, expand, recall and remember to agents over MCP."""
     # By name: the SDK does not depend on its adapters.
     server = importlib.import_module("tersely_mcp.server")
-    server.serve(_load(options), folders=folder, experience=experience, port=http)
-    return OK
-
-
-@app.command()
-@address_options(8080)
-@option("--queue N", "requests that may wait; further ones are refused with 429 (default: 32)")
-@option("--timeout S", "most seconds from a request to its result (default: 60)")
-@option("--max-bytes N", "of a request's body (default: 8388608)")
-@option("--max-documents N", "of a request (default: 1000)")
-@option("--log-text", "write queries to the log")
-@COMPRESSOR
-def serve(host: str, port: int, **options: Any) -> int:
-    """Serve compression, reranking and summaries over HTTP."""
-    server = importlib.import_module("tersely_server")
-    limits = {name: options[name] for name in ("queue", "max_bytes", "max_documents", "log_text")}
-    settings = _make_settings(server.ServerSettings, options, **limits)
-    server.serve(_load(options), host=host, port=port, settings=settings)
-    return OK
-
-
-@app.command()
-@option("--upstream URL", "the chat server behind the proxy, such as https://api.openai.com", required=True)
-@address_options(8787)
-@option(
-    "--over N",
-    "most tokens of a result; keep: only the tools that --tool names (default: 1000)",
-    type=parse_tokens,
-    default=1000,
-)
-@option(
-    "--tool NAME=N",
-    "most tokens of this tool's results, or keep; also context=N; repeat it for more",
-    multiple=True,
-)
-@option("--queue N", "requests that may wait; further ones are forwarded unchanged (default: 64)")
-@option("--timeout S", "most seconds that a request waits for the compression (default: 10)")
-@COMPRESSOR
-def proxy(host: str, port: int, upstream: str, over: int | None, tool: Any, **options: Any) -> int:
-    """Shorten tool results and context on their way to a chat server."""
-    from tersely.adapters import EDIT_TOOLS, ToolLimits
-
-    server = importlib.import_module("tersely_proxy")
-    limits = ToolLimits(over, {**dict.fromkeys(EDIT_TOOLS), **dict(tool)})
-    queue = options["queue"]
-    settings = _make_settings(server.ProxySettings, options, upstream=upstream, limits=limits, queue=queue)
-    server.serve(_load(options), host=host, port=port, settings=settings)
+    server.serve(load_compressor(options), folders=folder, experience=experience, port=http)
     return OK
 
 
@@ -308,14 +261,11 @@ def doctor(session: str | None, experience: str | None, save: str | None, **opti
     return _print_report(report, options)
 
 
-app.add_command(hook)
+for _command in (serve, proxy, wrap, report, hook):
+    app.add_command(_command)
 for _command in (app, *app.commands.values(), *hook.commands.values()):
     _command.epilog = _EXIT_CODES
-    _command.context_settings = {"help_option_names": ["-h", "--help"]}
-
-
-def _load(options: Options) -> Compressor:
-    return Compressor(options["model"], token_counter=options["tokenizer"], threads=options["threads"])
+    _command.context_settings = {**_command.context_settings, "help_option_names": ["-h", "--help"]}
 
 
 def _read_compression(options: Options) -> CompressionOptions:
@@ -340,11 +290,3 @@ def _print_report(report: show.Report, options: Options) -> int:
         table = show.tabulate(report.facts, options["color"])
         print(*filter(None, [report.heading, table]), sep="\n\n")
     return OK if report.problem is None else print_error(report.problem, MODEL_MISSING)
-
-
-def _make_settings(kind: Any, options: Options, **settings: Any) -> Any:
-    """Return the settings of a server, with its defaults for options that are not given."""
-    key = importlib.import_module("tersely_http").read_key(options["key_file"])
-    settings |= {"key": key, "local_only": key is None, "slots": options["threads"]}
-    settings |= {"timeout_s": options["timeout"]}
-    return kind(**{name: value for name, value in settings.items() if value is not None})

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from tersely.compressor import Compressor
 from tersely.options import OPTION_FIELDS
 
 Command = Callable[..., int]
@@ -57,6 +58,11 @@ def refuse_both(**values: Any) -> None:
     given = [f"--{name.replace('_', '-')}" for name, value in values.items() if value not in (None, False)]
     if len(given) > 1:
         raise click.UsageError(f"{' and '.join(given)} exclude each other. Pass one of them.")
+
+
+def load_compressor(options: dict[str, Any]) -> Compressor:
+    """Return the compressor that `COMPRESSOR` describes."""
+    return Compressor(options["model"], token_counter=options["tokenizer"], threads=options["threads"])
 
 
 def parse_tokens(text: str) -> int | None:

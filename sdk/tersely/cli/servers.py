@@ -1,0 +1,159 @@
+"""The commands of the servers, and the report of what they have shortened."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tersely.cli import OK, show
+from tersely.cli.options import (
+    COMPRESSOR,
+    JSON,
+    address_options,
+    combine,
+    load_compressor,
+    option,
+    parse_tokens,
+)
+from tersely.errors import InvalidInputError
+
+Options = dict[str, Any]
+
+LEDGER = combine(
+    option("--ledger [FILE]", "record requests in FILE (default: ~/.local/state/tersely/ledger.db)"),
+    option("--shadow", "shorten nothing, and record in the ledger what would have been shortened"),
+)
+LIMITS = combine(
+    option(
+        "--over N",
+        "most tokens of a result; keep: only the tools that --tool names (default: 1000)",
+        type=parse_tokens,
+        default=1000,
+    ),
+    option(
+        "--tool NAME=N",
+        "most tokens of this tool's results, or keep; also context=N; repeat it for more",
+        multiple=True,
+    ),
+    option("--queue N", "requests that may wait; further ones are forwarded unchanged (default: 64)"),
+    option("--timeout S", "most seconds that a request waits for the compression (default: 10)"),
+    LEDGER,
+    option("--holdout R", "with --ledger: share of conversations that are never shortened (default: 10%)"),
+)
+
+
+@click.command()
+@address_options(8080)
+@option("--queue N", "requests that may wait; further ones are refused with 429 (default: 32)")
+@option("--timeout S", "most seconds from a request to its result (default: 60)")
+@option("--max-bytes N", "of a request's body (default: 8388608)")
+@option("--max-documents N", "of a request (default: 1000)")
+@option("--log-text", "write queries to the log")
+@LEDGER
+@COMPRESSOR
+def serve(host: str, port: int, **options: Any) -> int:
+    """Serve compression, reranking and summaries over HTTP."""
+    server = importlib.import_module("tersely_server")
+    limits = {name: options[name] for name in ("queue", "max_bytes", "max_documents", "log_text")}
+    settings = _make_settings(server.ServerSettings, options, **limits, ledger=_read_ledger(options))
+    server.serve(load_compressor(options), host=host, port=port, settings=settings)
+    return OK
+
+
+@click.command()
+@option("--upstream URL", "the chat server behind the proxy, such as https://api.openai.com", required=True)
+@address_options(8787)
+@LIMITS
+@COMPRESSOR
+def proxy(host: str, port: int, **options: Any) -> int:
+    """Shorten tool results and context on their way to a chat server."""
+    server = importlib.import_module("tersely_proxy")
+    settings = _make_settings(server.ProxySettings, options, **_read_limits(options))
+    server.serve(load_compressor(options), host=host, port=port, settings=settings)
+    return OK
+
+
+@click.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
+@option("--upstream URL", "the chat server (default: the one that the agent would use)")
+@LIMITS
+@COMPRESSOR
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="AGENT [ARGUMENT]...")
+def wrap(command: tuple[str, ...], **options: Any) -> int:
+    """Run a coding agent with a proxy of its own: claude, codex, opencode, or any program.
+
+    The program gets the proxy's address as ANTHROPIC_BASE_URL and OPENAI_BASE_URL, and its exit code becomes
+    that of tersely. Options before AGENT are those of the proxy.
+    """
+    server = importlib.import_module("tersely_proxy")
+    limits = _read_limits(options)
+
+    def make_settings(upstream: str) -> Any:
+        return _fill_settings(server.ProxySettings, {**limits, "upstream": upstream}, options)
+
+    return server.wrap(load_compressor(options), command, options["upstream"], make_settings)
+
+
+@click.command()
+@option("--ledger FILE", "the file to read (default: ~/.local/state/tersely/ledger.db)")
+@option("--price-input P", "of a million tokens of the prompt", type=float)
+@option("--price-output P", "of a million tokens of the answer", type=float)
+@option("--price-cache-read X", "of a token from a cache, as a multiple of --price-input", type=float)
+@option("--price-cache-write X", "of a token written to a cache, as a multiple of --price-input", type=float)
+@option("--model NAME", "only requests of this model, because prices differ")
+@option("--html FILE", "write the report as a page", type=Path)
+@JSON
+def report(ledger: str | None, model: str | None, html: Path | None, **options: Any) -> int:
+    """Show what was shortened, what it cost, and what that saved.
+
+    The net result compares conversations with those that --holdout left alone.
+    """
+    module = importlib.import_module("tersely_ledger.report")
+    prices = {name: options[f"price_{name}"] for name in ("input", "output", "cache_read", "cache_write")}
+    path = ledger or importlib.import_module("tersely_ledger").default_path()
+    made = module.make_report(path, module.Prices.read(**prices), model)
+    if html is not None:
+        html.write_text(importlib.import_module("tersely_ledger.page").make_page(made), encoding="utf-8")
+    if options["json"]:
+        print(show.to_json(made))
+    elif html is None:
+        print(importlib.import_module("tersely_ledger.show").show_text(made))
+    return OK
+
+
+def _read_limits(options: Options) -> Options:
+    """Return the settings that all proxies share."""
+    from tersely.adapters import EDIT_TOOLS, ToolLimits
+
+    limits = ToolLimits(options["over"], {**dict.fromkeys(EDIT_TOOLS), **dict(options["tool"])})
+    return {
+        "limits": limits,
+        "upstream": options["upstream"],
+        "queue": options["queue"],
+        "ledger": _read_ledger(options),
+    }
+
+
+def _read_ledger(options: Options) -> Any:
+    """Return the settings of the ledger; None without --ledger and --shadow."""
+    given = {name: options[name] for name in ("holdout", "shadow") if options.get(name) not in (None, False)}
+    if options["ledger"] is None and not options["shadow"]:
+        if given:
+            raise InvalidInputError("--holdout needs --ledger.")
+        return None
+    module = importlib.import_module("tersely_ledger")
+    return module.LedgerSettings(path=options["ledger"] or module.default_path(), **given)
+
+
+def _make_settings(kind: Any, options: Options, **settings: Any) -> Any:
+    """Return the settings of a server that listens for others."""
+    key = importlib.import_module("tersely_http").read_key(options["key_file"])
+    return _fill_settings(kind, {**settings, "key": key, "local_only": key is None}, options)
+
+
+def _fill_settings(kind: Any, settings: Options, options: Options) -> Any:
+    """Return settings with the defaults of `kind` for options that are not given."""
+    settings = {**settings, "slots": options["threads"], "timeout_s": options["timeout"]}
+    return kind(**{name: value for name, value in settings.items() if value is not None})
