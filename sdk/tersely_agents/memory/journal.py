@@ -82,10 +82,14 @@ class Journal:
         return self._write(Transcript(), event, originals)
 
     def append(self, transcript: Transcript, message: Message) -> Transcript:
-        """Add a message. Raises InvalidInputError for one that may not come next."""
-        if transcript.is_full:
-            raise InvalidInputError("The context is full. Call prepare(), or reset() with a summary.")
+        """Add a message. If the context is full, the message is held back too; if nothing more can be held
+        back, the context is reset without a model before. Raises InvalidInputError for a message that may not
+        come next, and OverlongError if no further reset is allowed."""
         checked = check_message(message, transcript.unanswered)
+        if self.resetter.holds_too_much(transcript, checked):
+            if not self.resetter.may_reset(transcript):
+                raise self.finish_overlong(transcript)[1]
+            transcript = self.reset_with_reply(transcript, "")
         if checked["role"] in ("system", "developer"):
             self.resetter.check_pinned([*_find_pinned(transcript), checked], transcript.pins)
         originals: Originals = []
@@ -216,4 +220,5 @@ def _checksum(messages: Sequence[Json]) -> str:
 
 def _find_pinned(transcript: Transcript) -> list[Json]:
     """Return the messages that every reset keeps, apart from pins."""
-    return [*transcript.first, *transcript.later_messages("system", "developer")]
+    held = [m for m in transcript.held if m["role"] in ("system", "developer")]
+    return [*transcript.first, *transcript.later_messages("system", "developer"), *held]

@@ -108,11 +108,11 @@ class AgentMemory:
         return self._transcript
 
     def append(self, *messages: Message) -> None:
-        """Take in the next messages.
+        """Take in the next messages. While a reset is due, they are held back for it.
 
-        Raises InvalidInputError for a message that may not come next (a result without a call, a message
-        that leaves a call unanswered, a malformed one), and while a summary is wanted. Messages before it
-        have been taken in.
+        Raises InvalidInputError for a message that may not come next: a result without a call, a message
+        that leaves a call unanswered, a malformed one. Messages before it have been taken in. Raises
+        OverlongError if too much is held back and no further summary is allowed.
         """
         with self._lock:
             for message in messages:

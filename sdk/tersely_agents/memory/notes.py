@@ -26,9 +26,7 @@ _WRITERS = {
 }
 _NAME_CHARACTERS = 60
 """Most characters of a tool's name."""
-_TAKEN_OUT = (
-    "The conversation so far was longer than fits. These notes stand for the part that was taken out."
-)
+_TAKEN_OUT = "Earlier messages were taken out. These notes stand for them."
 _NOT_TAKEN_OUT = "These notes are on the conversation so far."
 
 

@@ -25,7 +25,7 @@ from tersely_agents.memory.transcript import Count, ResetEvent, Transcript
 from tersely_agents.prompts import load_prompt
 from tersely_agents.summaries.grounding import find_identifiers
 
-SMALLEST_LIMIT = 512
+SMALLEST_LIMIT = 200
 """Tokens, so that notes and a held step find room in what the shares leave."""
 SUMMARY_SHARE = 0.25
 """Largest share of the limit for a summary."""
@@ -105,7 +105,16 @@ class Resetter:
         """Whether the message completes a step with which the context reaches the limit."""
         waiting = [i for i in transcript.unanswered if i != message.get("tool_call_id")]
         is_complete = not waiting and not (message["role"] == "assistant" and get_call_ids(message))
-        return is_complete and transcript.tokens_with(message, self.count) >= self.settings.limit
+        if not is_complete or transcript.is_full:
+            return is_complete
+        return transcript.tokens_with(message, self.count) >= self.settings.limit
+
+    def holds_too_much(self, transcript: Transcript, message: Json) -> bool:
+        """Whether the messages that are held back would take more than half of the limit with this one."""
+        if len(transcript.held) < 2 or transcript.open_step:
+            return False
+        held = measure_tokens([*transcript.held, message], self.count)
+        return held > self.settings.share(PINNED_SHARE)
 
     def may_reset(self, transcript: Transcript) -> bool:
         """Whether a further reset is allowed."""
@@ -118,7 +127,7 @@ class Resetter:
             return True
         if any(m["role"] in ("assistant", "tool") for m in transcript.segment.written):
             return True
-        if any(m["role"] == "assistant" for m in transcript.held) and not self.settings.replay:
+        if not self.settings.replay and any(m["role"] == "assistant" for m in transcript.held):
             return True
         users = transcript.later_messages("user")
         return measure_tokens(users, self.count) > self.settings.share(USER_SHARE)
@@ -149,7 +158,7 @@ class Resetter:
             return list(first), []
         text, end = get_text(users[-1].message).strip(), _QUESTION_CHARACTERS
         query = text if len(text) <= 2 * end else f"{text[:end]}\n{text[-end:]}"
-        shown, originals = self.shortener.fit_newest(users, room, query or None)
+        shown, originals = self.shortener.fit_newest([[user] for user in users], room, query or None)
         if len(shown) < len(users):
             return [s for s in first if s.message["role"] != "user"] + shown, originals
         left = iter(shown)
@@ -170,7 +179,10 @@ class Resetter:
         others = [m for m in base if m["role"] != "user"]
         users = [Shown(m) for m in base if m["role"] == "user"]
         task = transcript.user_request
-        begin = [*others, *(s.message for s in self.shortener.fit_newest(users, left // 4, task)[0])]
+        begin = [
+            *others,
+            *(s.message for s in self.shortener.fit_newest([[user] for user in users], left // 4, task)[0]),
+        ]
         left -= measure_tokens(begin, self.count)
         newest: list[Json] = []
         for step in reversed(segment.steps):
@@ -214,10 +226,9 @@ class Resetter:
         held = self._find_held(transcript)
         later = [trace(m) for m in transcript.later_messages(*_LATER)]
         kept, left, originals = self._keep_later(later, transcript)
-        if held and held[0]["role"] in ("system", "developer"):
-            kept, held = [*kept, *(trace(m) for m in held)], []
-        if held and held[0]["role"] == "user":
-            left = [*held, *left]
+        kept += [trace(m) for m in held if m["role"] in ("system", "developer")]
+        held = [m for m in held if m["role"] not in ("system", "developer")]
+        left = [*(m for m in reversed(held) if m["role"] == "user"), *left]
         identifiers = self._keep_identifiers(left, transcript.identifiers)
         system = [s.message for s in kept if s.message["role"] != "user"]
         first, more = self.fit_first([trace(m) for m in transcript.first], system, transcript.pins)
@@ -228,7 +239,8 @@ class Resetter:
         base.append(Shown(notes))
         used = measure_tokens(Segment(tuple(s.message for s in base), follows_reset=True).shown, self.count)
         room, task = self.settings.limit - used - 1, transcript.user_request
-        replayed, more = self.shortener.fit_step([trace(m) for m in held], room, task)
+        steps = [[trace(m) for m in step] for step in _split_steps(held)]
+        replayed, more = self.shortener.fit_newest(steps, room, task)
         event: ResetEvent = {
             "kind": "reset",
             "request": self._instruction(),
@@ -245,13 +257,13 @@ class Resetter:
         return event, [*originals, *more]
 
     def _find_held(self, transcript: Transcript) -> list[Json]:
-        """Return the step that follows the notes."""
+        """Return the messages that follow the notes."""
         held = list(transcript.held)
         if not held and transcript.is_over and transcript.segment.steps:
             held = list(transcript.segment.steps[-1].messages)
             # Messages of the user survive by themselves.
             held = held if held[0]["role"] == "assistant" else []
-        return held if self.settings.replay or not held or held[0]["role"] != "assistant" else []
+        return held if self.settings.replay else [m for m in held if m["role"] not in ("assistant", "tool")]
 
     def _write_notes(
         self,
@@ -329,3 +341,14 @@ class Resetter:
 
 def _has_notes(transcript: Transcript) -> bool:
     return bool(transcript.resets) and get_text(transcript.segment.base[-1]).startswith("<notes>")
+
+
+def _split_steps(messages: Sequence[Json]) -> list[list[Json]]:
+    """Split messages into steps: the assistant's with the results that follow it, or a single one."""
+    steps: list[list[Json]] = []
+    for message in messages:
+        if message["role"] == "tool":
+            steps[-1].append(message)
+        else:
+            steps.append([message])
+    return steps

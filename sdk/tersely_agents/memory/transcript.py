@@ -103,7 +103,7 @@ class Transcript:
     segment: Segment = field(default_factory=Segment)
     """The segment that the context shows."""
     held: tuple[Json, ...] = ()
-    """The step that is held back for a reset, because it would fill the context."""
+    """The step that is held back for a reset, because it would fill the context, and what followed it."""
     open_step: tuple[Json, ...] = ()
     """An assistant message with unanswered calls, and the results that have come."""
     pins: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -247,7 +247,7 @@ class Transcript:
         messages = after.open_step
         if event["full"]:
             before = self.tokens - measure_tokens(self.open_step, count)
-            return replace(after, open_step=(), held=messages, tokens=before)
+            return replace(after, open_step=(), held=(*self.held, *messages), tokens=before)
         steps = (*self.segment.steps, Step(after.steps, messages))
         return replace(after, open_step=(), segment=replace(self.segment, steps=steps))
 
