@@ -11,11 +11,13 @@ from typing import Literal, cast, get_args
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.inputs import check_compressor, check_members, check_text, is_list_of, show_value, type_name
-from tersely.messages import Json, check_message, measure_tokens
+from tersely.messages import Json, check_message, get_text, measure_tokens
+from tersely.score.bm25 import BM25
 from tersely.tokens import ApproximateCounter
+from tersely.types import Compression, Document
 from tersely_agents.chat.protocol import Message, remove_thoughts
 from tersely_agents.memory.reset import OPENED_SHARE, MemorySettings, Resetter
-from tersely_agents.memory.shortening import Originals, Shortener, Shown, recognise
+from tersely_agents.memory.shortening import Originals, Shortener, Shown, find_references, recognise
 from tersely_agents.memory.store import EventStore, StoreError, original_id
 from tersely_agents.memory.transcript import (
     KINDS,
@@ -27,6 +29,10 @@ from tersely_agents.memory.transcript import (
     with_pin,
 )
 from tersely_agents.redaction import redact_all
+
+
+_MOST_READ = 200
+"""Messages that the model reads for one `recall`: of more, those that share most words with the query."""
 
 
 class OverlongError(TerselyError):
@@ -144,7 +150,26 @@ class Journal:
         summary = remove_thoughts(text)
         if summary:
             return self.reset(transcript, summary)
+        transcript.check_answered("Append them first.")
         return self._reset(transcript, self.resetter.extract(transcript), "extractive")
+
+    def recall(self, transcript: Transcript, query: str, budget: int | None) -> Compression:
+        """Return the sentences that answer the query in all that left the context."""
+        texts: dict[str, str] = {}
+        for message in (*transcript.past, *transcript.segment.shown):
+            text = get_text(message)
+            keys = find_references(text)
+            originals = [original for key in keys if (original := self.original(transcript, key)) is not None]
+            is_past = message not in transcript.segment.shown
+            for part in originals or ([text] if is_past else []):
+                texts.setdefault(part, message["role"])
+        documents = [Document(text, role) for text, role in texts.items() if text.strip()]
+        limit = self.settings.summary_limit if budget is None else budget
+        if len(documents) > _MOST_READ and check_text(query, "The query"):
+            scores = BM25([document.text for document in documents]).scores(query)
+            best = sorted(sorted(range(len(documents)), key=lambda at: -scores[at])[:_MOST_READ])
+            documents = [documents[at] for at in best]
+        return self.resetter.shortener.compressor.compress(query, documents, budget=limit)
 
     def original(self, transcript: Transcript, key: str) -> str | None:
         """Return the text that was shortened under this id; None for an unknown id."""

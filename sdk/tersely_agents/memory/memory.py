@@ -17,6 +17,7 @@ from tersely.compressor import Compressor
 from tersely.inputs import check_list, check_members, check_text
 from tersely.messages import Json, measure_tokens
 from tersely.runtime.locks import Lock
+from tersely.types import Compression
 from tersely_agents.chat.protocol import (
     ChatError,
     ChatModel,
@@ -143,6 +144,11 @@ class AgentMemory:
         with self._lock:
             self._transcript = self.journal.finish(self._transcript, ending)
 
+    def recall(self, query: str, *, budget: int | None = None) -> Compression:
+        """Return the sentences that answer `query` in all that left the context, in at most `budget` tokens;
+        by default as many as notes may have. Replaced statements are among them."""
+        return self.journal.recall(self._transcript, query, budget)
+
     def original(self, key: str) -> str | None:
         """Return the text that was shortened under this id; None for an unknown id."""
         return self.journal.original(self._transcript, key)
@@ -193,15 +199,19 @@ class AgentMemory:
             self._check_may_reset()
             return self.journal.resetter.summary_request(self._transcript)
 
-    def reset(self, summary: str) -> None:
+    def reset(self, summary: str | None = None) -> None:
         """Replace the context by first prompt, pins and `summary`, followed by the step that was held back.
 
-        A summary longer than `summary_tokens` is shortened. Raises InvalidInputError while tool calls are
+        None quotes sentences of the transcript instead. A summary longer than `summary_tokens` is shortened. Raises InvalidInputError while tool calls are
         unanswered, and OverlongError if no further summary is allowed.
         """
         with self._lock:
             self._check_may_reset()
-            self._transcript = self.journal.reset(self._transcript, summary)
+            transcript = self._transcript
+            if summary is None:
+                self._transcript = self.journal.reset_with_reply(transcript, "")
+            else:
+                self._transcript = self.journal.reset(transcript, summary)
 
     def _begin_reset(
         self, tools: Sequence[Mapping[str, Any]] | None

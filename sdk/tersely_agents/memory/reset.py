@@ -12,18 +12,18 @@ from tersely.messages import Json, get_call_ids, get_text, measure_tokens
 from tersely_agents.chat.protocol import Options
 from tersely_agents.memory.notes import (
     EARLIER_NOTES,
+    LEFT_OUT,
     Quote,
-    cut_notes,
     extract_notes,
     quote_messages,
     read_quotes,
     wrap_notes,
 )
+from tersely_agents.memory.pins import Pin, choose_pins, dump_pins, render_pins
 from tersely_agents.memory.segments import Segment, merge_user_messages
 from tersely_agents.memory.shortening import REFERENCE_TOKENS, Originals, Shortener, Shown, find_source
 from tersely_agents.memory.transcript import Count, ResetEvent, Transcript
 from tersely_agents.prompts import load_prompt
-from tersely_agents.summaries.grounding import find_identifiers
 
 SMALLEST_LIMIT = 200
 """Tokens, so that notes and a held step find room in what the shares leave."""
@@ -36,11 +36,15 @@ OPENED_SHARE = 0.6
 TASK_SHARE = 0.15
 """Least share of the limit for the user's messages of the first prompt. Longer ones are shortened."""
 USER_SHARE = 0.1
-"""Share of the limit up to which the user's later messages survive a reset word for word, newest first. The
-first that does not fit is shortened, and of it and of older ones the identifiers survive."""
-IDENTIFIER_SHARE = 0.05
-"""Share of the limit for these identifiers, newest first."""
+"""Share of the limit for the user's newest message. A longer one is shortened."""
+FOUND_SHARES = (0.05, 0.15)
+"""Least and largest share of the limit for what users have stated. The least is always free; the rest is what
+system messages, pins and the first prompt leave of their share."""
+WEAK_SHARE = 0.75
+"""Share of the room for notes that statements may take that only say something and bind nobody."""
 
+_FOUND_PER_NOTE = 3
+"""Most tokens of statements for each token that the notes may have."""
 _LATER = ("system", "developer", "user")
 """Roles of messages that neither the model nor a tool wrote."""
 _QUESTION_CHARACTERS = 300
@@ -130,7 +134,7 @@ class Resetter:
         if not self.settings.replay and any(m["role"] == "assistant" for m in transcript.held):
             return True
         users = transcript.later_messages("user")
-        return measure_tokens(users, self.count) > self.settings.share(USER_SHARE)
+        return len(users) > 1 or measure_tokens(users, self.count) > self.settings.share(USER_SHARE)
 
     def check_pinned(
         self, messages: Sequence[Json], pins: Mapping[str, str], share: float = PINNED_SHARE
@@ -206,12 +210,11 @@ class Resetter:
         last = transcript.closed[-1].notes if transcript.closed else None
         is_quoted = last is not None and not last.is_by_policy
         notes = read_quotes(transcript.notes) if is_quoted else [Quote(EARLIER_NOTES, transcript.notes)]
-        quotes = [
-            *quote_messages(transcript.survivors),
-            *notes,
-            *quote_messages(transcript.segment.written),
-        ]
-        return extract_notes(self.shortener, transcript.user_request, quotes, self.settings.summary_limit)
+        quotes = [*notes, *quote_messages([*transcript.survivors, *transcript.segment.written])]
+        quotes = [quote._replace(text=transcript.board.remove_known(quote.text)) for quote in quotes]
+        found = render_pins(self._choose_found(transcript, transcript.first, self._most_found(transcript)))
+        room = self.settings.summary_limit + self._found_limit(transcript) - self.count(found)
+        return extract_notes(self.shortener, transcript.user_request, quotes, room)
 
     def reset(
         self, transcript: Transcript, summary: str, by: Literal["policy", "extractive"], lookup: Lookup
@@ -225,17 +228,15 @@ class Resetter:
 
         held = self._find_held(transcript)
         later = [trace(m) for m in transcript.later_messages(*_LATER)]
-        kept, left, originals = self._keep_later(later, transcript)
+        kept, originals = self._keep_later(later, transcript)
         kept += [trace(m) for m in held if m["role"] in ("system", "developer")]
         held = [m for m in held if m["role"] not in ("system", "developer")]
-        left = [*(m for m in reversed(held) if m["role"] == "user"), *left]
-        identifiers = self._keep_identifiers(left, transcript.identifiers)
         system = [s.message for s in kept if s.message["role"] != "user"]
         first, more = self.fit_first([trace(m) for m in transcript.first], system, transcript.pins)
         originals += more
         reserve = REFERENCE_TOKENS if held else 0
         base = [*first, *kept]
-        notes = self._write_notes([s.message for s in base], transcript, summary, by, identifiers, reserve)
+        notes = self._write_notes([s.message for s in base], transcript, summary, by, reserve)
         base.append(Shown(notes))
         used = measure_tokens(Segment(tuple(s.message for s in base), follows_reset=True).shown, self.count)
         room, task = self.settings.limit - used - 1, transcript.user_request
@@ -248,7 +249,7 @@ class Resetter:
             "by": by,
             "base": [s.message for s in base],
             "replayed": [s.message for s in replayed],
-            "identifiers": identifiers,
+            "found": dump_pins(transcript.board.pins),
         }
         if any(s.key for s in (*base, *replayed)):
             event["originals"] = [s.key for s in (*base, *replayed)]
@@ -271,63 +272,64 @@ class Resetter:
         transcript: Transcript,
         summary: str,
         by: Literal["policy", "extractive"],
-        identifiers: Sequence[str],
         reserve: int,
     ) -> Json:
         """Return the notes that follow the messages that stay. They leave `reserve` tokens."""
-        room, is_taken_out = self.settings.summary_limit, self.takes_out(transcript)
+        is_taken_out, task = self.takes_out(transcript), transcript.user_request
+        most = self._most_found(transcript)
+        room = self.settings.summary_limit
+        if by == "policy":
+            summary = self.shortener.fit(summary, room, task) if room else ""
+            most -= self.count(summary)
+        else:
+            room = most
+        while True:
+            found = self._choose_found(transcript, kept, most)
+            if by == "extractive":
+                text = extract_notes(self.shortener, task, read_quotes(summary), room - self.count(render_pins(found)))
+            else:
+                text = self.shortener.fit(summary, room, task) if room else ""
+            notes = wrap_notes(text, transcript.pins, render_pins(found), is_taken_out)
+            used = measure_tokens(Segment((*kept, notes), follows_reset=True).shown, self.count)
+            if used < self.settings.limit - reserve or not (room or most):
+                return notes
+            room, most = room // 2, most // 2  # counters need not add up
 
-        def shorten() -> str:
-            if by == "extractive" and self.count(summary) > room:
-                return cut_notes(self.shortener, summary, room)
-            return self.shortener.fit(summary, room, transcript.user_request) if room else ""
+    def _found_limit(self, transcript: Transcript) -> int:
+        """Return the tokens that are free for what the user has stated, beside the notes."""
+        least, largest = (self.settings.share(share) for share in FOUND_SHARES)
+        used = self._measure_pinned([*transcript.first, *transcript.later_messages("system", "developer")], transcript.pins)
+        users = measure_tokens([m for m in transcript.first if m["role"] == "user"], self.count)
+        free = least + self.settings.share(PINNED_SHARE) - used - users
+        return max(least, min(largest, free, _FOUND_PER_NOTE * self.settings.summary_limit))
 
-        def measure() -> int:
-            return measure_tokens(Segment((*kept, notes), follows_reset=True).shown, self.count)
+    def _most_found(self, transcript: Transcript) -> int:
+        return self.settings.summary_limit + self._found_limit(transcript)
 
-        notes = wrap_notes(shorten(), transcript.pins, identifiers, is_taken_out)
-        while measure() >= self.settings.limit - reserve and room:  # counters need not add up
-            room //= 2
-            notes = wrap_notes(shorten(), transcript.pins, [], is_taken_out)
-        return notes
+    def _choose_found(self, transcript: Transcript, kept: Sequence[Json], most: int) -> list[Pin]:
+        """Return what the user has stated and the messages that stay do not say."""
+        texts = [get_text(m) for m in kept]
+        pins = [pin for pin in transcript.board.pins if not any(pin.text in text for text in texts)]
+        return choose_pins(pins, most, self.count, WEAK_SHARE)
 
     def _keep_later(
         self, later: Sequence[Shown], transcript: Transcript
-    ) -> tuple[list[Shown], list[Json], Originals]:
-        """Return the later messages that stay, in order; the user's that do not stay word for word, newest
-        first; and the originals of those that were shortened."""
-        room = self.settings.share(USER_SHARE)
+    ) -> tuple[list[Shown], Originals]:
+        """Return the later messages that stay, in order: those of the system and the user's newest one; and the
+        original of the latter, if it was shortened."""
+        newest = next((s for s in reversed(later) if s.message["role"] == "user"), None)
         kept: list[Shown] = []
-        left: list[Json] = []
         originals: Originals = []
-        for shown in reversed(later):
-            message = shown.message
-            cost = measure_tokens([message], self.count)
-            if message["role"] != "user":
+        for shown in later:
+            if shown.message["role"] != "user":
                 kept.append(shown)
-            elif cost <= room:
-                kept.append(shown)
-                room -= cost
-            else:
-                left.append(message)
+            elif shown is newest:
+                room = self.settings.share(USER_SHARE)
                 short, more = self.shortener.fit_step([shown], room, transcript.user_request)
-                if measure_tokens([s.message for s in short], self.count) <= room:
+                if measure_tokens([s.message for s in short], self.count) <= max(room, REFERENCE_TOKENS):
                     kept += short
                     originals += more
-                room = 0  # an older one must not outlive a newer one
-        return kept[::-1], left, originals
-
-    def _keep_identifiers(self, left: Sequence[Json], before: Sequence[str]) -> list[str]:
-        """Return identifiers from messages of the user that are gone, newest first, while there is room."""
-        given = [i for message in left for i in find_identifiers(get_text(message))]
-        room = self.settings.share(IDENTIFIER_SHARE)
-        kept: list[str] = []
-        for identifier in dict.fromkeys([*given, *before]):
-            cost = self.count(identifier) + 2
-            if cost <= room:
-                room -= cost
-                kept.append(identifier)
-        return kept
+        return kept, originals
 
     def _instruction(self) -> Json:
         words = str(max(20, self.settings.summary_limit * 2 // 3))
@@ -336,11 +338,11 @@ class Resetter:
     def _measure_pinned(self, messages: Sequence[Json], pins: Mapping[str, str]) -> int:
         """Count the tokens of the system messages, of the pins, and of the words around notes."""
         system = [m for m in messages if m["role"] != "user"]
-        return measure_tokens([*system, wrap_notes("", pins, [], is_taken_out=True)], self.count)
+        return measure_tokens([*system, wrap_notes("", pins, "", is_taken_out=True)], self.count)
 
 
 def _has_notes(transcript: Transcript) -> bool:
-    return bool(transcript.resets) and get_text(transcript.segment.base[-1]).startswith("<notes>")
+    return bool(transcript.resets) and get_text(transcript.segment.base[-1]).startswith(("<notes>", LEFT_OUT))
 
 
 def _split_steps(messages: Sequence[Json]) -> list[list[Json]]:

@@ -72,6 +72,11 @@ def recognise(message: Json, lookup: Callable[[str], str | None]) -> Shown:
     return find_source(message, head["key"], original)
 
 
+def find_references(text: str) -> list[str]:
+    """Return the ids of the originals that a text of the context names."""
+    return [match["key"] for match in _HEAD.finditer(text)]
+
+
 def _is_part(text: str, original: str) -> bool:
     """Whether all words of the text, apart from marks, are in the original in this order."""
     words = iter(_MARKS.sub(" ", original).split())

@@ -1,0 +1,474 @@
+"""Typed pins: what users state and later messages must respect, found by rule and replaced when it changes.
+
+"The deadline is April 28."          -> pinned
+"The deadline is now May 3."         -> replaces it; the old statement becomes history
+"Forget Leipzig, I stay in Kiel."    -> retires what named Leipzig; "I stay in Kiel" is pinned
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, cast, get_args
+
+from tersely.score.words import FILLER_WORDS, QUESTION_WORDS
+from tersely.split.sentences import split_units
+from tersely_agents.memory.cues import (
+    CONCEPTS,
+    CUES,
+    IMPERATIVE,
+    LABEL,
+    LABELS,
+    NEGATIVE,
+    PAST,
+    PERSONAL,
+    PRONOUN,
+    RETIRE,
+    UPDATE,
+    Kind,
+)
+from tersely_agents.quality import STOPWORDS
+from tersely_agents.summaries.grounding import find_identifiers
+
+_LONGEST = 400
+"""Characters of a statement; longer sentences are text that was pasted."""
+_LONGEST_NAME = 80
+"""Characters of an identifier that stands alone."""
+_MOST = 12
+"""Most statements of one message."""
+_HEADINGS: dict[Kind, str] = {
+    "rule": "Rules",
+    "constraint": "Constraints",
+    "decision": "Decisions",
+    "preference": "Preferences",
+    "goal": "Goals",
+    "fact": "Facts",
+    "identifier": "Identifiers",
+}
+
+_MONTH = (
+    r"(?:jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|märz|apr(?:il)?|may|mai|june?|juni|july?|juli|aug(?:ust)?"
+    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|okt(?:ober)?|nov(?:ember)?|de[cz](?:ember)?)"
+)
+_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?"
+_VALUES: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        "money",
+        re.compile(
+            r"[$€£¥]\s?\d[\d.,]*\d?[kKmM]?|\b\d[\d.,]*\s?(?:euros?|eur|dollars?|usd|pounds?|gbp|chf|franken)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "time",
+        re.compile(
+            r"\b\d{1,2}:\d\d\b|\b\d{1,2}\s?(?:[ap]\.?m\b|uhr\b|o['’]clock)"
+            r"|\b(?:half|quarter) (?:past|to) \w+|\bat (?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon)\b"
+            r"|\b(?:utc|gmt|cet|est|pst)(?:[+-]\d+)?\b|\b[A-Z]\w+/[A-Z]\w+",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "date",
+        re.compile(
+            rf"\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?{_MONTH}\b(?: \d{{4}})?"
+            rf"|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?|\b[0-3]?\d\.(?:0?[1-9]|1[0-2])\.(?:\d{{2,4}})?"
+            rf"|\b(?:{_DAY})(?: and (?:{_DAY}))?\b|\b(?:in|by|until|bis|im|since|ab) {_MONTH}\b|\bQ[1-4]\b",
+            re.IGNORECASE,
+        ),
+    ),
+)
+_NUMBER = re.compile(
+    r"\b\d[\d.,]*%?|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|zwei|drei|vier|fünf|sechs"
+    r"|sieben|acht|neun|zehn|elf|zwölf)\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(
+    r"(?<!^)(?<![.:!?\n]\s)\b[A-Z][\w'’-]*[a-z\d][\w'’-]*(?: [A-Z][\w'’-]+)*|\b[A-Z]{2,}\w*\b"
+    r"|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Z][a-z]+(?: [A-Z][a-z]+)+"
+)
+_TITLED = re.compile(r"\b(?:Mrs?|Ms|Dr|Prof|Professor|Frau|Herrn?)\b\.?(?: Dr\.?)? [A-Z]\w+")
+_HYPHENATED = re.compile(r"\b[a-z]+(?:-[a-z\d]+)+\b")
+_GERMAN = re.compile(
+    r"\b(?:der|das|und|ist|nicht|ich|wir|ein|eine|für|mit|auf|den|im|bitte|hat|die [A-Z]\w+ (?:hat|lautet|ist|wird))\b"
+    r"|[äöüß]",
+    re.IGNORECASE,
+)
+_GERMAN_STOPWORDS = """
+    der die das den dem des und ist sind war nicht ich wir du ihr ein eine einen einem einer für mit auf am im an
+    in zu zum zur von vom bei als auch so es sie er hat haben habe wird werden wurde sich nur noch mehr jetzt doch
+    sondern lautet liegt beträgt etwas gibt dass wenn aber oder wer was wie pro über unter nach vor um aus mir mich
+"""
+_COMMON = frozenset(
+    [*STOPWORDS, *_GERMAN_STOPWORDS.split(), *"total said set sets make keep goes come comes going run yesterday today tomorrow gestern heute morgen week".split()]
+)
+_ORDINAL = re.compile(r"(?<![\w.,/-])\d{1,2}\.\s*\Z")
+_STARTS_WITH_MONTH = re.compile(rf"\s*{_MONTH}\b", re.IGNORECASE)
+"""A German date that was taken for the end of a sentence, as in "am 19. Juni"."""
+_CLAUSE = re.compile(r"(?:,|;|:| –| —| -) (?=\S)|(?<=\w) (?=(?:but|sondern|aber) )")
+_WORD = re.compile(r"[^\W_]+(?:['’]\w+)?")
+
+
+class Value(NamedTuple):
+    """A value in a statement: what may change while its topic stays."""
+
+    kind: str
+    text: str
+    start: int
+    is_subject: bool = False
+    """Whether it names what the statement is about, as in "Gate 4 stays locked"."""
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A statement of the user."""
+
+    kind: Kind
+    text: str
+    """The statement, word for word; without clauses that only name a value that no longer holds."""
+    strength: int = 1
+    """3 if the user named its kind, 2 if its words bind, 1 if it only states something."""
+
+    @cached_property
+    def all_values(self) -> tuple[Value, ...]:
+        return tuple(_find_values(self.text))
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The values that may change while the topic stays."""
+        return tuple(value for value in self.all_values if not value.is_subject)
+
+    @property
+    def subjects(self) -> frozenset[str]:
+        return frozenset(value.text.casefold() for value in self.all_values if value.is_subject)
+
+    @cached_property
+    def topic(self) -> frozenset[str]:
+        """Stems of the words that say what the statement is about."""
+        return _find_topic(self.text, self.values)
+
+    @property
+    def key(self) -> str:
+        """What the statement is about. A later one with the same key and other values replaces it."""
+        return " ".join(sorted(self.topic))
+
+
+@dataclass(frozen=True, slots=True)
+class PinBoard:
+    """What the user has stated: what holds, and what was replaced."""
+
+    pins: tuple[Pin, ...] = ()
+    superseded: tuple[Pin, ...] = ()
+    """Replaced statements, in the order in which they were replaced."""
+
+    def read(self, text: str) -> PinBoard:
+        """Return the board after another message of the user."""
+        board, found = self, 0
+        for sentence in _split_sentences(text):
+            if found < _MOST:
+                after = board._take(sentence)
+                found += after is not board
+                board = after
+        return board
+
+    @property
+    def retired(self) -> tuple[str, ...]:
+        """Values of replaced statements that no statement that holds names."""
+        live = "\n".join(pin.text for pin in self.pins).casefold()
+        texts = dict.fromkeys(v.text.casefold() for pin in self.superseded for v in pin.values)
+        return tuple(text for text in texts if len(text) > 2 and not _occurs(text, live))
+
+    def is_stale(self, text: str) -> bool:
+        """Whether a text names a value that no longer holds."""
+        folded = text.casefold()
+        return any(_occurs(value, folded) for value in self.retired)
+
+    def remove_known(self, text: str) -> str:
+        """Leave out the sentences that are pinned, and those that name a value that no longer holds."""
+        stated = {pin.text for pin in self.pins}
+        units = [text[u.start : u.end].strip() for u in split_units(text)]
+        kept = [unit for unit in units if _read_label(unit)[1] not in stated and not self.is_stale(unit)]
+        return text if len(kept) == len(units) else " ".join(kept)
+
+    def _take(self, sentence: str) -> PinBoard:
+        label, body = _read_label(sentence)
+        pin = _classify(label, body)
+        probe = pin or Pin("fact", body, 0)
+        old = self._find_replaced(probe)
+        if not old and pin is None:
+            return self
+        for other in self.pins:
+            if other.text.casefold() == probe.text.casefold():
+                return self
+        text = _remove_retired(probe.text, old)
+        kind, strength = probe.kind, probe.strength
+        if old and strength < 2:
+            kind, strength = old[-1].kind, max(strength, old[-1].strength)
+        new = replace(probe, kind=kind, text=text, strength=strength)
+        kept = [other for other in self.pins if other not in old]
+        is_said = any(word.casefold() not in _COMMON for word in _WORD.findall(text))
+        return PinBoard((*kept, new) if is_said else tuple(kept), (*self.superseded, *old))
+
+    def _find_replaced(self, new: Pin) -> list[Pin]:
+        """Return the pins that a statement replaces."""
+        retired = _find_retired_words(new.text)
+        if retired:
+            named = [pin for pin in self.pins if retired & _find_words(pin.text, names_only=True)]
+            if named:
+                return [pin for pin in named if _overlap(pin, new) > 0.3] or named
+        is_update = UPDATE.search(new.text) is not None
+        best: tuple[float, int] | None = None
+        for place, pin in enumerate(self.pins):
+            score = _overlap(pin, new)
+            if _replaces(new, pin, score, is_update=is_update):
+                best = max(best or (0.0, -1), (score, place))
+        return [self.pins[best[1]]] if best else []
+
+
+def render_pins(pins: Sequence[Pin]) -> str:
+    """Write pins as text: a heading for each kind, the most binding first."""
+    lines: list[str] = []
+    for kind, heading in _HEADINGS.items():
+        texts = [pin.text for pin in pins if pin.kind == kind]
+        if texts:
+            lines += [f"{heading}:", *(f"- {' '.join(text.split())}" for text in texts)]
+    return "\n".join(lines)
+
+
+def choose_pins(pins: Sequence[Pin], limit: int, count: Callable[[str], int], weak: float = 1.0) -> list[Pin]:
+    """Return pins that fit into `limit` tokens when they are rendered, in order: the strongest first, then the
+    most binding, then the newest. Those that only state something get the share `weak` of the limit."""
+    kinds = list(get_args(Kind))
+    order = sorted(
+        range(len(pins)), key=lambda at: (-pins[at].strength, kinds.index(pins[at].kind) // 5, -at)
+    )
+    chosen: dict[int, Pin] = {}
+    for place in order:
+        most = limit if pins[place].strength > 1 else int(limit * weak)
+        for pin in (pins[place], *_keep_identifiers(pins[place])):
+            trial = {**chosen, place: pin}
+            if count(render_pins([trial[at] for at in sorted(trial)])) <= most:
+                chosen = trial
+                break
+    return [chosen[at] for at in sorted(chosen)]
+
+
+def _keep_identifiers(pin: Pin) -> list[Pin]:
+    """Return what may stand for a statement without room: its identifiers."""
+    names = [v.text for v in pin.all_values if v.kind == "identifier" and len(v.text) <= _LONGEST_NAME]
+    return [Pin("identifier", ", ".join(names))] if names else []
+
+
+def _split_sentences(text: str) -> Iterable[str]:
+    """Yield sentences that may state something; a line with a label, such as "RULE: ...", in one piece."""
+    begin = 0
+    for line in re.finditer(r"[^\n]+", text):
+        label, _ = _read_label(line[0])
+        if label and len(line[0]) <= _LONGEST:
+            yield from _cut_sentences(text[begin : line.start()])
+            yield line[0].strip()
+            begin = line.end()
+    yield from _cut_sentences(text[begin:])
+
+
+def _cut_sentences(text: str) -> Iterable[str]:
+    begin = 0
+    for unit in split_units(text):
+        if _ORDINAL.search(text[begin : unit.end]) and _STARTS_WITH_MONTH.match(text, unit.end):
+            continue
+        sentence = text[begin : unit.end].strip().strip("*_ ")
+        begin = unit.end
+        if 3 < len(sentence) <= _LONGEST and not sentence.endswith(("?", "？")):
+            yield sentence
+
+
+def _read_label(sentence: str) -> tuple[Kind | None, str]:
+    match = LABEL.match(sentence)
+    if match:
+        for kind, pattern in LABELS.items():
+            if pattern.fullmatch(match["label"].strip()):
+                return kind, match["body"]
+    return None, sentence.lstrip("-*• ")
+
+
+def _classify(label: Kind | None, text: str) -> Pin | None:
+    """Return the statement with its kind; None if it states nothing that must be kept."""
+    if label is not None:
+        return Pin(label, text, 3)
+    if NEGATIVE.match(text):
+        return Pin("rule", text, 2)
+    for kind, pattern in CUES.items():
+        if pattern.search(text):
+            return Pin(kind, text, 2)
+    if IMPERATIVE.match(text):
+        return Pin("preference", text, 2)
+    if PAST.search(text) and not UPDATE.search(text):
+        return None
+    values = _find_values(text)
+    if values or PERSONAL.search(text):
+        is_identifier = any(value.kind == "identifier" for value in values)
+        return Pin("identifier" if is_identifier else "fact", text, 1)
+    return None
+
+
+def _find_values(text: str) -> list[Value]:
+    found: list[Value] = []
+    left = text
+    for kind, pattern in _VALUES:
+        for match in pattern.finditer(left):
+            found.append(Value(kind, match[0].rstrip(".,"), match.start()))
+        left = pattern.sub(lambda match: " " * len(match[0]), left)
+    names = [_TITLED, _HYPHENATED] if _GERMAN.search(text) else [_TITLED, _NAME, _HYPHENATED]
+    for name in find_identifiers(left):
+        at = left.find(name)
+        found.append(Value("identifier", name, at))
+        left = left.replace(name, " " * len(name))
+    for kind, patterns in (("number", [_NUMBER]), ("name", names)):
+        for pattern in patterns:
+            for match in pattern.finditer(left):
+                value = _drop_opening(match[0].rstrip(".,"))
+                if value:
+                    found.append(Value(kind, value, match.end() - len(value)))
+            left = pattern.sub(lambda match: " " * len(match[0]), left)
+    clauses = _split_clauses(text)
+    return [value._replace(is_subject=_is_subject(value, text, clauses)) for value in sorted(found, key=_place)]
+
+
+def _drop_opening(name: str) -> str:
+    """Drop words that have a capital because they open the sentence, such as "Forget" before a name."""
+    first, _, rest = name.partition(" ")
+    is_cue = UPDATE.fullmatch(first) or IMPERATIVE.fullmatch(first) or first.casefold() in _COMMON
+    return rest if is_cue else name
+
+
+def _is_subject(value: Value, text: str, clauses: Sequence[tuple[int, int]]) -> bool:
+    """Whether a number or an identifier opens a clause, and something else follows."""
+    start, end = next(c for c in reversed(clauses) if c[0] <= value.start)
+    follows = text[value.start + len(value.text) : end].strip(" .,;:!")
+    is_first = len(text[start : value.start].split()) < 3
+    return value.kind in ("number", "identifier") and is_first and bool(follows)
+
+
+def _place(value: Value) -> int:
+    return value.start
+
+
+def _find_words(text: str, *, names_only: bool = False) -> set[str]:
+    """Return stems of content words; with `names_only` only those of values and capitalised words."""
+    words: set[str] = set()
+    for match in _WORD.finditer(text):
+        word = match[0].casefold()
+        if names_only and not (match[0][0].isupper() or match[0][0].isdigit() or "-" in text[match.end() : match.end() + 1]):
+            continue
+        if not (word in _COMMON or FILLER_WORDS.fullmatch(word) or QUESTION_WORDS.fullmatch(word)):
+            words.add(_stem(word))
+    return words
+
+
+def _stem(word: str) -> str:
+    return word if len(word) < 6 or word.isdigit() else word[: max(5, len(word) - 3)]
+
+
+def _find_topic(text: str, values: Sequence[Value]) -> frozenset[str]:
+    """Return the words and concepts of the clauses with values, without the values and words of change."""
+    clauses = _split_clauses(text)
+    holding = [c for c in clauses if any(c[0] <= v.start < c[1] for v in values)]
+    if not holding or any(PRONOUN.match(text[start:end]) for start, end in holding):
+        holding = clauses
+    topic: set[str] = set()
+    for start, end in holding:
+        clause = list(text[start:end])
+        for value in values:
+            if start <= value.start < end:
+                clause[value.start - start : value.start - start + len(value.text)] = " " * len(value.text)
+        words = "".join(clause)
+        for concept, pattern in CONCEPTS.items():
+            if pattern.search(words):
+                topic.add(f"={concept}")
+                words = pattern.sub(" ", words)
+        topic |= _find_words(UPDATE.sub(" ", words))
+    return frozenset(topic)
+
+
+def _split_clauses(text: str) -> list[tuple[int, int]]:
+    cuts = [0, *(match.end() for match in _CLAUSE.finditer(text)), len(text)]
+    return [(start, end) for start, end in zip(cuts, cuts[1:], strict=False) if text[start:end].strip()]
+
+
+def _overlap(one: Pin, other: Pin) -> float:
+    """Return the share of the smaller topic that both have."""
+    least = min(len(one.topic), len(other.topic))
+    return len(one.topic & other.topic) / least if least else 0.0
+
+
+def _replaces(new: Pin, old: Pin, score: float, *, is_update: bool) -> bool:
+    kinds = {v.kind for v in new.values} & {v.kind for v in old.values}
+    differs = any(
+        {v.text.casefold() for v in new.values if v.kind == kind}
+        != {v.text.casefold() for v in old.values if v.kind == kind}
+        for kind in kinds
+    )
+    shared = new.topic & old.topic
+    if is_update and shared and new.subjects & old.subjects:
+        return True
+    if not differs or new.subjects != old.subjects:
+        return False
+    folded = new.text.casefold()
+    if is_update and any(_occurs(v.text.casefold(), folded) for v in old.values if v.kind == "name"):
+        if shared or _find_words(new.text) & old.topic:
+            return True
+    if not shared:
+        return False
+    only_one_differs = not (new.topic - old.topic and old.topic - new.topic)
+    if only_one_differs and (len(shared) > 1 or new.topic == old.topic):
+        return True
+    if not is_update:
+        return False
+    return score > 0.5 or any(word.startswith("=") for word in shared)
+
+
+def _find_retired_words(text: str) -> set[str]:
+    """Return stems of the names beside a word such as "forget"."""
+    words: set[str] = set()
+    for start, end in _split_clauses(text):
+        match = RETIRE.search(text, start, end)
+        if match:
+            words |= _find_words(text[match.start() : end], names_only=True) - _find_words(match[0])
+    return words
+
+
+def _remove_retired(text: str, old: Sequence[Pin]) -> str:
+    """Leave out clauses that name only values of the replaced statements, if another names a new one."""
+    gone = {v.text.casefold() for pin in old for v in pin.values}
+    new = {v.text.casefold() for v in _find_values(text)} - gone
+    clauses = [text[start:end] for start, end in _split_clauses(text)]
+    is_new = [any(_occurs(value, clause.casefold()) for value in new) for clause in clauses]
+    is_old = [any(_occurs(value, clause.casefold()) for value in gone) for clause in clauses]
+    kept = [c for c, holds, names in zip(clauses, is_new, is_old, strict=True) if holds or not names]
+    if not any(is_new) or len(kept) == len(clauses):
+        return text
+    left = "".join(kept).strip().rstrip(",;: –—-")
+    return left if left.endswith((".", "!")) or not text.endswith(".") else f"{left}."
+
+
+def _occurs(value: str, text: str) -> bool:
+    """Whether a value occurs as a whole: 96 is not in 1996."""
+    at = text.find(value)
+    while at >= 0:
+        end = at + len(value)
+        if not (text[at - 1 : at].isalnum() and value[0].isalnum()) and not (text[end : end + 1].isalnum()):
+            return True
+        at = text.find(value, at + 1)
+    return False
+
+
+def dump_pins(pins: Iterable[Pin]) -> list[list[str | int]]:
+    """Return pins as JSON values."""
+    return [[pin.kind, pin.text, pin.strength] for pin in pins]
+
+
+def load_pins(rows: Iterable[Sequence[str | int]]) -> tuple[Pin, ...]:
+    """Return pins from the values of `dump_pins`."""
+    return tuple(Pin(cast("Kind", kind), str(text), int(strength)) for kind, text, strength in rows)
