@@ -87,7 +87,7 @@ UPDATE = _any(
     increas\w+ | decreas\w+ | extend\w+ | extension (?=was|is|until|to) | granted | postpone\w* | push(?:ed)? | resched\w+
     shift\w* | revis\w+ | correct\w+ | actually | make that | second thoughts? | scrap\w* | forget | ignore | drop(?:ped)?
     cancel\w* | supersed\w+ | overrid\w+ | new | newer | latest | left | closed | took over | takes over | back from
-    bump\w* | cut | slipp\w+ | mistake | wrong | sorry | meant | rather than | not \S+ but | jetzt | nun | stattdessen | statt
+    bump\w* | slipp\w+ | rotated | rotates | rebas\w+ | renam\w+ | previous | used to be | would rather | mistake | wrong | sorry | meant | rather than | not \S+ but | jetzt | nun | stattdessen | statt
     ab sofort | ab \w+ | künftig | nicht mehr | doch | sondern | geändert | ändert | verschoben | verlegt | erhöht
     gesenkt | aktualisiert | korrigiert | korrektur | vergiss | vergesst | neue?[rsnm]? | ersetzt | abgelöst | anders"""
 )
@@ -97,7 +97,7 @@ RETIRE = _any(
     abandon\w* | never mind | nicht mehr | statt | anstelle | vergiss | vergesst | verwirf | streich\w* | abgesagt"""
 )
 """What stands beside a value that no longer holds."""
-PRONOUN = _any("it | they | them | that | this | he | she | there | es | sie | er | das | dies | ihn | make | send | use")
+PRONOUN = _any("keep (?:it|them) | it | they | them | that | this | he | she | there | es | sie | er | das | dies | ihn | make | send | use")
 """First words of a clause that takes its subject from the one before."""
 
 ACKNOWLEDGEMENT = _any(
@@ -110,19 +110,49 @@ ACKNOWLEDGEMENT = _any(
 """Words of a message that only says that one was heard."""
 
 CONCEPTS: dict[str, re.Pattern[str]] = {
-    "money": _any(r"budget\w* | caps? | ceiling | spend\w* | spending | costs? | allowance | ausgaben | ausgeben"),
-    "deadline": _any(
-        r"deadlines? | due | ships? | shipping | launch\w* | go[- ]live | hand\w* in | deliver\w* | submit\w* | submission | frist\w*"
-        r" | abgabe\w* | fällig | cutoff"
+    "money": _any(
+        "budget\\w* | caps? | ceiling | spend\\w* | costs? | expenses? | expenditure | allowance | ausgaben | kosten | etat"
     ),
-    "home": _any(r"live | lives | living | stay\w* | moving | flat | apartment | home | wohn\w+ | bleib\w+ | umzieh\w+"),
+    "deadline": _any(
+        r"""deadlines? | due | ships? | shipping | launch\w* | releas\w+ | go[- ]live | hand\w* in | deliver\w* | cutoff
+        submit\w* | submission | target date | frist\w* | abgabe\w* | fällig | liefer\w+"""
+    ),
+    "home": _any(r"lives? | living | stay\w* | flat | apartment | home | address | wohn\w+ | bleib\w+ | umzieh\w+ | adresse"),
     "person": _any(
-        r"leads? | leading | owners? | owns | in charge | responsible | manager | head of | heads | leitung | leitet | zuständig\w*"
-        r" | on-?call"
+        r"""leads? | leading | owners? | owns | in charge | responsible | manager | heads? | on-?call | pager | duty
+        belongs to | handles | is handling | covers | leitung | leitet | zuständig\w* | übernimmt"""
     ),
     "phone": _any(r"phone | telephone | mobile | handy\w* | telefon\w* | reached"),
-    "database": _any(r"databases? | db | datastore | datenbank\w*"),
-    "region": _any(r"regions? | data ?cent(?:er|re)s? | zones?"),
-    "timezone": _any(r"time ?zones? | zeitzone\w*"),
+    "name": _any(r"code ?names? | called | calling | designated | known as | labels? | nam(?:e|ed) | titled? | heißt | genannt"),
+    "secret": _any(r"(?:access[- ])?codes? | passwords? | passphrases? | pins? | secrets? | safe ?words? | tokens? | kennwort | passwort"),
+    "branch": _any(r"branch(?:es)? | rebased? | checked out | development | zweig"),
+    "clock": _any(r"times? | timestamps? | clocks? | time ?zones? | hours | uhrzeiten | zeiten | zeitzone"),
+    "answers": _any(r"answers? | repl(?:y|ies) | responses? | respond | wording | tone | style | antwort\w* | stil | ton"),
 }
 """Words that name the same thing."""
+CONCEPT_VALUES: dict[str, tuple[str, ...]] = {
+    "money": ("money",),
+    "deadline": ("date", "time"),
+    "home": ("name",),
+    "person": ("name",),
+    "phone": ("identifier", "number"),
+    "name": ("identifier", "name"),
+    "secret": ("identifier",),
+    "branch": ("identifier", "name"),
+    "clock": ("zone",),
+    "answers": ("tone", "units"),
+}
+"""Kinds of values that such words have."""
+SLOTS: dict[str, re.Pattern[str]] = {
+    "zone": _any(
+        r"""utc(?:[+-]\d+)? | gmt(?:[+-]\d+)? | [ce]s?t | ce?st | e[sd]t | p[sd]t | local time | zone/\w+
+        (?:pacific|eastern|central|mountain|european|greenwich) (?:standard )?time | (?:europe|america|asia|africa)/\w+"""
+    ),
+    "tone": _any(
+        r"""terse | brief | briefly | short | concise | succinct | verbose | detailed | long | thorough | formal | informal | casual
+        playful | warm | light | friendly | dry | neutral | humorous | polite | blunt | kurze?n? | knappe?n? | ausführlich\w*
+        förmlich\w* | locker\w* | freundlich\w* | sachlich\w*"""
+    ),
+    "units": _any("metric | imperial | metrisch\\w* | celsius | fahrenheit"),
+}
+"""Values of which one holds at a time: another one replaces it, even if no word says so."""

@@ -16,6 +16,7 @@ from typing import NamedTuple, cast, get_args
 from tersely.score.words import FILLER_WORDS, QUESTION_WORDS
 from tersely.split.sentences import split_units
 from tersely_agents.memory.cues import (
+    CONCEPT_VALUES,
     CONCEPTS,
     CUES,
     IMPERATIVE,
@@ -26,6 +27,7 @@ from tersely_agents.memory.cues import (
     PERSONAL,
     PRONOUN,
     RETIRE,
+    SLOTS,
     UPDATE,
     Kind,
 )
@@ -36,6 +38,8 @@ _LONGEST = 400
 """Characters of a statement; longer sentences are text that was pasted."""
 _LONGEST_NAME = 80
 """Characters of an identifier that stands alone."""
+_SURE = 1.0
+"""Score of a replacement that does not rest on a single common concept."""
 _MOST = 12
 """Most statements of one message."""
 _HEADINGS: dict[Kind, str] = {
@@ -53,11 +57,16 @@ _MONTH = (
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|okt(?:ober)?|nov(?:ember)?|de[cz](?:ember)?)"
 )
 _DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?"
+_SPELLED = (
+    r"(?:(?:one|two|three|four|five|six|seven|eight|nine)(?: hundred| thousand)?|ten|eleven|twelve|fifteen|twenty"
+    r"|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand)"
+)
 _VALUES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "money",
         re.compile(
-            r"[$€£¥]\s?\d[\d.,]*\d?[kKmM]?|\b\d[\d.,]*\s?(?:euros?|eur|dollars?|usd|pounds?|gbp|chf|franken)\b",
+            rf"[$€£¥]\s?\d[\d.,]*[kKmM]?|(?:\b\d[\d.,]*|\b{_SPELLED}(?:[ -](?:and )?{_SPELLED})*)"
+            r"[ -]?(?:k |thousand )?(?:euros?|eur|dollars?|usd|bucks|pounds?|gbp|chf|franken)\b",
             re.IGNORECASE,
         ),
     ),
@@ -66,7 +75,7 @@ _VALUES: tuple[tuple[str, re.Pattern[str]], ...] = (
         re.compile(
             r"\b\d{1,2}:\d\d\b|\b\d{1,2}\s?(?:[ap]\.?m\b|uhr\b|o['’]clock)"
             r"|\b(?:half|quarter) (?:past|to) \w+|\bat (?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon)\b"
-            r"|\b(?:utc|gmt|cet|est|pst)(?:[+-]\d+)?\b|\b[A-Z]\w+/[A-Z]\w+",
+            r"|\bnoon\b|\bmidnight\b",
             re.IGNORECASE,
         ),
     ),
@@ -90,7 +99,10 @@ _NAME = re.compile(
     r"|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Z][a-z]+(?: [A-Z][a-z]+)+"
 )
 _TITLED = re.compile(r"\b(?:Mrs?|Ms|Dr|Prof|Professor|Frau|Herrn?)\b\.?(?: Dr\.?)? [A-Z]\w+")
-_HYPHENATED = re.compile(r"\b[a-z]+(?:-[a-z\d]+)+\b")
+_HYPHENATED = re.compile(
+    rf"(?:{'|'.join(rf'(?<={word} )' for word in 'to is in on at from channel host server bucket queue room user named'.split())})"
+    r"[a-z]+(?:-[a-z\d]+)+\b"
+)
 _GERMAN = re.compile(
     r"\b(?:der|das|und|ist|nicht|ich|wir|ein|eine|für|mit|auf|den|im|bitte|hat|die [A-Z]\w+ (?:hat|lautet|ist|wird))\b"
     r"|[äöüß]",
@@ -148,6 +160,11 @@ class Pin:
     def topic(self) -> frozenset[str]:
         """Stems of the words that say what the statement is about."""
         return _find_topic(self.text, self.values)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Stems and concepts of all clauses, without the values."""
+        return _find_topic(self.text, self.values, whole=True)
 
     @property
     def key(self) -> str:
@@ -219,12 +236,11 @@ class PinBoard:
             if named:
                 return [pin for pin in named if _overlap(pin, new) > 0.3] or named
         is_update = UPDATE.search(new.text) is not None
-        best: tuple[float, int] | None = None
-        for place, pin in enumerate(self.pins):
-            score = _overlap(pin, new)
-            if _replaces(new, pin, score, is_update=is_update):
-                best = max(best or (0.0, -1), (score, place))
-        return [self.pins[best[1]]] if best else []
+        scores = [_compare(new, pin, is_update=is_update) for pin in self.pins]
+        best = max(scores, default=0.0)
+        if not best or (best < _SURE and scores.count(best) > 1):
+            return []
+        return [next(pin for pin, score in zip(reversed(self.pins), reversed(scores), strict=True) if score == best)]
 
 
 def render_pins(pins: Sequence[Pin]) -> str:
@@ -316,7 +332,7 @@ def _classify(label: Kind | None, text: str) -> Pin | None:
 def _find_values(text: str) -> list[Value]:
     found: list[Value] = []
     left = text
-    for kind, pattern in _VALUES:
+    for kind, pattern in (*SLOTS.items(), *_VALUES):
         for match in pattern.finditer(left):
             found.append(Value(kind, match[0].rstrip(".,"), match.start()))
         left = pattern.sub(lambda match: " " * len(match[0]), left)
@@ -368,14 +384,14 @@ def _find_words(text: str, *, names_only: bool = False) -> set[str]:
 
 
 def _stem(word: str) -> str:
-    return word if len(word) < 6 or word.isdigit() else word[: max(5, len(word) - 3)]
+    return word if word.isdigit() else word[:6].removesuffix("s")
 
 
-def _find_topic(text: str, values: Sequence[Value]) -> frozenset[str]:
+def _find_topic(text: str, values: Sequence[Value], *, whole: bool = False) -> frozenset[str]:
     """Return the words and concepts of the clauses with values, without the values and words of change."""
     clauses = _split_clauses(text)
     holding = [c for c in clauses if any(c[0] <= v.start < c[1] for v in values)]
-    if not holding or any(PRONOUN.match(text[start:end]) for start, end in holding):
+    if whole or not holding or any(PRONOUN.match(text[start:end]) for start, end in holding):
         holding = clauses
     topic: set[str] = set()
     for start, end in holding:
@@ -384,11 +400,11 @@ def _find_topic(text: str, values: Sequence[Value]) -> frozenset[str]:
             if start <= value.start < end:
                 clause[value.start - start : value.start - start + len(value.text)] = " " * len(value.text)
         words = "".join(clause)
+        literal = _find_words(UPDATE.sub(" ", words))
         for concept, pattern in CONCEPTS.items():
             if pattern.search(words):
                 topic.add(f"={concept}")
-                words = pattern.sub(" ", words)
-        topic |= _find_words(UPDATE.sub(" ", words))
+        topic |= literal
     return frozenset(topic)
 
 
@@ -403,30 +419,46 @@ def _overlap(one: Pin, other: Pin) -> float:
     return len(one.topic & other.topic) / least if least else 0.0
 
 
-def _replaces(new: Pin, old: Pin, score: float, *, is_update: bool) -> bool:
-    kinds = {v.kind for v in new.values} & {v.kind for v in old.values}
-    differs = any(
-        {v.text.casefold() for v in new.values if v.kind == kind}
-        != {v.text.casefold() for v in old.values if v.kind == kind}
-        for kind in kinds
-    )
+def _compare(new: Pin, old: Pin, *, is_update: bool) -> float:
+    """Return how sure it is that a statement replaces another; 0 if it does not."""
     shared = new.topic & old.topic
-    if is_update and shared and new.subjects & old.subjects:
-        return True
-    if not differs or new.subjects != old.subjects:
-        return False
+    words = {word for word in shared if word[0] != "="}
+    concepts = shared - words
+    common = new.words & old.words
+    said = {word for word in common if word[0] != "="}
+    generic = {_stem(w[0].casefold()) for w in _WORD.finditer(new.text) if _is_concept(w[0])}
+    score = sum(0.5 if word in generic else 1.0 for word in said) + _overlap(new, old)
+    if is_update and words and new.subjects & old.subjects:
+        return score + _SURE
+    if concepts and _differ(new.all_values, old.all_values, tuple(SLOTS)):
+        return score + _SURE
+    fitting = [kind for word in (common if said else concepts) - said for kind in CONCEPT_VALUES[word[1:]]]
+    if is_update and fitting and _differ(new.all_values, old.all_values, fitting):
+        return score + (_SURE if said else 0)
+    if not _differ(new.values, old.values) or new.subjects != old.subjects:
+        return 0.0
     folded = new.text.casefold()
     if is_update and any(_occurs(v.text.casefold(), folded) for v in old.values if v.kind == "name"):
         if shared or _find_words(new.text) & old.topic:
-            return True
-    if not shared:
-        return False
+            return score + _SURE
     only_one_differs = not (new.topic - old.topic and old.topic - new.topic)
-    if only_one_differs and (len(shared) > 1 or new.topic == old.topic):
-        return True
-    if not is_update:
-        return False
-    return score > 0.5 or any(word.startswith("=") for word in shared)
+    if only_one_differs and (len(words) > 1 or (words and new.topic == old.topic)):
+        return score + _SURE
+    return score + _SURE if is_update and words and _overlap(new, old) > 0.5 else 0.0
+
+
+def _is_concept(word: str) -> bool:
+    return any(pattern.fullmatch(word) for pattern in CONCEPTS.values())
+
+
+def _differ(new: Sequence[Value], old: Sequence[Value], kinds: Sequence[str] = ()) -> bool:
+    """Whether both have values of one kind, and not the same."""
+    shared = {v.kind for v in new} & {v.kind for v in old}
+    return any(
+        {v.text.casefold() for v in new if v.kind == kind} != {v.text.casefold() for v in old if v.kind == kind}
+        for kind in shared
+        if not kinds or kind in kinds
+    )
 
 
 def _find_retired_words(text: str) -> set[str]:
