@@ -29,9 +29,9 @@ def make_ways() -> Mapping[str, Compact]:
     compressor = Compressor(token_counter=len)
     return {
         "AgentMemory, no model": lambda messages, budget: compact_by_memory(compressor, messages, budget),
-        "compress, no question": lambda messages, budget: compressor.compress(
-            None, [get_text(m) for m in messages], budget=budget
-        ).text,
+        "compress, no question": lambda messages, budget: (
+            compressor.compress(None, [get_text(m) for m in messages], budget=budget).text
+        ),
         "newest messages": lambda messages, budget: "\n".join(get_text(m) for m in messages)[-budget:],
     }
 
@@ -45,7 +45,9 @@ def compact_by_memory(compressor: Compressor, messages: Sequence[Json], budget: 
     while room > _LEAST_ROOM:
         # The notes get a quarter, and what the user has stated three quarters.
         notes = max(1, (room - len(get_text(first))) // 4)
-        memory = AgentMemory([first], limit=max(20 * notes, size), summary_tokens=notes, compressor=compressor)
+        memory = AgentMemory(
+            [first], limit=max(20 * notes, size), summary_tokens=notes, compressor=compressor
+        )
         memory.append(*(m for m in messages if m is not first))
         memory.reset()
         text = "\n\n".join(get_text(m) for m in memory.prepare(None))

@@ -22,9 +22,13 @@ LABELS: dict[Kind, re.Pattern[str]] = {
     "constraint": _any(
         r"(?:\w+ )?constraints? | limits? | deadline | budget | bedingung | vorgabe | grenze | frist | requirement"
     ),
-    "decision": _any(r"(?:\w+ )?decisions? | decided | agreed | beschluss | entscheidung | update | correction"),
+    "decision": _any(
+        r"(?:\w+ )?decisions? | decided | agreed | beschluss | entscheidung | update | correction"
+    ),
     "preference": _any(r"(?:\w+ )?preferences? | style | wunsch | vorliebe | stil"),
-    "goal": _any(r"(?:\w+ )?goals?(?: state)? | state | status | todo | to do | task | next(?: steps?)? | ziel | aufgabe | stand"),
+    "goal": _any(
+        r"(?:\w+ )?goals?(?: state)? | state | status | todo | to do | task | next(?: steps?)? | ziel | aufgabe | stand"
+    ),
     "fact": _any(r"(?:\w+ )?facts? | info | note | remember | important | wichtig | hinweis | fakt"),
 }
 
@@ -97,7 +101,9 @@ RETIRE = _any(
     abandon\w* | never mind | nicht mehr | statt | anstelle | vergiss | vergesst | verwirf | streich\w* | abgesagt"""
 )
 """What stands beside a value that no longer holds."""
-PRONOUN = _any("keep (?:it|them) | it | they | them | that | this | he | she | there | es | sie | er | das | dies | ihn | make | send | use")
+PRONOUN = _any(
+    "keep (?:it|them) | it | they | them | that | this | he | she | there | es | sie | er | das | dies | ihn | make | send | use"
+)
 """First words of a clause that takes its subject from the one before."""
 
 ACKNOWLEDGEMENT = _any(
@@ -117,17 +123,25 @@ CONCEPTS: dict[str, re.Pattern[str]] = {
         r"""deadlines? | due | ships? | shipping | launch\w* | releas\w+ | go[- ]live | hand\w* in | deliver\w* | cutoff
         submit\w* | submission | target date | frist\w* | abgabe\w* | fällig | liefer\w+"""
     ),
-    "home": _any(r"lives? | living | stay\w* | flat | apartment | home | address | wohn\w+ | bleib\w+ | umzieh\w+ | adresse"),
+    "home": _any(
+        r"lives? | living | stay\w* | flat | apartment | home | address | wohn\w+ | bleib\w+ | umzieh\w+ | adresse"
+    ),
     "person": _any(
         r"""leads? | leading | owners? | owns | in charge | responsible | manager | heads? | on-?call | pager | duty
         belongs to | handles | is handling | covers | leitung | leitet | zuständig\w* | übernimmt"""
     ),
     "phone": _any(r"phone | telephone | mobile | handy\w* | telefon\w* | reached"),
-    "name": _any(r"code ?names? | called | calling | designated | known as | labels? | nam(?:e|ed) | titled? | heißt | genannt"),
-    "secret": _any(r"(?:access[- ])?codes? | passwords? | passphrases? | pins? | secrets? | safe ?words? | tokens? | kennwort | passwort"),
+    "name": _any(
+        r"code ?names? | called | calling | designated | known as | labels? | nam(?:e|ed) | titled? | heißt | genannt"
+    ),
+    "secret": _any(
+        r"(?:access[- ])?codes? | passwords? | passphrases? | pins? | secrets? | safe ?words? | tokens? | kennwort | passwort"
+    ),
     "branch": _any(r"branch(?:es)? | rebased? | checked out | development | zweig"),
     "clock": _any(r"times? | timestamps? | clocks? | time ?zones? | hours | uhrzeiten | zeiten | zeitzone"),
-    "answers": _any(r"answers? | repl(?:y|ies) | responses? | respond | wording | tone | style | antwort\w* | stil | ton"),
+    "answers": _any(
+        r"answers? | repl(?:y|ies) | responses? | respond | wording | tone | style | antwort\w* | stil | ton"
+    ),
 }
 """Words that name the same thing."""
 CONCEPT_VALUES: dict[str, tuple[str, ...]] = {

@@ -148,7 +148,9 @@ def _shorten_exchanges(
         share = left // (len(newest) - number)
         shown = [quotes[place] for place in exchange]
         if sizes[exchange] > share:
-            question = _shorten_question(shortener, shown[0].text, int(share * _QUESTION_SHARE) if shown[1:] else share - 4)
+            question = _shorten_question(
+                shortener, shown[0].text, int(share * _QUESTION_SHARE) if shown[1:] else share - 4
+            )
             around = count(render_quotes([Quote(quote.source, question) for quote in shown]))
             answers = [
                 quote._replace(text=_shorten_answer(shortener, quote.text, share - around, shown[0].text))

@@ -114,7 +114,11 @@ _GERMAN_STOPWORDS = """
     sondern lautet liegt beträgt etwas gibt dass wenn aber oder wer was wie pro über unter nach vor um aus mir mich
 """
 _COMMON = frozenset(
-    [*STOPWORDS, *_GERMAN_STOPWORDS.split(), *"total said set sets make keep goes come comes going run yesterday today tomorrow gestern heute morgen week".split()]
+    [
+        *STOPWORDS,
+        *_GERMAN_STOPWORDS.split(),
+        *"total said set sets make keep goes come comes going run yesterday today tomorrow gestern heute morgen week".split(),
+    ]
 )
 _ORDINAL = re.compile(r"(?<![\w.,/-])\d{1,2}\.\s*\Z")
 _STARTS_WITH_MONTH = re.compile(rf"\s*{_MONTH}\b", re.IGNORECASE)
@@ -240,7 +244,11 @@ class PinBoard:
         best = max(scores, default=0.0)
         if not best or (best < _SURE and scores.count(best) > 1):
             return []
-        return [next(pin for pin, score in zip(reversed(self.pins), reversed(scores), strict=True) if score == best)]
+        return [
+            next(
+                pin for pin, score in zip(reversed(self.pins), reversed(scores), strict=True) if score == best
+            )
+        ]
 
 
 def render_pins(pins: Sequence[Pin]) -> str:
@@ -349,7 +357,9 @@ def _find_values(text: str) -> list[Value]:
                     found.append(Value(kind, value, match.end() - len(value)))
             left = pattern.sub(lambda match: " " * len(match[0]), left)
     clauses = _split_clauses(text)
-    return [value._replace(is_subject=_is_subject(value, text, clauses)) for value in sorted(found, key=_place)]
+    return [
+        value._replace(is_subject=_is_subject(value, text, clauses)) for value in sorted(found, key=_place)
+    ]
 
 
 def _drop_opening(name: str) -> str:
@@ -376,7 +386,9 @@ def _find_words(text: str, *, names_only: bool = False) -> set[str]:
     words: set[str] = set()
     for match in _WORD.finditer(text):
         word = match[0].casefold()
-        if names_only and not (match[0][0].isupper() or match[0][0].isdigit() or "-" in text[match.end() : match.end() + 1]):
+        if names_only and not (
+            match[0][0].isupper() or match[0][0].isdigit() or "-" in text[match.end() : match.end() + 1]
+        ):
             continue
         if not (word in _COMMON or FILLER_WORDS.fullmatch(word) or QUESTION_WORDS.fullmatch(word)):
             words.add(_stem(word))
@@ -455,7 +467,8 @@ def _differ(new: Sequence[Value], old: Sequence[Value], kinds: Sequence[str] = (
     """Whether both have values of one kind, and not the same."""
     shared = {v.kind for v in new} & {v.kind for v in old}
     return any(
-        {v.text.casefold() for v in new if v.kind == kind} != {v.text.casefold() for v in old if v.kind == kind}
+        {v.text.casefold() for v in new if v.kind == kind}
+        != {v.text.casefold() for v in old if v.kind == kind}
         for kind in shared
         if not kinds or kind in kinds
     )
@@ -479,6 +492,9 @@ def _remove_retired(text: str, old: Sequence[Pin]) -> str:
     is_new = [any(_occurs(value, clause.casefold()) for value in new) for clause in clauses]
     is_old = [any(_occurs(value, clause.casefold()) for value in gone) for clause in clauses]
     kept = [c for c, holds, names in zip(clauses, is_new, is_old, strict=True) if holds or not names]
+    others = [c for c in clauses if not RETIRE.match(c.lstrip())]
+    if old and others and len(others) < len(clauses):
+        kept, is_new = others, [True]
     if not any(is_new) or len(kept) == len(clauses):
         return text
     left = "".join(kept).strip().rstrip(",;: –—-")

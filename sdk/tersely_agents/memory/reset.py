@@ -210,10 +210,13 @@ class Resetter:
         last = transcript.closed[-1].notes if transcript.closed else None
         is_quoted = last is not None and not last.is_by_policy
         notes = read_quotes(transcript.notes) if is_quoted else [Quote(EARLIER_NOTES, transcript.notes)]
-        quotes = [*notes, *quote_messages([*transcript.survivors, *transcript.segment.written])]
+        messages = [*transcript.survivors, *transcript.segment.written]
+        if messages and messages[-1]["role"] == "user":
+            messages.pop()  # the newest one stays by itself
+        quotes = [*notes, *quote_messages(messages)]
         quotes = [quote._replace(text=transcript.board.remove_known(quote.text)) for quote in quotes]
         found = render_pins(self._choose_found(transcript, transcript.first, self._most_found(transcript)))
-        room = self.settings.summary_limit + self._found_limit(transcript) - self.count(found)
+        room = min(self.settings.summary_limit, self._most_found(transcript) - self.count(found))
         return extract_notes(self.shortener, transcript.user_request, quotes, room)
 
     def reset(
@@ -281,12 +284,15 @@ class Resetter:
         if by == "policy":
             summary = self.shortener.fit(summary, room, task) if room else ""
             most -= self.count(summary)
-        else:
-            room = most
         while True:
             found = self._choose_found(transcript, kept, most)
             if by == "extractive":
-                text = extract_notes(self.shortener, task, read_quotes(summary), room - self.count(render_pins(found)))
+                left = min(room, most - self.count(render_pins(found)))
+                text = (
+                    summary
+                    if self.count(summary) <= left
+                    else extract_notes(self.shortener, task, read_quotes(summary), left)
+                )
             else:
                 text = self.shortener.fit(summary, room, task) if room else ""
             notes = wrap_notes(text, transcript.pins, render_pins(found), is_taken_out)
@@ -298,7 +304,9 @@ class Resetter:
     def _found_limit(self, transcript: Transcript) -> int:
         """Return the tokens that are free for what the user has stated, beside the notes."""
         least, largest = (self.settings.share(share) for share in FOUND_SHARES)
-        used = self._measure_pinned([*transcript.first, *transcript.later_messages("system", "developer")], transcript.pins)
+        used = self._measure_pinned(
+            [*transcript.first, *transcript.later_messages("system", "developer")], transcript.pins
+        )
         users = measure_tokens([m for m in transcript.first if m["role"] == "user"], self.count)
         free = least + self.settings.share(PINNED_SHARE) - used - users
         return max(least, min(largest, free, _FOUND_PER_NOTE * self.settings.summary_limit))
@@ -312,9 +320,7 @@ class Resetter:
         pins = [pin for pin in transcript.board.pins if not any(pin.text in text for text in texts)]
         return choose_pins(pins, most, self.count, WEAK_SHARE)
 
-    def _keep_later(
-        self, later: Sequence[Shown], transcript: Transcript
-    ) -> tuple[list[Shown], Originals]:
+    def _keep_later(self, later: Sequence[Shown], transcript: Transcript) -> tuple[list[Shown], Originals]:
         """Return the later messages that stay, in order: those of the system and the user's newest one; and the
         original of the latter, if it was shortened."""
         newest = next((s for s in reversed(later) if s.message["role"] == "user"), None)
