@@ -1,8 +1,8 @@
 """`python -m benchmarks.compaction`: what is left of users' statements after five compactions.
 
-Two measures: the sessions of compaction-conformance-kit, scored by the kit, and conversations of our own on other
-topics. A budget is a share of the conversation's characters, the same in every round. The system gets nothing but the
-text of the round before, and no model.
+Two measures: the sessions of compaction-conformance-kit, scored by the kit, and conversations of our own on
+other topics. A budget is a share of the conversation's characters, the same in every round. The system gets
+nothing but the text of the round before, and no language model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Conversations of our own, with the texts that must be left after a compaction and those that must be gone."""
+"""Conversations of our own, with the texts that a compaction must keep and those that must be gone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Conversation:
 
 def read_conversations(file: Path = FILE) -> list[Conversation]:
     """Return the conversations, each "~" replaced by two exchanges of small talk."""
-    parts = {heading: lines for heading, lines in _read_parts(file)}
+    parts = dict(_read_parts(file))
     talk: dict[str, list[Json]] = {}
     for heading, lines in parts.items():
         if heading.startswith(_SMALL_TALK):

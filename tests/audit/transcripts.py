@@ -102,7 +102,8 @@ def run_case(number: int) -> Seen:
         try:
             _act(r, memory, turn, seen)
         except InvalidInputError as error:
-            assert "or pin less" in str(error), error
+            if "or pin less" not in str(error):
+                raise
         except OverlongError:
             seen.overlong = True
             break

@@ -16,7 +16,8 @@ from tersely.score.bm25 import BM25
 from tersely.tokens import ApproximateCounter
 from tersely.types import Compression, Document
 from tersely_agents.chat.protocol import Message, remove_thoughts
-from tersely_agents.memory.reset import OPENED_SHARE, MemorySettings, Resetter
+from tersely_agents.memory.reset import OPENED_SHARE, Resetter
+from tersely_agents.memory.settings import MemorySettings
 from tersely_agents.memory.shortening import Originals, Shortener, Shown, find_references, recognise
 from tersely_agents.memory.store import EventStore, StoreError, original_id
 from tersely_agents.memory.transcript import (
@@ -29,7 +30,6 @@ from tersely_agents.memory.transcript import (
     with_pin,
 )
 from tersely_agents.redaction import redact_all
-
 
 _MOST_READ = 200
 """Messages that the model reads for one `recall`: of more, those that share most words with the query."""

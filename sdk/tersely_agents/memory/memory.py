@@ -27,7 +27,7 @@ from tersely_agents.chat.protocol import (
     complete_safely,
 )
 from tersely_agents.memory.journal import Journal, make_journal
-from tersely_agents.memory.reset import MemorySettings
+from tersely_agents.memory.settings import MemorySettings
 from tersely_agents.memory.store import EventStore
 from tersely_agents.memory.transcript import Count, Ending, Transcript
 
@@ -202,8 +202,9 @@ class AgentMemory:
     def reset(self, summary: str | None = None) -> None:
         """Replace the context by first prompt, pins and `summary`, followed by the step that was held back.
 
-        None quotes sentences of the transcript instead. A summary longer than `summary_tokens` is shortened. Raises InvalidInputError while tool calls are
-        unanswered, and OverlongError if no further summary is allowed.
+        None quotes sentences of the transcript instead. A summary longer than `summary_tokens` is shortened.
+        Raises InvalidInputError while tool calls are unanswered, and OverlongError if no further summary is
+        allowed.
         """
         with self._lock:
             self._check_may_reset()

@@ -11,13 +11,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, cast, get_args
+from typing import cast, get_args
 
-from tersely.score.words import FILLER_WORDS, QUESTION_WORDS
 from tersely.split.sentences import split_units
 from tersely_agents.memory.cues import (
     CONCEPT_VALUES,
-    CONCEPTS,
     CUES,
     IMPERATIVE,
     LABEL,
@@ -25,14 +23,24 @@ from tersely_agents.memory.cues import (
     NEGATIVE,
     PAST,
     PERSONAL,
-    PRONOUN,
     RETIRE,
     SLOTS,
     UPDATE,
     Kind,
 )
-from tersely_agents.quality import STOPWORDS
-from tersely_agents.summaries.grounding import find_identifiers
+from tersely_agents.memory.values import (
+    COMMON,
+    MONTH,
+    WORD,
+    Value,
+    find_topic,
+    find_values,
+    find_words,
+    is_concept,
+    occurs,
+    split_clauses,
+    stem,
+)
 
 _LONGEST = 400
 """Characters of a statement; longer sentences are text that was pasted."""
@@ -52,89 +60,9 @@ _HEADINGS: dict[Kind, str] = {
     "identifier": "Identifiers",
 }
 
-_MONTH = (
-    r"(?:jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|märz|apr(?:il)?|may|mai|june?|juni|july?|juli|aug(?:ust)?"
-    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|okt(?:ober)?|nov(?:ember)?|de[cz](?:ember)?)"
-)
-_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?"
-_SPELLED = (
-    r"(?:(?:one|two|three|four|five|six|seven|eight|nine)(?: hundred| thousand)?|ten|eleven|twelve|fifteen|twenty"
-    r"|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand)"
-)
-_VALUES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    (
-        "money",
-        re.compile(
-            rf"[$€£¥]\s?\d[\d.,]*[kKmM]?|(?:\b\d[\d.,]*|\b{_SPELLED}(?:[ -](?:and )?{_SPELLED})*)"
-            r"[ -]?(?:k |thousand )?(?:euros?|eur|dollars?|usd|bucks|pounds?|gbp|chf|franken)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "time",
-        re.compile(
-            r"\b\d{1,2}:\d\d\b|\b\d{1,2}\s?(?:[ap]\.?m\b|uhr\b|o['’]clock)"
-            r"|\b(?:half|quarter) (?:past|to) \w+|\bat (?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon)\b"
-            r"|\bnoon\b|\bmidnight\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "date",
-        re.compile(
-            rf"\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?{_MONTH}\b(?: \d{{4}})?"
-            rf"|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?|\b[0-3]?\d\.(?:0?[1-9]|1[0-2])\.(?:\d{{2,4}})?"
-            rf"|\b(?:{_DAY})(?: and (?:{_DAY}))?\b|\b(?:in|by|until|bis|im|since|ab) {_MONTH}\b|\bQ[1-4]\b",
-            re.IGNORECASE,
-        ),
-    ),
-)
-_NUMBER = re.compile(
-    r"\b\d[\d.,]*%?|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|zwei|drei|vier|fünf|sechs"
-    r"|sieben|acht|neun|zehn|elf|zwölf)\b",
-    re.IGNORECASE,
-)
-_NAME = re.compile(
-    r"(?<!^)(?<![.:!?\n]\s)\b[A-Z][\w'’-]*[a-z\d][\w'’-]*(?: [A-Z][\w'’-]+)*|\b[A-Z]{2,}\w*\b"
-    r"|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Z][a-z]+(?: [A-Z][a-z]+)+"
-)
-_TITLED = re.compile(r"\b(?:Mrs?|Ms|Dr|Prof|Professor|Frau|Herrn?)\b\.?(?: Dr\.?)? [A-Z]\w+")
-_HYPHENATED = re.compile(
-    rf"(?:{'|'.join(rf'(?<={word} )' for word in 'to is in on at from channel host server bucket queue room user named'.split())})"
-    r"[a-z]+(?:-[a-z\d]+)+\b"
-)
-_GERMAN = re.compile(
-    r"\b(?:der|das|und|ist|nicht|ich|wir|ein|eine|für|mit|auf|den|im|bitte|hat|die [A-Z]\w+ (?:hat|lautet|ist|wird))\b"
-    r"|[äöüß]",
-    re.IGNORECASE,
-)
-_GERMAN_STOPWORDS = """
-    der die das den dem des und ist sind war nicht ich wir du ihr ein eine einen einem einer für mit auf am im an
-    in zu zum zur von vom bei als auch so es sie er hat haben habe wird werden wurde sich nur noch mehr jetzt doch
-    sondern lautet liegt beträgt etwas gibt dass wenn aber oder wer was wie pro über unter nach vor um aus mir mich
-"""
-_COMMON = frozenset(
-    [
-        *STOPWORDS,
-        *_GERMAN_STOPWORDS.split(),
-        *"total said set sets make keep goes come comes going run yesterday today tomorrow gestern heute morgen week".split(),
-    ]
-)
 _ORDINAL = re.compile(r"(?<![\w.,/-])\d{1,2}\.\s*\Z")
-_STARTS_WITH_MONTH = re.compile(rf"\s*{_MONTH}\b", re.IGNORECASE)
+_STARTS_WITH_MONTH = re.compile(rf"\s*{MONTH}\b", re.IGNORECASE)
 """A German date that was taken for the end of a sentence, as in "am 19. Juni"."""
-_CLAUSE = re.compile(r"(?:,|;|:| –| —| -) (?=\S)|(?<=\w) (?=(?:but|sondern|aber) )")
-_WORD = re.compile(r"[^\W_]+(?:['’]\w+)?")
-
-
-class Value(NamedTuple):
-    """A value in a statement: what may change while its topic stays."""
-
-    kind: str
-    text: str
-    start: int
-    is_subject: bool = False
-    """Whether it names what the statement is about, as in "Gate 4 stays locked"."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +77,7 @@ class Pin:
 
     @cached_property
     def all_values(self) -> tuple[Value, ...]:
-        return tuple(_find_values(self.text))
+        return tuple(find_values(self.text))
 
     @property
     def values(self) -> tuple[Value, ...]:
@@ -163,12 +91,12 @@ class Pin:
     @cached_property
     def topic(self) -> frozenset[str]:
         """Stems of the words that say what the statement is about."""
-        return _find_topic(self.text, self.values)
+        return find_topic(self.text, self.values)
 
     @cached_property
     def words(self) -> frozenset[str]:
         """Stems and concepts of all clauses, without the values."""
-        return _find_topic(self.text, self.values, whole=True)
+        return find_topic(self.text, self.values, whole=True)
 
     @property
     def key(self) -> str:
@@ -199,12 +127,12 @@ class PinBoard:
         """Values of replaced statements that no statement that holds names."""
         live = "\n".join(pin.text for pin in self.pins).casefold()
         texts = dict.fromkeys(v.text.casefold() for pin in self.superseded for v in pin.values)
-        return tuple(text for text in texts if len(text) > 2 and not _occurs(text, live))
+        return tuple(text for text in texts if len(text) > 2 and not occurs(text, live))
 
     def is_stale(self, text: str) -> bool:
         """Whether a text names a value that no longer holds."""
         folded = text.casefold()
-        return any(_occurs(value, folded) for value in self.retired)
+        return any(occurs(value, folded) for value in self.retired)
 
     def remove_known(self, text: str) -> str:
         """Leave out the sentences that are pinned, and those that name a value that no longer holds."""
@@ -229,14 +157,14 @@ class PinBoard:
             kind, strength = old[-1].kind, max(strength, old[-1].strength)
         new = replace(probe, kind=kind, text=text, strength=strength)
         kept = [other for other in self.pins if other not in old]
-        is_said = any(word.casefold() not in _COMMON for word in _WORD.findall(text))
+        is_said = any(word.casefold() not in COMMON for word in WORD.findall(text))
         return PinBoard((*kept, new) if is_said else tuple(kept), (*self.superseded, *old))
 
     def _find_replaced(self, new: Pin) -> list[Pin]:
         """Return the pins that a statement replaces."""
         retired = _find_retired_words(new.text)
         if retired:
-            named = [pin for pin in self.pins if retired & _find_words(pin.text, names_only=True)]
+            named = [pin for pin in self.pins if retired & find_words(pin.text, names_only=True)]
             if named:
                 return [pin for pin in named if _overlap(pin, new) > 0.3] or named
         is_update = UPDATE.search(new.text) is not None
@@ -262,8 +190,11 @@ def render_pins(pins: Sequence[Pin]) -> str:
 
 
 def choose_pins(pins: Sequence[Pin], limit: int, count: Callable[[str], int], weak: float = 1.0) -> list[Pin]:
-    """Return pins that fit into `limit` tokens when they are rendered, in order: the strongest first, then the
-    most binding, then the newest. Those that only state something get the share `weak` of the limit."""
+    """Return pins that fit into `limit` tokens when they are rendered, in order.
+
+    The strongest go first, then the most binding, then the newest. Those that only state something get the
+    share `weak` of the limit.
+    """
     kinds = list(get_args(Kind))
     order = sorted(
         range(len(pins)), key=lambda at: (-pins[at].strength, kinds.index(pins[at].kind) // 5, -at)
@@ -330,99 +261,11 @@ def _classify(label: Kind | None, text: str) -> Pin | None:
         return Pin("preference", text, 2)
     if PAST.search(text) and not UPDATE.search(text):
         return None
-    values = _find_values(text)
+    values = find_values(text)
     if values or PERSONAL.search(text):
         is_identifier = any(value.kind == "identifier" for value in values)
         return Pin("identifier" if is_identifier else "fact", text, 1)
     return None
-
-
-def _find_values(text: str) -> list[Value]:
-    found: list[Value] = []
-    left = text
-    for kind, pattern in (*SLOTS.items(), *_VALUES):
-        for match in pattern.finditer(left):
-            found.append(Value(kind, match[0].rstrip(".,"), match.start()))
-        left = pattern.sub(lambda match: " " * len(match[0]), left)
-    names = [_TITLED, _HYPHENATED] if _GERMAN.search(text) else [_TITLED, _NAME, _HYPHENATED]
-    for name in find_identifiers(left):
-        at = left.find(name)
-        found.append(Value("identifier", name, at))
-        left = left.replace(name, " " * len(name))
-    for kind, patterns in (("number", [_NUMBER]), ("name", names)):
-        for pattern in patterns:
-            for match in pattern.finditer(left):
-                value = _drop_opening(match[0].rstrip(".,"))
-                if value:
-                    found.append(Value(kind, value, match.end() - len(value)))
-            left = pattern.sub(lambda match: " " * len(match[0]), left)
-    clauses = _split_clauses(text)
-    return [
-        value._replace(is_subject=_is_subject(value, text, clauses)) for value in sorted(found, key=_place)
-    ]
-
-
-def _drop_opening(name: str) -> str:
-    """Drop words that have a capital because they open the sentence, such as "Forget" before a name."""
-    first, _, rest = name.partition(" ")
-    is_cue = UPDATE.fullmatch(first) or IMPERATIVE.fullmatch(first) or first.casefold() in _COMMON
-    return rest if is_cue else name
-
-
-def _is_subject(value: Value, text: str, clauses: Sequence[tuple[int, int]]) -> bool:
-    """Whether a number or an identifier opens a clause, and something else follows."""
-    start, end = next(c for c in reversed(clauses) if c[0] <= value.start)
-    follows = text[value.start + len(value.text) : end].strip(" .,;:!")
-    is_first = len(text[start : value.start].split()) < 3
-    return value.kind in ("number", "identifier") and is_first and bool(follows)
-
-
-def _place(value: Value) -> int:
-    return value.start
-
-
-def _find_words(text: str, *, names_only: bool = False) -> set[str]:
-    """Return stems of content words; with `names_only` only those of values and capitalised words."""
-    words: set[str] = set()
-    for match in _WORD.finditer(text):
-        word = match[0].casefold()
-        if names_only and not (
-            match[0][0].isupper() or match[0][0].isdigit() or "-" in text[match.end() : match.end() + 1]
-        ):
-            continue
-        if not (word in _COMMON or FILLER_WORDS.fullmatch(word) or QUESTION_WORDS.fullmatch(word)):
-            words.add(_stem(word))
-    return words
-
-
-def _stem(word: str) -> str:
-    return word if word.isdigit() else word[:6].removesuffix("s")
-
-
-def _find_topic(text: str, values: Sequence[Value], *, whole: bool = False) -> frozenset[str]:
-    """Return the words and concepts of the clauses with values, without the values and words of change."""
-    clauses = _split_clauses(text)
-    holding = [c for c in clauses if any(c[0] <= v.start < c[1] for v in values)]
-    if whole or not holding or any(PRONOUN.match(text[start:end]) for start, end in holding):
-        holding = clauses
-    topic: set[str] = set()
-    for start, end in holding:
-        clause = list(text[start:end])
-        for value in values:
-            if start <= value.start < end:
-                clause[value.start - start : value.start - start + len(value.text)] = " " * len(value.text)
-        words = "".join(clause)
-        literal = _find_words(UPDATE.sub(" ", words))
-        for concept, pattern in CONCEPTS.items():
-            if pattern.search(words):
-                topic.add(f"={concept}")
-        topic |= literal
-    return frozenset(topic)
-
-
-def _split_clauses(text: str) -> list[tuple[int, int]]:
-    cuts = [0, *(match.end() for match in _CLAUSE.finditer(text)), len(text)]
-    return [(start, end) for start, end in zip(cuts, cuts[1:], strict=False) if text[start:end].strip()]
 
 
 def _overlap(one: Pin, other: Pin) -> float:
@@ -438,7 +281,7 @@ def _compare(new: Pin, old: Pin, *, is_update: bool) -> float:
     concepts = shared - words
     common = new.words & old.words
     said = {word for word in common if word[0] != "="}
-    generic = {_stem(w[0].casefold()) for w in _WORD.finditer(new.text) if _is_concept(w[0])}
+    generic = {stem(w[0].casefold()) for w in WORD.finditer(new.text) if is_concept(w[0])}
     score = sum(0.5 if word in generic else 1.0 for word in said) + _overlap(new, old)
     if is_update and words and new.subjects & old.subjects:
         return score + _SURE
@@ -450,17 +293,13 @@ def _compare(new: Pin, old: Pin, *, is_update: bool) -> float:
     if not _differ(new.values, old.values) or new.subjects != old.subjects:
         return 0.0
     folded = new.text.casefold()
-    if is_update and any(_occurs(v.text.casefold(), folded) for v in old.values if v.kind == "name"):
-        if shared or _find_words(new.text) & old.topic:
-            return score + _SURE
+    names_old = any(occurs(v.text.casefold(), folded) for v in old.values if v.kind == "name")
+    if is_update and names_old and (shared or find_words(new.text) & old.topic):
+        return score + _SURE
     only_one_differs = not (new.topic - old.topic and old.topic - new.topic)
     if only_one_differs and (len(words) > 1 or (words and new.topic == old.topic)):
         return score + _SURE
     return score + _SURE if is_update and words and _overlap(new, old) > 0.5 else 0.0
-
-
-def _is_concept(word: str) -> bool:
-    return any(pattern.fullmatch(word) for pattern in CONCEPTS.values())
 
 
 def _differ(new: Sequence[Value], old: Sequence[Value], kinds: Sequence[str] = ()) -> bool:
@@ -477,20 +316,20 @@ def _differ(new: Sequence[Value], old: Sequence[Value], kinds: Sequence[str] = (
 def _find_retired_words(text: str) -> set[str]:
     """Return stems of the names beside a word such as "forget"."""
     words: set[str] = set()
-    for start, end in _split_clauses(text):
+    for start, end in split_clauses(text):
         match = RETIRE.search(text, start, end)
         if match:
-            words |= _find_words(text[match.start() : end], names_only=True) - _find_words(match[0])
+            words |= find_words(text[match.start() : end], names_only=True) - find_words(match[0])
     return words
 
 
 def _remove_retired(text: str, old: Sequence[Pin]) -> str:
     """Leave out clauses that name only values of the replaced statements, if another names a new one."""
     gone = {v.text.casefold() for pin in old for v in pin.values}
-    new = {v.text.casefold() for v in _find_values(text)} - gone
-    clauses = [text[start:end] for start, end in _split_clauses(text)]
-    is_new = [any(_occurs(value, clause.casefold()) for value in new) for clause in clauses]
-    is_old = [any(_occurs(value, clause.casefold()) for value in gone) for clause in clauses]
+    new = {v.text.casefold() for v in find_values(text)} - gone
+    clauses = [text[start:end] for start, end in split_clauses(text)]
+    is_new = [any(occurs(value, clause.casefold()) for value in new) for clause in clauses]
+    is_old = [any(occurs(value, clause.casefold()) for value in gone) for clause in clauses]
     kept = [c for c, holds, names in zip(clauses, is_new, is_old, strict=True) if holds or not names]
     others = [c for c in clauses if not RETIRE.match(c.lstrip())]
     if old and others and len(others) < len(clauses):
@@ -499,17 +338,6 @@ def _remove_retired(text: str, old: Sequence[Pin]) -> str:
         return text
     left = "".join(kept).strip().rstrip(",;: –—-")
     return left if left.endswith((".", "!")) or not text.endswith(".") else f"{left}."
-
-
-def _occurs(value: str, text: str) -> bool:
-    """Whether a value occurs as a whole: 96 is not in 1996."""
-    at = text.find(value)
-    while at >= 0:
-        end = at + len(value)
-        if not (text[at - 1 : at].isalnum() and value[0].isalnum()) and not (text[end : end + 1].isalnum()):
-            return True
-        at = text.find(value, at + 1)
-    return False
 
 
 def dump_pins(pins: Iterable[Pin]) -> list[list[str | int]]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_count
 from tersely.messages import Json, get_call_ids, get_text, measure_tokens
 from tersely_agents.chat.protocol import Options
 from tersely_agents.memory.notes import (
@@ -21,14 +20,11 @@ from tersely_agents.memory.notes import (
 )
 from tersely_agents.memory.pins import Pin, choose_pins, dump_pins, render_pins
 from tersely_agents.memory.segments import Segment, merge_user_messages
+from tersely_agents.memory.settings import SMALLEST_LIMIT, MemorySettings
 from tersely_agents.memory.shortening import REFERENCE_TOKENS, Originals, Shortener, Shown, find_source
 from tersely_agents.memory.transcript import Count, ResetEvent, Transcript
 from tersely_agents.prompts import load_prompt
 
-SMALLEST_LIMIT = 200
-"""Tokens, so that notes and a held step find room in what the shares leave."""
-SUMMARY_SHARE = 0.25
-"""Largest share of the limit for a summary."""
 PINNED_SHARE = 0.5
 """Share of the limit that system messages and pins may take, and that the first prompt gets with them."""
 OPENED_SHARE = 0.6
@@ -52,49 +48,6 @@ _QUESTION_CHARACTERS = 300
 
 Lookup = Callable[[str], str | None]
 """Finds an original by its id; None if the id is unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class MemorySettings:
-    """The limits of a memory; `AgentMemory` describes them.
-
-    Raises InvalidInputError for values that cannot be used.
-    """
-
-    limit: int
-    max_summaries: int | None = None
-    max_steps: int | None = None
-    summary_tokens: int | None = None
-    compress_over: int | None = None
-    replay: bool = True
-
-    def __post_init__(self) -> None:
-        check_count(self.limit, "limit", "tokens")
-        if self.limit < SMALLEST_LIMIT:
-            raise InvalidInputError(f"limit is {self.limit}. Pass {SMALLEST_LIMIT} tokens or more.")
-        for name, unit in (
-            ("max_summaries", "summaries"),
-            ("max_steps", "steps"),
-            ("summary_tokens", "tokens"),
-            ("compress_over", "tokens"),
-        ):
-            if getattr(self, name) is not None:
-                check_count(getattr(self, name), name, unit)
-        most = self.share(SUMMARY_SHARE)
-        if self.summary_tokens is not None and self.summary_tokens > most:
-            raise InvalidInputError(
-                f"summary_tokens is {self.summary_tokens}, more than a quarter of the limit. Pass {most} or "
-                "less."
-            )
-
-    @property
-    def summary_limit(self) -> int:
-        """Most tokens of a summary."""
-        return self.share(SUMMARY_SHARE) if self.summary_tokens is None else self.summary_tokens
-
-    def share(self, share: float) -> int:
-        """Return a share of the limit in tokens."""
-        return int(share * self.limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +274,7 @@ class Resetter:
         return choose_pins(pins, most, self.count, WEAK_SHARE)
 
     def _keep_later(self, later: Sequence[Shown], transcript: Transcript) -> tuple[list[Shown], Originals]:
-        """Return the later messages that stay, in order: those of the system and the user's newest one; and the
+        """Return the later messages that stay, those of the system and the user's newest one; and the
         original of the latter, if it was shortened."""
         newest = next((s for s in reversed(later) if s.message["role"] == "user"), None)
         kept: list[Shown] = []
