@@ -27,7 +27,7 @@ def by_memory(messages: list[Json], budget: int) -> str:
 def test_a_conversation_is_read(tmp_path: Path) -> None:
     file = tmp_path / "some.txt"
     file.write_text(
-        "## boat, en\nU It is Red.\nx red\n~\nU Make it blue.\n= blue | make\n"
+        "Form.\n\n## boat, en\nU It is Red.\nx red\n~\nU Make it blue.\n= blue | make\n"
         "## small talk, en\nU Hi.\nA Hello.\nU So?\nA So.\n"
     )
     (boat,) = read_conversations(file)
@@ -59,7 +59,7 @@ def test_every_round_fits_its_budget_and_reads_the_last() -> None:
         text = by_memory(messages, 700)
         assert len(text) <= 700
         messages = [{"role": "system", "content": text}]
-    assert compact_often(by_memory, conversation.messages, 700).count("- ") > 5
+    assert compact_often(by_memory, conversation.messages, 700).count("- ") > 3
 
 
 @pytest.mark.parametrize("budget", list(KEPT))

@@ -67,7 +67,7 @@ def test_small_talk_questions_and_pasted_text_are_no_pins(text: str) -> None:
         ("The deadline is April 28.", "The deadline is now May 3.", "The deadline is now May 3."),
         ("Our budget is $300.", "Our budget is $450.", "Our budget is $450."),
         ("Das Budget liegt bei 300 Euro.", "Das Budget liegt jetzt bei 450 Euro.", None),
-        ("Ich suche in Leipzig, bis 900 Euro.", "Vergiss Leipzig, ich bleibe in Kiel.", "ich bleibe in Kiel."),
+        ("Ich suche in Leipzig, ab 900 Euro.", "Vergiss Leipzig, ich bleibe in Kiel.", "ich bleibe in Kiel."),
         ("Lea Sommer owns the parser.", "Tom Winter took over, he owns the parser now.", None),
         ("Show all times in UTC.", "Show clocks in Pacific time.", "Show clocks in Pacific time."),
     ],

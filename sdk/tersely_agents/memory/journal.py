@@ -155,15 +155,14 @@ class Journal:
 
     def recall(self, transcript: Transcript, query: str, budget: int | None) -> Compression:
         """Return the sentences that answer the query in all that left the context."""
-        texts: dict[str, str] = {}
-        for message in (*transcript.past, *transcript.segment.shown):
+        shown = transcript.segment.shown
+        texts: dict[str, None] = {}
+        for message in (*transcript.past, *shown):
             text = get_text(message)
-            keys = find_references(text)
-            originals = [original for key in keys if (original := self.original(transcript, key)) is not None]
-            is_past = message not in transcript.segment.shown
-            for part in originals or ([text] if is_past else []):
-                texts.setdefault(part, message["role"])
-        documents = [Document(text, role) for text, role in texts.items() if text.strip()]
+            found = [self.original(transcript, key) for key in find_references(text)]
+            originals = [original for original in found if original is not None]
+            texts |= dict.fromkeys(originals or ([] if message in shown else [text]))
+        documents = [Document(text) for text in texts if text.strip()]
         limit = self.settings.summary_limit if budget is None else budget
         if len(documents) > _MOST_READ and check_text(query, "The query"):
             scores = BM25([document.text for document in documents]).scores(query)
