@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any, cast
 
@@ -24,15 +25,14 @@ def measure_kit(
     ways: Mapping[str, Compact], budgets: Sequence[float], seeds: Sequence[int] = SEEDS
 ) -> list[dict[str, Any]]:
     """Return the kit's own results: an entry for each way and budget."""
-    from compaction_kit.benchmark import run_budget_benchmark
-
+    benchmark: Any = import_module("compaction_kit.benchmark")
     factories = {name: _make_factory(name, way) for name, way in ways.items()}
-    payload = run_budget_benchmark(factories, budgets=budgets, seeds=seeds, rounds=ROUNDS)
+    payload = benchmark.run_budget_benchmark(factories, budgets=budgets, seeds=seeds, rounds=ROUNDS)
     return cast("list[dict[str, Any]]", payload["entries"])
 
 
 def _make_factory(name: str, way: Compact) -> Any:
-    from compaction_kit.compacted import CompactedContext
+    kit: Any = import_module("compaction_kit.compacted")
 
     class Way:
         """A way to compact, in the kit's form."""
@@ -44,6 +44,6 @@ def _make_factory(name: str, way: Compact) -> Any:
             messages: list[Json] = [
                 {"role": turn.role if turn.role in _ROLES else "user", "content": turn.text} for turn in turns
             ]
-            return CompactedContext(way(messages, budget_chars), name, round_num)
+            return kit.CompactedContext(way(messages, budget_chars), name, round_num)
 
     return Way
