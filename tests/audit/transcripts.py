@@ -58,16 +58,16 @@ class Seen:
 
 def run_case(number: int) -> Seen:
     r = random.Random(number)
-    limit = r.choice([512, 600, 1000, 3000])
+    limit = r.choice([200, 300, 512, 600, 1000, 3000])
     seen = Seen(limit=limit)
     # Now and then more than half of the limit, and several messages.
     first: list[Any] = [
         {"role": "user", "content": _content(r, r.choice([30] * 8 + [400, 1500]), seen) or "x"}
         for _ in range(r.choice([1] * 9 + [4]))
     ]
-    is_long = (
-        sum(count_tokens(get_text(m)) + 2000 * isinstance(m["content"], list) for m in first) > limit // 4
-    )
+    is_long = sum(
+        count_tokens(get_text(m)) + 2000 * isinstance(m["content"], list) for m in first
+    ) > limit // 4 - 40 * (limit < 512)
     if r.random() < 0.7:
         first.insert(0, {"role": "system", "content": _text(r, 20)})
     seen.given += [get_text(m) for m in first]
@@ -81,10 +81,16 @@ def run_case(number: int) -> Seen:
         "replay": r.random() < 0.8,
         "store": store,
     }
-    memory = AgentMemory(first, **settings)
+    try:
+        memory = AgentMemory(first, **settings)
+    except InvalidInputError:  # the system message alone may take more than half of a small limit
+        assert limit < 300
+        return seen
     model = ScriptedChat(lambda _: _answer(r))
-    pins: dict[str, str] = {}
+    pins: dict[str, tuple[str, int]] = {}
+    """Texts by key, and the resets before them."""
     sent: list[Any] = []
+    resets = 0
     for turn in range(r.randint(1, 30)):
         if r.random() < 0.1 and len(pins) < 3:
             key = f"pin {turn}"
@@ -92,14 +98,22 @@ def run_case(number: int) -> Seen:
             # Pins that would take more than their share of the limit are refused.
             with suppress(InvalidInputError):
                 memory.pin(key, text)
-                pins[key] = text
-        _act(r, memory, turn, seen)
+                pins[key] = text, memory.transcript.resets
+        try:
+            _act(r, memory, turn, seen)
+        except InvalidInputError as error:
+            if "or pin less" not in str(error):
+                raise
+        except OverlongError:
+            seen.overlong = True
+            break
         if store and r.random() < 0.2:
             memory = _reopened(memory, settings)
             seen.reopened += 1
             if r.random() < 0.1:
                 memory = _lowered(r, memory, settings, seen)
-        resets = memory.transcript.resets
+        if r.random() < 0.2 and turn:
+            continue  # the caller does not ask for the context after every message
         try:
             if r.random() < 0.05:
                 memory.reset(_text(r, 100))
@@ -120,9 +134,11 @@ def run_case(number: int) -> Seen:
             assert str(messages).count("They are a record of work") <= 1
         if memory.transcript.resets != resets:
             texts = [get_text(m) for m in messages]
-            for key, text in pins.items():
-                assert any(f"Pinned, {key}:\n{text}\n" in t for t in texts), "a pin was lost"
-        sent = messages
+            for key, (text, before) in pins.items():
+                assert memory.transcript.resets == before or any(
+                    f"Pinned, {key}:\n{text}\n" in t for t in texts
+                ), "a pin was lost"
+        sent, resets = messages, memory.transcript.resets
         seen.tokens = max(seen.tokens, memory.transcript.tokens)
     _check_trajectory(memory)
     return seen
@@ -137,7 +153,7 @@ def _reopened(memory: AgentMemory, settings: dict[str, Any]) -> AgentMemory:
 
 def _lowered(r: random.Random, memory: AgentMemory, settings: dict[str, Any], seen: Seen) -> AgentMemory:
     """The memory, opened with a lower limit, where its pins leave room for that."""
-    limit = r.choice([512, 600, 1000])
+    limit = r.choice([200, 512, 600, 1000])
     if limit >= settings["limit"]:
         return memory
     lower = {**settings, "limit": limit, "summary_tokens": None}

@@ -73,27 +73,22 @@ def test_a_pin_can_always_be_taken_away() -> None:
     assert list(other.transcript.pins) == ["rule"]
 
 
-def test_later_user_messages_survive_or_leave_their_identifiers() -> None:
+def test_the_newest_message_of_the_user_survives_and_older_ones_leave_their_statements() -> None:
     memory = make_memory()
-    memory.append(
-        {"role": "user", "content": "Look into /data/coast.csv too. " + "Please be thorough. " * 20}
-    )
+    thorough = "Could you be thorough? " * 20
+    memory.append({"role": "user", "content": f"Look into /data/coast.csv too. {thorough}"})
     memory.append({"role": "user", "content": "Only towers above 30 m count."})
+    memory.append({"role": "user", "content": "Is the lamp still red?"})
     memory.append({"role": "system", "content": "The archive is closed today."})
     fill(memory)
-    memory.prepare(None)
-    texts = [m["content"] for m in memory.transcript.messages]
-    reference = texts[1].split("\n\n")[1]
-    assert "tokens left out; id of the original" in reference
-    assert texts[1] == f"{TASK['content']}\n\n{reference}\n\nOnly towers above 30 m count."
-    assert texts[2] == "The archive is closed today."
-    assert "Identifiers that the user gave: /data/coast.csv" in texts[3]
-    number = fill(memory, 100)
-    memory.prepare(None)
-    again = [m["content"] for m in memory.transcript.messages]
-    assert again[:3] == texts[:3]
-    assert "/data/coast.csv" in again[3], "identifiers outlive every reset"
-    assert number > 100
+    for start in (100, 200):
+        texts = [m["content"] for m in memory.prepare(None)]
+        assert texts[1] == f"{TASK['content']}\n\nIs the lamp still red?"
+        assert texts[2] == "The archive is closed today."
+        said = texts[3].partition("The user said:")[2]
+        assert "- Only towers above 30 m count." in said
+        assert "- Look into /data/coast.csv too." in said
+        fill(memory, start)
 
 
 def test_the_current_request_survives_a_reset_even_if_it_is_long() -> None:

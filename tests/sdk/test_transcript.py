@@ -55,7 +55,7 @@ def test_a_log_of_events_becomes_this_transcript() -> None:
     assert last.messages == [FIRST[0], task, call(1), result(1, "Two."), final]
     assert last.conversation == [*FIRST, call(1), result(1, "Two."), final]
     assert (last.steps, last.resets, last.events, last.ending) == (3, 1, len(LOG), "finished")
-    assert (last.notes, last.identifiers, dict(last.pins)) == ("Two towers.", ("AB-12345",), {})
+    assert (last.notes, last.board.pins, dict(last.pins)) == ("Two towers.", replay(LOG)[0].board.pins, {})
     assert last.tokens == measure_tokens(last.messages, COUNT)
     first, second = last.trajectory()
     assert first.mask == (True, False, False, True)

@@ -7,8 +7,8 @@ messages = memory.prepare(model)  # the messages to send next; reset to notes if
 
 from tersely_agents.memory.journal import OverlongError
 from tersely_agents.memory.memory import AgentMemory
-from tersely_agents.memory.reset import SMALLEST_LIMIT
 from tersely_agents.memory.segments import SubTrajectory
+from tersely_agents.memory.settings import SMALLEST_LIMIT
 from tersely_agents.memory.store import ConflictError, EventStore, MemoryStore, StoreError
 from tersely_agents.memory.transcript import Transcript
 

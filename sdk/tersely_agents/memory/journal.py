@@ -11,11 +11,14 @@ from typing import Literal, cast, get_args
 from tersely.compressor import Compressor
 from tersely.errors import InvalidInputError, TerselyError
 from tersely.inputs import check_compressor, check_members, check_text, is_list_of, show_value, type_name
-from tersely.messages import Json, check_message, measure_tokens
+from tersely.messages import Json, check_message, get_text, measure_tokens
+from tersely.score.bm25 import BM25
 from tersely.tokens import ApproximateCounter
+from tersely.types import Compression, Document
 from tersely_agents.chat.protocol import Message, remove_thoughts
-from tersely_agents.memory.reset import OPENED_SHARE, MemorySettings, Resetter
-from tersely_agents.memory.shortening import Originals, Shortener, Shown, recognise
+from tersely_agents.memory.reset import OPENED_SHARE, Resetter
+from tersely_agents.memory.settings import MemorySettings
+from tersely_agents.memory.shortening import Originals, Shortener, Shown, find_references, recognise
 from tersely_agents.memory.store import EventStore, StoreError, original_id
 from tersely_agents.memory.transcript import (
     KINDS,
@@ -27,6 +30,9 @@ from tersely_agents.memory.transcript import (
     with_pin,
 )
 from tersely_agents.redaction import redact_all
+
+_MOST_READ = 200
+"""Messages that the model reads for one `recall`: of more, those that share most words with the query."""
 
 
 class OverlongError(TerselyError):
@@ -82,10 +88,14 @@ class Journal:
         return self._write(Transcript(), event, originals)
 
     def append(self, transcript: Transcript, message: Message) -> Transcript:
-        """Add a message. Raises InvalidInputError for one that may not come next."""
-        if transcript.is_full:
-            raise InvalidInputError("The context is full. Call prepare(), or reset() with a summary.")
+        """Add a message. If the context is full, the message is held back too; if nothing more can be held
+        back, the context is reset without a model before. Raises InvalidInputError for a message that may not
+        come next, and OverlongError if no further reset is allowed."""
         checked = check_message(message, transcript.unanswered)
+        if self.resetter.holds_too_much(transcript, checked):
+            if not self.resetter.may_reset(transcript):
+                raise self.finish_overlong(transcript)[1]
+            transcript = self.reset_with_reply(transcript, "")
         if checked["role"] in ("system", "developer"):
             self.resetter.check_pinned([*_find_pinned(transcript), checked], transcript.pins)
         originals: Originals = []
@@ -140,7 +150,25 @@ class Journal:
         summary = remove_thoughts(text)
         if summary:
             return self.reset(transcript, summary)
+        transcript.check_answered("Append them first.")
         return self._reset(transcript, self.resetter.extract(transcript), "extractive")
+
+    def recall(self, transcript: Transcript, query: str, budget: int | None) -> Compression:
+        """Return the sentences that answer the query in all that left the context."""
+        shown = transcript.segment.shown
+        texts: dict[str, None] = {}
+        for message in (*transcript.past, *shown):
+            text = get_text(message)
+            found = [self.original(transcript, key) for key in find_references(text)]
+            originals = [original for original in found if original is not None]
+            texts |= dict.fromkeys(originals or ([] if message in shown else [text]))
+        documents = [Document(text) for text in texts if text.strip()]
+        limit = self.settings.summary_limit if budget is None else budget
+        if len(documents) > _MOST_READ and check_text(query, "The query"):
+            scores = BM25([document.text for document in documents]).scores(query)
+            best = sorted(sorted(range(len(documents)), key=lambda at: -scores[at])[:_MOST_READ])
+            documents = [documents[at] for at in best]
+        return self.resetter.shortener.compressor.compress(query, documents, budget=limit)
 
     def original(self, transcript: Transcript, key: str) -> str | None:
         """Return the text that was shortened under this id; None for an unknown id."""
@@ -216,4 +244,5 @@ def _checksum(messages: Sequence[Json]) -> str:
 
 def _find_pinned(transcript: Transcript) -> list[Json]:
     """Return the messages that every reset keeps, apart from pins."""
-    return [*transcript.first, *transcript.later_messages("system", "developer")]
+    held = [m for m in transcript.held if m["role"] in ("system", "developer")]
+    return [*transcript.first, *transcript.later_messages("system", "developer"), *held]

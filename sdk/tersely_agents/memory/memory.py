@@ -17,6 +17,7 @@ from tersely.compressor import Compressor
 from tersely.inputs import check_list, check_members, check_text
 from tersely.messages import Json, measure_tokens
 from tersely.runtime.locks import Lock
+from tersely.types import Compression
 from tersely_agents.chat.protocol import (
     ChatError,
     ChatModel,
@@ -26,7 +27,7 @@ from tersely_agents.chat.protocol import (
     complete_safely,
 )
 from tersely_agents.memory.journal import Journal, make_journal
-from tersely_agents.memory.reset import MemorySettings
+from tersely_agents.memory.settings import MemorySettings
 from tersely_agents.memory.store import EventStore
 from tersely_agents.memory.transcript import Count, Ending, Transcript
 
@@ -108,11 +109,11 @@ class AgentMemory:
         return self._transcript
 
     def append(self, *messages: Message) -> None:
-        """Take in the next messages.
+        """Take in the next messages. While a reset is due, they are held back for it.
 
-        Raises InvalidInputError for a message that may not come next (a result without a call, a message
-        that leaves a call unanswered, a malformed one), and while a summary is wanted. Messages before it
-        have been taken in.
+        Raises InvalidInputError for a message that may not come next: a result without a call, a message
+        that leaves a call unanswered, a malformed one. Messages before it have been taken in. Raises
+        OverlongError if too much is held back and no further summary is allowed.
         """
         with self._lock:
             for message in messages:
@@ -142,6 +143,11 @@ class AgentMemory:
         """Mark the task as done. A task that has gone beyond `max_steps` stays overlong."""
         with self._lock:
             self._transcript = self.journal.finish(self._transcript, ending)
+
+    def recall(self, query: str, *, budget: int | None = None) -> Compression:
+        """Return the sentences that answer `query` in all that left the context, in at most `budget` tokens;
+        by default as many as notes may have. Replaced statements are among them."""
+        return self.journal.recall(self._transcript, query, budget)
 
     def original(self, key: str) -> str | None:
         """Return the text that was shortened under this id; None for an unknown id."""
@@ -193,15 +199,20 @@ class AgentMemory:
             self._check_may_reset()
             return self.journal.resetter.summary_request(self._transcript)
 
-    def reset(self, summary: str) -> None:
+    def reset(self, summary: str | None = None) -> None:
         """Replace the context by first prompt, pins and `summary`, followed by the step that was held back.
 
-        A summary longer than `summary_tokens` is shortened. Raises InvalidInputError while tool calls are
-        unanswered, and OverlongError if no further summary is allowed.
+        None quotes sentences of the transcript instead. A summary longer than `summary_tokens` is shortened.
+        Raises InvalidInputError while tool calls are unanswered, and OverlongError if no further summary is
+        allowed.
         """
         with self._lock:
             self._check_may_reset()
-            self._transcript = self.journal.reset(self._transcript, summary)
+            transcript = self._transcript
+            if summary is None:
+                self._transcript = self.journal.reset_with_reply(transcript, "")
+            else:
+                self._transcript = self.journal.reset(transcript, summary)
 
     def _begin_reset(
         self, tools: Sequence[Mapping[str, Any]] | None

@@ -7,28 +7,24 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tersely.errors import InvalidInputError
-from tersely.inputs import check_count
 from tersely.messages import Json, get_call_ids, get_text, measure_tokens
 from tersely_agents.chat.protocol import Options
 from tersely_agents.memory.notes import (
     EARLIER_NOTES,
+    LEFT_OUT,
     Quote,
-    cut_notes,
     extract_notes,
     quote_messages,
     read_quotes,
     wrap_notes,
 )
+from tersely_agents.memory.pins import Pin, choose_pins, dump_pins, render_pins
 from tersely_agents.memory.segments import Segment, merge_user_messages
+from tersely_agents.memory.settings import SMALLEST_LIMIT, MemorySettings
 from tersely_agents.memory.shortening import REFERENCE_TOKENS, Originals, Shortener, Shown, find_source
 from tersely_agents.memory.transcript import Count, ResetEvent, Transcript
 from tersely_agents.prompts import load_prompt
-from tersely_agents.summaries.grounding import find_identifiers
 
-SMALLEST_LIMIT = 512
-"""Tokens, so that notes and a held step find room in what the shares leave."""
-SUMMARY_SHARE = 0.25
-"""Largest share of the limit for a summary."""
 PINNED_SHARE = 0.5
 """Share of the limit that system messages and pins may take, and that the first prompt gets with them."""
 OPENED_SHARE = 0.6
@@ -36,11 +32,15 @@ OPENED_SHARE = 0.6
 TASK_SHARE = 0.15
 """Least share of the limit for the user's messages of the first prompt. Longer ones are shortened."""
 USER_SHARE = 0.1
-"""Share of the limit up to which the user's later messages survive a reset word for word, newest first. The
-first that does not fit is shortened, and of it and of older ones the identifiers survive."""
-IDENTIFIER_SHARE = 0.05
-"""Share of the limit for these identifiers, newest first."""
+"""Share of the limit for the user's newest message. A longer one is shortened."""
+FOUND_SHARES = (0.05, 0.15)
+"""Least and largest share of the limit for what users have stated. The least is always free; the rest is what
+system messages, pins and the first prompt leave of their share."""
+WEAK_SHARE = 0.75
+"""Share of the room for notes that statements may take that only say something and bind nobody."""
 
+_FOUND_PER_NOTE = 3
+"""Most tokens of statements for each token that the notes may have."""
 _LATER = ("system", "developer", "user")
 """Roles of messages that neither the model nor a tool wrote."""
 _QUESTION_CHARACTERS = 300
@@ -48,49 +48,6 @@ _QUESTION_CHARACTERS = 300
 
 Lookup = Callable[[str], str | None]
 """Finds an original by its id; None if the id is unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class MemorySettings:
-    """The limits of a memory; `AgentMemory` describes them.
-
-    Raises InvalidInputError for values that cannot be used.
-    """
-
-    limit: int
-    max_summaries: int | None = None
-    max_steps: int | None = None
-    summary_tokens: int | None = None
-    compress_over: int | None = None
-    replay: bool = True
-
-    def __post_init__(self) -> None:
-        check_count(self.limit, "limit", "tokens")
-        if self.limit < SMALLEST_LIMIT:
-            raise InvalidInputError(f"limit is {self.limit}. Pass {SMALLEST_LIMIT} tokens or more.")
-        for name, unit in (
-            ("max_summaries", "summaries"),
-            ("max_steps", "steps"),
-            ("summary_tokens", "tokens"),
-            ("compress_over", "tokens"),
-        ):
-            if getattr(self, name) is not None:
-                check_count(getattr(self, name), name, unit)
-        most = self.share(SUMMARY_SHARE)
-        if self.summary_tokens is not None and self.summary_tokens > most:
-            raise InvalidInputError(
-                f"summary_tokens is {self.summary_tokens}, more than a quarter of the limit. Pass {most} or "
-                "less."
-            )
-
-    @property
-    def summary_limit(self) -> int:
-        """Most tokens of a summary."""
-        return self.share(SUMMARY_SHARE) if self.summary_tokens is None else self.summary_tokens
-
-    def share(self, share: float) -> int:
-        """Return a share of the limit in tokens."""
-        return int(share * self.limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +62,16 @@ class Resetter:
         """Whether the message completes a step with which the context reaches the limit."""
         waiting = [i for i in transcript.unanswered if i != message.get("tool_call_id")]
         is_complete = not waiting and not (message["role"] == "assistant" and get_call_ids(message))
-        return is_complete and transcript.tokens_with(message, self.count) >= self.settings.limit
+        if not is_complete or transcript.is_full:
+            return is_complete
+        return transcript.tokens_with(message, self.count) >= self.settings.limit
+
+    def holds_too_much(self, transcript: Transcript, message: Json) -> bool:
+        """Whether the messages that are held back would take more than half of the limit with this one."""
+        if len(transcript.held) < 2 or transcript.open_step:
+            return False
+        held = measure_tokens([*transcript.held, message], self.count)
+        return held > self.settings.share(PINNED_SHARE)
 
     def may_reset(self, transcript: Transcript) -> bool:
         """Whether a further reset is allowed."""
@@ -118,10 +84,10 @@ class Resetter:
             return True
         if any(m["role"] in ("assistant", "tool") for m in transcript.segment.written):
             return True
-        if any(m["role"] == "assistant" for m in transcript.held) and not self.settings.replay:
+        if not self.settings.replay and any(m["role"] == "assistant" for m in transcript.held):
             return True
         users = transcript.later_messages("user")
-        return measure_tokens(users, self.count) > self.settings.share(USER_SHARE)
+        return len(users) > 1 or measure_tokens(users, self.count) > self.settings.share(USER_SHARE)
 
     def check_pinned(
         self, messages: Sequence[Json], pins: Mapping[str, str], share: float = PINNED_SHARE
@@ -149,7 +115,7 @@ class Resetter:
             return list(first), []
         text, end = get_text(users[-1].message).strip(), _QUESTION_CHARACTERS
         query = text if len(text) <= 2 * end else f"{text[:end]}\n{text[-end:]}"
-        shown, originals = self.shortener.fit_newest(users, room, query or None)
+        shown, originals = self.shortener.fit_newest([[user] for user in users], room, query or None)
         if len(shown) < len(users):
             return [s for s in first if s.message["role"] != "user"] + shown, originals
         left = iter(shown)
@@ -170,7 +136,10 @@ class Resetter:
         others = [m for m in base if m["role"] != "user"]
         users = [Shown(m) for m in base if m["role"] == "user"]
         task = transcript.user_request
-        begin = [*others, *(s.message for s in self.shortener.fit_newest(users, left // 4, task)[0])]
+        begin = [
+            *others,
+            *(s.message for s in self.shortener.fit_newest([[user] for user in users], left // 4, task)[0]),
+        ]
         left -= measure_tokens(begin, self.count)
         newest: list[Json] = []
         for step in reversed(segment.steps):
@@ -194,12 +163,14 @@ class Resetter:
         last = transcript.closed[-1].notes if transcript.closed else None
         is_quoted = last is not None and not last.is_by_policy
         notes = read_quotes(transcript.notes) if is_quoted else [Quote(EARLIER_NOTES, transcript.notes)]
-        quotes = [
-            *quote_messages(transcript.survivors),
-            *notes,
-            *quote_messages(transcript.segment.written),
-        ]
-        return extract_notes(self.shortener, transcript.user_request, quotes, self.settings.summary_limit)
+        messages = [*transcript.survivors, *transcript.segment.written]
+        if messages and messages[-1]["role"] == "user":
+            messages.pop()  # the newest one stays by itself
+        quotes = [*notes, *quote_messages(messages)]
+        quotes = [quote._replace(text=transcript.board.remove_known(quote.text)) for quote in quotes]
+        found = render_pins(self._choose_found(transcript, transcript.first, self._most_found(transcript)))
+        room = min(self.settings.summary_limit, self._most_found(transcript) - self.count(found))
+        return extract_notes(self.shortener, transcript.user_request, quotes, room)
 
     def reset(
         self, transcript: Transcript, summary: str, by: Literal["policy", "extractive"], lookup: Lookup
@@ -213,22 +184,20 @@ class Resetter:
 
         held = self._find_held(transcript)
         later = [trace(m) for m in transcript.later_messages(*_LATER)]
-        kept, left, originals = self._keep_later(later, transcript)
-        if held and held[0]["role"] in ("system", "developer"):
-            kept, held = [*kept, *(trace(m) for m in held)], []
-        if held and held[0]["role"] == "user":
-            left = [*held, *left]
-        identifiers = self._keep_identifiers(left, transcript.identifiers)
+        kept, originals = self._keep_later(later, transcript)
+        kept += [trace(m) for m in held if m["role"] in ("system", "developer")]
+        held = [m for m in held if m["role"] not in ("system", "developer")]
         system = [s.message for s in kept if s.message["role"] != "user"]
         first, more = self.fit_first([trace(m) for m in transcript.first], system, transcript.pins)
         originals += more
         reserve = REFERENCE_TOKENS if held else 0
         base = [*first, *kept]
-        notes = self._write_notes([s.message for s in base], transcript, summary, by, identifiers, reserve)
+        notes = self._write_notes([s.message for s in base], transcript, summary, by, reserve)
         base.append(Shown(notes))
         used = measure_tokens(Segment(tuple(s.message for s in base), follows_reset=True).shown, self.count)
         room, task = self.settings.limit - used - 1, transcript.user_request
-        replayed, more = self.shortener.fit_step([trace(m) for m in held], room, task)
+        steps = [[trace(m) for m in step] for step in _split_steps(held)]
+        replayed, more = self.shortener.fit_newest(steps, room, task)
         event: ResetEvent = {
             "kind": "reset",
             "request": self._instruction(),
@@ -236,7 +205,7 @@ class Resetter:
             "by": by,
             "base": [s.message for s in base],
             "replayed": [s.message for s in replayed],
-            "identifiers": identifiers,
+            "found": dump_pins(transcript.board.pins),
         }
         if any(s.key for s in (*base, *replayed)):
             event["originals"] = [s.key for s in (*base, *replayed)]
@@ -245,13 +214,13 @@ class Resetter:
         return event, [*originals, *more]
 
     def _find_held(self, transcript: Transcript) -> list[Json]:
-        """Return the step that follows the notes."""
+        """Return the messages that follow the notes."""
         held = list(transcript.held)
         if not held and transcript.is_over and transcript.segment.steps:
             held = list(transcript.segment.steps[-1].messages)
             # Messages of the user survive by themselves.
             held = held if held[0]["role"] == "assistant" else []
-        return held if self.settings.replay or not held or held[0]["role"] != "assistant" else []
+        return held if self.settings.replay else [m for m in held if m["role"] not in ("assistant", "tool")]
 
     def _write_notes(
         self,
@@ -259,63 +228,67 @@ class Resetter:
         transcript: Transcript,
         summary: str,
         by: Literal["policy", "extractive"],
-        identifiers: Sequence[str],
         reserve: int,
     ) -> Json:
         """Return the notes that follow the messages that stay. They leave `reserve` tokens."""
-        room, is_taken_out = self.settings.summary_limit, self.takes_out(transcript)
-
-        def shorten() -> str:
-            if by == "extractive" and self.count(summary) > room:
-                return cut_notes(self.shortener, summary, room)
-            return self.shortener.fit(summary, room, transcript.user_request) if room else ""
-
-        def measure() -> int:
-            return measure_tokens(Segment((*kept, notes), follows_reset=True).shown, self.count)
-
-        notes = wrap_notes(shorten(), transcript.pins, identifiers, is_taken_out)
-        while measure() >= self.settings.limit - reserve and room:  # counters need not add up
-            room //= 2
-            notes = wrap_notes(shorten(), transcript.pins, [], is_taken_out)
-        return notes
-
-    def _keep_later(
-        self, later: Sequence[Shown], transcript: Transcript
-    ) -> tuple[list[Shown], list[Json], Originals]:
-        """Return the later messages that stay, in order; the user's that do not stay word for word, newest
-        first; and the originals of those that were shortened."""
-        room = self.settings.share(USER_SHARE)
-        kept: list[Shown] = []
-        left: list[Json] = []
-        originals: Originals = []
-        for shown in reversed(later):
-            message = shown.message
-            cost = measure_tokens([message], self.count)
-            if message["role"] != "user":
-                kept.append(shown)
-            elif cost <= room:
-                kept.append(shown)
-                room -= cost
+        is_taken_out, task = self.takes_out(transcript), transcript.user_request
+        most = self._most_found(transcript)
+        room = self.settings.summary_limit
+        if by == "policy":
+            summary = self.shortener.fit(summary, room, task) if room else ""
+            most -= self.count(summary)
+        while True:
+            found = self._choose_found(transcript, kept, most)
+            if by == "extractive":
+                left = min(room, most - self.count(render_pins(found)))
+                text = (
+                    summary
+                    if self.count(summary) <= left
+                    else extract_notes(self.shortener, task, read_quotes(summary), left)
+                )
             else:
-                left.append(message)
+                text = self.shortener.fit(summary, room, task) if room else ""
+            notes = wrap_notes(text, transcript.pins, render_pins(found), is_taken_out)
+            used = measure_tokens(Segment((*kept, notes), follows_reset=True).shown, self.count)
+            if used < self.settings.limit - reserve or not (room or most):
+                return notes
+            room, most = room // 2, most // 2  # counters need not add up
+
+    def _found_limit(self, transcript: Transcript) -> int:
+        """Return the tokens that are free for what the user has stated, beside the notes."""
+        least, largest = (self.settings.share(share) for share in FOUND_SHARES)
+        used = self._measure_pinned(
+            [*transcript.first, *transcript.later_messages("system", "developer")], transcript.pins
+        )
+        users = measure_tokens([m for m in transcript.first if m["role"] == "user"], self.count)
+        free = least + self.settings.share(PINNED_SHARE) - used - users
+        return max(least, min(largest, free, _FOUND_PER_NOTE * self.settings.summary_limit))
+
+    def _most_found(self, transcript: Transcript) -> int:
+        return self.settings.summary_limit + self._found_limit(transcript)
+
+    def _choose_found(self, transcript: Transcript, kept: Sequence[Json], most: int) -> list[Pin]:
+        """Return what the user has stated and the messages that stay do not say."""
+        texts = [get_text(m) for m in kept]
+        pins = [pin for pin in transcript.board.pins if not any(pin.text in text for text in texts)]
+        return choose_pins(pins, most, self.count, WEAK_SHARE)
+
+    def _keep_later(self, later: Sequence[Shown], transcript: Transcript) -> tuple[list[Shown], Originals]:
+        """Return the later messages that stay, those of the system and the user's newest one; and the
+        original of the latter, if it was shortened."""
+        newest = next((s for s in reversed(later) if s.message["role"] == "user"), None)
+        kept: list[Shown] = []
+        originals: Originals = []
+        for shown in later:
+            if shown.message["role"] != "user":
+                kept.append(shown)
+            elif shown is newest:
+                room = self.settings.share(USER_SHARE)
                 short, more = self.shortener.fit_step([shown], room, transcript.user_request)
-                if measure_tokens([s.message for s in short], self.count) <= room:
+                if measure_tokens([s.message for s in short], self.count) <= max(room, REFERENCE_TOKENS):
                     kept += short
                     originals += more
-                room = 0  # an older one must not outlive a newer one
-        return kept[::-1], left, originals
-
-    def _keep_identifiers(self, left: Sequence[Json], before: Sequence[str]) -> list[str]:
-        """Return identifiers from messages of the user that are gone, newest first, while there is room."""
-        given = [i for message in left for i in find_identifiers(get_text(message))]
-        room = self.settings.share(IDENTIFIER_SHARE)
-        kept: list[str] = []
-        for identifier in dict.fromkeys([*given, *before]):
-            cost = self.count(identifier) + 2
-            if cost <= room:
-                room -= cost
-                kept.append(identifier)
-        return kept
+        return kept, originals
 
     def _instruction(self) -> Json:
         words = str(max(20, self.settings.summary_limit * 2 // 3))
@@ -324,8 +297,19 @@ class Resetter:
     def _measure_pinned(self, messages: Sequence[Json], pins: Mapping[str, str]) -> int:
         """Count the tokens of the system messages, of the pins, and of the words around notes."""
         system = [m for m in messages if m["role"] != "user"]
-        return measure_tokens([*system, wrap_notes("", pins, [], is_taken_out=True)], self.count)
+        return measure_tokens([*system, wrap_notes("", pins, "", is_taken_out=True)], self.count)
 
 
 def _has_notes(transcript: Transcript) -> bool:
-    return bool(transcript.resets) and get_text(transcript.segment.base[-1]).startswith("<notes>")
+    return bool(transcript.resets) and get_text(transcript.segment.base[-1]).startswith(("<notes>", LEFT_OUT))
+
+
+def _split_steps(messages: Sequence[Json]) -> list[list[Json]]:
+    """Split messages into steps: the assistant's with the results that follow it, or a single one."""
+    steps: list[list[Json]] = []
+    for message in messages:
+        if message["role"] == "tool":
+            steps[-1].append(message)
+        else:
+            steps.append([message])
+    return steps

@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple, cast
 
 from tersely.compressor import Compressor
@@ -69,6 +70,11 @@ def recognise(message: Json, lookup: Callable[[str], str | None]) -> Shown:
     if original is None or not _is_part(text[head.end() :], original):
         return Shown(message)
     return find_source(message, head["key"], original)
+
+
+def find_references(text: str) -> list[str]:
+    """Return the ids of the originals that a text of the context names."""
+    return [match["key"] for match in _HEAD.finditer(text)]
 
 
 def _is_part(text: str, original: str) -> bool:
@@ -204,18 +210,22 @@ class Shortener:
         return [reference], [original]
 
     def fit_newest(
-        self, messages: Sequence[Shown], limit: int, query: str | None
+        self, steps: Sequence[Sequence[Shown]], limit: int, query: str | None
     ) -> tuple[list[Shown], Originals]:
-        """Shorten independent messages: if not all fit, one message refers to the oldest."""
-        count = len(messages)
+        """Shorten independent steps: if not all fit, one message refers to the oldest."""
+        count = len(steps)
         while True:
-            older, originals = messages[:-count], Originals()
-            references: list[Shown] = []
+            newest = list(chain.from_iterable(steps[-count:]))
+            older = list(chain.from_iterable(steps[: len(steps) - count]))
+            references, originals = list[Shown](), Originals()
             if older:
                 reference, original = self._refer_to(older)
                 references, originals = [reference], [original]
-            shown, more = self.fit_step(messages[-count:], limit - self._size(references), query)
-            if len(shown) == count or count == 1:
+            shown, more = self.fit_step(newest, limit - self._size(references), query)
+            if older and count == 1 and self._size([*references, *shown]) > limit:
+                reference, original = self._refer_to([*older, *newest])
+                return [reference], [original]
+            if len(shown) == len(newest) or count <= 1:
                 return [*references, *shown], [*originals, *more]
             count //= 2
 

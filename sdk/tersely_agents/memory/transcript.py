@@ -9,6 +9,7 @@ from typing import Literal, NotRequired, TypedDict, assert_never
 
 from tersely.errors import InvalidInputError
 from tersely.messages import Json, get_call_ids, get_text, join_query, measure_tokens
+from tersely_agents.memory.pins import PinBoard, load_pins
 from tersely_agents.memory.segments import Notes, Segment, Step, SubTrajectory
 from tersely_agents.memory.store import original_id
 
@@ -74,7 +75,8 @@ class ResetEvent(TypedDict):
     """The new context. Its last message holds the notes, and is empty if there is nothing to note."""
     replayed: list[Json]
     """The step that was held back, shortened if it did not fit; empty if there was none or it was dropped."""
-    identifiers: list[str]
+    found: NotRequired[list[list[str | int]]]
+    """What the user has stated up to here, for stores that drop earlier events; see `dump_pins`."""
     first: NotRequired[list[Json]]
     """The first prompt as the context shows it from now on, if it had to be shortened further."""
     originals: NotRequired[list[str | None]]
@@ -103,13 +105,13 @@ class Transcript:
     segment: Segment = field(default_factory=Segment)
     """The segment that the context shows."""
     held: tuple[Json, ...] = ()
-    """The step that is held back for a reset, because it would fill the context."""
+    """The step that is held back for a reset, because it would fill the context, and what followed it."""
     open_step: tuple[Json, ...] = ()
     """An assistant message with unanswered calls, and the results that have come."""
     pins: Mapping[str, str] = field(default_factory=dict[str, str])
     """Pinned texts by key."""
-    identifiers: tuple[str, ...] = ()
-    """Identifiers that the last notes name, because the user's messages with them are gone."""
+    board: PinBoard = field(default_factory=PinBoard)
+    """What the user has stated: typed pins that hold, and those that were replaced."""
     originals: Mapping[str, str] = field(default_factory=dict[str, str])
     """Texts that were shortened, by id, unless a store keeps them."""
     references: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -197,6 +199,11 @@ class Transcript:
         is_last = bool(self.held) and self.ending is not None
         yield self.segment.sub_trajectory([Step(self.steps, self.held)] if is_last else [])
 
+    @property
+    def past(self) -> list[Json]:
+        """The messages that resets took out of the context, in order."""
+        return [message for segment in self.closed for message in segment.written]
+
     def original_key(self, message: Json) -> str | None:
         """Return the id of the first original of a message in the context; None if it was not shortened."""
         return self.references.get(original_id(get_text(message)))
@@ -221,7 +228,10 @@ class Transcript:
                 first = tuple(event["messages"])
                 references = _map_references(first, event.get("originals", ()))
                 segment, tokens = Segment(first), measure_tokens(first, count)
-                return replace(self, first=first, segment=segment, references=references, tokens=tokens)
+                board = self._read_statements(first)
+                return replace(
+                    self, first=first, segment=segment, board=board, references=references, tokens=tokens
+                )
             case "message":
                 return self._append(event, count)
             case "pin":
@@ -233,6 +243,13 @@ class Transcript:
             case _ as unknown:
                 assert_never(unknown)
 
+    def _read_statements(self, messages: Sequence[Json]) -> PinBoard:
+        board = self.board
+        for message in messages:
+            if message["role"] == "user":
+                board = board.read(get_text(message))
+        return board
+
     def _append(self, event: MessageEvent, count: Count) -> Transcript:
         message = event["message"]
         after = replace(
@@ -241,13 +258,14 @@ class Transcript:
             references={**self.references, **_map_references([message], [event.get("original")])},
             tokens=self.tokens_with(message, count),
             steps=self.steps + (message["role"] == "assistant"),
+            board=self._read_statements([message]),
         )
         if after.unanswered:
             return after
         messages = after.open_step
         if event["full"]:
             before = self.tokens - measure_tokens(self.open_step, count)
-            return replace(after, open_step=(), held=messages, tokens=before)
+            return replace(after, open_step=(), held=(*self.held, *messages), tokens=before)
         steps = (*self.segment.steps, Step(after.steps, messages))
         return replace(after, open_step=(), segment=replace(self.segment, steps=steps))
 
@@ -264,7 +282,7 @@ class Transcript:
             held=(),
             references=_map_references([*base, *replayed], event.get("originals", ())),
             is_over=False,
-            identifiers=tuple(event["identifiers"]),
+            board=self.board if self.board.pins else PinBoard(load_pins(event.get("found", ()))),
             tokens=measure_tokens(segment.shown, count),
         )
 

@@ -1,0 +1,1 @@
+"""Compaction over several rounds: which statements of users survive, and which outdated values stay."""

@@ -1,0 +1,350 @@
+"""Typed pins: what users state and later messages must respect, found by rule and replaced when it changes.
+
+"The deadline is April 28."          -> pinned
+"The deadline is now May 3."         -> replaces it; the old statement becomes history
+"Forget Leipzig, I stay in Kiel."    -> retires what named Leipzig; "I stay in Kiel" is pinned
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import cast, get_args
+
+from tersely.split.sentences import split_units
+from tersely_agents.memory.cues import (
+    CONCEPT_VALUES,
+    CUES,
+    IMPERATIVE,
+    LABEL,
+    LABELS,
+    NEGATIVE,
+    PAST,
+    PERSONAL,
+    RETIRE,
+    SLOTS,
+    UPDATE,
+    Kind,
+)
+from tersely_agents.memory.values import (
+    COMMON,
+    MONTH,
+    WORD,
+    Value,
+    find_topic,
+    find_values,
+    find_words,
+    is_concept,
+    occurs,
+    split_clauses,
+    stem,
+)
+
+_LONGEST = 400
+"""Characters of a statement; longer sentences are text that was pasted."""
+_LONGEST_NAME = 80
+"""Characters of an identifier that stands alone."""
+_SURE = 1.0
+"""Score of a replacement that does not rest on a single common concept."""
+_MOST = 12
+"""Most statements of one message."""
+_HEADINGS: dict[Kind, str] = {
+    "rule": "Rules",
+    "constraint": "Constraints",
+    "decision": "Decisions",
+    "preference": "Preferences",
+    "goal": "Goals",
+    "fact": "Facts",
+    "identifier": "Identifiers",
+}
+
+_ORDINAL = re.compile(r"(?<![\w.,/-])\d{1,2}\.\s*\Z")
+_STARTS_WITH_MONTH = re.compile(rf"\s*{MONTH}\b", re.IGNORECASE)
+"""A German date that was taken for the end of a sentence, as in "am 19. Juni"."""
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A statement of the user."""
+
+    kind: Kind
+    text: str
+    """The statement, word for word; without clauses that only name a value that no longer holds."""
+    strength: int = 1
+    """3 if the user named its kind, 2 if its words bind, 1 if it only states something."""
+
+    @cached_property
+    def all_values(self) -> tuple[Value, ...]:
+        return tuple(find_values(self.text))
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The values that may change while the topic stays."""
+        return tuple(value for value in self.all_values if not value.is_subject)
+
+    @property
+    def subjects(self) -> frozenset[str]:
+        return frozenset(value.text.casefold() for value in self.all_values if value.is_subject)
+
+    @cached_property
+    def topic(self) -> frozenset[str]:
+        """Stems of the words that say what the statement is about."""
+        return find_topic(self.text, self.values)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Stems and concepts of all clauses, without the values."""
+        return find_topic(self.text, self.values, whole=True)
+
+    @property
+    def key(self) -> str:
+        """What the statement is about. A later one with the same key and other values replaces it."""
+        return " ".join(sorted(self.topic))
+
+
+@dataclass(frozen=True, slots=True)
+class PinBoard:
+    """What the user has stated: what holds, and what was replaced."""
+
+    pins: tuple[Pin, ...] = ()
+    superseded: tuple[Pin, ...] = ()
+    """Replaced statements, in the order in which they were replaced."""
+
+    def read(self, text: str) -> PinBoard:
+        """Return the board after another message of the user."""
+        board, found = self, 0
+        for sentence in _split_sentences(text):
+            if found < _MOST:
+                after = board._take(sentence)
+                found += after is not board
+                board = after
+        return board
+
+    @property
+    def retired(self) -> tuple[str, ...]:
+        """Values of replaced statements that no statement that holds names."""
+        live = "\n".join(pin.text for pin in self.pins).casefold()
+        texts = dict.fromkeys(v.text.casefold() for pin in self.superseded for v in pin.values)
+        return tuple(text for text in texts if len(text) > 2 and not occurs(text, live))
+
+    def is_stale(self, text: str) -> bool:
+        """Whether a text names a value that no longer holds."""
+        folded = text.casefold()
+        return any(occurs(value, folded) for value in self.retired)
+
+    def remove_known(self, text: str) -> str:
+        """Leave out the sentences that are pinned, and those that name a value that no longer holds."""
+        stated = {pin.text for pin in self.pins}
+        units = [text[u.start : u.end].strip() for u in split_units(text)]
+        kept = [unit for unit in units if _read_label(unit)[1] not in stated and not self.is_stale(unit)]
+        return text if len(kept) == len(units) else " ".join(kept)
+
+    def _take(self, sentence: str) -> PinBoard:
+        label, body = _read_label(sentence)
+        pin = _classify(label, body)
+        probe = pin or Pin("fact", body, 0)
+        old = self._find_replaced(probe)
+        if not old and pin is None:
+            return self
+        for other in self.pins:
+            if other.text.casefold() == probe.text.casefold():
+                return self
+        text = _remove_retired(probe.text, old)
+        kind, strength = probe.kind, probe.strength
+        if old and strength < 2:
+            kind, strength = old[-1].kind, max(strength, old[-1].strength)
+        new = replace(probe, kind=kind, text=text, strength=strength)
+        kept = [other for other in self.pins if other not in old]
+        is_said = any(word.casefold() not in COMMON for word in WORD.findall(text))
+        return PinBoard((*kept, new) if is_said else tuple(kept), (*self.superseded, *old))
+
+    def _find_replaced(self, new: Pin) -> list[Pin]:
+        """Return the pins that a statement replaces."""
+        retired = _find_retired_words(new.text)
+        if retired:
+            named = [pin for pin in self.pins if retired & find_words(pin.text, names_only=True)]
+            if named:
+                return [pin for pin in named if _overlap(pin, new) > 0.3] or named
+        is_update = UPDATE.search(new.text) is not None
+        scores = [_compare(new, pin, is_update=is_update) for pin in self.pins]
+        best = max(scores, default=0.0)
+        if not best or (best < _SURE and scores.count(best) > 1):
+            return []
+        return [
+            next(
+                pin for pin, score in zip(reversed(self.pins), reversed(scores), strict=True) if score == best
+            )
+        ]
+
+
+def render_pins(pins: Sequence[Pin]) -> str:
+    """Write pins as text: a heading for each kind, the most binding first."""
+    lines: list[str] = []
+    for kind, heading in _HEADINGS.items():
+        texts = [pin.text for pin in pins if pin.kind == kind]
+        if texts:
+            lines += [f"{heading}:", *(f"- {' '.join(text.split())}" for text in texts)]
+    return "\n".join(lines)
+
+
+def choose_pins(pins: Sequence[Pin], limit: int, count: Callable[[str], int], weak: float = 1.0) -> list[Pin]:
+    """Return pins that fit into `limit` tokens when they are rendered, in order.
+
+    The strongest go first, then the most binding, then the newest. Those that only state something get the
+    share `weak` of the limit.
+    """
+    kinds = list(get_args(Kind))
+    order = sorted(
+        range(len(pins)), key=lambda at: (-pins[at].strength, kinds.index(pins[at].kind) // 5, -at)
+    )
+    chosen: dict[int, Pin] = {}
+    for place in order:
+        most = limit if pins[place].strength > 1 else int(limit * weak)
+        for pin in (pins[place], *_keep_identifiers(pins[place])):
+            trial = {**chosen, place: pin}
+            if count(render_pins([trial[at] for at in sorted(trial)])) <= most:
+                chosen = trial
+                break
+    return [chosen[at] for at in sorted(chosen)]
+
+
+def _keep_identifiers(pin: Pin) -> list[Pin]:
+    """Return what may stand for a statement without room: its identifiers."""
+    names = [v.text for v in pin.all_values if v.kind == "identifier" and len(v.text) <= _LONGEST_NAME]
+    return [Pin("identifier", ", ".join(names))] if names else []
+
+
+def _split_sentences(text: str) -> Iterable[str]:
+    """Yield sentences that may state something; a line with a label, such as "RULE: ...", in one piece."""
+    begin = 0
+    for line in re.finditer(r"[^\n]+", text):
+        label, _ = _read_label(line[0])
+        if label and len(line[0]) <= _LONGEST:
+            yield from _cut_sentences(text[begin : line.start()])
+            yield line[0].strip()
+            begin = line.end()
+    yield from _cut_sentences(text[begin:])
+
+
+def _cut_sentences(text: str) -> Iterable[str]:
+    begin = 0
+    for unit in split_units(text):
+        if _ORDINAL.search(text[begin : unit.end]) and _STARTS_WITH_MONTH.match(text, unit.end):
+            continue
+        sentence = text[begin : unit.end].strip().strip("*_ ")
+        begin = unit.end
+        if 3 < len(sentence) <= _LONGEST and not sentence.endswith(("?", "？")):
+            yield sentence
+
+
+def _read_label(sentence: str) -> tuple[Kind | None, str]:
+    match = LABEL.match(sentence)
+    if match:
+        for kind, pattern in LABELS.items():
+            if pattern.fullmatch(match["label"].strip()):
+                return kind, match["body"]
+    return None, sentence.lstrip("-*• ")
+
+
+def _classify(label: Kind | None, text: str) -> Pin | None:
+    """Return the statement with its kind; None if it states nothing that must be kept."""
+    if label is not None:
+        return Pin(label, text, 3)
+    if NEGATIVE.match(text):
+        return Pin("rule", text, 2)
+    for kind, pattern in CUES.items():
+        if pattern.search(text):
+            return Pin(kind, text, 2)
+    if IMPERATIVE.match(text):
+        return Pin("preference", text, 2)
+    if PAST.search(text) and not UPDATE.search(text):
+        return None
+    values = find_values(text)
+    if values or PERSONAL.search(text):
+        is_identifier = any(value.kind == "identifier" for value in values)
+        return Pin("identifier" if is_identifier else "fact", text, 1)
+    return None
+
+
+def _overlap(one: Pin, other: Pin) -> float:
+    """Return the share of the smaller topic that both have."""
+    least = min(len(one.topic), len(other.topic))
+    return len(one.topic & other.topic) / least if least else 0.0
+
+
+def _compare(new: Pin, old: Pin, *, is_update: bool) -> float:
+    """Return how sure it is that a statement replaces another; 0 if it does not."""
+    shared = new.topic & old.topic
+    words = {word for word in shared if word[0] != "="}
+    concepts = shared - words
+    common = new.words & old.words
+    said = {word for word in common if word[0] != "="}
+    generic = {stem(w[0].casefold()) for w in WORD.finditer(new.text) if is_concept(w[0])}
+    score = sum(0.5 if word in generic else 1.0 for word in said) + _overlap(new, old)
+    if is_update and words and new.subjects & old.subjects:
+        return score + _SURE
+    if concepts and _differ(new.all_values, old.all_values, tuple(SLOTS)):
+        return score + _SURE
+    fitting = [kind for word in (common if said else concepts) - said for kind in CONCEPT_VALUES[word[1:]]]
+    if is_update and fitting and _differ(new.all_values, old.all_values, fitting):
+        return score + (_SURE if said else 0)
+    if not _differ(new.values, old.values) or new.subjects != old.subjects:
+        return 0.0
+    folded = new.text.casefold()
+    names_old = any(occurs(v.text.casefold(), folded) for v in old.values if v.kind == "name")
+    if is_update and names_old and (shared or find_words(new.text) & old.topic):
+        return score + _SURE
+    only_one_differs = not (new.topic - old.topic and old.topic - new.topic)
+    if only_one_differs and (len(words) > 1 or (words and new.topic == old.topic)):
+        return score + _SURE
+    return score + _SURE if is_update and words and _overlap(new, old) > 0.5 else 0.0
+
+
+def _differ(new: Sequence[Value], old: Sequence[Value], kinds: Sequence[str] = ()) -> bool:
+    """Whether both have values of one kind, and not the same."""
+    shared = {v.kind for v in new} & {v.kind for v in old}
+    return any(
+        {v.text.casefold() for v in new if v.kind == kind}
+        != {v.text.casefold() for v in old if v.kind == kind}
+        for kind in shared
+        if not kinds or kind in kinds
+    )
+
+
+def _find_retired_words(text: str) -> set[str]:
+    """Return stems of the names beside a word such as "forget"."""
+    words: set[str] = set()
+    for start, end in split_clauses(text):
+        match = RETIRE.search(text, start, end)
+        if match:
+            words |= find_words(text[match.start() : end], names_only=True) - find_words(match[0])
+    return words
+
+
+def _remove_retired(text: str, old: Sequence[Pin]) -> str:
+    """Leave out clauses that name only values of the replaced statements, if another names a new one."""
+    gone = {v.text.casefold() for pin in old for v in pin.values}
+    new = {v.text.casefold() for v in find_values(text)} - gone
+    clauses = [text[start:end] for start, end in split_clauses(text)]
+    is_new = [any(occurs(value, clause.casefold()) for value in new) for clause in clauses]
+    is_old = [any(occurs(value, clause.casefold()) for value in gone) for clause in clauses]
+    kept = [c for c, holds, names in zip(clauses, is_new, is_old, strict=True) if holds or not names]
+    others = [c for c in clauses if not RETIRE.match(c.lstrip())]
+    if old and others and len(others) < len(clauses):
+        kept, is_new = others, [True]
+    if not any(is_new) or len(kept) == len(clauses):
+        return text
+    left = "".join(kept).strip().rstrip(",;: –—-")
+    return left if left.endswith((".", "!")) or not text.endswith(".") else f"{left}."
+
+
+def dump_pins(pins: Iterable[Pin]) -> list[list[str | int]]:
+    """Return pins as JSON values."""
+    return [[pin.kind, pin.text, pin.strength] for pin in pins]
+
+
+def load_pins(rows: Iterable[Sequence[str | int]]) -> tuple[Pin, ...]:
+    """Return pins from the values of `dump_pins`."""
+    return tuple(Pin(cast("Kind", kind), str(text), int(strength)) for kind, text, strength in rows)
