@@ -39,8 +39,8 @@ class UsageReader:
     """Reads what an answer reports while its bytes pass.
 
     Args:
-        content_type, encoding: headers of the answer. It is read if it is JSON or a stream of events,
-            unzipped or in gzip.
+        content_type: header of the answer. It is read if it is JSON or a stream of events.
+        encoding: header of the answer. It is read unzipped, or in gzip.
     """
 
     def __init__(self, content_type: str, encoding: str = "") -> None:

@@ -18,6 +18,7 @@ _BOUNDS: dict[str, dict[str, Any]] = {
     "budget": _COUNT,
     "rate": _SHARE,
     "recall": {"exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    "abstain": {"exclusiveMinimum": 0, "exclusiveMaximum": 1},
     "max_docs": _COUNT,
     "min_tokens": _COUNT,
     "timeout": {"exclusiveMinimum": 0, "maximum": threading.TIMEOUT_MAX},
@@ -29,8 +30,8 @@ def _given(name: str, kind: str) -> dict[str, Any]:
     return {"required": [name], "properties": {name: {"type": kind}}}
 
 
-def _absent(name: str) -> dict[str, Any]:
-    return {"properties": {name: {"type": "null"}}}
+def _absent(*names: str) -> dict[str, Any]:
+    return {"properties": {name: {"type": "null"} for name in names}}
 
 
 _ONE_LIMIT: dict[str, Any] = {"anyOf": [_absent("budget"), _absent("rate")]}
@@ -38,7 +39,7 @@ _QUERY_OR_LIMIT = {
     "anyOf": [
         _given("query", "string"),
         {
-            **_absent("recall"),
+            **_absent("recall", "abstain"),
             "anyOf": [_given("budget", "integer"), _given("rate", "number"), _given("level", "integer")],
         },
     ]
