@@ -23,7 +23,8 @@ _BOUNDS: dict[str, dict[str, Any]] = {
     "min_tokens": _COUNT,
     "timeout": {"exclusiveMinimum": 0, "maximum": threading.TIMEOUT_MAX},
 }
-_NOT_BLANK: dict[str, Any] = {"pattern": r"\S"}
+# The class \s of JSON Schema lacks some of what Python takes for white space.
+_NOT_BLANK: dict[str, Any] = {"pattern": r"[^\s\x1c-\x1f\x85]"}
 
 
 def _given(name: str, kind: str) -> dict[str, Any]:
