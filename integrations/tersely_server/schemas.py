@@ -174,7 +174,11 @@ class SummarizeRequest(WithDocuments):
     query: str = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
         description=_QUERY, json_schema_extra=_NOT_BLANK
     )
-    question: str | None = Field(None, description="what the user wants to know, if more than the query")
+    question: str | None = Field(
+        None,
+        description="what the user wants to know, if more than the query",
+        json_schema_extra=_NOT_BLANK,
+    )
     budget: _MaybeCount = Field(None, description="most tokens of the summary", json_schema_extra=_COUNT)
 
 
