@@ -28,7 +28,7 @@ READ = 40_000
 READ_BESIDE = 1_000
 """Code points that it reads if so few parts contain all words of the question, which then score highest."""
 _CERTAIN = 0.9
-"""Score of such a part, at least."""
+"""Score, at least, of a part that contains all words of the question together with its heads."""
 
 _MODEL = 0.7
 """Share of the model's score of a part beside its exact matches. The model was trained on prose."""
@@ -194,7 +194,11 @@ def _match_words(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Flo
     # A question most of whose words occur nowhere is not answered by the few that do.
     known = np.count_nonzero(weights) / len(terms)
     share = reached / weights.sum() * min(1.0, 2.0 * known)
-    return np.where(inside, _MATCH * share**2, 0.0)
+    scores = np.where(inside, _MATCH * share**2, 0.0)
+    if known == 1.0:
+        is_complete = np.isclose(np.maximum(held, above) @ weights, weights.sum()) & held.any(axis=1)
+        scores[is_complete & inside] = np.maximum(scores[is_complete & inside], _CERTAIN)
+    return scores
 
 
 def _is_content(parts: Sequence[Part]) -> NDArray[np.bool_]:
