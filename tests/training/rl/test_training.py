@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from training.rl import __main__ as program
+from training.rl import loop
 from training.rl.environments.families import Families
 from training.rl.loop import train
 from training.rl.settings import ColdStart, Settings, Updates, read_run_settings
@@ -84,6 +85,27 @@ __main__.main()
     monkeypatch.setattr(sys, "argv", [*arguments, "--seed", "4"])
     with pytest.raises(SystemExit, match="2"):  # the folder belongs to another seed
         program.main()
+
+
+def test_resumed_run_records_each_evaluation_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "small.toml"
+    config.write_text(SMALL.replace("evaluate_every = 3", "evaluate_every = 2"))
+    settings = read_run_settings(config)
+
+    class StopError(Exception):
+        pass
+
+    def stop(*_: object) -> None:
+        raise StopError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "learn", stop)
+        with pytest.raises(StopError):
+            train(settings, Run(tmp_path))
+    run = Run(tmp_path)
+    train(settings, run)
+    evaluations = [entry["update"] for entry in run.history if entry["kind"] == "evaluation"]
+    assert evaluations == [0, 2, 4, 6, 8]
 
 
 def test_policy_learns_a_small_task(tmp_path: Path) -> None:
