@@ -127,7 +127,7 @@ def _update(
     for update in show_progress(
         "updates", range(done, plan.count), total=plan.count, done=done, visible=visible
     ):
-        # Save before the evaluation: a resumed run evaluates again, and drops the entries after the checkpoint.
+        # A resumed run drops the entries after its checkpoint and evaluates again.
         if update % CHECKPOINT_EVERY == 0:
             save_checkpoint(run, parts, {"updates": update})
         if update % plan.evaluate_every == 0:
