@@ -49,7 +49,7 @@ from training.export.fit_fusion import (
 )
 from training.run import show_progress
 from training.selector_model.groups import Group, label_document
-from training.selector_model.questions import LabelledDocument, find_evidence
+from training.selector_model.questions import LabelledDocument, find_evidence, read_answers
 from training.selector_model.scores import GroupScores, count_support
 
 FEWEST = 50
@@ -98,9 +98,7 @@ def make_group(request: Request, evidence: Sequence[str] | None) -> Group:
     if request.error is not None:
         raise request.error
     where = f"line {request.line}"
-    answers = request.answers or []
-    if not isinstance(answers, list) or not all(isinstance(a, str) for a in answers):
-        raise ValueError(f'{where}: expected "answers": [string, ...].')
+    answers = read_answers(request.answers or [], where)
     if not request.query or not request.query.strip():
         raise ValueError(f'{where}: "query" is missing or empty.')
     if not answers and not evidence:
@@ -111,14 +109,14 @@ def make_group(request: Request, evidence: Sequence[str] | None) -> Group:
         spans = _find_texts(document.text, evidence or ())
         missing -= {document.text[a:b] for a, b in spans}
         if evidence is None:
-            spans = find_evidence(document.text, None, answers)
+            spans = set(find_evidence(document.text, None, answers))
         documents.append(LabelledDocument(document.title, document.text, tuple(sorted(spans))))
     if missing:
         raise ValueError(
             f"{where}: the evidence {min(missing)[:60]!r} is in no document. Copy it as it is there."
         )
     labelled = [d for d in map(label_document, documents) if d.units]
-    return Group(f"{where} {request.query}", "own", request.query, list(answers), labelled)
+    return Group(f"{where} {request.query}", "own", request.query, answers, labelled)
 
 
 def adapt(

@@ -20,7 +20,8 @@ from training.reader.data import MarkedContext, draw_context, read_sources
 from training.reader.model import SpanModel, span_loss
 from training.reader.train import make_example
 from training.run import Run
-from training.selector_model.groups import belongs_to_readers, parse_question, write_groups
+from training.selector_model.groups import belongs_to_readers, write_groups
+from training.selector_model.questions import parse_question
 
 
 def read_ids(data: Path, name: str, trained: set[str] = set(), heldout: set[str] = set()) -> set[str]:  # noqa: B006

@@ -68,3 +68,10 @@ def test_refuses_the_settings_of_another_model(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="another layout"):
         restore(replace(CONFIG, query_length=32), None, tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.5, float("nan")])
+def test_refuses_a_share_outside_of_0_to_1(tmp_path: Path, share: float) -> None:
+    with pytest.raises(ValueError, match=r"--base-share is .*; it must be from 0 to 1"):
+        restore(CONFIG, None, tmp_path, share)
+    assert not list(tmp_path.iterdir())

@@ -37,8 +37,10 @@ def restore(config: SelectorConfig, folder: Path | None, out: Path, base_share: 
     back what training made the encoder forget (weight averaging: Wortsman et al. 2022, "Robust fine-tuning of
     zero-shot models", equation 1).
 
-    Raises ValueError if `config` does not describe the artifact.
+    Raises ValueError if `config` does not describe the artifact, or `base_share` is outside of 0 to 1.
     """
+    if not 0 <= base_share <= 1:
+        raise ValueError(f"--base-share is {base_share:g}; it must be from 0 to 1")
     artifact = load_artifact(folder)
     check_layout_version(artifact)
     model, tokenizer, layout = build_selector(config)
@@ -121,7 +123,11 @@ def main() -> None:
         help="share of the base model in the encoder's weights, 0 to 1",
     )
     args = parser.parse_args()
-    restore(read_settings(SelectorConfig, args.config), args.artifact, args.out / "final", args.base_share)
+    try:
+        settings = read_settings(SelectorConfig, args.config)
+        restore(settings, args.artifact, args.out / "final", args.base_share)
+    except ValueError as error:
+        parser.error(str(error))
 
 
 if __name__ == "__main__":

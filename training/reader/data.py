@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.shared.tasks.negatives import Passage, PassagePool
-from benchmarks.shared.tasks.rows import read_rows
 from tersely.metrics import Range
 from tersely.pack.render import RenderedDocument, join_documents, render_ranges
 from tersely.split.sentences import split_units
 from tersely.types import Document
 from training.selector_model.groups import MULTI_HOP, belongs_to_readers, name_question
-from training.selector_model.questions import LabelledDocument, Question, parse_question
+from training.selector_model.questions import LabelledDocument, Question, read_questions
 
 SOURCES: tuple[str, ...] = ("squad_train44", "squadshifts_wiki", "qed_nq", "hotpotqa", "twowiki")
 NEGATIVES = 3
@@ -52,7 +51,7 @@ def read_sources(
     """
     sources: list[Source] = []
     for name in names:
-        questions = [parse_question(row) for row in read_rows(folder, "train", name)]
+        questions = read_questions(folder, name, "string")
         if name in MULTI_HOP:
             own = [q for q in questions if q.id not in heldout and belongs_to_readers(name, q.id)]
             sources += [s for q in own if (s := _make_multi_hop_source(name, q))]

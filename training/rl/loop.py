@@ -127,10 +127,11 @@ def _update(
     for update in show_progress(
         "updates", range(done, plan.count), total=plan.count, done=done, visible=visible
     ):
-        if update % plan.evaluate_every == 0:
-            _evaluate(settings, environment, policy, run, update)
+        # A resumed run drops the entries after its checkpoint and evaluates again.
         if update % CHECKPOINT_EVERY == 0:
             save_checkpoint(run, parts, {"updates": update})
+        if update % plan.evaluate_every == 0:
+            _evaluate(settings, environment, policy, run, update)
         tasks = [environment.sample(draw, draw.random()) for _ in range(plan.tasks)]
         trajectories = roll_out(policy, environment, tasks * plan.group, sampling, version=update)
         figures = describe(trajectories)

@@ -57,7 +57,10 @@ def main() -> None:
         if args.max_minutes:
             draws = round(GROUPS_PER_MINUTE * args.max_minutes)
             data = data.limit(draws, min(1.0, args.max_minutes / WHOLE_HELDOUT))
-        prepare_groups(find_data_folder(args.data), args.out, data, config.seed)
+        try:
+            prepare_groups(find_data_folder(args.data), args.out, data, config.seed)
+        except ValueError as error:
+            parser.error(str(error))
     config = dataclasses.replace(config, data=read_prepared_settings(args.out) or config.data)
     if args.stage in (None, "train") and not (args.out / "final" / "validation.json").exists():
         minutes = limit_training(args.max_minutes, (time.monotonic() - started) / 60, args.stage)

@@ -39,10 +39,11 @@ class DataConfig:
     repeats: dict[str, int] = field(default_factory=dict[str, int])
     """How often each question of a set is used in one pass; 1 for a set that is not listed."""
     labels: Labels = "support"
-    """With "string", Phase I skips questions with the answers "yes", "no" or "noanswer"."""
+    """With "string", questions need no labels, and Phase I skips those with the answers "yes", "no" or
+    "noanswer"."""
     documents: int | None = None
-    """Documents of each question, filled up with its nearest passages. None adds `negatives` instead, and
-    leaves multi-hop sets as they are."""
+    """Documents of each question: its own, filled up with its nearest passages. None adds `negatives`
+    instead, and leaves multi-hop sets as they are."""
     longest: int | None = None
     """Maximum number of tokens of a question in Phase I, over all its windows; None for no limit."""
     negatives: int = 2

@@ -19,13 +19,12 @@ from pathlib import Path
 from typing import Literal
 
 from benchmarks.shared.tasks.negatives import Neighbours, Passage, PassagePool
-from benchmarks.shared.tasks.rows import read_rows
 from tersely.metrics import WITHOUT_ANSWER_STRING, Range, contains_string, normalize_answer
 from tersely.split.sentences import split_units
 from training.run import show_progress, write_text
 from training.selector_model.chains import Chain, Chainer
 from training.selector_model.config import DataConfig, Labels
-from training.selector_model.questions import LabelledDocument, Question, parse_question, split_by_article
+from training.selector_model.questions import LabelledDocument, Question, read_questions, split_by_article
 
 Part = Literal["train", "heldout"]
 """Groups for training, and those for validation, the fusion layer and calibration."""
@@ -130,7 +129,7 @@ def _split_set(
     data: Path, name: str, config: DataConfig, rng: random.Random
 ) -> tuple[list[Question], list[Question]]:
     """Return the usable questions of a set in random order: those to hold out, and the others."""
-    questions = [q for q in map(parse_question, read_rows(data, "train", name)) if q.is_usable]
+    questions = [q for q in read_questions(data, name, config.labels) if q.is_usable]
     if _is_long(questions):
         questions = [q for q in questions if q.is_labelled]
     rng.shuffle(questions)
@@ -218,8 +217,10 @@ def _choose_documents(
     config: DataConfig,
     rng: random.Random,
 ) -> Iterator[Sequence[LabelledDocument]]:
-    """Yield the documents of each question: its own, sections of a long one, or the needed ones and hard
-    negatives."""
+    """Yield the documents of each question: its own, sections of a long one, or its own filled up with hard
+    negatives.
+
+    Its own unlabelled documents may hold an answer, other hard negatives never do."""
     if name in MULTI_HOP and config.documents is None:
         yield from (q.documents for q in questions)
     elif _is_long(pool_questions):
@@ -229,7 +230,9 @@ def _choose_documents(
     else:
         pool = _make_pool(name, pool_questions, [q.text for q in questions], config)
         for number, question in enumerate(questions):
-            own = [d for d in question.documents if d.support or d.gold or name in MULTI_HOP]
+            needed = [d for d in question.documents if d.support or d.gold or name in MULTI_HOP]
+            others = [d for d in question.documents if d not in needed]
+            own = [*needed, *others[: max(0, (config.documents or 0) - len(needed))]]
             count = negatives if config.documents is None else max(0, config.documents - len(own))
             texts = {d.text for d in question.documents}
             yield [*own, *_take(pool, pool.negatives(number, question.answers, texts, count))]

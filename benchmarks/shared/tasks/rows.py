@@ -80,7 +80,7 @@ def read_lines(path: Path) -> Iterator[Row]:
 
 
 def _inline(row: Row, shared: dict[str, list[Row]]) -> Row:
-    if row.get("docs") is not None:
+    if row.get("docs") is not None or "docs_ref" not in row:
         return row
     gold, support, spans = row.get("gold_docs"), row.get("support"), row.get("spans")
     docs: list[Row] = []

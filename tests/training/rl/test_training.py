@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from training.rl import __main__ as program
+from training.rl import loop
 from training.rl.environments.families import Families
-from training.rl.loop import train
+from training.rl.loop import train, write_cold_start
 from training.rl.settings import ColdStart, Settings, Updates, read_run_settings
 from training.rl.tiny import TinyConfig
 from training.run import Run
@@ -86,18 +87,88 @@ __main__.main()
         program.main()
 
 
-def test_policy_learns_a_small_task(tmp_path: Path) -> None:
-    settings = Settings(
-        environment={"name": "registers", "cells": (1, 3), "context": 30, "turns": 5, "waste": 0.5},
-        policy=TinyConfig(layers=2, width=48, heads=4),
-        cold_start=ColdStart(steps=150, tasks=16, learning_rate=3e-3),
-        updates=Updates(count=20, evaluate_every=20, evaluation_tasks=100),
-    )
+def test_resumed_run_records_each_evaluation_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "small.toml"
+    config.write_text(SMALL.replace("evaluate_every = 3", "evaluate_every = 2"))
+    settings = read_run_settings(config)
+
+    class StopError(Exception):
+        pass
+
+    def stop(*_: object) -> None:
+        raise StopError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "learn", stop)
+        with pytest.raises(StopError):
+            train(settings, Run(tmp_path))
     run = Run(tmp_path)
     train(settings, run)
-    first, last = (entry["reward"] for entry in run.history if entry["kind"] == "evaluation")
-    assert 0.1 < first < 0.8
-    assert last > first + 0.1
+    evaluations = [entry["update"] for entry in run.history if entry["kind"] == "evaluation"]
+    assert evaluations == [0, 2, 4, 6, 8]
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Settings, Path]:
+    """The example of training/README.md with fewer cells and a smaller context, and its cold start."""
+    settings = read_run_settings(CONFIGS / "rl_supo_tiny.toml")
+    settings = replace(
+        settings,
+        environment={**settings.environment, "cells": (2, 6), "context": 24, "guess": 0.25},
+        updates=replace(settings.updates, count=40, evaluate_every=40),
+    )
+    file = tmp_path_factory.mktemp("example") / "cold_start.pt"
+    write_cold_start(settings, file)
+    return settings, file
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_example_learns_to_read_on_and_to_summarise(
+    tmp_path: Path, example: tuple[Settings, Path], seed: int
+) -> None:
+    settings, file = example[0].with_seed(seed), example[1]
+    run = Run(tmp_path)
+    train(settings, run, cold_start=file)
+    evaluations = [entry for entry in run.history if entry["kind"] == "evaluation"]
+    assert evaluations[0]["reward"] < 0.6  # the cold start alone does not succeed
+    assert program.find_failure(settings, evaluations) is None
+
+
+@pytest.mark.parametrize(
+    ("last", "failure"),
+    [
+        ({"reward": 0.9, "summarised": 0.7}, None),
+        ({"reward": 0.39, "summarised": 0.7}, "the reward did not rise by 0.1"),
+        ({"reward": 0.5, "summarised": 0.0}, "less than 0.1 of the rollouts summarise"),
+    ],
+)
+def test_says_whether_the_policy_learned(last: dict[str, float], failure: str | None) -> None:
+    evaluations = [{"reward": 0.3, "summarised": 0.4}, last]
+    settings = Settings()
+    assert program.find_failure(settings, evaluations) == failure
+    described = program.describe(settings, evaluations, failure)
+    assert described.startswith(f"seed 1: {f'FAILED, {failure}' if failure else 'learned'}; reward 0.30 -> ")
+
+
+def test_seeds_get_a_folder_each_and_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "small.toml"
+    config.write_text(SMALL.replace("count = 8", "count = 1").replace("steps = 10", "steps = 1"))
+    out = tmp_path / "out"
+    arguments = ["training.rl", "--config", str(config), "--out", str(out), "--seeds"]
+    monkeypatch.setattr(sys, "argv", [*arguments, "3-4"])
+    assert program.main() == program.NOT_LEARNED  # one update of a policy that cannot add
+    first = capsys.readouterr().out.splitlines()
+    assert [line[:5] for line in first[-5:]] == ["| see", "|---|", "| 3 |", "| 4 |", "0 of "]
+    assert "seed 3: FAILED, the reward did not rise by 0.1" in first[1]
+    assert program.main() == program.NOT_LEARNED  # finished runs are not repeated
+    assert capsys.readouterr().out.splitlines() == first
+    assert Run(out / "seed-4").history[0]["kind"] == "evaluation"
+    for wrong in ("4-3", "x"):
+        monkeypatch.setattr(sys, "argv", [*arguments, wrong])
+        with pytest.raises(SystemExit, match="2"):
+            program.main()
 
 
 @pytest.mark.parametrize("file", sorted(CONFIGS.glob("rl_*.toml")), ids=lambda file: file.stem)

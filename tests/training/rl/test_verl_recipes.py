@@ -4,15 +4,20 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
+from pyarrow.parquet import read_table
 
 from training.rl.algorithms import grpo, hrr, supo
+from training.rl.environments.search import Question
 from training.rl.targets import count_written
 from training.rl.trajectory import Outcome, Segment, Trajectory, Turn
+from training.rl.verl import __main__ as program
+from training.rl.verl import recipe as recipes
 from training.rl.verl.advantages import compute_advantages, read_trajectories
 from training.rl.verl.outputs import to_outputs
 from training.rl.verl.recipe import Recipe, list_overrides, make_algorithm
@@ -25,13 +30,40 @@ FILES = sorted(RUNS.glob("*.toml"))
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_recipe_gives_settings(file: Path) -> None:
     recipe = read_settings(Recipe, file)
-    settings = dict(line.split("=", 1) for line in list_overrides(recipe, file, 2, Path("questions.parquet")))
+    files = Path("train.parquet"), Path("validation.parquet")
+    lines = list_overrides(recipe, file, 2, *files, recipe.questions)
+    settings = dict(line.split("=", 1) for line in lines)
     assert settings["trainer.nnodes"] == "2"
     assert settings["actor_rollout_ref.rollout.n"] == str(recipe.group)
     assert settings["trainer.v1.trainer_mode"] == ("sync" if recipe.paper == "RECON" else "tersely")
     assert recipe.batch % recipe.mini_batch == 0
     assert 0 < recipe.gigabytes(8) < 80
     assert recipe.step_tokens > 10**5
+    assert settings["data.train_files"] != settings["data.val_files"]
+    assert int(settings["trainer.save_freq"]) > 0
+    assert int(settings["trainer.test_freq"]) > 0
+    steps = recipe.questions // recipe.batch * int(settings["trainer.total_epochs"])
+    assert recipe.steps <= steps < recipe.steps + recipe.questions // recipe.batch
+    assert int(settings["actor_rollout_ref.actor.ppo_max_token_len_per_gpu"]) >= recipe.context_tokens
+
+
+def test_refuses_fewer_questions_than_a_batch(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = [Question(str(number), "Who?", ("Ada",), ()) for number in range(185)]
+    monkeypatch.setattr(recipes, "load_task_set", lambda *_, **__: (found, {}))
+    command = ["training.rl.verl", "--questions", str(tmp_path / "all.parquet"), "--config"]
+    monkeypatch.setattr(sys, "argv", [*command, str(RUNS / "recon.toml")])
+    with pytest.raises(SystemExit, match="2"):
+        program.main()
+    assert "RECON takes 512 questions a step, and there are 167" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", [*command, str(RUNS / "evolving.toml")])
+    program.main()
+    printed = capsys.readouterr().out
+    assert "trainer.total_epochs=20" in printed  # 100 steps, five in a pass over 167 questions
+    assert f"data.val_files={tmp_path / 'all.validation.parquet'}" in printed
+    rows = [read_table(tmp_path / f"all{end}.parquet").to_pylist() for end in ("", ".validation")]
+    assert [row["extra_info"]["index"] for part in rows for row in part] == list(range(185))
 
 
 def test_refuses_a_wrong_recipe(tmp_path: Path) -> None:

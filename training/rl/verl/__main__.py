@@ -1,6 +1,7 @@
 """`python -m training.rl.verl --config training/runs/verl/ziprl.toml --questions FILE.parquet`.
 
-A paper's run at full scale: writes its questions and prints verl's command line. With --dry-run instead of
+A paper's run at full scale: writes its questions, the last of them to FILE.validation.parquet, and prints
+verl's command line. With --dry-run instead of
 --questions, builds the whole run from the same configuration with a random model of two layers, takes one
 real optimiser step on the CPU, and prints the memory and the tokens of a step of the full run.
 """
@@ -30,9 +31,16 @@ def main() -> None:
         print(f"weights, gradients, optimiser: {recipe.gigabytes(args.nodes * GPUS):.1f} GB on each GPU")
         print(f"a step reads and writes at most {recipe.step_tokens:,} tokens")
         return
-    if not args.questions.exists():
-        write_questions(recipe, args.questions)
-    settings = list_overrides(recipe, args.config, args.nodes, args.questions)
+    from pyarrow.parquet import read_metadata
+
+    validation = args.questions.with_suffix(".validation.parquet")
+    if not (args.questions.exists() and validation.exists()):
+        write_questions(recipe, args.questions, validation)
+    count = read_metadata(args.questions).num_rows
+    try:
+        settings = list_overrides(recipe, args.config, args.nodes, args.questions, validation, count)
+    except ValueError as error:
+        parser.error(str(error))
     print("VERL_USE_EXTERNAL_MODULES=training.rl.verl.loop,training.rl.verl.trainer \\")
     print("scripts/verl -m verl.trainer.main_ppo \\")
     print(" \\\n".join(f"    {setting}" for setting in settings))

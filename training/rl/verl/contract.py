@@ -36,7 +36,7 @@ from training.rl.verl.trainer import TerselyTrainer, read_advantages
 from training.settings import read_settings
 
 RUNS = Path(__file__).parents[2] / "runs" / "verl"
-QUESTIONS = Path("questions.parquet")
+FILES = Path("questions.parquet"), Path("questions.validation.parquet")
 
 
 def check_registration() -> str:
@@ -50,8 +50,14 @@ def check_settings() -> str:
     for file in files:
         recipe = read_settings(Recipe, file)
         with initialize_config_module("verl.trainer.config", version_base=None):
-            config = compose("ppo_trainer", overrides=list_overrides(recipe, file, 2, QUESTIONS))
+            overrides = list_overrides(recipe, file, 2, *FILES, recipe.questions)
+            config = compose("ppo_trainer", overrides=overrides)
         assert config.trainer.nnodes == 2
+        assert config.trainer.save_freq > 0
+        assert config.data.train_files != config.data.val_files
+        steps = recipe.questions // config.data.train_batch_size * config.trainer.total_epochs
+        assert steps >= config.trainer.total_training_steps
+        assert config.actor_rollout_ref.actor.ppo_max_token_len_per_gpu >= recipe.context_tokens
         assert config.actor_rollout_ref.rollout.n == recipe.group
         assert str(config.trainer.tersely_recipe) == str(file)
     return f"{len(files)} recipes"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ from training.rl.language.chat import Chat
 
 GPUS = 8
 """GPUs of one node."""
+VALIDATION = 100
+"""Maximum number of questions to validate with; at most a tenth of all."""
+SAVE_EVERY, VALIDATE_EVERY = 20, 20
+"""Steps between two checkpoints, and between two validations. verl's defaults never save or validate."""
 _BYTES = 16
 """Bytes of a parameter in training: weights, gradients, and Adam's moments and master weights (2 + 2 +
 12)."""
@@ -146,8 +151,9 @@ def make_reading(recipe: Recipe, compressor: Compressor) -> Reading:
     return WrittenSummary(Summarizer(model, compressor=compressor))
 
 
-def write_questions(recipe: Recipe, file: Path, *, data: Path | None = None) -> None:
-    """Write a data set for verl with the indices of the recipe's questions, which the loop looks up."""
+def write_questions(recipe: Recipe, train: Path, validation: Path, *, data: Path | None = None) -> None:
+    """Write data sets for verl with the indices of the recipe's questions, which the loop looks up. The last
+    questions are for validation alone."""
     from datasets import Dataset
 
     questions, _ = load_task_set(recipe.data, data=data, limit=recipe.questions)
@@ -159,11 +165,34 @@ def write_questions(recipe: Recipe, file: Path, *, data: Path | None = None) -> 
         }
         for number, question in enumerate(questions)
     ]
-    Dataset.from_list(rows).to_parquet(str(file))
+    first = len(rows) - min(VALIDATION, len(rows) // 10)
+    Dataset.from_list(rows[:first]).to_parquet(str(train))
+    Dataset.from_list(rows[first:]).to_parquet(str(validation))
 
 
-def list_overrides(recipe: Recipe, file: Path, nodes: int, questions: Path) -> list[str]:
-    """Return verl's settings, with the names of verl 0.9; `contract.py` checks them."""
+def count_epochs(recipe: Recipe, questions: int) -> int:
+    """Return the passes over `questions` that hold all steps; verl drops the last, incomplete batch of each.
+
+    Raises ValueError if there are fewer questions than in a batch.
+    """
+    if questions < recipe.batch:
+        raise ValueError(
+            f"{recipe.paper} takes {recipe.batch} questions a step, and there are {questions}: give more, or"
+            " lower batch and mini_batch"
+        )
+    return math.ceil(recipe.steps / (questions // recipe.batch))
+
+
+def list_overrides(
+    recipe: Recipe, file: Path, nodes: int, train: Path, validation: Path, count: int
+) -> list[str]:
+    """Return verl's settings, with the names of verl 0.9; `contract.py` checks them.
+
+    Args:
+        count: number of questions in `train`.
+
+    Raises ValueError if there are too few.
+    """
     rollout, actor = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
     is_ppo = recipe.algorithm == "ppo"
     values: dict[str, Any] = {
@@ -173,8 +202,8 @@ def list_overrides(recipe: Recipe, file: Path, nodes: int, questions: Path) -> l
         "algorithm.use_kl_in_reward": is_ppo and recipe.kl > 0,
         "algorithm.kl_ctrl.type": "fixed",
         "algorithm.kl_ctrl.kl_coef": recipe.kl,
-        "data.train_files": questions,
-        "data.val_files": questions,
+        "data.train_files": train,
+        "data.val_files": validation,
         "data.train_batch_size": recipe.batch,
         "data.max_prompt_length": recipe.context_tokens,
         "data.max_response_length": recipe.context_tokens,
@@ -184,6 +213,8 @@ def list_overrides(recipe: Recipe, file: Path, nodes: int, questions: Path) -> l
         f"{actor}.ppo_mini_batch_size": recipe.mini_batch,
         f"{actor}.ppo_epochs": 1,
         f"{actor}.use_dynamic_bsz": True,
+        # A part of a batch has to hold the longest rollout; 16,384 is verl's default.
+        f"{actor}.ppo_max_token_len_per_gpu": max(16_384, recipe.context_tokens),
         f"{actor}.clip_ratio": recipe.clip,
         f"{actor}.entropy_coeff": recipe.entropy,
         f"{actor}.use_kl_loss": not is_ppo and recipe.kl > 0,
@@ -197,6 +228,9 @@ def list_overrides(recipe: Recipe, file: Path, nodes: int, questions: Path) -> l
         "trainer.nnodes": nodes,
         "trainer.n_gpus_per_node": GPUS,
         "trainer.total_training_steps": recipe.steps,
+        "trainer.total_epochs": count_epochs(recipe, count),
+        "trainer.save_freq": SAVE_EVERY,
+        "trainer.test_freq": VALIDATE_EVERY,
         "trainer.v1.trainer_mode": "sync" if is_ppo else "tersely",
         "+trainer.tersely_recipe": file,
     }

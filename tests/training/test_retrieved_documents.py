@@ -1,0 +1,121 @@
+"""Data in the papers' form: retrieved documents and answers, without labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.benchmarks.towns import write_rows
+from training.selector_model.config import DataConfig, Labels
+from training.selector_model.groups import Group, list_labels, prepare_groups, read_groups
+
+PLACES = [f"{start}{end}" for start in ("Orv", "Lin", "Tar", "Bra") for end in ("elle", "dis", "nwick")]
+RETRIEVED = 6
+
+
+def make_row(number: int, **changes: Any) -> dict[str, Any]:
+    """Make a question whose third and last retrieved documents hold the answer."""
+    place = PLACES[number % len(PLACES)]
+    texts = [f"Report {number}-{rank} is about harbours. It rains." for rank in range(RETRIEVED)]
+    texts[2] = f"The ferry of line {number} was built in {place}. It sails at noon."
+    texts[-1] = f"Salt is sold. Coins of year {number} were also found in {place}."
+    docs = [{"title": f"Page {number}-{rank}", "text": text} for rank, text in enumerate(texts)]
+    return {
+        "id": number,
+        "question": f"Where was ferry {number} built?",
+        "answers": [place],
+        "docs": docs,
+        **changes,
+    }
+
+
+def prepare(folder: Path, rows: list[dict[str, Any]], labels: Labels = "string", **settings: Any) -> Path:
+    write_rows(folder / "data/train/own.jsonl.gz", rows)
+    config = DataConfig(
+        questions={"own": 100},
+        heldout={"own": 3},
+        labels=labels,
+        neighbours="bm25",
+        **{"documents": RETRIEVED, **settings},
+    )
+    prepare_groups(folder / "data", folder / "run", config, seed=3)
+    return folder / "run"
+
+
+def show_needed(group: Group) -> list[str]:
+    """Return the sentences with label 1."""
+    pairs = [
+        (d.text[a:b], label) for d in group.documents for (a, b), label in zip(d.units, d.labels, strict=True)
+    ]
+    return sorted(text for text, label in pairs if label == 1)
+
+
+def test_answers_alone_label_retrieved_documents(tmp_path: Path) -> None:
+    run = prepare(tmp_path, [make_row(number) for number in range(12)])
+    heldout, train = read_groups(run, "heldout"), read_groups(run, "train")
+    assert (len(heldout), len(train)) == (3, 9)
+    for group in (*heldout, *train):
+        place = group.answers[0]
+        assert sorted(d.title or "" for d in group.documents) == [
+            f"Page {group.id}-{rank}" for rank in range(RETRIEVED)
+        ]
+        assert show_needed(group) == [
+            f"Coins of year {group.id} were also found in {place}.",  # the paper's label noise
+            f"The ferry of line {group.id} was built in {place}.",
+        ]
+        assert list_labels(group, "string") == [d.labels for d in group.documents]
+
+
+def test_own_documents_without_labels_are_kept(tmp_path: Path) -> None:
+    rows = [make_row(number) for number in range(12)]
+    for row in rows:
+        row["docs"][2]["gold"] = True
+    run = prepare(tmp_path, rows, documents=RETRIEVED + 1)
+    for group in read_groups(run, "train"):
+        own = [d for d in group.documents if (d.title or "").startswith(f"Page {group.id}-")]
+        assert len(own) == RETRIEVED
+        assert len(group.documents) == RETRIEVED + 1  # filled up
+        (added,) = (d for d in group.documents if d not in own)
+        assert group.answers[0] not in added.text
+        assert any(map(any, list_labels(group, "string")))
+        assert show_needed(group) == [f"The ferry of line {group.id} was built in {group.answers[0]}."]
+
+
+def test_no_more_documents_than_asked_for(tmp_path: Path) -> None:
+    run = prepare(tmp_path, [make_row(number) for number in range(12)], documents=4)
+    for group in read_groups(run, "train"):
+        ranks = sorted(int((d.title or "").split("-")[1]) for d in group.documents)
+        assert ranks == [0, 1, 2, RETRIEVED - 1]  # those with the answer, then the best ranked
+
+
+@pytest.mark.parametrize(
+    ("labels", "changes", "problem"),
+    [
+        ("support", {}, 'line 1: no document has "spans", "support" or "gold": .* labels = "string"'),
+        ("string", {"answers": []}, 'line 1: it has neither labels nor "answers"'),
+        ("string", {"answers": ["Nowhere"]}, "line 1: no document holds one of its answers"),
+        ("string", {"answers": ["yes"]}, "line 1: no document holds one of its answers"),
+        ("string", {"answers": "Orvelle"}, r'line 1: expected "answers": \[string'),
+        ("string", {"answers": None}, r'line 1: expected "answers": \[string'),
+        ("string", {"docs": None}, 'line 1: expected "docs"'),
+        ("string", {"docs": ["a text"]}, 'line 1: expected "docs"'),
+        ("string", {"docs": []}, 'line 1: "docs" is empty'),
+        ("string", {"question": " "}, 'line 1: "question" is empty'),
+        ("string", {"question": None}, 'line 1: expected "id" and "question"'),
+    ],
+)
+def test_names_what_is_missing(tmp_path: Path, labels: Labels, changes: dict[str, Any], problem: str) -> None:
+    rows = [make_row(number, **changes) for number in range(3)]
+    with pytest.raises(ValueError, match=rf"own\.jsonl\.gz[\s\S]*{problem}"):
+        prepare(tmp_path, rows, labels)
+
+
+def test_reports_questions_that_teach_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [make_row(number) for number in range(12)]
+    rows[4]["answers"] = ["Nowhere"]
+    run = prepare(tmp_path, rows)
+    assert len(read_groups(run, "train")) == 8
+    printed = capsys.readouterr().out
+    assert "own.jsonl.gz: nothing can be learned from 1 of 12 questions.\nline 5: no document" in printed
