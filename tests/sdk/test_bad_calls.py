@@ -143,7 +143,7 @@ CALLS: dict[str, tuple[Callable[[Any], object], list[Any]]] = {
     "memory: original": (lambda v: memory().original(v), NO_TEXT),
     "memory: model": (lambda v: memory().prepare(v), [5, "x", [], object(), ScriptedChat]),
     "memory: tools": (lambda v: memory().prepare(None, tools=v), NO_TEXTS[1:]),
-    "memory: summary": (reset, NO_TEXT),
+    "memory: summary": (reset, NO_TEXT[1:]),
     **{
         f"chat: {name}": (lambda v, name=name: chat(**{name: v}), values)
         for name, values in {

@@ -59,10 +59,12 @@ class AgentMemory:
     Read from `transcript`; change with the methods. `summary_request` and `reset` are the parts of `prepare`,
     for callers that ask the model themselves.
 
+    Many members: each is one thing that a caller does with a chat, from `append` to `recall`.
+
     Args:
         first: the first prompt: system message, task, constraints, in OpenAI's format. It stays, word for
             word. None goes on with a session of the store.
-        limit: tokens that the context may not reach (SUPO's L), 512 or more.
+        limit: tokens that the context may not reach (SUPO's L), 200 or more.
         max_summaries: most resets (S); one more raises OverlongError. None for any number.
         max_steps: most assistant messages (H); then the transcript's ending is "overlong". None for any
             number.
