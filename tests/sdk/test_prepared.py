@@ -59,7 +59,7 @@ def seal(prepared: bytes) -> bytes:
 
 
 def check_alike(prepared: Compression, unprepared: Compression) -> None:
-    """Assert that two results account for the same units; the scores differ, as stored vectors are rounded."""
+    """Assert that two results have the same units. Scores differ: stored vectors are rounded."""
     spans = [
         sorted((*result.kept, *result.dropped), key=lambda s: (s.doc, s.start))
         for result in (prepared, unprepared)
