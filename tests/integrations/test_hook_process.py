@@ -160,7 +160,11 @@ def test_a_daemon_that_cannot_be_started_changes_nothing(start: list[str]) -> No
     assert call(start=start) == {}
 
 
-@pytest.mark.parametrize("request_text", [b"", b"{", b"\xff", b"[]", b"x" * (client.MAX_BYTES + 1)])
+@pytest.mark.parametrize(
+    "request_text",
+    [b"", b"{", b"\xff", b"[]", b"x" * (client.MAX_BYTES + 1)],
+    ids=["empty", "cut", "no UTF-8", "a list", "too long"],  # pytest puts the name into the environment
+)
 def test_broken_inputs_change_nothing(request_text: bytes) -> None:
     assert call(request_text) == {}
     assert call(request_text) == {}
