@@ -143,6 +143,14 @@ def test_a_comment_comes_with_its_declaration_which_stands_without_it() -> None:
     assert not any("Ships tell" in head for head in heads)
 
 
+def test_a_long_comment_between_statements_that_do_nothing_is_opened() -> None:
+    comment = "\n".join(f"    # The lamp at mole {n} burns from dusk to dawn, in fog all day." for n in range(30))
+    text = f"class Lamp:\n    pass\n{comment}\n    pass\n\n\nimport lamps\n"
+    units = open_units(text, 240)
+    unit = find_unit(text, units, "at mole 7 ")
+    assert list_heads(text, units, unit) == ["class Lamp:", "pass"]
+
+
 def test_the_lines_after_else_come_with_it_and_with_the_condition() -> None:
     units = open_units(ENUM, 120)
     heads = list_heads(ENUM, units, find_unit(ENUM, units, "GREEN_LAMP_SECONDS"))

@@ -47,14 +47,14 @@ class _Python:
         nodes[0].start, nodes[-1].end = start, end
         return Node(start, end, nodes, Series("# "))
 
-    def _make_nodes(self, body: Sequence[ast.stmt], above: int, depth: int) -> list[tuple[Node, ast.stmt]]:
-        """Return a node for each statement, from the line after the one before it.
+    def _make_nodes(self, body: Sequence[ast.stmt], above: int, depth: int) -> list[tuple[Node, bool]]:
+        """Return a node for each statement, from the line after the one before it, with True.
 
-        A long comment above a statement has nodes of its own, which need the statement.
+        A long comment above a statement has nodes of its own, with False. They need the statement.
 
         `above`: number of the last line above the statements.
         """
-        pairs: list[tuple[Node, ast.stmt]] = []
+        pairs: list[tuple[Node, bool]] = []
         for statement in body:
             first, last = _first_line(statement), statement.end_lineno or statement.lineno
             if first > above:
@@ -62,8 +62,7 @@ class _Python:
                 node = self._make_node(statement, first if comment else above + 1, last, depth)
                 for part in comment:
                     part.wants = self._find_first(node)
-                pairs += [(part, ast.Pass()) for part in comment]
-                pairs.append((node, statement))
+                pairs += [*((part, False) for part in comment), (node, True)]
             elif pairs:  # on the line of the one before
                 node, _ = pairs[-1]
                 node.end = max(node.end, self._lines[last - 1][1])
@@ -108,7 +107,7 @@ class _Python:
         children = self._make_nodes(body, first - 1, depth + 1)
         if children[-1][0].end - children[0][0].start > self._sizes.part // 2:
             node.children, node.series = [child for child, _ in children], Series("# ")
-            self._required[id(node)] = [next(n for n, own in children if not isinstance(own, ast.Pass))]
+            self._required[id(node)] = [next(child for child, is_statement in children if is_statement)]
 
     def _measure(self, statement: ast.stmt) -> int:
         """Return the code points of the lines of a statement."""
