@@ -186,7 +186,8 @@ def _match_words(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Flo
     held = _find(terms, texts, parts)
     inside = _is_content(parts)
     above = _find_above(held, parts)
-    frequency = np.maximum(held, above)[inside].sum(axis=0)
+    either = np.maximum(held, above)
+    frequency = either[inside].sum(axis=0)
     weights = np.where(frequency > 0, np.log1p(inside.sum() / np.maximum(frequency, 1)), 0.0)
     if not weights.any():
         return np.zeros(len(parts))
@@ -196,7 +197,7 @@ def _match_words(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Flo
     share = reached / weights.sum() * min(1.0, 2.0 * known)
     scores = np.where(inside, _MATCH * share**2, 0.0)
     if known == 1.0:
-        is_complete = np.isclose(np.maximum(held, above) @ weights, weights.sum()) & held.any(axis=1)
+        is_complete = np.isclose(either @ weights, weights.sum()) & held.any(axis=1)
         scores[is_complete & inside] = np.maximum(scores[is_complete & inside], _CERTAIN)
     return scores
 
