@@ -144,7 +144,9 @@ def test_a_comment_comes_with_its_declaration_which_stands_without_it() -> None:
 
 
 def test_a_long_comment_between_statements_that_do_nothing_is_opened() -> None:
-    comment = "\n".join(f"    # The lamp at mole {n} burns from dusk to dawn, in fog all day." for n in range(30))
+    comment = "\n".join(
+        f"    # The lamp at mole {n} burns from dusk to dawn, in fog all day." for n in range(30)
+    )
     text = f"class Lamp:\n    pass\n{comment}\n    pass\n\n\nimport lamps\n"
     units = open_units(text, 240)
     unit = find_unit(text, units, "at mole 7 ")

@@ -60,15 +60,16 @@ def open_comment(text: str, lines: Ranges, size: int) -> list[Node]:
 
 def open_text(text: str, lines: Ranges, size: int, depth: int = 1) -> list[Node]:
     """Return a node for each paragraph and entry of a text. Those of more than `size` are opened."""
-    base = min((find_indent(text, line) for line in lines if text[slice(*line)].strip()), default=0)
+    base = _find_base(text, lines)
     blocks: list[list[tuple[int, int]]] = []
     was_apart = True
     for line in lines:
-        is_blank = not text[slice(*line)].strip()
+        is_blank = _is_blank(text, line)
         is_deeper = find_indent(text, line) > base
         if not is_blank and not is_deeper and (was_apart or _ENTRY.match(text, *line)):
             blocks.append([])
-        (blocks or [[]])[-1].append(line)
+        if blocks:
+            blocks[-1].append(line)
         was_apart = is_blank or is_deeper
     return [_open_entry(text, _strip(text, block), size, depth) for block in blocks]
 
@@ -77,7 +78,7 @@ def _open_entry(text: str, lines: Ranges, size: int, depth: int) -> Node:
     """Return the node of an entry: its first line is the head of the deeper lines below it."""
     node = Node(lines[0][0], lines[-1][1])
     base = find_indent(text, lines[0])
-    inner = [line for line in lines[1:] if text[slice(*line)].strip()]
+    inner = [line for line in lines[1:] if not _is_blank(text, line)]
     is_entry = inner and all(find_indent(text, line) > base for line in inner)
     if node.end - node.start > size and is_entry and depth < DEEPEST:
         children = open_text(text, lines[1:], size, depth + 1)
@@ -107,9 +108,8 @@ def _open_declaration(text: str, lines: Ranges, sizes: Sizes, before: str, depth
         return node
     base = find_indent(text, lines[0])
     stop = len(lines) - 1 if find_indent(text, lines[-1]) <= base else len(lines)
-    heads = [at for at in range(1, stop) if text[slice(*lines[at])].strip()]
-    heads = [0, *(at for at in heads if find_indent(text, lines[at]) <= base)]
-    ends = [*heads[1:], stop]
+    inner = [at for at in range(1, stop) if not _is_blank(text, lines[at])]
+    ends = [*(at for at in inner if find_indent(text, lines[at]) <= base), stop]
     children = open_indented(text, lines[1 : ends[0]], sizes, before, depth + 1) if ends[0] > 1 else []
     for head, end in pairwise(ends):
         children.append(_open_declaration(text, _strip(text, lines[head:end]), sizes, before, depth + 1))
@@ -120,23 +120,32 @@ def _open_declaration(text: str, lines: Ranges, sizes: Sizes, before: str, depth
 
 def _split_blocks(text: str, lines: Ranges) -> list[list[tuple[int, int]]]:
     """Return runs of lines from the lowest indent, each with the deeper and closing lines below it."""
-    base = min((find_indent(text, line) for line in lines if text[slice(*line)].strip()), default=0)
+    base = _find_base(text, lines)
     blocks: list[list[tuple[int, int]]] = []
     is_above = False
     for line in lines:
-        body = text[slice(*line)]
-        starts = body.strip() and find_indent(text, line) <= base and not _CLOSING.match(body)
+        is_blank = _is_blank(text, line)
+        starts = not is_blank and find_indent(text, line) <= base and not _CLOSING.match(text, *line)
         if not blocks or (starts and not is_above):
             blocks.append([])
         blocks[-1].append(line)
-        if body.strip():
-            is_above = bool(starts) and _ABOVE.match(body) is not None
+        if not is_blank:
+            is_above = starts and _ABOVE.match(text, *line) is not None
     return blocks
 
 
 def _strip(text: str, lines: Ranges) -> Ranges:
     """Return the lines without the blank ones at the end."""
     stop = len(lines)
-    while stop > 1 and not text[slice(*lines[stop - 1])].strip():
+    while stop > 1 and _is_blank(text, lines[stop - 1]):
         stop -= 1
     return lines[:stop]
+
+
+def _find_base(text: str, lines: Ranges) -> int:
+    """Return the lowest indent of the lines that are not blank."""
+    return min((find_indent(text, line) for line in lines if not _is_blank(text, line)), default=0)
+
+
+def _is_blank(text: str, line: tuple[int, int]) -> bool:
+    return not text[slice(*line)].strip()

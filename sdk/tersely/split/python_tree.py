@@ -7,6 +7,7 @@ import io
 import textwrap
 import tokenize
 from collections.abc import Sequence
+from itertools import pairwise
 
 from tersely.split.indented import open_comment, open_text
 from tersely.split.lines import find_indent
@@ -114,6 +115,14 @@ class _Python:
         last = statement.end_lineno or statement.lineno
         return self._lines[last - 1][1] - self._lines[statement.lineno - 1][0]
 
+    def _make_branch(self, above: int, body: Sequence[ast.stmt], depth: int) -> Node:
+        """Return the node of a branch, which begins below the line `above` and ends with `body`."""
+        last = body[-1].end_lineno or body[-1].lineno
+        branch = Node(self._lines[above][0], self._lines[last - 1][1])
+        if branch.end - branch.start > self._sizes.whole:
+            self._open_body(branch, body, depth)
+        return branch
+
     def _open_branches(
         self, node: Node, statement: ast.stmt, bodies: Sequence[Sequence[ast.stmt]], depth: int
     ) -> None:
@@ -121,31 +130,22 @@ class _Python:
         self._open_body(node, bodies[0], depth)
         if not node.children:
             return
-        first, branches = list(node.children), list[Node]()
-        above = bodies[0][-1].end_lineno or 0
-        for body in bodies[1:]:
-            last = body[-1].end_lineno or 0
-            branch = Node(self._lines[above][0], self._lines[last - 1][1])
-            if branch.end - branch.start > self._sizes.whole:
-                self._open_body(branch, body, depth + 1)
-            branches.append(branch)
-            above = last
+        branches = [
+            self._make_branch(above[-1].end_lineno or 0, body, depth + 1) for above, body in pairwise(bodies)
+        ]
         if isinstance(statement, ast.Try | ast.TryStar):
             self._required[id(node)].append(branches[0])
         needed = self._find_first(node)[1:]
-        for child in branches if len(self._required[id(node)]) == 1 else [*first, *branches]:
+        for child in branches if len(self._required[id(node)]) == 1 else [*node.children, *branches]:
             child.wants += needed
         node.children += branches
 
     def _open_cases(self, node: Node, statement: ast.Match, depth: int) -> None:
         """Open a `match` into its cases."""
+        above = statement.cases[0].pattern.lineno - 1
         for case in statement.cases:
-            last = case.body[-1].end_lineno or 0
-            start = node.children[-1].end if node.children else self._lines[case.pattern.lineno - 1][0]
-            branch = Node(start, self._lines[last - 1][1])
-            if branch.end - branch.start > self._sizes.whole:
-                self._open_body(branch, case.body, depth + 1)
-            node.children.append(branch)
+            node.children.append(self._make_branch(above, case.body, depth + 1))
+            above = case.body[-1].end_lineno or 0
         node.series, self._required[id(node)] = Series("# "), node.children[:1]
 
     def _open_text(self, node: Node, first: int, last: int, depth: int) -> None:
