@@ -1,6 +1,7 @@
 """A retriever as a service: a corpus of any size behind one HTTP endpoint.
 
-store.py      the passages in SQLite, with BM25 (FTS5)
+store.py      the passages in SQLite
+bm25.py       BM25 on disk
 encoders.py   E5-like encoders of transformers, and that of the bundled selector
 dense.py      vectors on disk, and a FAISS index of them: IVF or HNSW
 server.py     the endpoint

@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 from typing import get_args
 
+from training.retrieval.bm25 import build_bm25
 from training.retrieval.encoders import BUNDLED, open_encoder
 from training.retrieval.server import Corpus, Method, make_server
 from training.retrieval.store import Store, read_corpus
@@ -23,6 +24,7 @@ def build(corpus: Path, out: Path, encoder: str = BUNDLED, kind: str = "ivf") ->
         (out / "passages.db").unlink(missing_ok=True)
         if not Store(out / "passages.db").write(read_corpus(corpus)):
             raise ValueError(f"{corpus} has no passage")
+        build_bm25(Store(out / "passages.db").read_texts(), out / "bm25")
         (out / "index.json").write_text(json.dumps({"encoder": encoder}), encoding="utf-8")
     store = Store(out / "passages.db")
     if encoder:

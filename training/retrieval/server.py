@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from training.retrieval.bm25 import DiskBM25
 from training.retrieval.encoders import open_encoder
 from training.retrieval.store import Store
 
@@ -30,7 +31,9 @@ class Corpus:
     def __init__(self, folder: Path, method: Method) -> None:
         self._store = Store(folder / "passages.db")
         self._dense: DenseIndex | None = None
-        if method == "dense":
+        if method == "bm25":
+            self._bm25 = DiskBM25(folder / "bm25")
+        else:
             from training.retrieval.dense import DenseIndex  # needs faiss
 
             facts = json.loads((folder / "index.json").read_text(encoding="utf-8"))
@@ -38,7 +41,7 @@ class Corpus:
 
     def search(self, queries: list[str], k: int) -> list[list[dict[str, Any]]]:
         """Return the `k` best passages of each query, best first."""
-        found = self._dense.search(queries, k) if self._dense else [self._store.search(q, k) for q in queries]
+        found = self._dense.search(queries, k) if self._dense else [self._bm25.search(q, k) for q in queries]
         return [
             [
                 {"docid": p.docid, "title": p.title, "passage": p.text, "score": score, "url": p.url}

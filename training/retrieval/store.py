@@ -1,9 +1,8 @@
-"""Passages in SQLite, and BM25 over them with FTS5. Both are on disk; SQLite's cache takes a few MB of RAM."""
+"""The passages of a corpus, in SQLite."""
 
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,10 +13,6 @@ from typing import Any
 
 ROWS = 10_000
 """Passages that are written at once."""
-COMMON = 0.1
-"""Share of the passages from which a word says too little to be looked up."""
-_WORD = re.compile(r"[^\W_]+")
-"""A word as FTS5 splits it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +48,18 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self._path, self._local = path, threading.local()
-        self._frequencies: dict[str, int] = {}
 
     def __len__(self) -> int:
         (count,) = self._connect().execute("SELECT coalesce(max(number) + 1, 0) FROM passages").fetchone()
         return count
 
     def write(self, passages: Iterable[Passage]) -> int:
-        """Write the passages of a new file, and index their words. Returns their number."""
+        """Write the passages of a new file. Returns their number."""
         connection = self._connect()
         connection.executescript(
             """
             PRAGMA journal_mode = off; PRAGMA synchronous = off;
             CREATE TABLE passages (number INTEGER PRIMARY KEY, id TEXT, title TEXT, text TEXT, url TEXT);
-            CREATE VIRTUAL TABLE words USING fts5(
-                title, text, content = passages, content_rowid = number,
-                tokenize = "unicode61 remove_diacritics 0"
-            );
             """
         )
         numbered = ((number, p.docid, p.title, p.text, p.url) for number, p in enumerate(passages))
@@ -77,20 +67,24 @@ class Store:
             connection.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?)", rows)
         connection.executescript(
             """
-            INSERT INTO words (words) VALUES ('rebuild');
-            INSERT INTO words (words) VALUES ('optimize');
             CREATE INDEX by_id ON passages (id);
             CREATE INDEX by_url ON passages (url) WHERE url IS NOT NULL;
-            CREATE VIRTUAL TABLE frequencies USING fts5vocab(words, 'row');
             """
         )
         connection.commit()
         return len(self)
 
     def texts(self, start: int, count: int) -> list[str]:
-        """Return titles and texts of the passages from `start` on, for an encoder."""
+        """Return titles and texts of the passages from `start` on, as they are indexed."""
         query = "SELECT title, text FROM passages WHERE number >= ? ORDER BY number LIMIT ?"
         return [f"{title}\n{text}".strip() for title, text in self._connect().execute(query, (start, count))]
+
+    def read_texts(self) -> Iterator[str]:
+        """Return `texts` of all passages."""
+        at = 0
+        while part := self.texts(at, ROWS):
+            yield from part
+            at += len(part)
 
     def find(self, numbers: Sequence[int]) -> list[Passage]:
         """Return the passages with these numbers."""
@@ -105,28 +99,6 @@ class Store:
                 docid, title, _, url = rows[0]
                 return Passage(docid, title, "\n".join(row[2] for row in rows), url)
         return None
-
-    def search(self, query: str, k: int) -> list[tuple[int, float]]:
-        """Return numbers and BM25 scores of the `k` best passages, best first. Words in more than a tenth of
-        the passages are left out, unless the query has no other."""
-        counts = {word: self._count(word) for word in dict.fromkeys(_WORD.findall(query.lower()))}
-        known = {word: count for word, count in counts.items() if count}
-        rare = [word for word, count in known.items() if count <= COMMON * len(self)] or [*known][:1]
-        if not rare:
-            return []
-        wanted = " OR ".join(f'"{word}"' for word in rare)
-        found = self._connect().execute(
-            "SELECT rowid, -rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?", (wanted, k)
-        )
-        return found.fetchall()
-
-    def _count(self, word: str) -> int:
-        """Return the number of passages with a word."""
-        if word not in self._frequencies:
-            query = "SELECT doc FROM frequencies WHERE term = ?"
-            row = self._connect().execute(query, (word,)).fetchone()
-            self._frequencies[word] = row[0] if row else 0
-        return self._frequencies[word]
 
     def _connect(self) -> sqlite3.Connection:
         if not hasattr(self._local, "connection"):

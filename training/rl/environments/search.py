@@ -246,10 +246,11 @@ class _Expert:
 
     def search(self, query: str, docid: str | None = None) -> Iterator[Sequence[int]]:
         yield from self._act("search", query=query)
-        if docid is not None and self._environment.read is None:
+        if docid is None:
+            return
+        self._notes += f"{self._environment.documents[docid].text[:NOTE]} [docid: {docid}] "
+        if self._environment.read is None:
             yield from self._act("open_page", docid=docid)
-        if docid is not None:
-            self._notes += f"{self._environment.documents[docid].text[:NOTE]} [docid: {docid}] "
 
     def answer(self, text: str) -> Iterator[Sequence[int]]:
         yield from self._act("finish", answer=text)
@@ -265,7 +266,8 @@ class _Expert:
         if strategy == "summary":
             explained = {"explanation": "It stands in the notes."} if tool == "finish" else {}
             thought = "The notes hold the answer." if tool == "finish" else "I need to look this up."
-            notes = self._notes.strip()
+            has_read = self._episode.state.result or self._episode.state.summary
+            notes = self._notes.strip() or ("Nothing was found yet." if has_read else "")
             text = write_turn(thought, LEVELS[0], notes, tool, {**arguments, **explained})
             yield [*chat.encode(text), chat.stop]
             return
