@@ -33,7 +33,7 @@ _LINKS = 32
 def encode_corpus(store: Store, encoder: Encoder, folder: Path) -> NDArray[np.float16]:
     """Encode the passages that have no vector yet. Returns all vectors, mapped from disk."""
     file, facts = folder / "vectors.f16", folder / "vectors.json"
-    dimension = encoder.encode_queries(["?"]).shape[1]
+    dimension = encoder.encode_queries(["a"]).shape[1]
     if facts.exists() and json.loads(facts.read_text(encoding="utf-8")) != {"dimension": dimension}:
         raise ValueError(f"{file} was made by another encoder: delete it, or name a new folder")
     facts.write_text(json.dumps({"dimension": dimension}), encoding="utf-8")

@@ -278,7 +278,7 @@ def test_dry_run_takes_a_step(name: str) -> None:
     figures = [line.split(" was ")[0] if " was 0." in line else line for line in more]
     assert figures == {
         "evolving": ["the expert recalled 1 lessons", "edition 1 of the bank has 2 lessons"],
-        "recon": ["the critic's loss", "the summarizer wrote 1 summaries"],
+        "recon": ["the critic's loss", "the summarizer wrote 2 summaries"],
         "supo": ["the expert's context was reset 1 times"],
-        "ziprl": ["the expert wrote 2 summaries"],
+        "ziprl": ["the expert wrote 4 summaries"],
     }[name]
