@@ -1,4 +1,4 @@
-"""The bank of a run of Evolving Rollouts: lessons from rollouts, consolidation, editions, figures; the judge."""
+"""The bank of a run of Evolving Rollouts: lessons, consolidation, editions, figures; and the judge."""
 
 from __future__ import annotations
 
@@ -118,7 +118,9 @@ def test_lessons_that_never_helped_are_forgotten(tmp_path: Path) -> None:
     evolution = make_evolution(tmp_path, Extractor(None), bad, good)
     failed, one_success = [0.0] * 3, [1.0, 0.0, 0.0]
     groups = [*make_group(failed, [bad.id]), *make_group(one_success, [good.id], seed=1)]
-    evolution = Evolution(tmp_path / "run", tmp_path / "start.db", Extractor(None, None), CHAT.read_messages, WordEmbedder())
+    evolution = Evolution(
+        tmp_path / "run", tmp_path / "start.db", Extractor(None, None), CHAT.read_messages, WordEmbedder()
+    )
     evolution.learn(groups)
     (step,) = read_steps(tmp_path)
     assert (step["forgotten"], step["size"], step["groups_without_lessons"]) == (1, 1, 2)

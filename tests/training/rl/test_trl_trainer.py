@@ -128,7 +128,9 @@ def test_kl_is_that_of_equation_5(adapted: bool, tmp_path: Path) -> None:
         if not adapted:
             return model
         torch.manual_seed(1)
-        return get_peft_model(model, LoraConfig(lora_alpha=512, target_modules=["q_proj"], init_lora_weights=False))
+        return get_peft_model(
+            model, LoraConfig(lora_alpha=512, target_modules=["q_proj"], init_lora_weights=False)
+        )
 
     model, seen, kl = make_policy(), list[Trajectory](), 0.7
 

@@ -1,5 +1,5 @@
-"""A small version of a recipe: its agent, tools, reading, bank and algorithm with a random model of two layers.
-The language models that it asks are scripted ones that quote what they read."""
+"""A small version of a recipe: its agent, tools, reading, bank and algorithm with a random model of two
+layers. The language models that it asks are scripted."""
 
 from __future__ import annotations
 

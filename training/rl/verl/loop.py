@@ -12,10 +12,10 @@ from uuid import uuid4
 from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutput, register
 
 from training.rl.episode import Task
+from training.rl.recipes import Questions, Recipe, load_environment
 from training.rl.rollout import Generation, Recorder
 from training.rl.trajectory import Trajectory
 from training.rl.verl.outputs import to_outputs
-from training.rl.recipes import Questions, Recipe, load_environment
 from training.settings import read_settings
 
 Generate = Callable[[Sequence[int]], Awaitable[Generation | None]]
