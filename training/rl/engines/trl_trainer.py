@@ -36,8 +36,8 @@ class TrajectoryTrainer(GRPOTrainer):
         repeated `args.num_generations` times. make_targets: an algorithm of `training.rl.algorithms`, with
         its settings. keys: names of tasks, in the order of training. watch: receives the trajectories of each
         update. kl: weight of the KL to the model as it is now, or to the base model of an adapter (beta in
-        ZipRL's equation 5). args: with loss_type "dapo" (TRL's default) and beta 0, because the weights of targets
-        do not apply to TRL's KL.
+        ZipRL's equation 5). args: with loss_type "dapo" (TRL's default) and beta 0, because the weights of
+        targets do not apply to TRL's KL.
 
     Raises ValueError for other `args`.
     """
