@@ -9,7 +9,6 @@ import pytest
 
 from tersely_agents.agent import FolderIndex, search_tools
 from tersely_agents.agent.summary import MalformedError, make_prompt, parse_turn, write_grammar
-from tersely_agents.levels import LEVELS
 from tersely_agents.agent.tools import finish_tool
 from tersely_agents.levels import LEVELS
 from tests.sdk.agents import (

@@ -52,9 +52,9 @@ def encode_corpus(store: Store, encoder: Encoder, folder: Path) -> NDArray[np.fl
 
 
 def build_index(vectors: NDArray[np.float16], file: Path, kind: Kind) -> None:
-    """Build an index of vectors and write it. IVF has about 2 sqrt(n) cells, trained on a sample."""
+    """Build an index of vectors and write it. IVF has about sqrt(n) cells, trained on a sample."""
     count, dimension = vectors.shape
-    cells = max(1, min(round(2 * count**0.5), count // SAMPLE))
+    cells = max(1, min(round(count**0.5), count // SAMPLE))
     layout = f"IVF{cells},SQ8" if kind == "ivf" else f"HNSW{_LINKS},SQ8"
     index: Any = faiss.index_factory(dimension, layout, faiss.METRIC_INNER_PRODUCT)
     draw = np.random.default_rng(0)

@@ -270,9 +270,8 @@ def _text_rule(excluded: str, least: int, most: int) -> str:
     fewest, more = divmod(least - 2, _BLOCK)
     last = max(fewest, blocks - 1)
     rest += _BLOCK * (blocks - last) - more
-    return (
-        f"{visible} {other}{{{more}}} ({other}{{{_BLOCK}}}){{{fewest},{last}}} {other}{{0,{rest}}} {visible}"
-    )
+    body = f"{other}{{{more}}} ({other}{{{_BLOCK}}}){{{fewest},{last}}} {other}{{0,{rest}}}"
+    return f"{visible} {body} {visible}"
 
 
 def _call_rule(tool: Tool) -> str:
