@@ -67,7 +67,7 @@ def tiny_causal(monkeypatch: pytest.MonkeyPatch) -> None:
     from training.rl.engines.random_model import make_model, make_tokenizer
     from training.summarizer import train
 
-    def load_tiny(base: Path | None) -> tuple[Any, Any]:
+    def load_tiny(base: Path | None, **_: object) -> tuple[Any, Any]:
         tokenizer = make_tokenizer()
         return make_model(tokenizer), tokenizer
 

@@ -1,4 +1,4 @@
-"""`python -m training.retrieval build --corpus FILE --out INDEX`, and `serve --index INDEX`: see the package.
+"""`python -m training.retrieval build --corpus FILE --out INDEX`, and `serve --index INDEX --port 8765`.
 
 `build` writes the passages, an index for BM25, and unless `--encoder ""` their vectors and a FAISS index. A
 stopped build continues with the vectors.

@@ -29,13 +29,13 @@ def make_tokenizer() -> Any:
     return tokenizer
 
 
-def make_model(tokenizer: Any, seed: int = 0, positions: int = 4096) -> LlamaForCausalLM:
+def make_model(tokenizer: Any, seed: int = 0, positions: int = 4096, width: int = 32) -> LlamaForCausalLM:
     """Make the model, with the same weights for the same seed."""
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=len(tokenizer),
-        hidden_size=32,
-        intermediate_size=64,
+        hidden_size=width,
+        intermediate_size=2 * width,
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
