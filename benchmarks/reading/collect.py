@@ -172,24 +172,20 @@ def write_prompts(out: Path, contexts: Sequence[Context], batches: int, seed: in
     """Write the prompts, in random order. The contexts of a question go to different batches."""
     out.mkdir(parents=True, exist_ok=True)
     rows: list[list[dict[str, str]]] = [[] for _ in range(batches)]
-    known: list[set[tuple[str, str]]] = [set() for _ in range(batches)]
-    seen: set[str] = set()
-    by_question: dict[tuple[str, str], list[Context]] = {}
+    draw = random.Random(seed)
+    by_question: dict[tuple[str, str], dict[str, Prompt]] = {}
     for context in contexts:
-        by_question.setdefault((context.set, context.id), []).append(context)
-    for number, (question, own) in enumerate(by_question.items()):
-        for at, context in enumerate(own):
-            key = make_prompt_key(Prompt(context.question, context.text))
-            if key in seen:  # two systems that keep the same text get the same answer
-                continue
-            seen.add(key)
-            batch = (number + at) % batches
-            if question in known[batch]:
-                raise TerselyError(f"{batches} batches are too few: a question has {len(own)} contexts")
-            known[batch].add(question)
-            rows[batch].append({"id": key, "question": context.question, "context": context.text})
+        # Systems that keep the same text get the same answer.
+        prompt = Prompt(context.question, context.text)
+        by_question.setdefault((context.set, context.id), {})[make_prompt_key(prompt)] = prompt
+    most = max(map(len, by_question.values()))
+    if most > batches:
+        raise TerselyError(f"{batches} batches are too few: a question has {most} contexts")
+    for own in by_question.values():
+        for (key, prompt), batch in zip(own.items(), draw.sample(range(batches), len(own)), strict=True):
+            rows[batch].append({"id": key, "question": prompt.question, "context": prompt.context})
     for batch, own in enumerate(rows):
-        random.Random(seed + batch).shuffle(own)
+        draw.shuffle(own)
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in own)
         (out / f"prompts-{batch + 1:02}.jsonl").write_text(lines, encoding="utf-8")
     (out / "README.txt").write_text(
