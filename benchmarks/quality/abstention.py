@@ -23,7 +23,7 @@ from benchmarks.shared.environment import name_model
 from benchmarks.shared.minilm import embed_cached
 from benchmarks.shared.passages import join_title
 from benchmarks.shared.statistics import Floats
-from benchmarks.shared.tasks import Example, load, score_kept
+from benchmarks.shared.tasks import TASKS, Example, load, score_kept
 from benchmarks.table import Column, Row, Table
 from tersely import Compressor, Document
 from tersely.runtime.artifacts import load_artifact
@@ -35,14 +35,7 @@ LOSSES = (0.02, 0.05, 0.1, 0.2)
 PROMISED = 0.9
 BEST = "best sentence"
 WORDS = "BM25"
-SETS = {
-    "qed_nq_10": "Natural Questions (QED), 10 hard negatives",
-    "squad": "SQuAD, 10 hard negatives",
-    "hotpotqa": "HotpotQA",
-    "wikiqa": "WikiQA, 10 hard negatives",
-    "xquad_en": "XQuAD, English",
-    "xquad_de": "XQuAD, German",
-}
+SETS = ("qed_nq_10", "squad", "hotpotqa", "wikiqa", "packages", "xquad_en", "xquad_de")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +80,8 @@ def measure(options: Options) -> Measured:
     compressor = Compressor(options.model, threads=options.threads)
     curves: list[Row] = []
     promises: list[Row] = []
-    for task, title in SETS.items():
+    for task in SETS:
+        title = TASKS[task].title
         examples = load(task, "eval", data=options.data, limit=options.limit, seed=options.seed)
         pairs = make_pairs(examples, options.seed)
         scores, promise = measure_set(compressor, pairs, title)

@@ -163,7 +163,7 @@ def test_a_higher_promise_keeps_more(data: Path, tmp_path: Path, monkeypatch: py
 def test_abstention_is_compared_with_other_scores(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(abstention, "SETS", {"hotpotqa": "HotpotQA dev"})
+    monkeypatch.setattr(abstention, "SETS", ("hotpotqa",))
     monkeypatch.setattr(abstention, "_rate_cosine", lambda question, documents: float(len(documents)))
     out = tmp_path / "abstention.json"
     assert abstention.main(["--data", str(data), "--out", str(out)]) == 0
