@@ -1,4 +1,4 @@
-"""Contexts, prompts and answers on the fixture data, from the first step to the tables, and published rows."""
+"""Contexts, prompts and answers on the fixture data, from the first step to the tables; published rows."""
 
 from __future__ import annotations
 
