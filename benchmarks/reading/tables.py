@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from benchmarks.quality.controls import OURS
 from benchmarks.reading.contexts import TOOLS, Key
 from benchmarks.reading.rows import Answer
-from benchmarks.shared.statistics import Estimate, Floats, bootstrap, bootstrap_difference, resample
+from benchmarks.shared.statistics import Estimate, Floats, resample
 from benchmarks.shared.tasks import TASKS
 from benchmarks.table import Column, Row, Table
 
@@ -18,9 +19,9 @@ MEAN = "mean of the sets"
 READ = (
     Column("reader"),
     Column("set"),
-    Column("size"),
     Column("system"),
     Column("questions"),
+    Column("size"),
     Column("tokens", "%", format=".1f"),
     Column("F1", "%", interval="bootstrap"),
     Column("exact", "%"),
@@ -29,9 +30,9 @@ READ = (
 LEADS = (
     Column("reader"),
     Column("set"),
-    Column("size"),
     Column("against"),
     Column("questions"),
+    Column("size"),
     Column("lead in F1", "points", interval="bootstrap"),
     Column("standing"),
 )
@@ -55,7 +56,10 @@ def make_tables(answers: Mapping[str, Sequence[Answer]], sizes: Mapping[Key, Siz
             groups.setdefault((row.set, row.size, row.system), {})[row.id] = row
         for (name, size, system), own in groups.items():
             place = {"reader": reader, "set": title(name), "size": size, "system": system}
-            read.append({**place, **_average(list(own.values()), sizes, seed)})
+            read.append({**place, **_average([list(own.values())], sizes, seed)})
+        for size, system, sets in _list_means(groups):
+            place = {"reader": reader, "set": MEAN, "size": size, "system": system}
+            read.append({**place, **_average(sets, sizes, seed)})
         leads += _compare(reader, groups, seed)
     return [
         Table("Answers", READ, tuple(read), across="size"),
@@ -68,23 +72,48 @@ def title(name: str) -> str:
     return "Real tool results" if name == TOOLS else TASKS[name].title
 
 
-def _average(rows: Sequence[Answer], sizes: Mapping[Key, Size], seed: int) -> Row:
-    own = [sizes[row.key] for row in rows]
+def _list_means(
+    groups: Mapping[tuple[str, str, str], Mapping[str, Answer]],
+) -> Iterator[tuple[str, str, list[list[Answer]]]]:
+    """Yield each size and system with its answers to the sets of passages, if it has all of them."""
+    names = {name for name, _, _ in groups if name != TOOLS}
+    for size, system in dict.fromkeys((size, system) for _, size, system in groups):
+        sets = [list(groups[name, size, system].values()) for name in names if (name, size, system) in groups]
+        if len(sets) == len(names) > 1:
+            yield size, system, sets
+
+
+def _average(sets: Sequence[Sequence[Answer]], sizes: Mapping[Key, Size], seed: int) -> Row:
+    """Return the means over sets that count alike. Questions are drawn within each set."""
+    rows = [row for own in sets for row in own]
+    shares = [sum(sizes[r.key].tokens for r in own) / sum(sizes[r.key].before for r in own) for own in sets]
+
+    def mean(name: Literal["em", "abstained"]) -> float:
+        return round(float(np.mean([np.mean([getattr(r, name) for r in own]) for own in sets])), 4)
+
     return {
         "questions": len(rows),
-        "tokens": round(sum(s.tokens for s in own) / sum(s.before for s in own), 4),
-        "F1": bootstrap(np.array([r.f1 for r in rows]), np.ones(len(rows)), seed).round(),
-        "exact": round(float(np.mean([r.em for r in rows])), 4),
-        "abstained": round(float(np.mean([r.abstained for r in rows])), 4),
+        "tokens": round(float(np.mean(shares)), 4),
+        "F1": _estimate_mean([np.array([r.f1 for r in own]) for own in sets], seed),
+        "exact": mean("em"),
+        "abstained": mean("abstained"),
     }
+
+
+def _estimate_mean(sets: Sequence[Floats], seed: int) -> Estimate:
+    """Return the mean of the means of the sets."""
+    draws = [resample(values, np.ones(len(values)), seed + at) for at, values in enumerate(sets)]
+    low, high = np.quantile(np.mean(draws, axis=0), [0.025, 0.975])
+    return Estimate(float(np.mean([values.mean() for values in sets])), float(low), float(high)).round()
 
 
 def _compare(
     reader: str, groups: Mapping[tuple[str, str, str], Mapping[str, Answer]], seed: int
 ) -> list[Row]:
     """Return tersely's lead over each system at the same size, and over all documents, by set and on the
-    mean of the sets that have both."""
+    mean of the sets of passages."""
     rows: list[Row] = []
+    names = {name for name, _, _ in groups if name != TOOLS}
     sizes = list(dict.fromkeys(size for _, size, system in groups if system == OURS))
     for size in sizes:
         pairs: dict[str, dict[str, tuple[Floats, Floats]]] = {}
@@ -101,23 +130,13 @@ def _compare(
         for system, sets in pairs.items():
             place = {"reader": reader, "size": size, "against": system}
             for name, (ours_f1, theirs_f1) in sets.items():
-                ones = np.ones(len(ours_f1))
-                lead = bootstrap_difference(ours_f1, theirs_f1, ones, seed).round()
-                rows.append(_lead(place, title(name), len(ones), lead))
-            if len(sets) > 1:
-                lead = _compare_means(list(sets.values()), seed)
-                rows.append(_lead(place, MEAN, sum(len(o) for o, _ in sets.values()), lead))
+                lead = _estimate_mean([ours_f1 - theirs_f1], seed)
+                rows.append(_lead(place, title(name), len(ours_f1), lead))
+            passages = [ours_f1 - theirs_f1 for name, (ours_f1, theirs_f1) in sets.items() if name != TOOLS]
+            if len(passages) == len(names) > 1:
+                rows.append(_lead(place, MEAN, sum(map(len, passages)), _estimate_mean(passages, seed)))
     return rows
 
 
 def _lead(place: Row, name: str, questions: int, lead: Estimate) -> Row:
     return {**place, "set": name, "questions": questions, "lead in F1": lead, "standing": lead.standing}
-
-
-def _compare_means(sets: Sequence[tuple[Floats, Floats]], seed: int) -> Estimate:
-    """Return the difference of the means over sets. Questions are drawn within each set."""
-    draws = [resample(o - t, np.ones(len(o)), seed + at) for at, (o, t) in enumerate(sets)]
-    together = np.mean(draws, axis=0)
-    low, high = np.quantile(together, [0.025, 0.975])
-    value = float(np.mean([(ours - theirs).mean() for ours, theirs in sets]))
-    return Estimate(value, float(low), float(high)).round()
