@@ -5,7 +5,7 @@ The steps, each of which goes on where it was stopped; WORK is a folder outside 
 compress   write what every system keeps of each question (needs --data)
 ask        let a reader answer from every context: --reader causal:FOLDER, openai:URL#MODEL, extractive:FOLDER
            or file:ANSWERS, a file or folder of answers that were given elsewhere
-prompts    write the prompts to be answered elsewhere to --out, in --batches files. No file has a question
+prompts    write the prompts that --name has not answered to --out, in --batches files. No file has a question
            twice, so nobody who answers one sees the same question with another context
 publish    write the rows without texts to benchmarks/reading/rows
 """
@@ -89,10 +89,11 @@ def _run(options: argparse.Namespace) -> None:
             if not (options.reader and options.name):
                 raise TerselyError("ask needs --reader and --name")
             ask(options.work, chosen, options.reader, options.name)
-        elif options.out is None:
-            raise TerselyError("prompts needs --out")
+        elif not (options.out and options.name):
+            raise TerselyError("prompts needs --out and --name")
         else:
-            write_prompts(options.out, chosen, options.batches, options.seed)
+            left = leave_out_answered(options.work, chosen, options.name)
+            write_prompts(options.out, left, options.batches, options.seed)
 
 
 def compress(work: Path, sets: Sequence[str], *, data: str | None, limit: int, seed: int) -> None:
@@ -138,11 +139,16 @@ def choose(
     return sorted(chosen, key=lambda c: (places[c.set, c.id], sets.index(c.set)))
 
 
+def leave_out_answered(work: Path, contexts: Sequence[Context], name: str) -> list[Context]:
+    """Return the contexts that the reader `name` has not answered."""
+    known = {answer.key for answer in read_answers(work / f"answers-{name}.jsonl")}
+    return [context for context in contexts if context.key not in known]
+
+
 def ask(work: Path, contexts: Sequence[Context], spec: str, name: str) -> None:
     """Add a reader's answers from the contexts that it has not answered yet."""
     path = work / f"answers-{name}.jsonl"
-    known = {answer.key for answer in read_answers(path)}
-    missing = [c for c in contexts if c.key not in known]
+    missing = leave_out_answered(work, contexts, name)
     reader = open_reader(spec, TEMPLATE)
     blocks = [missing[at : at + BLOCK] for at in range(0, len(missing), BLOCK)]
     failed = 0
@@ -178,7 +184,7 @@ def write_prompts(out: Path, contexts: Sequence[Context], batches: int, seed: in
         # Systems that keep the same text get the same answer.
         prompt = Prompt(context.question, context.text)
         by_question.setdefault((context.set, context.id), {})[make_prompt_key(prompt)] = prompt
-    most = max(map(len, by_question.values()))
+    most = max(map(len, by_question.values()), default=0)
     if most > batches:
         raise TerselyError(f"{batches} batches are too few: a question has {most} contexts")
     for own in by_question.values():

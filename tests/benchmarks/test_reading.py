@@ -60,7 +60,10 @@ def test_a_stopped_step_goes_on(work: Path, data: Path, tmp_path: Path) -> None:
 
 def test_prompts_that_are_answered_elsewhere_come_back(work: Path, tmp_path: Path) -> None:
     prompts = tmp_path / "prompts"
-    assert collect.main(["prompts", str(work), "--out", str(prompts), "--batches", "40"]) == 0
+    assert (
+        collect.main(["prompts", str(work), "--out", str(prompts), "--batches", "40", "--name", "people"])
+        == 0
+    )
     files = sorted(prompts.glob("prompts-*.jsonl"))
     rows = {file.name: list(read_lines(file)) for file in files}
     for own in rows.values():
@@ -79,12 +82,14 @@ def test_prompts_that_are_answered_elsewhere_come_back(work: Path, tmp_path: Pat
     assert all(answer.answer == by_key[answer.key].text[:20] for answer in answers)
     assert collect.main(asked) == 0
     assert len(read_answers(work / "answers-people.jsonl")) == len(by_key)  # none is asked again
+    assert collect.main(["prompts", str(work), "--out", str(tmp_path / "rest"), "--name", "people"]) == 0
+    assert not (tmp_path / "rest" / "prompts-01.jsonl").read_text(encoding="utf-8")
 
 
 def test_too_few_batches_and_bad_answers_are_named(
     work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert collect.main(["prompts", str(work), "--out", str(tmp_path), "--batches", "3"]) == 1
+    assert collect.main(["prompts", str(work), "--out", str(tmp_path), "--batches", "3", "--name", "x"]) == 1
     assert "3 batches are too few" in capsys.readouterr().err
     (tmp_path / "answers-1.jsonl").write_text('{"id": "a", "answer": "b"}\n{"id": "c"}\n', encoding="utf-8")
     with pytest.raises(InvalidInputError, match=r'line 2 of .* is not a JSON object with "id" and "answer"'):
