@@ -103,8 +103,8 @@ def compress(files: tuple[BinaryIO, ...], query: str | None, **options: Any) -> 
     refuse_both(query=query, batch=batch)
     compression = _read_compression(options)
     if batch is not None:
-        if files or options["show"]:
-            raise InvalidInputError("--batch goes with neither FILE arguments nor --show. Leave them out.")
+        if files or options["show"] or options["html"]:
+            raise InvalidInputError("--batch takes no FILE arguments, --show or --html. Leave them out.")
         if resume and out is None:
             raise InvalidInputError("--resume needs --out, the file with the results so far.")
         return compress_batch(load_compressor(options), compression, batch, out, resume=resume)
@@ -115,8 +115,8 @@ def compress(files: tuple[BinaryIO, ...], query: str | None, **options: Any) -> 
         print("reading documents from the terminal; end with Ctrl-D", file=sys.stderr)
     documents = read_documents(files, options["format"])
     result = load_compressor(options).compress(query, documents, **compression.arguments())
-    if options["json"] or options["show"]:
-        return _print(result, documents, options)
+    if options["json"] or options["show"] or options["html"]:
+        return _print(query, result, documents, options)
     print(result.text)
     if sys.stderr.isatty():
         print(show.summarize(result, documents), file=sys.stderr)
@@ -133,7 +133,7 @@ def demo(query: str, **options: Any) -> int:
     result = load_compressor(options).compress(query, documents, **compression.arguments())
     if not options["json"]:
         print(f"Question: {query}\n")
-    return _print(result, documents, options)
+    return _print(query, result, documents, options)
 
 
 @app.command("condense")
@@ -269,13 +269,16 @@ for _command in (app, *app.commands.values(), *hook.commands.values()):
 
 
 def _read_compression(options: Options) -> CompressionOptions:
-    refuse_both(json=options["json"], show=options["show"])
+    refuse_both(json=options["json"], show=options["show"], html=options["html"])
     return CompressionOptions(**{field.name: options[field.name] for field in OPTION_FIELDS})
 
 
-def _print(result: Compression, documents: list[Document], options: Options) -> int:
+def _print(query: str | None, result: Compression, documents: list[Document], options: Options) -> int:
     if options["json"]:
         print(show.to_json(result.to_dict()))
+    elif options["html"]:
+        show.write_page(options["html"], query, result, documents)
+        print(show.summarize(result, documents), f"The view is in {options['html']}.", sep="\n")
     else:
         view = show.show_documents if options["show"] else show.show_receipt
         summary = show.summarize(result, documents)

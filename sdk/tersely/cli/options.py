@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 import click
@@ -147,5 +148,6 @@ COMPRESSION = combine(
     COMPRESSOR,
     option("--json", "print the result and its receipt as one JSON line"),
     option("--show", "print the documents, kept bright and dropped dim"),
+    option("--html FILE", "write a page with the documents beside the result to FILE", type=Path),
     COLOR,
 )

@@ -8,12 +8,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
 
 from tersely.cli import MODEL_FAILED, OK, print_error
 from tersely.types import Compression, Document, Span
+from tersely.view import is_sentence, label, make_page
 
 Item = TypeVar("Item")
 
@@ -50,7 +52,7 @@ def show_documents(result: Compression, documents: Sequence[Document], color: bo
     blocks: list[str] = []
     for index, document in enumerate(documents):
         spans = groups[index]
-        head = f"{label(document, index)}  ({len(kept.intersection(spans))} of {len(spans)} kept)"
+        head = f"{_name(document, index)}  ({len(kept.intersection(spans))} of {len(spans)} kept)"
         body = _highlight if color else _sign
         blocks.append(f"{_paint_title(head, color)}\n{body(document.text, spans, kept)}")
     return "\n\n".join(blocks)
@@ -61,7 +63,7 @@ def show_receipt(result: Compression, documents: Sequence[Document], color: bool
     blocks: list[str] = []
     for index, spans in _group(result.kept).items():
         document = documents[index]
-        rows = [_paint_title(label(document, index), color)]
+        rows = [_paint_title(_name(document, index), color)]
         for span in spans:
             text = _paint(document.text[span.start : span.end], color, bold=True)
             text = text.replace("\n", "\n" + " " * 20)
@@ -72,14 +74,24 @@ def show_receipt(result: Compression, documents: Sequence[Document], color: bool
 
 def summarize(result: Compression, documents: Sequence[Document]) -> str:
     """Return a line with what went in, what came out and how long it took."""
-    sentences = len(result.kept) + len(result.dropped)
+    kept, dropped = (
+        sum(is_sentence(documents[s.doc].text[s.start : s.end], s.reason) for s in spans)
+        for spans in (result.kept, result.dropped)
+    )
     used = len({span.doc for span in result.kept})
     share = f" ({result.rate:.0%})" if result.tokens_before else ""
     return (
         f"{result.status}: {result.tokens_before:,} -> {result.tokens_after:,} tokens{share}, "
-        f"{len(result.kept)} of {sentences} sentences from {used} of {len(documents)} documents, "
+        f"{kept} of {kept + dropped} sentences from {used} of {len(documents)} documents, "
         f"{result.timings['total'] * 1000:,.0f} ms"
     )
+
+
+def write_page(file: Path, query: str | None, result: Compression, documents: Sequence[Document]) -> None:
+    """Write the view of a result to an HTML file."""
+    sources = [(document.title or document.id, document.text) for document in documents]
+    page = make_page(result.to_dict(), query, sources)
+    file.write_text(page, encoding="utf-8", errors="xmlcharrefreplace", newline="")
 
 
 def tabulate(facts: Mapping[str, Any], color: bool) -> str:
@@ -115,9 +127,8 @@ def print_warnings(result: Compression, where: str = "") -> int:
     return OK
 
 
-def label(document: Document, index: int) -> str:
-    """Return the title, else the id, else the number of a document, on one line."""
-    return " ".join((document.title or document.id or f"document {index + 1}").split())
+def _name(document: Document, index: int) -> str:
+    return label(document.title or document.id, index)
 
 
 def _highlight(text: str, spans: Sequence[Span], kept: set[Span]) -> str:
