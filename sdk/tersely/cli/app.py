@@ -22,13 +22,15 @@ from tersely.cli.options import (
     COLOR,
     COMPRESSION,
     COMPRESSOR,
+    FILES,
+    FORMAT,
     JSON,
     MODEL,
     load_compressor,
     option,
     refuse_both,
 )
-from tersely.cli.read import DEMO_QUERY, demo_documents, is_stdin, name_file, read_documents
+from tersely.cli.read import DEMO_QUERY, demo_documents, name_file, read_files
 from tersely.cli.servers import proxy, report, serve, wrap
 from tersely.errors import InvalidInputError
 from tersely.inputs import decode_utf8
@@ -88,16 +90,14 @@ def app() -> None:
 )
 @option("--out FILE", "with --batch: a new file for the results (default: standard output)", type=Path)
 @option("--resume", "continue the file of --out: finished requests are skipped, failed ones are repeated")
-@option(
-    "--format [auto|text|jsonl]",
-    'jsonl is one {"text", "title", "id"} a line (default: by suffix or first line)',
-)
+@FORMAT
 @COMPRESSION
-@click.argument("files", type=click.File("rb"), nargs=-1, metavar="[FILE]...")
-def compress(files: tuple[BinaryIO, ...], query: str | None, **options: Any) -> int:
+@FILES
+def compress(files: tuple[str, ...], query: str | None, **options: Any) -> int:
     """Compress documents for a question.
 
-    FILE is text, Markdown, or JSON lines of documents; - or nothing for standard input.
+    FILE is text, Markdown, HTML, PDF, DOCX, EPUB, or JSON lines of documents, also as .gz; a folder; a
+    pattern such as '**/*.md'; - or nothing for standard input.
     """
     batch, out, resume = options["batch"], options["out"], options["resume"]
     refuse_both(query=query, batch=batch)
@@ -110,10 +110,7 @@ def compress(files: tuple[BinaryIO, ...], query: str | None, **options: Any) -> 
         return compress_batch(load_compressor(options), compression, batch, out, resume=resume)
     if out is not None or resume:
         raise InvalidInputError("--out and --resume go with --batch. Leave them out.")
-    files = files or (sys.stdin.buffer,)
-    if any(is_stdin(file) and file.isatty() for file in files):
-        print("reading documents from the terminal; end with Ctrl-D", file=sys.stderr)
-    documents = read_documents(files, options["format"])
+    documents = read_files(files, options["format"])
     result = load_compressor(options).compress(query, documents, **compression.arguments())
     if options["json"] or options["show"] or options["html"]:
         return _print(query, result, documents, options)
@@ -147,6 +144,33 @@ def condense_file(file: BinaryIO, *, expand: bool) -> int:
     convert = lossless.expand if expand else lossless.condense
     sys.stdout.write(convert(decode_utf8(file.read(), name_file(file))))
     return OK
+
+
+@app.command()
+@option("-q --query QUERY", "the question that the summary should help to answer", required=True)
+@option("--budget N", "at most N tokens")
+@option(
+    "--local [MODEL]", "a model in this process writes: a trained summarizer or, by default, tersely-recon"
+)
+@option("--base-url URL", "a chat model on this OpenAI-compatible server writes")
+@option("--chat-model NAME", "name of the model on the server (default: the first that the server lists)")
+@option("--sources", "print under each sentence where it comes from")
+@JSON
+@FORMAT
+@COMPRESSOR
+@FILES
+def summarize(files: tuple[str, ...], **options: Any) -> int:
+    """Summarize documents for a question, in their own sentences.
+
+    A model that writes the summary is checked: sentences that no document supports are left out. FILE is as
+    for compress.
+    """
+    refuse_both(local=options["local"], base_url=options["base_url"])
+    refuse_both(json=options["json"], sources=options["sources"])
+    documents = read_files(files, options["format"])
+    return importlib.import_module("tersely_agents.cli").summarize(
+        load_compressor(options), documents, options
+    )
 
 
 @app.command()

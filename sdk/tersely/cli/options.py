@@ -118,6 +118,11 @@ _TYPES = {
     "R": _parse_share,
     "S": float,
 }
+FILES = click.argument("files", nargs=-1, metavar="[FILE]...")
+FORMAT = option(
+    "--format [auto|text|jsonl]",
+    'jsonl is one {"text", "title", "id"} a line (default: by content, suffix or first line)',
+)
 JSON = option("--json", "print one JSON line")
 COLOR = option(
     "--color [auto|always|never]",

@@ -99,7 +99,7 @@ def tabulate(facts: Mapping[str, Any], color: bool) -> str:
     pairs = list(_flatten(facts))
     width = max((len(name) for name, _ in pairs), default=0)
     return "\n".join(
-        f"{_paint_title(name.ljust(width), color)}  {_make_visible(value)}" for name, value in pairs
+        f"{_paint_title(name.ljust(width), color)}  {make_visible(value)}" for name, value in pairs
     )
 
 
@@ -135,17 +135,17 @@ def _highlight(text: str, spans: Sequence[Span], kept: set[Span]) -> str:
     parts: list[str] = []
     position = 0
     for span in spans:
-        parts.append(_make_visible(text[position : span.start]))
+        parts.append(make_visible(text[position : span.start]))
         style = {"bold": True} if span in kept else {"dim": True}
         parts.append(_paint(text[span.start : span.end], True, **style))
         position = span.end
-    return "".join([*parts, _make_visible(text[position:])]).strip("\n")
+    return "".join([*parts, make_visible(text[position:])]).strip("\n")
 
 
 def _sign(text: str, spans: Sequence[Span], kept: set[Span]) -> str:
     rows: list[str] = []
     for span in spans:
-        first, *rest = _make_visible(text[span.start : span.end]).split("\n")
+        first, *rest = make_visible(text[span.start : span.end]).split("\n")
         sign = "+" if span in kept else "-"
         rows += [f"{sign} {span.score:.2f} {first}", *(f"{sign}      {line}" for line in rest)]
     return "\n".join(rows)
@@ -180,11 +180,12 @@ def _paint_title(text: str, color: bool) -> str:
 
 def _paint(text: str, color: bool, **style: Any) -> str:
     # Line by line: pagers and terminals forget a colour at the end of a line.
-    visible = _make_visible(text)
+    visible = make_visible(text)
     if not color:
         return visible
     return "\n".join(click.style(line, **style) if line else "" for line in visible.split("\n"))
 
 
-def _make_visible(text: str) -> str:
+def make_visible(text: str) -> str:
+    """Return a text whose control characters cannot command the terminal."""
     return text.replace("\r\n", "\n").translate(_VISIBLE)
