@@ -133,7 +133,12 @@ class Compressor:
             with time_limit(checked.timeout):
                 documents, warnings = accept_prepared(read_documents(docs), name)
                 result = self._compress(query, documents, checked, timer)
-            result = replace(result, timings=timer.stop("pack"), warnings=(*warnings, *result.warnings))
+            result = replace(
+                result,
+                timings=timer.stop("pack"),
+                warnings=(*warnings, *result.warnings),
+                _request=(query, tuple((d.title or d.id, d.text) for d in documents)),
+            )
             record(result)
         return result
 

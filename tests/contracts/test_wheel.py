@@ -109,6 +109,7 @@ def test_the_wheel_holds_the_package_and_the_model_and_nothing_else(wheel: Path)
     required = [
         "py.typed",
         "cli/demo/documents.jsonl",
+        "view.css",
         "models/tersely-mini/manifest.json",
         "models/tersely-recon/adapter.gguf",
         "models/tersely-agent/adapter.gguf",
