@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from tersely import Compression, Compressor, TerselyError
 from tersely.adapters import ToolLimits
 from tersely.runtime.limits import parse_json
 from tersely_agents.memory.shortening import Shortener
+from tersely_agents.memory.store import original_id
 from tersely_http.metrics import Metrics
 from tersely_proxy.formats import Block, find_opening
 from tersely_proxy.json_strings import Place, replace_strings
 
 MAX_CHARACTERS = 32_000_000
 """Most characters of the remembered texts, before and after. The one used longest ago goes first."""
+_REFERENCE = re.compile(r"; id of the original: [0-9a-f]{12}(?=\])")
 MAX_RECEIPTS = 1000
 """The oldest goes first."""
 
@@ -67,6 +70,8 @@ class Rewritten:
     changes: tuple[Change, ...] = ()
     opening: str = ""
     """The user's first message, which names the conversation."""
+    originals: dict[str, str] = field(default_factory=dict)
+    """Texts before they were shortened, by the ids that the shorter ones name."""
 
     @property
     def tokens_before(self) -> int:
@@ -88,8 +93,15 @@ class Rewriter:
     Safe to share between threads.
     """
 
-    def __init__(self, compressor: Compressor, limits: ToolLimits, metrics: Metrics | None = None) -> None:
-        self._compressor, self._limits = compressor, limits
+    def __init__(
+        self,
+        compressor: Compressor,
+        limits: ToolLimits,
+        metrics: Metrics | None = None,
+        *,
+        opens_originals: bool = False,
+    ) -> None:
+        self._compressor, self._limits, self._opens_originals = compressor, limits, opens_originals
         self._metrics = metrics or Metrics()
         self._lock = threading.Lock()
         self._decisions: OrderedDict[bytes, Decision] = OrderedDict()
@@ -114,6 +126,7 @@ class Rewriter:
     def _apply(self, body: bytes, read: Reader, decide: Callable[[Block, int], Decision]) -> Rewritten:
         parsed = parse_json(body)
         changes: list[Change] = []
+        originals: dict[str, str] = {}
         new: dict[Place, str] = {}
         shifts: dict[Place, int] = {}
         """By how many characters the text after the last change in a string has moved."""
@@ -131,9 +144,10 @@ class Rewriter:
                 shifts[block.place] = start - block.start + len(decision.text) - len(block.text)
                 tokens = decision.tokens_before, decision.tokens_after
                 changes.append(Change(block.place, block.tool, key, *tokens))
+                originals[original_id(decision.original)] = decision.original
         if changes:
             body = replace_strings(body.decode(), new).encode()
-        return Rewritten(body, tuple(changes), find_opening(parsed))
+        return Rewritten(body, tuple(changes), find_opening(parsed), originals)
 
     def _decide(self, key: bytes, decide: Callable[[], Decision]) -> Decision:
         with self._lock:
@@ -159,6 +173,8 @@ class Rewriter:
         (text,), originals = shortener.shorten_texts([block.text], limit, block.query)
         if not originals:
             return Decision(block.text, block.text, 0, 0)
+        if not self._opens_originals:  # nobody could use the id
+            text = _REFERENCE.sub("", text, count=1)
         return Decision(block.text, text, count(block.text), count(text))
 
 

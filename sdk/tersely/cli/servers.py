@@ -40,6 +40,7 @@ LIMITS = combine(
     ),
     option("--queue N", "requests that may wait; further ones are forwarded unchanged (default: 64)"),
     option("--timeout S", "most seconds that a request waits for the compression (default: 10)"),
+    option("--open-originals", "give the model a tool for originals, which the proxy answers"),
     LEDGER,
     option("--holdout R", "with --ledger: share of conversations that are never shortened (default: 10%)"),
 )
@@ -132,6 +133,7 @@ def _read_limits(options: Options) -> Options:
         "limits": limits,
         "upstream": options["upstream"],
         "queue": options["queue"],
+        "open_originals": options["open_originals"],
         "ledger": _read_ledger(options),
     }
 
