@@ -124,12 +124,15 @@ class Forwarder:
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=50)
         self._free_slots = asyncio.Semaphore(self._slots)
         # The loop's own threads also look up host names, which must not wait for texts to be shortened.
-        with ThreadPoolExecutor(self._slots + 4, "tersely-request") as pool:
-            asyncio.get_running_loop().set_default_executor(pool)
+        pool = ThreadPoolExecutor(self._slots + 4, "tersely-request")
+        asyncio.get_running_loop().set_default_executor(pool)
+        try:
             async with httpx2.AsyncClient(
                 timeout=timeout, limits=limits, **client_settings(self._address)
             ) as self._client:
                 yield
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
         if self._bookkeeper is not None:
             self._bookkeeper.close()
 
