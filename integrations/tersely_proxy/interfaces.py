@@ -246,6 +246,8 @@ INTERFACES: dict[str, Interface] = {
     "/responses/input_tokens": Responses(),
     "/messages": Messages(),
     "/messages/count_tokens": Messages(),
+    ":rawPredict": Messages(),
+    ":streamRawPredict": Messages(),
 }
 """Interfaces with tools by the end of a request's path. Tokens are counted with the tool."""
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tersely import Compressor
 from tersely.adapters import ToolLimits
-from tersely_proxy.formats import Block, read_batch, read_chat, read_messages, read_responses
+from tersely_proxy.formats import READERS, Block, read_batch, read_chat, read_messages, read_responses
 from tersely_proxy.json_strings import replace_strings
 from tersely_proxy.rewriting import CompressionFailedError, Rewriter
 from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_failing_compressor, make_page
@@ -119,6 +119,66 @@ def test_the_requests_of_a_batch_are_read_one_by_one() -> None:
     blocks = list(read_batch({"requests": [{"params": {}}, {"custom_id": "1", "params": MESSAGES}, None]}))
     assert [block.text for block in blocks] == ["A result.", "A page."]
     assert blocks[0].place == ("requests", 1, "params", "messages", 2, "content", 0, "content")
+
+
+GEMINI_TURNS = [
+    {"role": "user", "parts": [{"text": "Who?"}]},
+    {"role": "model", "parts": [{"functionCall": {"name": "search", "args": {"q": "key"}}}]},
+    {
+        "role": "user",
+        "parts": [
+            {"functionResponse": {"name": "search", "response": {"output": "r1", "n": 5, "error": "e"}}}
+        ],
+    },
+]
+CONVERSE = [
+    {"role": "user", "content": [{"text": "Who?"}]},
+    {
+        "role": "assistant",
+        "content": [{"toolUse": {"toolUseId": "t", "name": "search", "input": {"q": "key"}}}],
+    },
+    {
+        "role": "user",
+        "content": [
+            {"toolResult": {"toolUseId": "t", "content": [{"json": {}}, {"text": "r1"}]}},
+            {"toolResult": {"toolUseId": "t", "content": [{"text": "e"}], "status": "error"}},
+        ],
+    },
+]
+OLLAMA = [
+    {"role": "user", "content": "Who?"},
+    {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"function": {"name": "search", "arguments": {"q": "key"}}}],
+    },
+    {"role": "tool", "content": "r1", "tool_name": "search"},
+]
+RESPONSE = ("parts", 0, "functionResponse", "response", "output")
+
+
+@pytest.mark.parametrize(
+    ("end", "body", "place"),
+    [
+        (":generateContent", {"contents": GEMINI_TURNS}, ("contents", 2, *RESPONSE)),
+        (":countTokens", {"contents": GEMINI_TURNS}, ("contents", 2, *RESPONSE)),
+        (
+            ":countTokens",
+            {"generateContentRequest": {"contents": GEMINI_TURNS}},
+            ("generateContentRequest", "contents", 2, *RESPONSE),
+        ),
+        (
+            "/converse",
+            {"messages": CONVERSE},
+            ("messages", 2, "content", 0, "toolResult", "content", 1, "text"),
+        ),
+        ("/api/chat", {"messages": OLLAMA}, ("messages", 2, "content")),
+    ],
+)
+def test_results_of_other_interfaces_are_found(end: str, body: Any, place: Any) -> None:
+    (block,) = READERS[end](body)
+    assert (block.place, block.text, block.tool) == (place, "r1", "search")
+    assert block.query == '{"q": "key"} Who?'
 
 
 def test_documents_without_citations_are_context() -> None:
