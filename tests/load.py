@@ -2,7 +2,7 @@
 
     python -m tests.load clients    64 clients at once, each with a tool result of 15 KB
     python -m tests.load growth     20,000 requests: does the memory grow?
-    python -m tests.load large      20 MB in one request
+    python -m tests.load large      20 MB in one request, which has 10 seconds in the proxy and 30 in the server
     python -m tests.load stop       SIGTERM while requests are worked on
     python -m tests.load hook       calls of the hook with 20 KB
 
@@ -171,13 +171,15 @@ def measure_large(megabytes: int) -> None:
         status = reply.headers["x-tersely-status"]
         show(f"proxy, {megabytes} MB", status=status, seconds=seconds, ram_mb=read_ram(proxy.process.pid))
     with serve_command("serve", "--max-bytes", str(2 * len(body))) as server:
-        question = {"query": QUESTION, "documents": [make_log(megabytes * 1_000_000, 1)], "budget": 1000}
+        documents = [make_log(megabytes * 1_000_000, 1)]
+        question = {"query": QUESTION, "documents": documents, "budget": 1000, "timeout": 30}
         start = time.perf_counter()
         reply = httpx2.post(f"{server.url}/v1/compress", json=question, timeout=600)
         seconds = time.perf_counter() - start
         show(
             f"serve, {megabytes} MB",
             code=reply.status_code,
+            timeout=30,
             seconds=seconds,
             ram_mb=read_ram(server.process.pid),
         )
