@@ -2,7 +2,7 @@
 
     python -m tests.load clients    64 clients at once, each with a tool result of 15 KB
     python -m tests.load growth     20,000 requests: does the memory grow?
-    python -m tests.load large      20 MB in one request, which has 10 seconds in the proxy and 30 in the server
+    python -m tests.load large      20 MB in one request
     python -m tests.load stop       SIGTERM while requests are worked on
     python -m tests.load hook       calls of the hook with 20 KB
 
