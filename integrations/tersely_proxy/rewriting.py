@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 import secrets
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from tersely.runtime.limits import parse_json
 from tersely_agents.memory.shortening import Shortener
 from tersely_agents.memory.store import original_id
 from tersely_http.metrics import Metrics
+from tersely_http.recent import Recent
 from tersely_proxy.formats import Block, find_opening
 from tersely_proxy.json_strings import Place, replace_strings
 
@@ -103,16 +103,16 @@ class Rewriter:
     ) -> None:
         self._compressor, self._limits, self._opens_originals = compressor, limits, opens_originals
         self._metrics = metrics or Metrics()
-        self._lock = threading.Lock()
-        self._decisions: OrderedDict[bytes, Decision] = OrderedDict()
-        self._characters = 0
+        self._decisions = Recent[bytes, Decision](MAX_CHARACTERS, lambda decision: decision.characters)
 
     def rewrite(self, body: bytes, read: Reader) -> Rewritten:
         """Return the body with shorter texts. Raises ValueError unless it is JSON, and the model's errors."""
         return self._apply(body, read, self._shorten)
 
     def leave(self, body: bytes, read: Reader) -> Rewritten:
-        """Return the body with only those texts shortened that are known; all others stay whole from now on.
+        """Return the body with only those texts shortened that are known.
+
+        All others stay whole for as long as they are remembered.
 
         For a request whose texts could not be shortened in time: later turns must not change what was sent.
         """
@@ -120,8 +120,7 @@ class Rewriter:
 
     def recall(self, key: bytes) -> Decision | None:
         """Return the decision of a `Change`; None if it is forgotten."""
-        with self._lock:
-            return self._decisions.get(key)
+        return self._decisions.get(key)
 
     def _apply(self, body: bytes, read: Reader, decide: Callable[[Block, int], Decision]) -> Rewritten:
         parsed = parse_json(body)
@@ -150,22 +149,12 @@ class Rewriter:
         return Rewritten(body, tuple(changes), find_opening(parsed), originals)
 
     def _decide(self, key: bytes, decide: Callable[[], Decision]) -> Decision:
-        with self._lock:
-            known = self._decisions.get(key)
-            if known is not None:
-                self._decisions.move_to_end(key)
+        known = self._decisions.get(key)
         self._metrics.count_lookup(hit=known is not None)
         if known is not None:
             return known
-        made = decide()
-        with self._lock:
-            # Another request may have decided meanwhile, and its decision may have been sent.
-            decision = self._decisions.setdefault(key, made)
-            if decision is made:
-                self._characters += made.characters
-                while self._characters > MAX_CHARACTERS:
-                    self._characters -= self._decisions.popitem(last=False)[1].characters
-            return decision
+        # Another request may decide meanwhile, and its decision may be sent.
+        return self._decisions.keep(key, decide())
 
     def _shorten(self, block: Block, limit: int) -> Decision:
         count = self._compressor.count_tokens

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tersely import Compressor
 from tersely.adapters import ToolLimits
+from tersely_http import recent
 from tersely_proxy.formats import READERS, Block, read_batch, read_chat, read_messages, read_responses
 from tersely_proxy.json_strings import replace_strings
 from tersely_proxy.rewriting import CompressionFailedError, Rewriter
@@ -275,6 +276,31 @@ def test_what_was_sent_whole_stays_whole() -> None:
     assert rewriter.leave(agent_turn(2), read_chat).body == agent_turn(2)
     later = rewriter.rewrite(agent_turn(3), read_chat)
     assert [change.place for change in later.changes] == [("messages", 6, "content")]
+
+
+def test_what_was_sent_whole_is_forgotten_when_nobody_uses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    rewriter = Rewriter(Compressor(FakeScorer()), ToolLimits(80))
+    rewriter.leave(agent_turn(1), read_chat)
+    assert not rewriter.rewrite(agent_turn(1), read_chat).changes
+    monkeypatch.setattr(recent, "MAX_AGE_S", -1.0)
+    assert rewriter.rewrite(agent_turn(1), read_chat).changes
+
+
+def test_signed_blocks_and_compactions_keep_every_byte() -> None:
+    page, signature = make_page("room", KEY_ANSWER), "EqQBCgIYAh\\u002bw/=="
+    body = (
+        '{"model":"m","context_management":{"edits":[{"type":"compact-2026-09-04", "x" : 1.0}]}, "messages":['
+        '{"role":"user","content":%s},{"role":"assistant","content":[{"type":"compaction","content":"a  b",'
+        '"encrypted":"%s"},{"type":"thinking","thinking":"Caf\\u00e9","signature":"%s"},'
+        '{"type":"redacted_thinking","data":"%s"},{"type":"tool_use","id":"t","name":"search","input":{ }}]},'
+        '{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":%s}]}]}'
+    )
+    parts = json.dumps(KEY_QUESTION), signature, signature, signature
+    rewriter = Rewriter(Compressor(FakeScorer()), ToolLimits(80))
+    sent = rewriter.rewrite((body % (*parts, json.dumps(page))).encode(), read_messages).body.decode()
+    short = json.loads(sent)["messages"][2]["content"][0]["content"]
+    assert short.startswith("[shortened from ")
+    assert sent == body % (*parts, json.dumps(short))
 
 
 def test_a_failing_model_shortens_nothing() -> None:
