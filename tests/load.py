@@ -16,6 +16,7 @@ import asyncio
 import json
 import os
 import random
+import resource
 import statistics
 import subprocess
 import sys
@@ -97,6 +98,13 @@ def read_ram(pid: int) -> float:
     """Return the resident memory of a process in MB."""
     fields = Path(f"/proc/{pid}/statm").read_text().split()
     return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def read_cpu(pid: int) -> float:
+    """Return the seconds that a process and all children of this one have worked."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    own = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") + own.ru_utime + own.ru_stime
 
 
 def measure_clients(count: int) -> None:
@@ -234,6 +242,7 @@ def measure_hook(count: int) -> None:
             time.sleep(0.1)
         daemon = int((Path(home) / "tersely" / "hook" / "lock").read_text())
         try:
+            before = read_cpu(daemon)
             calls = [call(seed) for seed in range(1, count + 1)]
             times = [seconds for seconds, _ in calls]
             show(
@@ -242,6 +251,7 @@ def measure_hook(count: int) -> None:
                 shortened=sum(shorter for _, shorter in calls),
                 median_s=statistics.median(times),
                 p95_s=find_percentile(times, 0.95),
+                cpu_s=(read_cpu(daemon) - before) / count,
                 ram_mb=read_ram(daemon),
             )
         finally:

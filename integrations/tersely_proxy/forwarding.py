@@ -213,7 +213,7 @@ class Forwarder:
         recording_kept = None if end in UNPAID else recording
         if not self._opens_originals or (recording and recording.arm != SHORTENED):
             return Prepared(sent, headers, is_changed, recording_kept)
-        offered = _offer(end, rewritten.body)
+        offered = await asyncio.to_thread(_offer, end, rewritten.body)
         headers["x-tersely-tool"] = "offered" if offered else "not offered"
         if offered is None:
             return Prepared(sent, headers, is_changed, recording_kept)

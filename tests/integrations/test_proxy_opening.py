@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ import httpx2
 import openai
 from starlette.types import Receive, Scope, Send
 
+from tersely_ledger import Ledger, LedgerSettings
 from tersely_proxy.interfaces import INTERFACES, TOOL, UNKNOWN
 from tests.integrations.samples import KEY_ANSWER, KEY_QUESTION, make_page
 from tests.integrations.test_proxy import make_proxy, start_and_stop
@@ -346,6 +348,21 @@ def test_a_refused_request_ends_the_answer(model: Model, proxy: str, ask: Any, s
     model.reset(also=True, fails=True)
     answer = ask(proxy, stream)
     assert (answer["text"], answer["calls"], answer["reason"]) == ("Let me look.", ["search"], "tool_calls")
+
+
+@ASKS
+@STREAMS
+def test_the_ledger_has_the_tokens_of_all_requests(
+    model: Model, tmp_path: Path, ask: Any, stream: bool
+) -> None:
+    ledger = LedgerSettings(path=tmp_path / "ledger.db", holdout=0.0)
+    with serve_app(make_proxy(model.url, open_originals=True, ledger=ledger)) as proxy:
+        ask(proxy, stream)
+    (entry,) = Ledger(ledger.path).read()
+    assert len(model.bodies) == 2
+    assert entry.usage is not None
+    cached = entry.usage.cache_read if ask is ask_messages else 0
+    assert (entry.usage.prompt - cached, entry.usage.output) == (20, 3)
 
 
 def test_an_original_of_another_conversation_is_not_opened(model: Model, proxy: str) -> None:
