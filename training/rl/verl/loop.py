@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 from uuid import uuid4
@@ -14,7 +15,7 @@ from training.rl.episode import Task
 from training.rl.rollout import Generation, Recorder
 from training.rl.trajectory import Trajectory
 from training.rl.verl.outputs import to_outputs
-from training.rl.verl.recipe import Questions, Recipe, load_environment
+from training.rl.recipes import Questions, Recipe, load_environment
 from training.settings import read_settings
 
 Generate = Callable[[Sequence[int]], Awaitable[Generation | None]]
@@ -56,6 +57,9 @@ class TerselyLoop(AgentLoopBase):
             return Generation(output.token_ids, output.log_probs)
 
         trajectory = await run_episode(task, generate)
+        if self.recipe.extractor:
+            messages = self.environment.environment.chat.read_messages(trajectory)
+            trajectory = replace(trajectory, facts={**trajectory.facts, "messages": messages})
         return [AgentLoopOutput(**output) for output in to_outputs(trajectory)]
 
 
