@@ -71,7 +71,7 @@ class ProxySettings:
     max_bytes: int = 64 * 2**20
     """Most bytes of a request's body."""
     ledger: LedgerSettings | None = None
-    """Where requests are recorded, and which are left alone; None for nowhere and none."""
+    """Settings of the ledger that records requests; None to record nothing and leave nothing alone."""
 
     def __post_init__(self) -> None:
         if self.slots is not None:

@@ -24,7 +24,7 @@ from tersely_proxy.forwarding import ProxySettings
 
 OPENAI, ANTHROPIC = "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"
 UPSTREAMS = {OPENAI: "https://api.openai.com/v1", ANTHROPIC: "https://api.anthropic.com"}
-"""Variables with the base URL of an API, and the servers behind the proxies if they are not set."""
+"""Variables with the base URL of an API, and the server that is used if the variable is not set."""
 USED = {"claude": (ANTHROPIC,), "codex": (OPENAI,)}
 """Agents that use only some of them."""
 REFUSED = {

@@ -101,7 +101,7 @@ class AgentMemory:
         self.journal: Journal = make_journal(settings, compressor, store, session)
         """The limits and the store, for callers that keep transcripts themselves."""
         self.cache = CacheMeter(self.journal.resetter.count)
-        """How much of the last `prepare` a prompt cache holds."""
+        """Measures how much of the last prompt a prompt cache holds."""
         self._lock = Lock()
         self._transcript = self.journal.open(first)
 
@@ -181,7 +181,7 @@ class AgentMemory:
     async def aprepare(
         self, model: ChatModel | None, *, tools: Sequence[Mapping[str, Any]] | None = None
     ) -> list[Json]:
-        """`prepare` without blocking the event loop."""
+        """Do the same as `prepare` without blocking the event loop."""
         _check_model(model, tools)
         if self._transcript.is_full:
             import asyncio

@@ -228,7 +228,7 @@ def _results(state: EpisodeState) -> list[str]:
 
 
 def read_questions(file: Path) -> list[Question]:
-    """Questions in JSON lines with `question`, `answers` and `documents` (ids; in a folder, paths)."""
+    """Read questions from JSON lines with `question`, `answers` and `documents` (ids; in a folder, paths)."""
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
     return [
         Question(f"{file.stem}-{number}", row["question"], tuple(row["answers"]), tuple(row["documents"]))
