@@ -88,22 +88,6 @@ def span_recall(wanted: Sequence[Range], kept: Sequence[Range], share: float = 0
     return sum(is_kept(one, kept, share) for one in wanted) / len(wanted)
 
 
-def compression_rate(tokens_before: int, tokens_after: int) -> float:
-    """Return tokens after over tokens before (EFFCOMP's tau); 1.0 for an empty input.
-
-    Raises ValueError for a negative count.
-    """
-    if tokens_before < 0 or tokens_after < 0:
-        raise ValueError("token counts cannot be negative")
-    return tokens_after / tokens_before if tokens_before else 1.0
-
-
-def compression_ratio(tokens_before: int, tokens_after: int) -> float:
-    """Return how many times shorter the output is (1 / tau); infinite if nothing is left of an input."""
-    rate = compression_rate(tokens_before, tokens_after)
-    return 1.0 / rate if rate else float("inf")
-
-
 def _score_best(prediction: str, answers: Sequence[str], score: Callable[[str, str], float]) -> float:
     if not answers:
         raise ValueError("a prediction is scored against at least one answer; pass [''] for 'no answer'")
