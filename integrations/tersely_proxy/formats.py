@@ -21,7 +21,7 @@ _TAGS = ("document_content", "document", CONTEXT)
 """Elements of a user's text that hold context. Only the first of these that occurs counts."""
 
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
-"""What Claude Code adds to a user's message, and changes later."""
+"""Text that Claude Code adds to a user's message, and changes later."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ class ProxySettings:
     open_originals: bool = False
     """Whether the model gets a tool that returns the original of a shortened text. The proxy answers it."""
     ledger: LedgerSettings | None = None
-    """Where requests are recorded, and which are left alone; None for nowhere and none."""
+    """Settings of the ledger that records requests; None to record nothing and leave nothing alone."""
 
     def __post_init__(self) -> None:
         if self.slots is not None:

@@ -33,7 +33,6 @@ USED = {
     "claude": (ANTHROPIC,),
     "codex": (OPENAI,),
     "gemini": (GEMINI,),
-    "opencode": (OPENAI, ANTHROPIC),
 }
 """Agents that use only some of them."""
 REFUSED = {

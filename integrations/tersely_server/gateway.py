@@ -111,7 +111,7 @@ class Gateway:
         head = f"[shortened from {count(text)} tokens. Retrieve original: hash={make_hash(text)}]\n"
         result = self._compressor.compress(query, [text], budget=max(1, limit - count(head)))
         short = head + result.text
-        # If the model failed, exact matches would decide what the model behind the gateway reads.
+        # If the model failed, exact matches would decide what the reader of the messages gets.
         is_usable = result.status == "compressed" and count(short) < count(text)
         return (short if is_usable else None), result
 

@@ -79,6 +79,7 @@ def test_a_preparer_works_in_an_ingestion_pipeline(watching: Watching) -> None:
     preparer = pytest.importorskip("tersely_llamaindex").TerselyPreparer(compressor=watching)
     documents = [framework.schema.Document(text=passage.text) for passage in PASSAGES]
     nodes = ingestion.IngestionPipeline(transformations=[splitter, preparer]).run(documents=documents)
+    assert len(nodes) == len(PASSAGES)
     assert all(PREPARED_KEY in node.metadata for node in nodes)
 
 

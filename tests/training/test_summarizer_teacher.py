@@ -21,12 +21,12 @@ from tersely_agents.summaries.types import ASPECTS
 from tests.benchmarks.chat_server import Respond, answer_with
 from tests.loopback import serving
 from tests.training.test_summarizer import write_references
+from training.chats import open_chat
 from training.rl.engines.random_model import make_model, make_tokenizer
 from training.run import read_runs
 from training.summarizer import __main__ as program
 from training.summarizer import teacher as building
 from training.summarizer.examples import Recipe, read_lessons, read_whole_lines
-from training.chats import open_chat
 from training.summarizer.teacher import TeacherSettings, Teaching, teach
 from training.summarizer.train import Encoded, split_heldout
 

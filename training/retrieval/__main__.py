@@ -40,7 +40,9 @@ def main() -> None:
     builder = commands.add_parser("build")
     builder.add_argument("--corpus", type=Path, required=True, help="JSON lines; see store.read_corpus")
     builder.add_argument("--out", type=Path, required=True, help="folder of the index")
-    builder.add_argument("--encoder", default=BUNDLED, help=f'{BUNDLED}, a model like E5, or "" for BM25 alone')
+    builder.add_argument(
+        "--encoder", default=BUNDLED, help=f'{BUNDLED}, a model like E5, or "" for BM25 alone'
+    )
     builder.add_argument("--kind", choices=("ivf", "hnsw"), default="ivf")
     server = commands.add_parser("serve")
     server.add_argument("--index", type=Path, required=True, help="folder of a built index")

@@ -142,9 +142,7 @@ class Questions:
         return self.environment.make_task(self.environment.questions[index], random.Random(index), 1.0)
 
 
-def load_questions(
-    recipe: Recipe, *, data: Path | None = None
-) -> tuple[list[Question], dict[str, Document]]:
+def load_questions(recipe: Recipe, *, data: Path | None = None) -> tuple[list[Question], dict[str, Document]]:
     """Load the questions of all of a recipe's sets, mixed, and their documents.
 
     Raises ValueError if a set gives none, or without a retriever no question has a document with its answer.

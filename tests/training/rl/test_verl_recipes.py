@@ -167,7 +167,9 @@ def run_script(tmp_path: Path, *, gpu: bool) -> tuple[list[str], str]:
         file.chmod(0o755)
     environment = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
     printed = [
-        subprocess.run(["scripts/verl", "-m", "x"], cwd=tmp_path, env=environment, text=True, capture_output=True)
+        subprocess.run(
+            ["scripts/verl", "-m", "x"], cwd=tmp_path, env=environment, text=True, capture_output=True
+        )
         for _ in range(2)
     ]
     assert [run.returncode for run in printed] == [0, 0], printed
@@ -236,10 +238,10 @@ def test_advantages_on_rows_are_those_of_the_targets(make_targets: object) -> No
         [out["reward_score"] for out in outputs],
         [out["extra_fields"] for out in outputs],
     )
-    found = compute_advantages(make_targets, read, mask)  # type: ignore[arg-type]
+    found = compute_advantages(make_targets, read, mask)
     written = sum(count_written(t) for t in TRAJECTORIES)
     assert mask.sum() == written
-    wanted = {id(t.segment): t for t in make_targets(TRAJECTORIES)}  # type: ignore[operator]
+    wanted = {id(t.segment): t for t in make_targets(TRAJECTORIES)}
     segments = [segment for t in TRAJECTORIES for segment in t.segments]
     for row, place in enumerate(order):
         segment, target = segments[place], wanted.get(id(segments[place]))
@@ -276,9 +278,12 @@ def test_dry_run_takes_a_step(name: str) -> None:
     assert "answered (reward 1" in first
     assert float(first.split("by ")[-1].split()[0]) > 0
     figures = [line.split(" was ")[0] if " was 0." in line else line for line in more]
-    assert figures == {
-        "evolving": ["the expert recalled 1 lessons", "edition 1 of the bank has 2 lessons"],
-        "recon": ["the critic's loss", "the summarizer wrote 1 summaries"],
-        "supo": ["the expert's context was reset 1 times"],
-        "ziprl": ["the expert wrote 2 summaries"],
-    }[name]
+    assert (
+        figures
+        == {
+            "evolving": ["the expert recalled 1 lessons", "edition 1 of the bank has 2 lessons"],
+            "recon": ["the critic's loss", "the summarizer wrote 1 summaries"],
+            "supo": ["the expert's context was reset 1 times"],
+            "ziprl": ["the expert wrote 2 summaries"],
+        }[name]
+    )

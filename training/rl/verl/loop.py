@@ -12,10 +12,10 @@ from uuid import uuid4
 from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutput, register
 
 from training.rl.episode import Task
+from training.rl.recipes import Questions, Recipe, load_environment
 from training.rl.rollout import Generation, Recorder
 from training.rl.trajectory import Trajectory
 from training.rl.verl.outputs import to_outputs
-from training.rl.recipes import Questions, Recipe, load_environment
 from training.settings import read_settings
 
 Generate = Callable[[Sequence[int]], Awaitable[Generation | None]]
@@ -38,7 +38,7 @@ class TerselyLoop(AgentLoopBase):
             self.loaded[file] = load_environment(self.recipe, self.tokenizer)
         self.environment = self.loaded[file]
 
-    async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> list[AgentLoopOutput]:  # type: ignore[override]
+    async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> list[AgentLoopOutput]:
         """Return an output for each segment; none if the rollout is nobody's fault."""
         task = self.environment.pose(int(kwargs["extra_info"]["index"]))
         own = {
