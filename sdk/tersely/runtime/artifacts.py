@@ -28,7 +28,7 @@ MANIFEST = "manifest.json"
 MANIFEST_FORMAT = 1
 BUNDLED = "tersely-mini"
 """The selector that is used if no model is named."""
-ALL_BUNDLED = (BUNDLED, "tersely-recon", "tersely-agent")
+ALL_BUNDLED = (BUNDLED, "tersely-agent")
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _GRAPHS = ("onnx/model_quantized.onnx", "onnx/model.onnx")
