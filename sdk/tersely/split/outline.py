@@ -162,7 +162,7 @@ class _Reader:
                 state.record = None
         if state.announcer and not self._is_announced(number, place, state.announcer):
             state.announcer = None
-        if state.label and (run != state.label.run or not self._goes_on(place, state.label)):
+        if state.label and not self._goes_on(place, state.label):
             state.label = None
         if state.entry and (run != state.entry.run or starts_entry(line)):
             state.entry = None
@@ -194,9 +194,9 @@ class _Reader:
         """Whether a block continues the value of `label`, a line above it with a name and a value."""
         if LABEL.match(place.line):
             return False
-        return place.indent > label.indent or (
-            place.indent == label.indent and place.block.kind == "sentence"
-        )
+        if place.indent == label.indent:
+            return place.run == label.run and place.block.kind == "sentence"
+        return place.indent > label.indent  # a value may have several paragraphs
 
     def _is_announced(self, number: int, place: Place, announcer: Head) -> bool:
         """Whether a line that ends with a colon announces a block."""
