@@ -15,7 +15,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
-MODELS = ("tersely-mini", "tersely-recon", "tersely-agent", "span-reader")
+MODELS = ("tersely-mini", "tersely-agent", "span-reader")
 PAGES = {
     "README.md": "get-started.md",
     "ARCHITECTURE.md": "architecture.md",

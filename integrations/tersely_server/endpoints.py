@@ -26,6 +26,7 @@ from tersely_server import playground, schemas
 from tersely_server.gate import Gate
 from tersely_server.gateway import Gateway
 from tersely_server.settings import ServerSettings
+from tersely_server.systemone import decide
 
 _FAILURES: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.ErrorReply, "description": text}
@@ -74,6 +75,7 @@ class Endpoints:
             ("/v1/messages/compress", self.compress_messages, schemas.MessagesReply),
             ("/v1/summarize", self.summarize, Summary),
             ("/rerank", self.rerank, list[schemas.Ranked]),
+            ("/v1/systemone", self.decide, schemas.SystemOneReply),
         ):
             router.add_api_route(path, endpoint, methods=["POST"], response_model=reply, responses=_FAILURES)
         router.add_api_route(
@@ -216,6 +218,18 @@ class Endpoints:
             for index, relevance in enumerate(result.relevance)
         ]
         return _JsonAnswer(sorted(ranked, key=lambda row: -row["score"]))
+
+    async def decide(self, request: Request, body: schemas.SystemOneRequest) -> Response:
+        """Say how likely it is that texts answer questions, in the shape of System One."""
+        self._check_count(len(body.questions))
+        results: list[Compression] = []
+        with self._gate.admit():
+            reply = await self._gate.run(request, decide, self._compressor, body, results.append)
+        for result in results:
+            self._record(request, result)
+            if result.status == "failed_open":
+                raise RequestError(503, f"The model failed: {result.reason}.")
+        return _JsonAnswer(reply)
 
     async def summarize(self, request: Request, body: schemas.SummarizeRequest) -> Response:
         """Summarize in the documents' own sentences, each with its source."""

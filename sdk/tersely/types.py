@@ -132,7 +132,7 @@ class Compression:
     """The compressed context and its receipt."""
 
     text: str
-    """Ready for a prompt: documents separated by a blank line, each with its title on a line of its own."""
+    """Ready for a prompt: documents separated by a blank line, each with its title on a separate line."""
     documents: tuple[CompressedDocument, ...]
     kept: tuple[Span, ...]
     """In the order of `text`. Together with `dropped` it covers every unit of every document exactly once."""

@@ -21,7 +21,6 @@ from tersely_agents.experience import ExperienceBank
 from tersely_agents.experience.transfer import check_bank, save_experiences
 from tersely_agents.memory.salvage import check_store, save_sessions
 from tersely_agents.summaries import Summarizer, Summary
-from tersely_agents.summaries.summarizer import BUNDLED
 
 REPLY_TOKENS = 4096
 """Most tokens of a turn, thoughts included: small models may otherwise never end."""
@@ -68,7 +67,7 @@ def _load_summarizer(compressor: Compressor, options: dict[str, Any]) -> Summari
     if name is not None and url is None:
         raise InvalidInputError("--chat-model names a model on a server. Pass --base-url, too.")
     if local is not None:
-        return Summarizer(local or BUNDLED, compressor=compressor)
+        return Summarizer(local, compressor=compressor)
     chat = None if url is None else OpenAIChat(name, base_url=url, max_tokens=REPLY_TOKENS)
     return Summarizer(chat, compressor=compressor, unsupported="drop")
 

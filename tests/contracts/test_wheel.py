@@ -111,7 +111,6 @@ def test_the_wheel_holds_the_package_and_the_model_and_nothing_else(wheel: Path)
         "cli/demo/documents.jsonl",
         "view.css",
         "models/tersely-mini/manifest.json",
-        "models/tersely-recon/adapter.gguf",
         "models/tersely-agent/adapter.gguf",
     ]
     assert {f"tersely/{name}" for name in required} <= set(names)

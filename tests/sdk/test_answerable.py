@@ -95,7 +95,7 @@ def test_a_question_with_an_answer_gets_through() -> None:
 
 def test_an_abstention_keeps_no_recall() -> None:
     scorer = JudgingScorer(0.2)
-    scorer.calibration = Calibration((0.2,) * 30)  # pyright: ignore[reportAttributeAccessIssue]
+    scorer.calibration = Calibration((0.2,) * 30)
     assert compress(scorer, abstain=0.9, recall=0.9).recall_met is False
 
 

@@ -50,7 +50,7 @@ on_unix = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes 
         ["compress", "-q", " "],
         ["compress", "-q", "a", "absent.txt"],
         ["compress", "-q", "a", "absent/*.md"],
-        ["summarize", "-q", "a", "--local", "--base-url", "http://127.0.0.1:9/v1"],
+        ["summarize", "-q", "a", "--local", "x", "--base-url", "http://127.0.0.1:9/v1"],
         ["summarize", "-q", "a", "--chat-model", "b"],
         ["compress", "-q", "a", "-", "-"],
         ["compress", "-q", "a", "--json", "--show"],

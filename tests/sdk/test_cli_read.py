@@ -15,7 +15,7 @@ from tersely.types import Document
 
 def open_file(content: str | bytes, name: str) -> io.BytesIO:
     file = io.BytesIO(content.encode() if isinstance(content, str) else content)
-    file.name = name  # type: ignore[attr-defined]
+    file.name = name
     return file
 
 

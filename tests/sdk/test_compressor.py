@@ -57,6 +57,8 @@ def test_the_answer_is_kept_with_its_title_and_receipt(compressor: Compressor) -
 
 def test_without_a_limit_the_threshold_decides(compressor: Compressor) -> None:
     result = compressor.compress(QUERY, DOCS)
+    assert result.kept
+    assert result.dropped
     assert all(span.score >= FakeScorer.threshold for span in result.kept)
     assert all(span.score < FakeScorer.threshold and span.reason == "threshold" for span in result.dropped)
 
@@ -256,7 +258,7 @@ def test_a_scorer_that_lacks_a_number_is_refused() -> None:
             return []
 
     with pytest.raises(InvalidInputError, match=r"The model is a Scorer\. .* threshold and length_price"):
-        Compressor(Scorer())  # pyright: ignore[reportArgumentType]
+        Compressor(Scorer())
 
 
 @pytest.mark.parametrize("count", [-1, 1.5, None, True])

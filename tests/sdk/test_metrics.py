@@ -100,15 +100,6 @@ def test_span_recall_is_the_share_of_kept_spans() -> None:
         metrics.span_recall([], [(0, 1)])
 
 
-def test_ratio_is_the_inverse_of_the_rate() -> None:
-    assert metrics.compression_rate(200, 50) == 0.25
-    assert metrics.compression_ratio(200, 50) == 4.0
-    assert metrics.compression_rate(0, 0) == 1.0
-    assert metrics.compression_ratio(10, 0) == float("inf")
-    with pytest.raises(ValueError, match="negative"):
-        metrics.compression_rate(-1, 0)
-
-
 def test_f1_and_match_need_an_answer() -> None:
     with pytest.raises(ValueError, match="at least one answer"):
         metrics.token_f1("fox", [])

@@ -183,7 +183,7 @@ def test_bytes_of_another_format_name_both_versions() -> None:
 
 def test_only_bytes_are_read() -> None:
     with pytest.raises(InvalidInputError, match="a str"):
-        PreparedDocument.from_bytes("dGVyc2VseQ==", DOCS[0])  # pyright: ignore[reportArgumentType]
+        PreparedDocument.from_bytes("dGVyc2VseQ==", DOCS[0])
 
 
 def test_token_ids_of_a_large_vocabulary_are_kept() -> None:

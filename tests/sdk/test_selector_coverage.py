@@ -16,7 +16,7 @@ ONE_UNIT, TWO_UNITS = math.log(2) + 0.3, math.log(3) + 0.3
 
 def score(*texts: str, **facts: float | bool) -> list[float]:
     """Scores of units of one token each, of which each stands first in a document of its own."""
-    return score_units([UnitText(text, position=0, cost=1.0, **facts) for text in texts], math.inf)  # pyright: ignore[reportArgumentType]
+    return score_units([UnitText(text, position=0, cost=1.0, **facts) for text in texts], math.inf)
 
 
 def test_a_word_is_worth_more_where_more_units_hold_it() -> None:

@@ -153,6 +153,14 @@ def test_a_long_comment_between_statements_that_do_nothing_is_opened() -> None:
     assert list_heads(text, units, unit) == ["class Lamp:", "pass"]
 
 
+@pytest.mark.parametrize("head", ["@article{lamp1871,", "@media (min-width: 40em) {"])
+def test_a_line_that_opens_a_brace_is_a_head_although_it_begins_like_an_annotation(head: str) -> None:
+    fields = "\n".join(f"  lamp-{n}: {{mole {n}, lit at dusk}}," for n in range(30))
+    text = f"{head}\n{fields}\n}}\n"
+    units = open_units(text, 120)
+    assert list_heads(text, units, find_unit(text, units, "lamp-7:")) == [head, "}"]
+
+
 def test_the_lines_after_else_come_with_it_and_with_the_condition() -> None:
     units = open_units(ENUM, 120)
     heads = list_heads(ENUM, units, find_unit(ENUM, units, "GREEN_LAMP_SECONDS"))

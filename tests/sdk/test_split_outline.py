@@ -79,6 +79,16 @@ def read(notation: str) -> list[Line]:
 
 
 CASES = {
+    "options without a short name": """
+1*      |  -s, --separate
+2  1    |                 keep the gates apart
+3*      |      --sandbox
+4  3    |                 raise no crane
+5*      |  -p, --pier=N
+6  5    |                 shut pier N
+7*      |      --posix
+8  7    |                 count in feet
+""",
     "questions": """
 1*      |Q: When is the lower gate shut?
 2  1    |A: At six in the evening.

@@ -44,6 +44,7 @@ def test_levels_and_max_docs_hold(options: dict[str, Any]) -> None:
     checks.check_cover(result, docs)
     checks.check_pieces(result, docs)
     checks.check_documents(result, docs, options.get("max_docs"))
+    assert result.documents
     if options.get("level") == 1:
         assert all(len(document.text) <= 500 for document in result.documents)
 

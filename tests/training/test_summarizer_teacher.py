@@ -21,12 +21,13 @@ from tersely_agents.summaries.types import ASPECTS
 from tests.benchmarks.chat_server import Respond, answer_with
 from tests.loopback import serving
 from tests.training.test_summarizer import write_references
+from training.chats import open_chat
 from training.rl.engines.random_model import make_model, make_tokenizer
 from training.run import read_runs
 from training.summarizer import __main__ as program
 from training.summarizer import teacher as building
 from training.summarizer.examples import Recipe, read_lessons, read_whole_lines
-from training.summarizer.teacher import TeacherSettings, Teaching, open_teacher, teach
+from training.summarizer.teacher import TeacherSettings, Teaching, teach
 from training.summarizer.train import Encoded, split_heldout
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -209,7 +210,7 @@ def test_local_model_teaches(data: Path, tmp_path: Path) -> None:
     write_references(data)
     teaching = Teaching(aspects=["clarity"], max_tokens=24, grounded=0.0)
     settings = TeacherSettings(Recipe({"hotpotqa": 1}, smallest=40, largest=50), teaching)
-    facts = teach(settings, open_teacher("local"), COMPRESSOR, tmp_path, data)
+    facts = teach(settings, open_chat("local"), COMPRESSOR, tmp_path, data)
     assert (facts["failed"], facts["examples"] + facts["dropped"]) == (0, 1)
     (answer,) = read_whole_lines(tmp_path / "answers.jsonl")
     assert answer["text"].strip()
@@ -219,5 +220,5 @@ def test_local_model_teaches(data: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spec", ["", "openai:http://127.0.0.1:1/v1", "gpt"])
 def test_refuses_an_unknown_teacher(spec: str) -> None:
-    with pytest.raises(ValueError, match="no teacher is called"):
-        open_teacher(spec)
+    with pytest.raises(ValueError, match="no chat model is called"):
+        open_chat(spec)

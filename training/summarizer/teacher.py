@@ -27,10 +27,11 @@ from benchmarks.shared.cache import digest
 from benchmarks.shared.tasks import Example
 from benchmarks.shared.tasks.rows import find_data_folder
 from tersely import Compressor
-from tersely_agents.chat import ChatError, ChatModel, LocalChat, Message, OpenAIChat, Reply
+from tersely_agents.chat import ChatError, ChatModel, Message, Reply
 from tersely_agents.chat.protocol import Sampling, complete_safely
 from tersely_agents.summaries.types import ASPECTS, Aspect
 from tersely_agents.summaries.writing import check_reply, prepare
+from training.chats import open_chat
 from training.run import Run, show_progress
 from training.settings import read_settings
 from training.summarizer.examples import (
@@ -212,18 +213,6 @@ def _choose_budget(teaching: Teaching, draw: random.Random) -> int | None:
     return draw.randint(teaching.shortest, teaching.longest) if draw.random() < teaching.budgeted else None
 
 
-def open_teacher(spec: str) -> ChatModel:
-    """Open a teacher: `openai:URL#MODEL` is a server, `local` is SmolLM2 in this process, `local:FILE`
-    another GGUF file."""
-    kind, _, source = spec.partition(":")
-    url, _, model = source.partition("#")
-    if kind == "openai" and url and model:
-        return OpenAIChat(model, base_url=url, timeout_s=300)
-    if kind == "local":
-        return LocalChat(source or None, timeout_s=3600)
-    raise ValueError(f"no teacher is called {spec!r}: use openai:URL#MODEL, local or local:FILE")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.summarizer.teacher", description=__doc__)
     parser.add_argument("--config", type=Path, default=Path("training/configs/summarizer_teacher.toml"))
@@ -233,7 +222,7 @@ def main() -> None:
     parser.add_argument("--parallel", type=int, default=1, help="questions at once")
     args = parser.parse_args()
     settings = read_settings(TeacherSettings, args.config)
-    chat = open_teacher(args.teacher)
+    chat = open_chat(args.teacher)
     print(json.dumps(teach(settings, chat, Compressor(), args.out, args.data, args.parallel)))
 
 

@@ -53,6 +53,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def print_error(message: object, code: int) -> int:
     """Print a message on one line of standard error and return `code`."""
     line = " ".join(str(message).split())
-    with contextlib.suppress(OSError):  # nobody may be left to read it; the exit code still says it
+    with contextlib.suppress(OSError):  # the reader may be gone; the exit code still tells
         print(f"tersely: {line}", file=sys.stderr)
     return code

@@ -149,9 +149,7 @@ def condense_file(file: BinaryIO, *, expand: bool) -> int:
 @app.command()
 @option("-q --query QUERY", "the question that the summary should help to answer", required=True)
 @option("--budget N", "at most N tokens")
-@option(
-    "--local [MODEL]", "a model in this process writes: a trained summarizer or, by default, tersely-recon"
-)
+@option("--local FOLDER", "a trained summarizer writes, in this process")
 @option("--base-url URL", "a chat model on this OpenAI-compatible server writes")
 @option("--chat-model NAME", "name of the model on the server (default: the first that the server lists)")
 @option("--sources", "print under each sentence where it comes from")

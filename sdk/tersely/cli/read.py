@@ -44,7 +44,7 @@ class Request:
 
 
 def is_stdin(file: BinaryIO) -> bool:
-    """Whether a file is standard input, which has no name of its own."""
+    """Whether a file is standard input, which has no name."""
     return file is sys.stdin.buffer
 
 

@@ -131,7 +131,7 @@ class Answerability:
     def promise(self, share: float) -> Abstention:
         """Return the highest threshold that lets this share of questions with an answer through.
 
-        Raises ValueError for more than so many questions can promise.
+        Raises ValueError for a share that is too high for this number of questions.
         """
         least = self.answered.threshold(share)
         passed = sum(score >= least for score in self.unanswered.scores)
@@ -146,7 +146,7 @@ class Answerability:
         The bound grows until it holds nearly all of them.
         """
         known = [[j.answerable for j in part if j.answerable is not None] for part in (answered, unanswered)]
-        # Without an unanswered question there is nothing to promise: one that always passes.
+        # Without an unanswered question nothing can be promised, so add one that always passes.
         with_answer, without = (Calibration(tuple(part or (1.0,)), questions) for part in known)
         distances = [j.distance for j in (*answered, *unanswered) if j.distance is not None]
         return Answerability(self.layer, with_answer, without, self.reference.widen(distances))
@@ -179,7 +179,7 @@ _FEATURES = {"answer": ANSWER_FEATURES, "shift": SHIFT_FEATURES}
 
 
 def read_answerability(artifact: Artifact) -> Answerability | None:
-    """The answerability of a model; None if its manifest lists none. Raises ValueError for a damaged file."""
+    """Read a model's answerability; None if its manifest lists none. Raises ValueError for a damaged file."""
     if not artifact.lists(FILE):
         return None
     try:

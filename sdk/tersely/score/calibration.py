@@ -43,14 +43,14 @@ class Calibration:
         return 1 - 1 / (len(self.scores) + 1)
 
     def threshold(self, recall: float) -> float:
-        """The highest threshold with (questions lost + 1) / (questions + 1) <= 1 - recall.
+        """Return the highest threshold with (questions lost + 1) / (questions + 1) <= 1 - recall.
 
         Raises ValueError above `highest_recall`.
         """
         return self.scores[self._lost(recall)]
 
     def interval(self, recall: float) -> tuple[float, float]:
-        """Bounds of the share of further questions that the threshold keeps, with a probability of 95 %.
+        """Return bounds that hold, at 95 %, the share of further questions that the threshold keeps.
 
         `recall` is the mean over all calibrations of this size. That of one calibration has a beta
         distribution. Raises ValueError above `highest_recall`.
@@ -77,7 +77,7 @@ class Calibration:
 
 
 def read_calibration(artifact: Artifact) -> Calibration | None:
-    """The calibration of a model; None if its manifest lists none. Raises ValueError for a damaged file."""
+    """Read a model's calibration; None if its manifest lists none. Raises ValueError for a damaged file."""
     if not artifact.lists(FILE):
         return None
     try:

@@ -49,7 +49,7 @@ class Encoder:
 
     @classmethod
     def load(cls, artifact: Artifact, layout: LayoutConfig, threads: int | None) -> Encoder:
-        """`threads` is the most that may run; None for every usable core."""
+        """Load the graph, to be run by at most `threads` threads; None for every usable core."""
         count = allowed_threads(threads)
         long = layout.max_length >= LONG_WINDOW
         session = EncoderSession(artifact.model_path, count if long else 1)
@@ -66,7 +66,7 @@ class Encoder:
         Those of highest `promise` are read first, if it is given. When the time limit of the request is up,
         those that have not been read are missing. Raises WorkCancelledError once the request is cancelled.
         """
-        # Here, because the workers do not have the context of this thread.
+        # Read them here: the workers do not have the context of this thread.
         cancellation, limit = current_cancellation(), current_time_limit()
         slowest = 0.0
 
@@ -84,7 +84,7 @@ class Encoder:
                 for i, w in enumerate(chosen)
             ]
 
-        # By content: a batch shares the scale of int8, so the order of the documents would change scores.
+        # Sort by content: a batch shares the scale of int8, so the documents' order would change scores.
         order = sorted(range(len(windows)), key=lambda i: windows[i].input_ids)
         lengths = [len(windows[i].input_ids) for i in order]
         # The longest go first, so that no core ends with a long one while the others wait.

@@ -170,7 +170,7 @@ SECOND_FEATURES = FIRST_FEATURES + BRIDGE_FEATURES + PATH_FEATURES
 
 @dataclass(frozen=True, slots=True)
 class SecondStage:
-    """The sentences that see each other, and what is known of them without a second pass."""
+    """The sentences that are compared with each other, and their features without a second pass."""
 
     matches: Matches
     logits: Logits
@@ -186,7 +186,7 @@ class SecondStage:
 
     @classmethod
     def make(cls, matches: Matches, logits: Logits, features: Floats, first: Floats) -> SecondStage:
-        """`features` are those of the first stage, (sentences, len(FIRST_FEATURES))."""
+        """Relate the best sentences. `features` are the first stage's, (sentences, len(FIRST_FEATURES))."""
         chosen = np.sort(best_sentences(first, MOST))
         features = np.hstack([features, bridge_features(matches, first)])[chosen]
         return cls(matches, logits, first, chosen, features, relate(matches, chosen))
@@ -197,7 +197,7 @@ class SecondStage:
         return np.hstack([self.features, paths[self.chosen]])
 
     def attend(self, attention: SentenceAttention, hops: Sequence[Hop]) -> Floats:
-        """Return (sentences,) what is added to the logits; 0 for a sentence that does not take part."""
+        """Return what to add to the logits, shape (sentences,); 0 for a sentence that does not take part."""
         added = np.zeros(len(self.first))
         added[self.chosen] = attention(self.inputs(hops), self.relations)
         return added

@@ -181,7 +181,7 @@ class _Builder:
         return self.done
 
     def _room(self) -> int:
-        """Tokens left for one more sentence after its marker and the final separator."""
+        """Return the tokens left for one more sentence, after its marker and the final separator."""
         assert self.current is not None
         return self.config.max_length - len(self.current.input_ids) - 2
 
@@ -250,7 +250,7 @@ def collate(windows: Sequence[Window], pad_id: int) -> dict[str, NDArray[np.int6
 
 
 def batches(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
-    """Indices in batches of similar length: at most `max_tokens` tokens each, padding included."""
+    """Yield indices in batches of similar length, of at most `max_tokens` tokens with padding."""
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda i: (lengths[i], i)):
         if batch and lengths[index] * (len(batch) + 1) > max_tokens:

@@ -31,7 +31,7 @@ _CERTAIN = 0.9
 """Score, at least, of a part that contains all words of the question together with its heads."""
 
 _MODEL = 0.7
-"""Share of the model's score of a part beside its exact matches. The model was trained on prose."""
+"""Weight of the model's score of a part next to its exact matches. The model was trained on prose."""
 
 _MOST_TERMS = 48
 _CONTEXT = 0.5
@@ -113,7 +113,7 @@ class Structure:
             self.is_read[self.positions] = choose_to_read(parts, matches)[own]
 
     def merge(self, scores: Scores, documents: Sequence[int]) -> Scores:
-        """Return the model's scores with those of the parts: the model counts half beside exact matches.
+        """Return the model's scores with those of the parts, whose exact matches count more than the model.
 
         `documents` are those that the model was given. Parts of others keep a score of 0.
         """
@@ -192,7 +192,7 @@ def _match_words(query: str, texts: Sequence[str], parts: Sequence[Part]) -> Flo
     if not weights.any():
         return np.zeros(len(parts))
     reached = np.maximum(held, _CONTEXT * above) @ weights
-    # A question most of whose words occur nowhere is not answered by the few that do.
+    # If most words of a question occur nowhere, the few that do are not an answer.
     known = np.count_nonzero(weights) / len(terms)
     share = reached / weights.sum() * min(1.0, 2.0 * known)
     scores = np.where(inside, _MATCH * share**2, 0.0)
@@ -278,7 +278,7 @@ def choose_to_read(parts: Sequence[Part], scores: Floats) -> NDArray[np.bool_]:
 
 
 def _spread(count: int) -> Floats:
-    """Ranks of 0..count-1 by which any first few of them are spread evenly (van der Corput's sequence)."""
+    """Return ranks of 0..count-1, of which any first few are spread evenly (van der Corput's sequence)."""
     golden = (np.arange(count) * 0.6180339887498949) % 1.0
     return np.argsort(np.argsort(golden, kind="stable"), kind="stable").astype(np.float64)
 

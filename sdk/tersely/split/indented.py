@@ -24,9 +24,10 @@ _CLOSING = re.compile(
 _ENTRY = re.compile(r"\s*(?:[-*+•]|\d+[.)]|:\w[^:]*:|[\w.*`]+(?: ?\([^()]*\))? ?:)(?:\s|$)")
 """The start of an entry in a docstring: an item, or a name and what it means."""
 _COMMENT = re.compile(r"\s*(?:#(?!(?:if|el|en|de|un|in|pr)\w+\b)|//|/\*|\*)")
-"""The start of a line of comment. Directives of C are none."""
-_ABOVE = re.compile(rf"{_COMMENT.pattern}|\s*@")
-"""The start of a line that belongs to the declaration below it."""
+"""The start of a comment line. Directives of C are not comments."""
+_ABOVE = re.compile(rf"{_COMMENT.pattern}|\s*@(?!.*\{{[^}}]*$)")
+"""The start of a line that belongs to the declaration below it: a comment, or an annotation. `@media (...) {`
+of CSS and `@article{...,` of BibTeX are heads themselves."""
 _EMPTY_COMMENT = re.compile(r"\s*(?:#+|//+|/\*+|\*+/?)?\s*")
 _FEWEST = 4
 """A block of fewer lines is not opened."""

@@ -64,7 +64,7 @@ _MAYBE = re.compile(
 
 
 class Likeness(IntEnum):
-    """How much the shape of a line looks like code."""
+    """Likeness of a line's shape to code."""
 
     PROSE = 0
     UNCLEAR = 1

@@ -35,6 +35,8 @@ _MOST_HEADS = 64
 each line announces the next one, the last line would need all others."""
 _QUOTED = re.compile(rf"{QUOTE.pattern}\S")
 _INK = re.compile(r"[^\W_]")
+_OPTION = re.compile(r"\s*--?[A-Za-z]")
+"""The name of a command's option. Options are never heads of each other, however they are indented."""
 _COMMENTS = ("#", "//", ";", "--", "%")
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _IS_HEAD = re.compile(
@@ -148,7 +150,10 @@ class _Reader:
         for heads in (state.headings, state.clauses):
             while heads and heads[-1].indent > indent:
                 heads.pop()
-        while state.parents and state.parents[-1].indent >= indent:
+        is_option = _OPTION.match(line) is not None
+        while state.parents and (
+            state.parents[-1].indent >= indent or (is_option and state.parents[-1].is_option)
+        ):
             state.parents.pop()
         if state.record and run != state.record.run and indent <= state.record.indent:
             # A value of several paragraphs does not end its record.
@@ -325,4 +330,5 @@ class _Reader:
             self._frames.add(unit)
         parent = self._head(unit, place)
         parent.is_line |= is_near
+        parent.is_option = _OPTION.match(place.line) is not None
         state.parents.append(parent)

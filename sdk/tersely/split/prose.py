@@ -1,4 +1,4 @@
-"""Prose: which lines are proven to be running text, and where sentences begin in it.
+"""Prose: which lines are proven to be running text.
 
 Text that is not proven to be prose is split into whole lines. A line break either wraps a paragraph or
 ends a unit. Wrapped lines are nearly full: the next word would not fit. Dialogue, verses and addresses break

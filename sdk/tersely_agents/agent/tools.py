@@ -142,12 +142,14 @@ def with_ids(calls: Sequence[ToolCall], turn: int) -> list[ToolCall]:
     return identified
 
 
-def search_tools(retriever: Retriever) -> list[Tool]:
-    """Return the tools `search` and `open_page` over a retriever."""
+def search_tools(retriever: Retriever, k: int = DEFAULT_HITS) -> list[Tool]:
+    """Return the tools `search` and `open_page` over a retriever. A search gives `k` documents unless the
+    model asks for another number."""
     check_retriever(retriever)
+    check_count(k, "k", "documents")
 
     def search(arguments: Mapping[str, str]) -> str:
-        count = _read_number(arguments, "topk", DEFAULT_HITS)
+        count = _read_number(arguments, "topk", k)
         hits = retriever.search(arguments["query"], min(max(1, count), MAX_HITS))
         return "\n\n".join(map(_show_hit, hits)) or "Nothing was found. Try other words."
 
@@ -159,7 +161,7 @@ def search_tools(retriever: Retriever) -> list[Tool]:
             raise ToolError(f"there is no document {docid!r}; take a docid from a search result") from None
         return f"[docid: {docid}] {document.title or ''}\n{document.text}"
 
-    limit = f"most documents; {DEFAULT_HITS} by default"
+    limit = f"most documents; {k} by default"
     page = {"docid": "its docid", "url": "its url, where it has one"}
     return [
         Tool("search", "finds documents", {"query": "what to look for", "topk": limit}, search, ("query",)),

@@ -44,7 +44,7 @@ _FOUND_PER_NOTE = 3
 _LATER = ("system", "developer", "user")
 """Roles of messages that neither the model nor a tool wrote."""
 _QUESTION_CHARACTERS = 300
-"""Length of both ends of a long message, in one of which its question is likely to be."""
+"""Length of the start and the end of a long message. Its question is likely to be in one of them."""
 
 Lookup = Callable[[str], str | None]
 """Finds an original by its id; None if the id is unknown."""

@@ -184,7 +184,7 @@ def test_other_banks_do_not_learn() -> None:
         environment.learn(roll_out(task := sample(environment), task.tool))
         assert sample(environment).lessons == ""
     with pytest.raises(ValueError, match="none of none, static, evolving"):
-        Families(bank="growing")  # pyright: ignore[reportArgumentType]
+        Families(bank="growing")
 
 
 def test_checkpoint_restores_the_bank() -> None:
@@ -266,7 +266,7 @@ def test_quality_falls_with_a_lost_fact_and_with_the_wrong_level() -> None:
     lost = find_facts().step(write("ultra-coarse", birch="stone"))
     long = find_facts().step(write("medium", amber="river"))
     assert None not in (kept, lost, long)
-    assert kept > max(lost, long)  # type: ignore[operator, type-var]
+    assert kept > max(lost, long)
 
 
 @pytest.mark.parametrize(

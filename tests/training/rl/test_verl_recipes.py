@@ -4,23 +4,37 @@
 
 from __future__ import annotations
 
+import json
+import random
+import shutil
+import subprocess
 import sys
+from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from pyarrow.parquet import read_table
 
+from tersely import Document
+from tersely_agents.agent.transcript import ResetStrategy
+from tersely_agents.experience import ExperienceBank
+from training.rl import recipes
 from training.rl.algorithms import grpo, hrr, supo
+from training.rl.engines.random_model import make_tokenizer
+from training.rl.environments.archive import make_archive
+from training.rl.environments.families import WordEmbedder
 from training.rl.environments.search import Question
+from training.rl.recipes import Recipe, load_questions, make_algorithm, make_environment
 from training.rl.targets import count_written
 from training.rl.trajectory import Outcome, Segment, Trajectory, Turn
 from training.rl.verl import __main__ as program
-from training.rl.verl import recipe as recipes
 from training.rl.verl.advantages import compute_advantages, read_trajectories
 from training.rl.verl.outputs import to_outputs
-from training.rl.verl.recipe import Recipe, list_overrides, make_algorithm
+from training.rl.verl.overrides import list_overrides
 from training.settings import read_settings
 
 RUNS = Path(__file__).parents[3] / "training/runs/verl"
@@ -35,7 +49,7 @@ def test_recipe_gives_settings(file: Path) -> None:
     settings = dict(line.split("=", 1) for line in lines)
     assert settings["trainer.nnodes"] == "2"
     assert settings["actor_rollout_ref.rollout.n"] == str(recipe.group)
-    assert settings["trainer.v1.trainer_mode"] == ("sync" if recipe.paper == "RECON" else "tersely")
+    assert settings["trainer.v1.trainer_mode"] == "sync"  # verl compares with this name
     assert recipe.batch % recipe.mini_batch == 0
     assert 0 < recipe.gigabytes(8) < 80
     assert recipe.step_tokens > 10**5
@@ -45,15 +59,20 @@ def test_recipe_gives_settings(file: Path) -> None:
     steps = recipe.questions // recipe.batch * int(settings["trainer.total_epochs"])
     assert recipe.steps <= steps < recipe.steps + recipe.questions // recipe.batch
     assert int(settings["actor_rollout_ref.actor.ppo_max_token_len_per_gpu"]) >= recipe.context_tokens
+    assert settings["actor_rollout_ref.rollout.max_model_len"] == str(recipe.context_tokens)
+    assert settings["actor_rollout_ref.actor.use_kl_loss"] == str(recipe.paper == "ZipRL").lower()
 
 
 def test_refuses_fewer_questions_than_a_batch(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = [Question(str(number), "Who?", ("Ada",), ()) for number in range(185)]
-    monkeypatch.setattr(recipes, "load_task_set", lambda *_, **__: (found, {}))
+    found = [Question(str(number), "Who?", ("Ada",), ("d",)) for number in range(185)]
+    monkeypatch.setattr(recipes, "load_task_set", lambda *_, **__: (found, {"d": Document("Ada.")}))
     command = ["training.rl.verl", "--questions", str(tmp_path / "all.parquet"), "--config"]
-    monkeypatch.setattr(sys, "argv", [*command, str(RUNS / "recon.toml")])
+    one_set = tmp_path / "recon.toml"
+    text = (RUNS / "recon.toml").read_text(encoding="utf-8")
+    one_set.write_text(text.replace('["hotpotqa", "qed_nq_10"]', '["hotpotqa"]'), encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", [*command, str(one_set)])
     with pytest.raises(SystemExit, match="2"):
         program.main()
     assert "RECON takes 512 questions a step, and there are 167" in capsys.readouterr().err
@@ -64,6 +83,107 @@ def test_refuses_fewer_questions_than_a_batch(
     assert f"data.val_files={tmp_path / 'all.validation.parquet'}" in printed
     rows = [read_table(tmp_path / f"all{end}.parquet").to_pylist() for end in ("", ".validation")]
     assert [row["extra_info"]["index"] for part in rows for row in part] == list(range(185))
+
+
+def write_set(file: Path, count: int, **changes: Any) -> str:
+    texts = [f"The ferry of line {number} is called Orvelle {number}." for number in range(count)]
+    rows = [
+        {"question": f"Which ferry is on line {n}?", "answers": [f"Orvelle {n}"], "docs": [{"text": text}]}
+        for n, text in enumerate(texts)
+    ]
+    file.write_text("".join(json.dumps({**row, **changes}) + "\n" for row in rows), encoding="utf-8")
+    return str(file)
+
+
+def test_questions_come_from_a_list_of_sets(tmp_path: Path) -> None:
+    sets = [write_set(tmp_path / "one.jsonl", 5), write_set(tmp_path / "two.jsonl", 3)]
+    recipe = replace(read_settings(Recipe, RUNS / "ziprl.toml"), data=sets, questions=4)
+    questions, documents = load_questions(recipe)
+    assert Counter(question.id.split("-")[0] for question in questions) == {"one": 4, "two": 3}
+    assert all(question.documents for question in questions)
+    assert all(documents[docid] for question in questions for docid in question.documents)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"docs": [{"text": "Nothing."}]}, "no document holds an answer, and retriever is empty"),
+        ({"docs": []}, "no document holds an answer, and retriever is empty"),
+        ({"answers": None}, r'line 1: expected \{"question"'),
+        ({"docs": [{"title": "No text"}]}, r'line 1: expected \{"question"'),
+    ],
+)
+def test_names_what_its_questions_lack(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
+    sets = [write_set(tmp_path / "own.jsonl", 2, **changes)]
+    recipe = replace(read_settings(Recipe, RUNS / "ziprl.toml"), data=sets)
+    with pytest.raises(ValueError, match=rf"own\.jsonl.*{problem}"):
+        load_questions(recipe)
+
+
+def test_retriever_needs_no_documents(tmp_path: Path) -> None:
+    sets = [write_set(tmp_path / "own.jsonl", 2, docs=[])]
+    recipe = replace(read_settings(Recipe, RUNS / "recon.toml"), data=sets, summarizer="")
+    questions, documents = load_questions(recipe)
+    environment = make_environment(recipe, make_tokenizer(), questions, documents)
+    assert (len(questions), documents) == (2, {})
+    assert environment.make_task(questions[0], random.Random(0), 1.0).index is environment.retriever
+
+
+def test_recipe_sets_limits_of_the_agent(tmp_path: Path) -> None:
+    recipe = read_settings(Recipe, RUNS / "supo.toml")
+    recipe = replace(recipe, reset_tokens=900, resets=3, result_tokens=700)
+    environment = make_environment(recipe, make_tokenizer(), *make_archive(4, 0))
+    task = environment.sample(random.Random(0), 1.0)
+    strategy = task.start().state.strategy
+    assert isinstance(strategy, ResetStrategy)
+    settings = strategy.journal.settings
+    assert (settings.limit, settings.max_summaries, settings.compress_over) == (900, 3, 700)
+
+
+@pytest.mark.parametrize("lessons", [None, 0])
+def test_refuses_a_run_without_lessons(tmp_path: Path, lessons: int | None) -> None:
+    bank = tmp_path / "bank.db"
+    if lessons is not None:
+        ExperienceBank(bank, WordEmbedder()).close()
+    recipe = replace(read_settings(Recipe, RUNS / "evolving.toml"), bank=str(bank))
+    with pytest.raises(ValueError, match="no experience bank" if lessons is None else "holds no lesson"):
+        make_environment(recipe, make_tokenizer(), *make_archive(4, 0))
+
+
+def run_script(tmp_path: Path, *, gpu: bool) -> tuple[list[str], str]:
+    """Run scripts/verl where only it is real. Returns the packages that it installs, and what Python got."""
+    (tmp_path / "scripts").mkdir(parents=True)
+    shutil.copy(RUNS.parents[2] / "scripts/verl", tmp_path / "scripts/verl")
+    python = 'mkdir -p .venv-verl/bin; printf "#!/bin/bash\\necho \\"[\\$HF_HUB_OFFLINE]\\" \\"\\$@\\"\\n" > .venv-verl/bin/python'
+    programs = {
+        "scripts/venv": "exit 0",
+        ".venv-test/bin/uv": f'echo "$@" >>uv.log\n{python}\nchmod +x .venv-verl/bin/python',
+        **({"bin/nvidia-smi": "exit 0"} if gpu else {}),
+    }
+    for name, text in programs.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"#!/bin/bash\n{text}\n", encoding="utf-8")
+        file.chmod(0o755)
+    environment = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
+    printed = [
+        subprocess.run(
+            ["scripts/verl", "-m", "x"], cwd=tmp_path, env=environment, text=True, capture_output=True
+        )
+        for _ in range(2)
+    ]
+    assert [run.returncode for run in printed] == [0, 0], printed
+    calls = (tmp_path / "uv.log").read_text(encoding="utf-8").splitlines()
+    assert len(calls) == 2  # installed once
+    return calls[1].split(), printed[1].stdout
+
+
+def test_script_installs_vllm_and_allows_the_hub(tmp_path: Path) -> None:
+    packages, printed = run_script(tmp_path / "gpu", gpu=True)
+    assert "verl[vllm]==0.9.1" in packages
+    assert printed == "[] -m x\n"  # HF_HUB_OFFLINE is not set: recipes name policies of the hub
+    packages, _ = run_script(tmp_path / "cpu", gpu=False)
+    assert "verl==0.9.1" in packages
 
 
 def test_refuses_a_wrong_recipe(tmp_path: Path) -> None:
@@ -118,10 +238,10 @@ def test_advantages_on_rows_are_those_of_the_targets(make_targets: object) -> No
         [out["reward_score"] for out in outputs],
         [out["extra_fields"] for out in outputs],
     )
-    found = compute_advantages(make_targets, read, mask)  # type: ignore[arg-type]
+    found = compute_advantages(make_targets, read, mask)
     written = sum(count_written(t) for t in TRAJECTORIES)
     assert mask.sum() == written
-    wanted = {id(t.segment): t for t in make_targets(TRAJECTORIES)}  # type: ignore[operator]
+    wanted = {id(t.segment): t for t in make_targets(TRAJECTORIES)}
     segments = [segment for t in TRAJECTORIES for segment in t.segments]
     for row, place in enumerate(order):
         segment, target = segments[place], wanted.get(id(segments[place]))
@@ -154,6 +274,16 @@ def test_dry_run_takes_a_step(name: str) -> None:
     from training.rl.verl.dry_run import take_step
 
     said = take_step(read_settings(Recipe, RUNS / f"{name}.toml"))
-    assert "answered (reward 1" in said
-    assert float(said.split("by ")[-1].split()[0]) > 0
-    assert ("the critic's loss was" in said) == (name == "recon")
+    first, *more = said.splitlines()
+    assert "answered (reward 1" in first
+    assert float(first.split("by ")[-1].split()[0]) > 0
+    figures = [line.split(" was ")[0] if " was 0." in line else line for line in more]
+    assert (
+        figures
+        == {
+            "evolving": ["the expert recalled 1 lessons", "edition 1 of the bank has 2 lessons"],
+            "recon": ["the critic's loss", "the summarizer wrote 1 summaries"],
+            "supo": ["the expert's context was reset 1 times"],
+            "ziprl": ["the expert wrote 2 summaries"],
+        }[name]
+    )

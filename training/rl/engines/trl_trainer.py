@@ -8,11 +8,14 @@ gains over a constant; with the weights multiplied into the advantages and the c
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 from datasets import Dataset
+from peft import PeftModel
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from trl import GRPOConfig, GRPOTrainer
@@ -32,8 +35,9 @@ class TrajectoryTrainer(GRPOTrainer):
         model: a causal language model, or a peft model of one. roll_out: makes the trajectories. Each key is
         repeated `args.num_generations` times. make_targets: an algorithm of `training.rl.algorithms`, with
         its settings. keys: names of tasks, in the order of training. watch: receives the trajectories of each
-        update. args: with loss_type "dapo" (TRL's default) and beta 0, because the weights do not apply to
-        TRL's KL.
+        update. kl: weight of the KL to the model as it is now, or to the base model of an adapter (ZipRL's beta
+        in equation 5). args: with loss_type "dapo" (TRL's default) and beta 0, because the weights of targets
+        do not apply to TRL's KL.
 
     Raises ValueError for other `args`.
     """
@@ -46,6 +50,7 @@ class TrajectoryTrainer(GRPOTrainer):
         make_targets: MakeTargets,
         keys: Sequence[str],
         args: GRPOConfig,
+        kl: float = 0.0,
         watch: Callable[[Sequence[Trajectory]], None] = lambda trajectories: None,
         **options: Any,
     ) -> None:
@@ -53,8 +58,12 @@ class TrajectoryTrainer(GRPOTrainer):
             raise ValueError("The weights of targets need loss_type 'dapo', beta 0 and token-level ratios.")
         args.shuffle_dataset = False
         self._roll_out, self._make_targets, self._watch = roll_out, make_targets, watch
+        self._kl = kl
+        self._reference = None if isinstance(model, PeftModel) or not kl else copy.deepcopy(model).eval()
         dataset = Dataset.from_dict({"prompt": list(keys)})
         super().__init__(model, _no_reward, args=args, train_dataset=dataset, **options)
+        if self._reference is not None:
+            self._reference.requires_grad_(False).to(self.accelerator.device)
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Tensor]:
         keys = [row["prompt"] for row in inputs]
@@ -68,20 +77,47 @@ class TrajectoryTrainer(GRPOTrainer):
         # TRL divides the loss by this number per optimiser step and process, so it divides by 1.
         steps = self.args.steps_per_generation / self.args.gradient_accumulation_steps
         batch["num_items_in_batch"] = torch.tensor(steps * self.accelerator.num_processes)
-        return {name: tensor.to(self.accelerator.device) for name, tensor in batch.items()}
+        batch = {name: tensor.to(self.accelerator.device) for name, tensor in batch.items()}
+        if self._kl:
+            batch["reference"] = self._read_reference(policy, batch)
+        return batch
+
+    @torch.no_grad()
+    def _read_reference(self, policy: Any, batch: dict[str, Tensor]) -> Tensor:
+        """Return the log-probabilities of the completions under the reference."""
+        tokens = torch.cat([batch["prompt_ids"], batch["completion_ids"]], 1)
+        mask = torch.cat([batch["prompt_mask"], batch["completion_mask"]], 1)
+        length = batch["completion_ids"].shape[1]
+        with policy.disable_adapter() if self._reference is None else nullcontext():
+            rows = [
+                self._get_per_token_logps_and_entropies(
+                    self._reference or policy, tokens[row : row + 1], mask[row : row + 1], length
+                )[0]
+                for row in range(len(tokens))
+            ]
+        return torch.cat(rows)
 
     def _compute_loss(self, model: Any, inputs: dict[str, Tensor]) -> Tensor:
-        return super()._compute_loss(model, trim(inputs))
+        inputs = trim(inputs)
+        loss = super()._compute_loss(model, inputs)
+        if not self._kl:
+            return loss
+        gap = inputs["reference"] - self._logprobs
+        divergence = (inputs["weights"] * inputs["tool_mask"] * (gap.exp() - gap - 1)).sum()
+        parts = inputs["num_items_in_batch"] / self.accelerator.num_processes
+        return loss + self._kl * divergence / parts
 
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: Tensor, attention_mask: Tensor, logits_to_keep: int, **options: Any
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Compute them like TRL, but on a CPU without the output layer for the tokens of prompts: it is the
-        largest matrix of a small model."""
+        largest matrix of a small model. The log-probabilities are kept for the KL."""
         if input_ids.device.type != "cpu":
-            return super()._get_per_token_logps_and_entropies(
+            found = super()._get_per_token_logps_and_entropies(
                 model, input_ids, attention_mask, logits_to_keep, **options
             )
+            self._logprobs = found[0]
+            return found
         output = model(
             input_ids=input_ids,
             attention_mask=attention_mask,
@@ -92,7 +128,8 @@ class TrajectoryTrainer(GRPOTrainer):
         written = input_ids[:, -logits_to_keep:, None]
         with torch.no_grad():
             entropies = -(chances.exp() * chances).sum(-1)
-        return chances.gather(-1, written)[..., 0], entropies, None
+        self._logprobs = chances.gather(-1, written)[..., 0]
+        return self._logprobs, entropies, None
 
     def _count_rows(self, targets: int) -> int:
         """Return the number of rows: the same in each process, and a multiple of the micro-batches, because
@@ -107,7 +144,7 @@ def make_batch(targets: Sequence[Target], rows: int, filler: int) -> dict[str, T
     beyond the targets have an empty mask.
 
     The prompt of a segment ends where its first turn begins. `advantages` are those of the targets times
-    their weights; `old_per_token_logps` are those of the policy when it wrote the tokens.
+    their weights, which are also in `weights`; `old_per_token_logps` are those of the policy when it wrote the tokens.
     """
     parts = [_split(target) for target in targets]
     nothing = {
@@ -116,6 +153,7 @@ def make_batch(targets: Sequence[Target], rows: int, filler: int) -> dict[str, T
         "tool_mask": torch.tensor([0]),
         "advantages": torch.tensor([0.0]),
         "old_per_token_logps": torch.tensor([0.0]),
+        "weights": torch.tensor([0.0]),
     }
     parts += [nothing] * (rows - len(parts))
     columns = {name: [part[name] for part in parts] for name in nothing}
@@ -137,7 +175,8 @@ def trim(batch: dict[str, Tensor]) -> dict[str, Tensor]:
     after = int(batch["completion_mask"].any(0).sum())
     cut = {name: batch[name][:, before:] for name in ("prompt_ids", "prompt_mask")}
     kept = ("completion_ids", "completion_mask", "tool_mask", "advantages", "old_per_token_logps")
-    return {**batch, **cut, **{name: batch[name][:, :after] for name in kept}}
+    more = [name for name in ("weights", "reference") if name in batch]
+    return {**batch, **cut, **{name: batch[name][:, :after] for name in (*kept, *more)}}
 
 
 def _split(target: Target) -> dict[str, Tensor]:
@@ -151,6 +190,7 @@ def _split(target: Target) -> dict[str, Tensor]:
         "tool_mask": torch.tensor(segment.mask[start:end], dtype=torch.long),
         "advantages": torch.tensor(gains[start:end]),
         "old_per_token_logps": torch.tensor(segment.logprobs[start:end]),
+        "weights": torch.tensor(target.weights[start:end]),
     }
 
 

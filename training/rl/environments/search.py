@@ -1,15 +1,16 @@
 """Questions to answer by searching documents: those of a task set, or any others.
 
 The agent is the SDK's, with the strategy of a paper. From a search it reads raw passages, selected sentences
-or a summary (`tersely_agents.agent.reading_tool`). The difficulty is the number of documents besides those
-with the answer.
+or a summary (`tersely_agents.agent.reading_tool`), or it gets ZipRL's tools: raw hits with their docids and
+URLs, and `open_page`. It searches the documents of the questions, or a retriever such as a server of
+`training.retrieval`. The difficulty is the number of documents besides those with the answer.
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,18 +27,23 @@ from tersely_agents.agent import (
     Reading,
     Retriever,
     StrategyName,
+    Tool,
     read_passages,
     reading_tool,
+    search_tools,
 )
-from tersely_agents.chat import ScriptedChat
+from tersely_agents.chat import Message, ScriptedChat
 from tersely_agents.experience import ExperienceBank
 from tersely_agents.levels import LEVELS
+from tersely_agents.memory import AgentMemory
 from training.agent.teacher import write_turn
 from training.rl.language.chat import Chat
 from training.rl.language.episodes import AgentEpisode, AgentTask
 
 NOTE = 300
 """Characters of a passage in the expert's notes."""
+_Row = tuple[str, str, Sequence[str], list[tuple[str | None, str, bool | None]]]
+"""Id, question, answers, and of each document title, text and whether it is needed (None if unknown)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +56,25 @@ class Question:
     """Ids of the documents with the answer, in the order in which they lead to it."""
 
 
+def match_exactly(question: Question, answer: str) -> float:
+    """Return 1.0 for an answer that equals one of the question's after normalisation (RECON's exact match),
+    else 0.0."""
+    return float(exact_match(answer, question.answers))
+
+
 @dataclass(frozen=True)
 class SearchEnvironment:
     """The environment (`episode.Environment`).
 
-    The reward is 1 for an answer that equals one of the question's after normalisation (RECON's exact match),
-    else 0.
-
-    Raises ValueError if there is no question, or a question names a missing document.
+    Raises ValueError if there is no question, or without a retriever a question names a missing document.
     """
 
     questions: Sequence[Question]
     documents: Mapping[str, Document]
     chat: Chat
     strategy: StrategyName = "recon"
-    read: Reading = read_passages
+    read: Reading | None = read_passages
+    """What the agent reads of a search; None for ZipRL's tools `search` and `open_page`."""
     k: int = 5
     """Number of documents that a search finds."""
     max_turns: int | None = None
@@ -77,12 +87,22 @@ class SearchEnvironment:
     the answer of another question."""
     compressor: Compressor = field(default_factory=Compressor)
     """Counts tokens, and shortens results that are too long."""
-    experience: ExperienceBank | None = None
-    """Lessons that the agent may recall."""
+    experience: Callable[[], ExperienceBank] | None = None
+    """Returns the lessons that the agent of a new task may recall."""
+    retriever: Retriever | None = None
+    """Searched instead of the documents."""
+    score: Callable[[Question, str], float] = match_exactly
+    """Reward of an answer, from 0 to 1."""
+    reset_tokens: int = 8000
+    """SUPO's L, with the strategy "reset": a context of this size is summarised."""
+    resets: int = 7
+    """SUPO's S: maximum number of summaries."""
+    result_tokens: int = 2000
+    """A longer tool result is compressed."""
 
     def __post_init__(self) -> None:
         wanted = {docid for question in self.questions for docid in question.documents}
-        if not self.questions or not wanted <= self.documents.keys():
+        if not self.questions or (self.retriever is None and not wanted <= self.documents.keys()):
             raise ValueError("There is no question, or a question names a document that is not there.")
 
     @property
@@ -99,25 +119,43 @@ class SearchEnvironment:
 
     def make_task(self, question: Question, random: random.Random, difficulty: float) -> SearchTask:
         """Make the task of a question, with a share `difficulty` of the other documents."""
-        others = [docid for docid in self.documents if docid not in question.documents]
-        chosen = {*question.documents, *random.sample(others, round(difficulty * len(others)))}
-        index = self._whole if len(chosen) == len(self.documents) else self._make_index(chosen)
+        index = self.retriever or self._choose_documents(question, random, difficulty)
         agent = Agent(
             ScriptedChat(()),
-            [reading_tool(index, self.read, self.k)],
+            self._make_tools(index),
+            memory=self._make_memory if self.strategy == "reset" else None,
             strategy=self.strategy,
-            experience=self.experience,
+            experience=None if self.experience is None else self.experience(),
             max_turns=self.max_turns,
+            result_tokens=self.result_tokens,
             compressor=self.compressor,
             strict=True,
         )
 
         def score(state: EpisodeState) -> float:
-            return float(exact_match(state.answer, question.answers))
+            return self.score(question, state.answer)
 
         key = f"{question.id}-{random.getrandbits(32):08x}"
         task = AgentTask(key, question.text, agent, self.chat, score, self.positions, self.max_reply)
         return SearchTask(task, question, index)
+
+    def _make_tools(self, index: Retriever) -> list[Tool]:
+        return search_tools(index, self.k) if self.read is None else [reading_tool(index, self.read, self.k)]
+
+    def _make_memory(self, first: list[Message]) -> AgentMemory:
+        return AgentMemory(
+            first,
+            limit=self.reset_tokens,
+            max_summaries=self.resets,
+            compress_over=self.result_tokens,
+            compressor=self.compressor,
+            replay=False,
+        )
+
+    def _choose_documents(self, question: Question, random: random.Random, difficulty: float) -> Retriever:
+        others = [docid for docid in self.documents if docid not in question.documents]
+        chosen = {*question.documents, *random.sample(others, round(difficulty * len(others)))}
+        return self._whole if len(chosen) == len(self.documents) else self._make_index(chosen)
 
     @cached_property
     def _whole(self) -> DocumentIndex:
@@ -129,9 +167,12 @@ class SearchEnvironment:
     def demonstrate(
         self, episode: SearchEpisode, random: random.Random, *, flawed: bool = False
     ) -> Iterator[Sequence[int]]:
-        """Yield one search for each document, then the answer. Text that the strategy also asks for consists
-        of notes from the passages."""
+        """Yield one search for each document, then the answer. With lessons, they are recalled first; with
+        ZipRL's tools, each document is opened. Text that the strategy also asks for consists of notes from
+        the passages."""
         expert = _Expert(self, episode)
+        if self.experience is not None and self.strategy != "recon":
+            yield from expert.recall()
         for docid in episode.question.documents:
             if flawed and random.random() < self.slip:
                 yield from expert.search(random.choice(episode.question.text.split()).strip("?"))
@@ -157,7 +198,8 @@ class SearchTask:
 
 
 class SearchEpisode(AgentEpisode):
-    """One rollout. facts: also `found`, whether the agent has read an answer."""
+    """One rollout. facts: also `question`, `answers`, `found` (whether the agent has read an answer), `queries`
+    (those of its searches), `recalls` (how often it asked for lessons) and `recalled` (their ids)."""
 
     def __init__(self, task: SearchTask) -> None:
         self.question, self.index = task.question, task.index
@@ -166,7 +208,15 @@ class SearchEpisode(AgentEpisode):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        return {**super().facts, "found": self.found}
+        return {
+            **super().facts,
+            "question": self.question.text,
+            "answers": list(self.question.answers),
+            "found": self.found,
+            "queries": [row.arguments["query"] for row in self.state.trace if row.tool == "search"],
+            "recalls": sum(row.tool == "retrieve_experience" for row in self.state.trace),
+            "recalled": list(self.state.recalled),
+        }
 
     def step(self, reply: Sequence[int]) -> float | None:
         quality = super().step(reply)
@@ -191,10 +241,16 @@ class _Expert:
         finds = [q for q in queries if docid in {hit.docid for hit in self._episode.index.search(q, k)}]
         return (finds or queries)[0].rstrip("?").replace("<", " ")
 
+    def recall(self) -> Iterator[Sequence[int]]:
+        yield from self._act("retrieve_experience", query=self._episode.question.text)
+
     def search(self, query: str, docid: str | None = None) -> Iterator[Sequence[int]]:
         yield from self._act("search", query=query)
-        if docid is not None:
-            self._notes += f"{self._environment.documents[docid].text[:NOTE]} [docid: {docid}] "
+        if docid is None:
+            return
+        self._notes += f"{self._environment.documents[docid].text[:NOTE]} [docid: {docid}] "
+        if self._environment.read is None:
+            yield from self._act("open_page", docid=docid)
 
     def answer(self, text: str) -> Iterator[Sequence[int]]:
         yield from self._act("finish", answer=text)
@@ -210,7 +266,8 @@ class _Expert:
         if strategy == "summary":
             explained = {"explanation": "It stands in the notes."} if tool == "finish" else {}
             thought = "The notes hold the answer." if tool == "finish" else "I need to look this up."
-            notes = self._notes.strip()
+            has_read = self._episode.state.result or self._episode.state.summary
+            notes = self._notes.strip() or ("Nothing was found yet." if has_read else "")
             text = write_turn(thought, LEVELS[0], notes, tool, {**arguments, **explained})
             yield [*chat.encode(text), chat.stop]
             return
@@ -227,30 +284,42 @@ def _results(state: EpisodeState) -> list[str]:
     return [str(m["content"]) for m in state.transcript.messages if m["role"] == "tool"]
 
 
-def read_questions(file: Path) -> list[Question]:
-    """Questions in JSON lines with `question`, `answers` and `documents` (ids; in a folder, paths)."""
-    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
-    return [
-        Question(f"{file.stem}-{number}", row["question"], tuple(row["answers"]), tuple(row["documents"]))
-        for number, row in enumerate(rows, 1)
-    ]
-
-
 def load_task_set(
     name: str, *, data: str | Path | None, limit: int, seed: int = 13
 ) -> tuple[list[Question], dict[str, Document]]:
-    """Load questions of a set of the benchmarks' train split, and the documents of all of them. A question's
-    documents are those that the set marks as gold, or else those with an answer."""
+    """Load questions and their documents: a set of the benchmarks' train split, or a file of JSON lines with
+    `question`, `answers` and, unless a retriever has the documents, `docs`. A question's documents are those
+    that the set marks as gold, or else those with an answer."""
     questions: list[Question] = []
     documents: dict[str, Document] = {}
     ids: dict[tuple[str | None, str], str] = {}
-    for example in load_findable(name, "train", data=data, limit=limit, seed=seed):
+    for key, question, answers, given in _read_rows(name, data, limit, seed):
         own: list[str] = []
-        for document in example.documents:
-            docid = ids.setdefault((document.title, document.text), f"d{len(ids)}")
-            documents[docid] = Document(document.text, document.title, docid)
-            is_gold = document.gold
-            if contains_answer(document.text, example.answers) if is_gold is None else is_gold:
+        for title, text, gold in given:
+            docid = ids.setdefault((title, text), f"{name}-d{len(ids)}")
+            documents[docid] = Document(text, title, docid)
+            if contains_answer(text, answers) if gold is None else gold:
                 own.append(docid)
-        questions.append(Question(example.id, example.question, example.answers, tuple(own)))
+        questions.append(Question(key, question, tuple(answers), tuple(own)))
     return questions, documents
+
+
+def _read_rows(name: str, data: str | Path | None, limit: int, seed: int) -> Iterator[_Row]:
+    if not name.endswith(".jsonl"):
+        for example in load_findable(name, "train", data=data, limit=limit, seed=seed):
+            found = [(d.title, d.text, d.gold) for d in example.documents]
+            yield example.id, example.question, example.answers, found
+        return
+    with open(name, encoding="utf-8") as stream:
+        for number, line in enumerate(stream, 1):
+            if number > limit:
+                return
+            try:
+                row = json.loads(line)
+                found = [(d.get("title"), d["text"], d.get("gold")) for d in row.get("docs", [])]
+                yield f"{Path(name).stem}-{number}", row["question"], [str(a) for a in row["answers"]], found
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise ValueError(
+                    f'{name}, line {number}: expected {{"question": string, "answers": [string, ...], "docs":'
+                    f' [{{"title": string or null, "text": string}}, ...]}}: {error!r}'
+                ) from error

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tersely_agents.agent import Request
-from tersely_agents.chat import ToolCall
+from tersely_agents.chat import Message, ToolCall
+from training.rl.trajectory import Trajectory
 
 _CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
 
@@ -49,6 +50,20 @@ class Chat:
         """Return the text of tokens, with special ones but without the token that ends the message."""
         kept = list(tokens[:-1] if tokens and tokens[-1] == self.stop else tokens)
         return self.tokenizer.decode(kept, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+
+    def read_messages(self, trajectory: Trajectory) -> list[Message]:
+        """Return a rollout as messages: of each segment its prompt, the policy's turns, and the text that
+        came between them."""
+        messages: list[Message] = []
+        for segment in trajectory.segments:
+            role, at = "user", 0
+            for turn in segment.turns:
+                if at < turn.start:
+                    messages.append({"role": role, "content": self.decode(segment.tokens[at : turn.start])})
+                written = self.decode(segment.tokens[turn.start : turn.end])
+                messages.append({"role": "assistant", "content": written})
+                role, at = "tool", turn.end
+        return messages
 
     def follow(self, context: Sequence[int], reply: Sequence[int], rest: str) -> list[int]:
         """Return the tokens of a context, its reply, and the following text `rest`. Only `rest` is

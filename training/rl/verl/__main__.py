@@ -11,7 +11,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from training.rl.verl.recipe import GPUS, Recipe, list_overrides, write_questions
+from training.rl.recipes import Recipe
+from training.rl.verl.overrides import GPUS, list_overrides, write_questions
 from training.settings import read_settings
 
 

@@ -25,7 +25,7 @@ def read_trajectories(
     Args:
         keys: verl's keys `{question}_{rollout}_{segment}`, in any order. lengths: number of tokens of each
         row's response. rewards: reward of each row's rollout. facts: for each row `turns` as [start, end,
-        quality or None] in the response, and `outcome`.
+        quality or None] in the response, `outcome`, and in a rollout's last row its `facts`.
     """
     rows: dict[tuple[str, str], dict[int, int]] = {}
     for row, key in enumerate(keys):
@@ -36,7 +36,8 @@ def read_trajectories(
         ordered = [parts[part] for part in sorted(parts)]
         segments = tuple(_read_segment(lengths[row], facts[row]["turns"], row) for row in ordered)
         last = ordered[-1]
-        made.append(Trajectory(question, segments, float(rewards[last]), facts[last]["outcome"]))
+        more = facts[last].get("facts") or {}
+        made.append(Trajectory(question, segments, float(rewards[last]), facts[last]["outcome"], facts=more))
     return made
 
 

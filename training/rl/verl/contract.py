@@ -1,7 +1,8 @@
 """`scripts/verl -m training.rl.verl.contract`: check what this repository needs from verl, on a CPU.
 
-registration   the agent loop and the trainer are found by name
-settings       every recipe's settings exist in verl's configuration
+registration   the agent loop is found by name, and verl's name "sync" gives our trainer
+settings       verl's own checks accept every recipe's settings, which save, validate and fit the contexts
+synchronous    verl takes the synchronous replay buffer, and whole batches of prompts
 rollout        a scripted policy's rollout through the agent loop gives verl's outputs, token for token
 advantages     the trainer reads our advantages from verl's batch; GRPO's equal verl's
 """
@@ -9,7 +10,10 @@ advantages     the trainer reads our advantages from verl's batch; GRPO's equal 
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,22 +21,28 @@ from typing import Any
 import numpy as np
 import torch
 from hydra import compose, initialize_config_module
+from omegaconf import OmegaConf
 from tensordict import TensorDict
 from verl import DataProto
 from verl.experimental.agent_loop.agent_loop import AgentLoopOutput, _agent_loop_registry
+from verl.trainer.ppo.utils import need_critic, need_reference_policy
 from verl.trainer.ppo.v1 import get_trainer_cls
+from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 from verl.trainer.ppo.v1.utils import compute_advantage_for_multi_trajectories
+from verl.utils.config import validate_config
 from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
 from training.rl.algorithms import grpo, hrr, supo
-from training.rl.engines.random_model import make_tokenizer
+from training.rl.engines.random_model import make_model, make_tokenizer
 from training.rl.environments.archive import make_archive
+from training.rl.recipes import Questions, Recipe, make_environment
 from training.rl.rollout import Generation
 from training.rl.trajectory import Trajectory
+from training.rl.verl.advantages import compute_advantages
 from training.rl.verl.loop import TerselyLoop, run_episode
 from training.rl.verl.outputs import to_outputs
-from training.rl.verl.recipe import Questions, Recipe, list_overrides, make_environment
-from training.rl.verl.trainer import TerselyTrainer, read_advantages
+from training.rl.verl.overrides import list_overrides
+from training.rl.verl.trainer import TerselyTrainer, read_batch, read_mask
 from training.settings import read_settings
 
 RUNS = Path(__file__).parents[2] / "runs" / "verl"
@@ -41,26 +51,67 @@ FILES = Path("questions.parquet"), Path("questions.validation.parquet")
 
 def check_registration() -> str:
     assert _agent_loop_registry["tersely"]["_target_"] == "training.rl.verl.loop.TerselyLoop"
-    assert get_trainer_cls("tersely") is TerselyTrainer
+    assert get_trainer_cls("sync") is TerselyTrainer
     return "the loop and the trainer are found by their names"
+
+
+def resolve(file: Path, recipe: Recipe) -> Any:
+    """Return verl's configuration for a recipe, resolved as its main program does. The policy is a small
+    one, because verl reads its files."""
+    recipe = replace(recipe, policy=write_policy())
+    with initialize_config_module("verl.trainer.config", version_base=None):
+        overrides = list_overrides(recipe, file, 2, *FILES, recipe.questions)
+        config = compose("ppo_trainer", overrides=overrides)
+    OmegaConf.resolve(config)
+    return config
+
+
+@cache
+def write_policy() -> str:
+    folder = tempfile.mkdtemp()
+    tokenizer = make_tokenizer()
+    tokenizer.save_pretrained(folder)
+    make_model(tokenizer, positions=65_536).save_pretrained(folder)
+    return folder
 
 
 def check_settings() -> str:
     files = sorted(RUNS.glob("*.toml"))
     for file in files:
         recipe = read_settings(Recipe, file)
-        with initialize_config_module("verl.trainer.config", version_base=None):
-            overrides = list_overrides(recipe, file, 2, *FILES, recipe.questions)
-            config = compose("ppo_trainer", overrides=overrides)
+        config = resolve(file, recipe)
+        validate_config(config, need_reference_policy(config), need_critic(config))
         assert config.trainer.nnodes == 2
         assert config.trainer.save_freq > 0
+        assert config.trainer.test_freq > 0
         assert config.data.train_files != config.data.val_files
         steps = recipe.questions // config.data.train_batch_size * config.trainer.total_epochs
-        assert steps >= config.trainer.total_training_steps
-        assert config.actor_rollout_ref.actor.ppo_max_token_len_per_gpu >= recipe.context_tokens
-        assert config.actor_rollout_ref.rollout.n == recipe.group
+        assert steps >= config.trainer.total_training_steps == recipe.steps
+        policy, longest = config.actor_rollout_ref, recipe.context_tokens
+        assert policy.rollout.max_model_len == longest
+        assert policy.rollout.prompt_length >= longest
+        assert policy.rollout.response_length >= longest
+        for room in (policy.actor.ppo_max_token_len_per_gpu, policy.ref.log_prob_max_token_len_per_gpu):
+            assert room >= longest
+        assert policy.rollout.log_prob_max_token_len_per_gpu >= longest
+        assert not need_critic(config) or config.critic.ppo_max_token_len_per_gpu >= longest
+        assert policy.actor.fsdp_config.model_dtype == "fp32"  # master weights
+        assert need_reference_policy(config) == (recipe.kl > 0)
+        assert policy.rollout.n == recipe.group
         assert str(config.trainer.tersely_recipe) == str(file)
     return f"{len(files)} recipes"
+
+
+def check_synchronous() -> str:
+    """Let verl's own constructor choose its replay buffer, and the size of a fetch."""
+    for file in sorted(RUNS.glob("*.toml")):
+        config = resolve(file, read_settings(Recipe, file))
+        trainer = object.__new__(get_trainer_cls(config.trainer.v1.trainer_mode))
+        trainer.config, trainer.trainer_mode = config, config.trainer.v1.trainer_mode
+        buffer = trainer._build_replay_buffer()
+        assert type(buffer) is ReplayBuffer, f"{file.stem} takes {type(buffer).__name__}"
+        assert config.data.get("gen_batch_size") in (None, config.data.train_batch_size)
+    return "synchronous replay buffer, whole batches"
 
 
 class _Server:
@@ -94,9 +145,8 @@ def roll_out(questions: Questions, replies: Sequence[str]) -> tuple[list[AgentLo
 def make_questions() -> Questions:
     recipe = read_settings(Recipe, RUNS / "recon.toml")
     tokenizer = make_tokenizer()
-    small = {**{name: getattr(recipe, name) for name in recipe.__slots__}, "context_tokens": 16_000}
-    small |= {"summarizer": "", "reading": "passages"}
-    environment = make_environment(type(recipe)(**small), tokenizer, *make_archive(8, 0))
+    small = replace(recipe, context_tokens=16_000, reading="passages", retriever="")
+    environment = make_environment(small, tokenizer, *make_archive(8, 0))
     return Questions(environment)
 
 
@@ -137,7 +187,7 @@ def check_advantages() -> str:
     keys, data, made = make_batch()
     written = sum(sum(segment.mask) for t in made for segment in t.segments)
     for make_targets in (grpo.make_targets, hrr.make_targets, supo.make_targets):
-        found = read_advantages(keys, data, make_targets)
+        found = compute_advantages(make_targets, read_batch(keys, data), read_mask(data))
         ours = make_targets(made)
         total = sum(a * w for t in ours for a, w in zip(t.advantages, t.weights, strict=True))
         size = sum(abs(a * w) for t in ours for a, w in zip(t.advantages, t.weights, strict=True))
@@ -160,7 +210,7 @@ def check_advantages() -> str:
 
 
 def main() -> None:
-    for check in (check_registration, check_settings, check_rollout, check_advantages):
+    for check in (check_registration, check_settings, check_synchronous, check_rollout, check_advantages):
         print(f"{check.__name__.removeprefix('check_')}: {check()}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 from uuid import uuid4
@@ -11,10 +12,10 @@ from uuid import uuid4
 from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutput, register
 
 from training.rl.episode import Task
+from training.rl.recipes import Questions, Recipe, load_environment
 from training.rl.rollout import Generation, Recorder
 from training.rl.trajectory import Trajectory
 from training.rl.verl.outputs import to_outputs
-from training.rl.verl.recipe import Questions, Recipe, load_environment
 from training.settings import read_settings
 
 Generate = Callable[[Sequence[int]], Awaitable[Generation | None]]
@@ -37,7 +38,7 @@ class TerselyLoop(AgentLoopBase):
             self.loaded[file] = load_environment(self.recipe, self.tokenizer)
         self.environment = self.loaded[file]
 
-    async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> list[AgentLoopOutput]:  # type: ignore[override]
+    async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> list[AgentLoopOutput]:
         """Return an output for each segment; none if the rollout is nobody's fault."""
         task = self.environment.pose(int(kwargs["extra_info"]["index"]))
         own = {
@@ -56,6 +57,9 @@ class TerselyLoop(AgentLoopBase):
             return Generation(output.token_ids, output.log_probs)
 
         trajectory = await run_episode(task, generate)
+        if self.recipe.extractor:
+            messages = self.environment.environment.chat.read_messages(trajectory)
+            trajectory = replace(trajectory, facts={**trajectory.facts, "messages": messages})
         return [AgentLoopOutput(**output) for output in to_outputs(trajectory)]
 
 

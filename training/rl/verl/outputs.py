@@ -9,7 +9,7 @@ from training.rl.trajectory import Trajectory
 
 def to_outputs(trajectory: Trajectory) -> list[dict[str, Any]]:
     """Return the arguments of an `AgentLoopOutput` for each segment. The prompt ends where the first turn
-    begins.
+    begins. The trajectory's facts go with its last segment.
 
     A rollout whose server or environment failed has no outputs, which removes it from its group.
     """
@@ -31,6 +31,7 @@ def to_outputs(trajectory: Trajectory) -> list[dict[str, Any]]:
                 "extra_fields": {
                     "turns": turns,
                     "outcome": trajectory.outcome,
+                    "facts": dict(trajectory.facts) if segment is trajectory.segments[-1] else {},
                     "reward_extra_info": {},
                 },
             }

@@ -1,44 +1,80 @@
-"""A verl trainer with the advantages of our algorithms."""
+"""verl's synchronous trainer with our algorithms and the experience bank."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
 import transfer_queue as tq
 from tensordict import TensorDict
-from verl.trainer.ppo.v1.trainer_base import register_trainer
+from verl.trainer.ppo.v1.trainer_base import TRAINER_REGISTRY
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.workers.utils.padding import response_to_nested
 
+from training.rl.experience.evolution import Evolution
+from training.rl.recipes import Recipe, make_algorithm, make_evolution
+from training.rl.trajectory import Trajectory
 from training.rl.verl.advantages import compute_advantages, read_trajectories
-from training.rl.verl.recipe import Recipe, make_algorithm
 from training.settings import read_settings
 
 FIELDS = ["response_mask", "rm_scores", "extra_fields"]
 
 
-@register_trainer("tersely")
 class TerselyTrainer(PPOTrainerSync):
-    """verl's synchronous trainer. Its advantages are computed first, with the KL and the corrections for the
-    sampler, and then replaced."""
+    """verl's synchronous trainer. With PPO its advantages stay; those of other algorithms are computed first,
+    with the KL and the corrections for the sampler, and then replaced. A bank with an extractor learns from
+    the same rollouts, and is published after the policy's update, before the next rollouts.
+
+    It takes the name "sync", because verl compares the trainer's name with it: under another name it would
+    take the replay buffer of its asynchronous trainers and fetch one prompt at a time.
+    """
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        return read_settings(Recipe, Path(self.config.trainer.tersely_recipe))
+
+    def on_init_end(self) -> None:
+        """Open the bank, at the edition of the checkpoint: each step publishes one."""
+        super().on_init_end()
+        self.evolution: Evolution | None = None
+        if self.recipe.extractor:
+            self.evolution = make_evolution(self.recipe, lambda trajectory: trajectory.facts["messages"])
+            edition = min(self.evolution.edition, self.global_steps)
+            self.evolution.load_state_dict({"edition": edition})
+
+    def on_step_end(self) -> None:
+        super().on_step_end()
+        if self.evolution:
+            self.evolution.publish()
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         batch = super()._compute_advantage(batch, metrics)
-        recipe = read_settings(Recipe, Path(self.config.trainer.tersely_recipe))
+        if self.recipe.algorithm == "ppo":
+            return batch
         data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=FIELDS)
-        advantages = read_advantages(batch.keys, data, make_algorithm(recipe))
+        trajectories = read_batch(batch.keys, data)
+        if self.evolution:
+            self.evolution.learn(trajectories)
+        advantages = compute_advantages(make_algorithm(self.recipe), trajectories, read_mask(data))
         nested = response_to_nested(advantages, data["response_mask"])
         output = TensorDict({"advantages": nested, "returns": nested}, batch_size=len(batch))
         return tq.kv_batch_put(keys=batch.keys, partition_id=batch.partition_id, fields=output)
 
 
-def read_advantages(keys: list[str], data: TensorDict, make_targets: Any) -> torch.Tensor:
-    """Return (rows, tokens) advantages of verl's batch, which has nested tensors."""
-    masks = list(data["response_mask"].unbind())
+TRAINER_REGISTRY["sync"] = TerselyTrainer  # register_trainer refuses a name that is taken
+
+
+def read_batch(keys: Sequence[str], data: TensorDict) -> list[Trajectory]:
+    """Read the trajectories of verl's batch, which has nested tensors."""
+    lengths = [len(mask) for mask in data["response_mask"].unbind()]
     rewards = [float(row.sum()) for row in data["rm_scores"].unbind()]
-    facts = [dict(entry) for entry in data["extra_fields"]]
-    trajectories = read_trajectories(keys, [len(mask) for mask in masks], rewards, facts)
-    padded = torch.nn.utils.rnn.pad_sequence(masks, batch_first=True).float()
-    return compute_advantages(make_targets, trajectories, padded)
+    return read_trajectories(keys, lengths, rewards, [dict(entry) for entry in data["extra_fields"]])
+
+
+def read_mask(data: TensorDict) -> torch.Tensor:
+    """Return the padded (rows, tokens) mask of the tokens that the policy wrote."""
+    masks = list(data["response_mask"].unbind())
+    return torch.nn.utils.rnn.pad_sequence(masks, batch_first=True).float()
