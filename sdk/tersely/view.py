@@ -20,7 +20,7 @@ Source = tuple[str | None, str]
 """The title or id of a document, and its text."""
 
 REASONS = {
-    "score": "its score is high enough",
+    "score": "it is among the best",
     "coverage": "it adds most to the rest",
     "unchanged": "everything fits",
     "bypassed": "there was too little to compress",
@@ -139,11 +139,13 @@ def _make_headline(receipt: Receipt, documents: Sequence[Source]) -> str:
     facts = (
         f"<b>{before:,} → {after:,}</b> tokens",
         f"<b>{kept:,}</b> of {total:,} sentences",
-        f"<b>{used:,}</b> of {len(documents):,} documents",
+        f"<b>{used:,}</b> of {len(documents):,} document{'s' if len(documents) != 1 else ''}",
     )
     warnings = list(receipt["warnings"])
     if receipt["reason"] is not None:
         warnings.insert(0, f"{receipt['status']}: {receipt['reason']}".replace("_", " "))
+    if receipt["best_fits"] is False:
+        warnings.append("The sentence that scored highest exceeds the limit by itself. Raise the limit.")
     notes = "".join(f'<p class="note">{escape(warning)}</p>' for warning in warnings)
     row = "".join(f"<span>{fact}</span>" for fact in facts)
     return (

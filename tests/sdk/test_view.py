@@ -122,6 +122,12 @@ def test_an_empty_result_says_why() -> None:
     assert result.reason in read_words(parts.headline)
 
 
+def test_a_limit_too_tight_for_the_best_sentence_is_said() -> None:
+    _, parts = show(QUERY, [NOTE], budget=9)
+    assert "Raise the limit" in parts.headline
+    assert "Raise the limit" not in show(QUERY, [NOTE], budget=20)[1].headline
+
+
 def test_citations_can_be_iterated() -> None:
     documents = [NOTE, "The bus leaves at nine."]
     result = Compressor().compress(QUERY, documents, rate=0.5)
