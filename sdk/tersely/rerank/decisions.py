@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
-from tersely.errors import TerselyError
-from tersely.inputs import check_time_limit
+from tersely.errors import InvalidInputError, TerselyError
+from tersely.inputs import check_time_limit, type_name
 from tersely.rerank.protocol import check_ranked, format_passage
 from tersely.runtime.http import Endpoint
 from tersely.runtime.limits import clean, parse_json
@@ -46,6 +46,8 @@ class DecisionEndpoint:
         timeout_s: float = 10.0,
         retries: int = 2,
     ) -> None:
+        if not isinstance(cast("object", model), str | None):
+            raise InvalidInputError(f"model is {type_name(model)}. Pass a name, or None.")
         self._endpoint = Endpoint(
             url,
             api_key or None,
