@@ -37,13 +37,18 @@ def load_smollm2() -> tuple[Any, Any]:
     return model.to(torch.bfloat16), tokenizer
 
 
-def load_causal(base: str | Path | None = None) -> tuple[Any, Any]:
-    """Load the transformers model in a folder, in bfloat16, and its tokenizer; None loads SmolLM2."""
+def load_causal(base: str | Path | None = None, *, trains_all: bool = False) -> tuple[Any, Any]:
+    """Load a transformers model from a folder or the hub, in bfloat16, and its tokenizer; None loads SmolLM2.
+
+    trains_all: whether all weights will be trained, and not an adapter. Then they are float32: an optimiser
+        that steps on bfloat16 weights loses most of its small steps.
+    """
+    dtype = torch.float32 if trains_all else torch.bfloat16
     if base is None:
-        return load_smollm2()
-    return AutoModelForCausalLM.from_pretrained(base, dtype=torch.bfloat16), AutoTokenizer.from_pretrained(
-        base
-    )
+        model, tokenizer = load_smollm2()
+        return model.to(dtype), tokenizer
+    model = AutoModelForCausalLM.from_pretrained(base, dtype=dtype)
+    return model, AutoTokenizer.from_pretrained(base)
 
 
 def add_adapter(model: Any, adapter: Adapter) -> PeftModel:

@@ -132,6 +132,17 @@ def write_text(path: Path, text: str) -> None:
     partial.replace(path)
 
 
+def read_whole_lines(file: Path) -> list[Any]:
+    """Read the JSON of a file's complete lines; cut off a line that a stopped process left unfinished."""
+    if not file.exists():
+        return []
+    # splitlines() would also split at U+2028, which a JSON string may contain.
+    *lines, unfinished = file.read_text(encoding="utf-8").split("\n")
+    if unfinished:
+        write_text(file, "".join(f"{line}\n" for line in lines))
+    return [json.loads(line) for line in lines]
+
+
 def show_progress(
     stage: str,
     rows: Iterable[Any] | None = None,

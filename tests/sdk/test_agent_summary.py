@@ -153,19 +153,45 @@ def test_a_summary_of_the_first_turn_has_a_quality_too(folder: Path) -> None:
     assert told.run(QUESTION).trace[0].quality is not None
 
 
+ALL = {level.number: level.characters for level in LEVELS}
+
+
 @pytest.mark.parametrize(
-    ("material", "levels"),
+    ("material", "max_tokens", "levels"),
     [
-        (0, {1: "{0,499}"}),
-        (40, {1: "{38,498}"}),
-        (499, {1: "{98,498}"}),
-        (500, {1: "{98,498}", 2: "{498,998}"}),
+        (0, None, {1: (1, 500)}),
+        (40, None, {1: (40, 500)}),
+        (499, None, {1: (100, 500)}),
+        (500, None, {1: (100, 500), 2: (500, 1000)}),
+        (10_000, None, ALL),
+        (10_000, 4096, ALL),
+        (10_000, 512, {1: (100, 500), 2: (500, 936)}),
     ],
 )
-def test_the_grammar_offers_the_levels_that_fit(material: int, levels: dict[int, str]) -> None:
-    root = write_grammar([finish_tool(needs_explanation=True)], material).splitlines()[0]
-    counted = re.findall(r'"(\d)</summary_level>.*?(\{\d+,\d+\})', root)
-    assert {int(level): count for level, count in counted} == levels
+def test_the_grammar_offers_the_levels_that_fit(
+    material: int, max_tokens: int | None, levels: dict[int, tuple[int, int]]
+) -> None:
+    tools = [finish_tool(needs_explanation=True)]
+    root = write_grammar(tools, material, max_tokens).splitlines()[0]
+    before, *parts = root.split('</summary_level>\\n<summary>" (')
+    numbers = [int(part[-1]) for part in (before, *parts[:-1])]
+    rules = [re.split(r'\)\??(?: \| "\d$|\) "</summary>)', part)[0] for part in parts]
+    assert dict(zip(numbers, map(measure_rule, rules), strict=True)) == levels
+
+
+def measure_rule(rule: str) -> tuple[int, int]:
+    """Return the least and the most characters of a rule's texts."""
+    rule = rule.replace("\\t\\n", "")
+    rule = re.sub(r"\[\^<[^\]]*\]", "x", rule).replace(" ", "")
+    rule = re.sub(r"\(x\{(\d+)\}\)\{(\d+),(\d+)\}", _multiply, rule)
+    bounds = re.findall(r"x(?:\{(\d+)(?:,(\d+))?\})?", rule)
+    low = sum(int(a or 1) for a, _ in bounds)
+    return low, sum(int(b or a or 1) for a, b in bounds)
+
+
+def _multiply(match: re.Match[str]) -> str:
+    size, low, high = map(int, match.groups())
+    return f"x{{{size * low},{size * high}}}"
 
 
 def test_a_constrained_agent_sends_a_grammar_of_its_tools(folder: Path) -> None:

@@ -78,6 +78,8 @@ def test_under_the_grammar_even_the_base_model_writes_turns() -> None:
             turn = parse_turn(reply.text, TOOLS, needs_summary=bool(material))
             low, high = turn.level.characters
             assert (low if material else 0) <= len(turn.summary) <= high
+        # All five levels: llama.cpp accepts the grammar, though the reply is cut off.
+        assert chat.complete(messages, grammar=write_grammar(TOOLS, 10_000), max_tokens=8).text
         free = chat.complete(messages, seed=1, max_tokens=60).text
     with pytest.raises(MalformedError):
         parse_turn(free, TOOLS, needs_summary=False)

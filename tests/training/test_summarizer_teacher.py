@@ -16,17 +16,17 @@ from typing import Any
 import pytest
 
 from tersely import Compressor
-from tersely_agents.chat import ChatError, OpenAIChat
+from tersely_agents.chat import ChatError, OpenAIChat, ScriptedChat
 from tersely_agents.summaries.types import ASPECTS
 from tests.benchmarks.chat_server import Respond, answer_with
 from tests.loopback import serving
 from tests.training.test_summarizer import write_references
 from training.chats import open_chat
 from training.rl.engines.random_model import make_model, make_tokenizer
-from training.run import read_runs
+from training.run import read_runs, read_whole_lines
 from training.summarizer import __main__ as program
 from training.summarizer import teacher as building
-from training.summarizer.examples import Recipe, read_lessons, read_whole_lines
+from training.summarizer.examples import Recipe, read_lessons
 from training.summarizer.teacher import TeacherSettings, Teaching, teach
 from training.summarizer.train import Encoded, split_heldout
 
@@ -222,3 +222,20 @@ def test_local_model_teaches(data: Path, tmp_path: Path) -> None:
 def test_refuses_an_unknown_teacher(spec: str) -> None:
     with pytest.raises(ValueError, match="no chat model is called"):
         open_chat(spec)
+
+
+def test_teacher_summarises_harvested_pairs(tmp_path: Path) -> None:
+    """RECON, appendix B.2: the query of a rollout with its passages as they are, under each aspect."""
+    pairs = tmp_path / "pairs.jsonl"
+    docs = [{"title": "Keys", "text": "Ada Holt holds the spare key. It is made of iron."}]
+    row = {"id": "q1-0", "question": "Who has the key?", "query": "spare key", "docs": docs}
+    pairs.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    chat = ScriptedChat(["Ada Holt holds the spare key."] * 2)
+    settings = TeacherSettings(Recipe({}), Teaching(aspects=["clarity", "coverage"], budgeted=0.0))
+    facts = teach(settings, chat, COMPRESSOR, tmp_path / "out", pairs=pairs)
+    assert facts == {"examples": 2, "dropped": 0, "failed": 0}
+    for lesson in read_lessons(tmp_path / "out/lessons.jsonl"):
+        assert lesson.summary == "Ada Holt holds the spare key."
+        for text in ("Who has the key?", "spare key", "It is made of iron."):
+            assert text in lesson.messages[-1]["content"]
+    assert teach(settings, chat, COMPRESSOR, tmp_path / "out", pairs=pairs) == facts  # nothing is asked twice

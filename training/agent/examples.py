@@ -24,8 +24,8 @@ from tersely_agents.chat import Message, Reply, ScriptedChat
 from tersely_agents.levels import LEVELS
 from training.agent.teacher import Notes, write_notes, write_turn
 from training.agent.trajectories import Search, Trajectory, read_trajectories, shuffle
-from training.run import show_progress
-from training.summarizer.examples import Lesson, read_whole_lines
+from training.run import read_whole_lines, show_progress
+from training.summarizer.examples import Lesson
 
 _HIT = re.compile(
     r"\[docid: (?P<docid>[^\]]*)\] (?P<title>[^\n]*)\n(?P<passage>(?:(?!\n\n\[docid: ).)*)", re.DOTALL

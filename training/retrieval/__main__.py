@@ -1,7 +1,7 @@
 """`python -m training.retrieval build --corpus FILE --out INDEX`, and `serve --index INDEX`: see the package.
 
-`build` writes the passages with BM25, and unless `--encoder ""` their vectors and a FAISS index. A stopped build
-continues with the vectors.
+`build` writes the passages, an index for BM25, and unless `--encoder ""` their vectors and a FAISS index. A
+stopped build continues with the vectors.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ _LINKS = 32
 def encode_corpus(store: Store, encoder: Encoder, folder: Path) -> NDArray[np.float16]:
     """Encode the passages that have no vector yet. Returns all vectors, mapped from disk."""
     file, facts = folder / "vectors.f16", folder / "vectors.json"
-    dimension = encoder.encode_queries(["?"]).shape[1]
+    dimension = encoder.encode_queries(["a"]).shape[1]
     if facts.exists() and json.loads(facts.read_text(encoding="utf-8")) != {"dimension": dimension}:
         raise ValueError(f"{file} was made by another encoder: delete it, or name a new folder")
     facts.write_text(json.dumps({"dimension": dimension}), encoding="utf-8")
@@ -52,9 +52,9 @@ def encode_corpus(store: Store, encoder: Encoder, folder: Path) -> NDArray[np.fl
 
 
 def build_index(vectors: NDArray[np.float16], file: Path, kind: Kind) -> None:
-    """Build an index of vectors and write it. IVF has about 2 sqrt(n) cells, trained on a sample."""
+    """Build an index of vectors and write it. IVF has about sqrt(n) cells, trained on a sample."""
     count, dimension = vectors.shape
-    cells = max(1, min(round(2 * count**0.5), count // SAMPLE))
+    cells = max(1, min(round(count**0.5), count // SAMPLE))
     layout = f"IVF{cells},SQ8" if kind == "ivf" else f"HNSW{_LINKS},SQ8"
     index: Any = faiss.index_factory(dimension, layout, faiss.METRIC_INNER_PRODUCT)
     draw = np.random.default_rng(0)

@@ -88,7 +88,7 @@ def make_server(corpus: Corpus, host: str, port: int) -> ThreadingHTTPServer:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: Any) -> None:
+        def log_message(self, *args: Any) -> None:
             """Log nothing: training sends thousands of requests."""
 
     return ThreadingHTTPServer((host, port), Handler)

@@ -14,8 +14,8 @@ _PROMPT = """Question: {question}
 Right answer: {answers}
 Given answer: {answer}
 
-Does the given answer say the same as the right answer? More words or another form are no mistake; another or \
-an additional claim is. Answer with one word: YES or NO."""
+Does the given answer say the same as the right answer? More words or another form are no mistake; another \
+or an additional claim is. Answer with one word: YES or NO."""
 _VERDICT = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
 TRIES = 2
 """Calls of the model before a verdict that cannot be read is an error."""

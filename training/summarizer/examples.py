@@ -19,7 +19,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from benchmarks.shared.tasks import Example, load
 from benchmarks.shared.tasks.example import KeptSpan
@@ -29,7 +28,7 @@ from tersely.split.sentences import split_units
 from tersely_agents.summaries.grounding import Sources
 from tersely_agents.summaries.types import ASPECTS, Aspect
 from tersely_agents.summaries.writing import score_texts, write_messages
-from training.run import show_progress, write_text
+from training.run import read_whole_lines, show_progress
 from training.summarizer.standalone import Reference, clean_tokenized, make_standalone
 
 TASKS = {
@@ -109,17 +108,6 @@ def make_lessons(
 def read_lessons(file: Path) -> list[Lesson]:
     """Read the examples from a file that `make_lessons` wrote."""
     return [Lesson(**row["lesson"]) for row in read_whole_lines(file) if row["lesson"] is not None]
-
-
-def read_whole_lines(file: Path) -> list[Any]:
-    """Read the JSON of a file's complete lines; cut off a line that a stopped process left unfinished."""
-    if not file.exists():
-        return []
-    # splitlines() would also split at U+2028, which a JSON string may contain.
-    *lines, unfinished = file.read_text(encoding="utf-8").split("\n")
-    if unfinished:
-        write_text(file, "".join(f"{line}\n" for line in lines))
-    return [json.loads(line) for line in lines]
 
 
 def draw_questions(recipe: Recipe, data: Path) -> list[tuple[str, Example]]:

@@ -134,16 +134,22 @@ def write_artifact(
 
 @torch.no_grad()
 def measure_parity(
-    model: Any, tokenizer: Any, adapter: Path, lessons: Sequence[Lesson], max_tokens: int = 64
+    model: Any,
+    tokenizer: Any,
+    adapter: Path,
+    lessons: Sequence[Lesson],
+    max_tokens: int = 64,
+    base: Path | None = None,
 ) -> dict[str, float]:
     """Compare the greedy replies of llama.cpp with transformers.
 
     Returns `agreement`, the share of llama.cpp's tokens that transformers ranks first after the same context,
-    and the numbers of compared `tokens` and `replies`.
+    and the numbers of compared `tokens` and `replies`. `base` is llama.cpp's file of the base model; None for
+    SmolLM2.
     """
     same = count = 0
     options: Sampling = {"temperature": 0.0, "max_tokens": max_tokens}
-    with LocalChat(adapters={"own": adapter}, context=2048, timeout_s=600, **options) as chat:
+    with LocalChat(base, adapters={"own": adapter}, context=2048, timeout_s=600, **options) as chat:
         for lesson in lessons:
             reply = chat.use("own").complete(lesson.messages).text
             example = encode(lesson, tokenizer)

@@ -1,4 +1,4 @@
-"""Convert a peft LoRA adapter to a GGUF file, which llama.cpp applies to a model of the Llama family."""
+"""Convert a peft LoRA adapter to a GGUF file for llama.cpp, of the Llama and Qwen families."""
 
 from __future__ import annotations
 
@@ -27,15 +27,22 @@ _NAMES = {
 """GGUF's names of Llama's linear layers."""
 
 
-def write_gguf(adapter: Path, target: Path, *, heads: int, kv_heads: int) -> None:
+def write_gguf(
+    adapter: Path, target: Path, *, heads: int, kv_heads: int, architecture: str = "llama"
+) -> None:
     """Write the adapter in the folder `adapter` in float16.
 
     heads, kv_heads: attention heads of the base model, for queries and for keys.
+    architecture: transformers' name of the base model's family: "llama", "qwen2" or "qwen3".
 
-    Raises ValueError for a weight that llama.cpp's Llama does not have.
+    Raises ValueError for another family, and for a weight that llama.cpp has no name for.
     """
+    if architecture not in ("llama", "qwen2", "qwen3"):
+        raise ValueError(
+            f"adapters of the family {architecture!r} cannot be written, only llama, qwen2, qwen3"
+        )
     config = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
-    writer = GGUFWriter(os.fspath(target), "llama")
+    writer = GGUFWriter(os.fspath(target), architecture)
     writer.add_string("general.type", "adapter")
     writer.add_string("adapter.type", "lora")
     writer.add_float32("adapter.lora.alpha", float(config["lora_alpha"]))
@@ -45,7 +52,7 @@ def write_gguf(adapter: Path, target: Path, *, heads: int, kv_heads: int) -> Non
             raise ValueError(f"{adapter} adapts {key}, which GGUF has no name for")
         block, layer, side = match.groups()
         values = weight.astype(np.float32)
-        if side == "B" and layer in ("q_proj", "k_proj"):
+        if architecture == "llama" and side == "B" and layer in ("q_proj", "k_proj"):
             values = interleave_heads(values, heads if layer == "q_proj" else kv_heads)
         name = f"blk.{block}.{_NAMES[layer]}.weight.lora_{side.lower()}"
         writer.add_tensor(name, values.astype(np.float16))

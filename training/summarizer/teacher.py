@@ -16,23 +16,24 @@ import argparse
 import json
 import random
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.shared.cache import digest
 from benchmarks.shared.tasks import Example
 from benchmarks.shared.tasks.rows import find_data_folder
-from tersely import Compressor
+from tersely import Compressor, Document
 from tersely_agents.chat import ChatError, ChatModel, Message, Reply
 from tersely_agents.chat.protocol import Sampling, complete_safely
 from tersely_agents.summaries.types import ASPECTS, Aspect
 from tersely_agents.summaries.writing import check_reply, prepare
 from training.chats import open_chat
-from training.run import Run, show_progress
+from training.run import Run, read_whole_lines, show_progress
 from training.settings import read_settings
 from training.summarizer.examples import (
     Lesson,
@@ -41,7 +42,6 @@ from training.summarizer.examples import (
     draw_questions,
     gather_passages,
     read_shown,
-    read_whole_lines,
 )
 
 FAILURES = 20
@@ -133,10 +133,13 @@ def teach(
     folder: Path,
     data: Path | None = None,
     parallel: int = 1,
+    pairs: Path | None = None,
 ) -> dict[str, int]:
     """Ask `chat` about each question that the recipe draws, and write the examples to `folder`.
 
     parallel: number of questions at once.
+    pairs: file of `training.rl.harvest` with queries and their passages, which takes the recipe's place
+        (RECON, appendix B.2). The passages are shown as they are.
 
     Returns the numbers of examples, of dropped answers, and of failed requests. Raises ChatError if the
     teacher is down.
@@ -146,10 +149,19 @@ def teach(
     Run(folder, identity={**asdict(replace(settings, data=recipe)), "model": chat.name})
     file = folder / "lessons.jsonl"
     done = {row["id"] for row in read_whole_lines(file)}
+    subjects: list[_Subject]
+    if pairs:
+        subjects = [_read_pair(row) for row in read_whole_lines(pairs)]
+    else:
+        drawn = draw_questions(settings.data, find_data_folder(data))[: settings.data.examples]
+        subjects = [
+            _Subject(e.id, name, e.question, None, partial(_show, settings, compressor, name, e))
+            for name, e in drawn
+        ]
     left = [
-        (name, example)
-        for name, example in draw_questions(settings.data, find_data_folder(data))[: settings.data.examples]
-        if not {_name_row(example, aspect) for aspect in settings.teacher.aspects} <= done
+        subject
+        for subject in subjects
+        if not {_name_row(subject.id, aspect) for aspect in settings.teacher.aspects} <= done
     ]
     pool = ThreadPoolExecutor(parallel)
     with (
@@ -157,7 +169,7 @@ def teach(
         open(file, "a", encoding="utf-8") as stream,
     ):
         try:
-            made = pool.map(lambda item: list(_make_rows(settings, teacher, compressor, *item)), left)
+            made = pool.map(lambda subject: list(_make_rows(settings, teacher, compressor, subject)), left)
             for rows in show_progress("questions", made, total=len(left), unit="q"):
                 # A stopped command may have written some of a question's rows.
                 new = [row for row in rows if row["id"] not in done]
@@ -170,29 +182,56 @@ def teach(
         return {"examples": examples, "dropped": len(rows) - examples, "failed": teacher.failed}
 
 
-def _name_row(example: Example, aspect: Aspect) -> str:
-    return f"{example.id} {aspect}"
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """A question, the query that searches for it (None for the question), and what the teacher is shown."""
+
+    id: str
+    source: str
+    question: str
+    query: str | None
+    show: Callable[[], Sequence[Document]]
+
+
+def _read_pair(row: dict[str, Any]) -> _Subject:
+    documents = [Document(d["text"], d["title"]) for d in row["docs"]]
+    return _Subject(row["id"], "rollouts", row["question"], row["query"], lambda: documents)
+
+
+def _show(
+    settings: TeacherSettings, compressor: Compressor, name: str, example: Example
+) -> Sequence[Document]:
+    """Return what the selector keeps of a question's passages."""
+    draw = random.Random(f"{settings.data.seed} {example.id}")
+    clean = draw.random() < settings.data.clean
+    room = choose_room(settings.data, draw)
+    documents, _ = gather_passages(settings.data, name, example, clean, draw)
+    return (
+        read_shown(compressor.compress(example.question, documents, budget=room), name, clean)
+        if documents
+        else []
+    )
+
+
+def _name_row(subject: str, aspect: Aspect) -> str:
+    return f"{subject} {aspect}"
 
 
 def _make_rows(
-    settings: TeacherSettings, teacher: Teacher, compressor: Compressor, name: str, example: Example
+    settings: TeacherSettings, teacher: Teacher, compressor: Compressor, subject: _Subject
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for each aspect that the teacher answered.
 
     Its example is None if too little of the answer is supported, or if the question has no passages.
     """
-    draw = random.Random(f"{settings.data.seed} {example.id}")
-    clean = draw.random() < settings.data.clean
-    room = choose_room(settings.data, draw)
-    documents, _ = gather_passages(settings.data, name, example, clean, draw)
-    kept = compressor.compress(example.question, documents, budget=room) if documents else None
-    shown = read_shown(kept, name, clean) if kept else []
+    shown = subject.show()
     for aspect in settings.teacher.aspects:
         lesson = None
         if shown:
-            length = random.Random(f"{settings.data.seed} {example.id} {aspect}")
+            length = random.Random(f"{settings.data.seed} {subject.id} {aspect}")
             budget = _choose_budget(settings.teacher, length)
-            request = prepare(compressor, example.question, shown, None, aspect, budget, None)
+            query = subject.query or subject.question
+            request = prepare(compressor, query, shown, subject.question, aspect, budget, None)
             reply = teacher.ask(request.messages(), request.reply_limit)
             if reply is None:
                 continue
@@ -205,8 +244,8 @@ def _make_rows(
             written = len(summary.sentences) + len(summary.dropped)
             if sentences and len(sentences) >= settings.teacher.grounded * written:
                 messages = [{"role": m["role"], "content": m["content"]} for m in request.messages()]
-                lesson = Lesson(example.id, name, messages, " ".join(sentences), teacher.name)
-        yield {"id": _name_row(example, aspect), "lesson": lesson and asdict(lesson)}
+                lesson = Lesson(subject.id, subject.source, messages, " ".join(sentences), teacher.name)
+        yield {"id": _name_row(subject.id, aspect), "lesson": lesson and asdict(lesson)}
 
 
 def _choose_budget(teaching: Teaching, draw: random.Random) -> int | None:
@@ -219,11 +258,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="data folder; TERSELY_DATA by default")
     parser.add_argument("--teacher", required=True, help="openai:URL#MODEL, local or local:FILE")
     parser.add_argument("--out", type=Path, required=True, help="folder of the answers and the examples")
+    parser.add_argument("--pairs", type=Path, help="pairs.jsonl of training.rl.harvest, instead of questions")
     parser.add_argument("--parallel", type=int, default=1, help="questions at once")
     args = parser.parse_args()
     settings = read_settings(TeacherSettings, args.config)
     chat = open_chat(args.teacher)
-    print(json.dumps(teach(settings, chat, Compressor(), args.out, args.data, args.parallel)))
+    print(json.dumps(teach(settings, chat, Compressor(), args.out, args.data, args.parallel, args.pairs)))
 
 
 if __name__ == "__main__":

@@ -136,6 +136,8 @@ class Setup:
     memory: Callable[[list[Message]], AgentMemory] | None
     strict: bool
     constrained: bool
+    max_tokens: int | None
+    """Most tokens of a reply, if the model has a limit."""
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,10 @@ class Agent:
         self.strict = strict
         self.compressor = Compressor() if compressor is None else compressor
         self._strategy = STRATEGIES[strategy]
-        self._setup = Setup(self.compressor, model.name, self._result_tokens, memory, strict, constrained)
+        limit = getattr(model, "max_tokens", None)
+        self._setup = Setup(
+            self.compressor, model.name, self._result_tokens, memory, strict, constrained, limit
+        )
 
     def run(self, question: str) -> EpisodeState:
         """Take steps until the episode has an outcome."""

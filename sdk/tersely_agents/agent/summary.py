@@ -34,8 +34,11 @@ _NOTHING = "(none)"
 
 _THOUGHT_CHARACTERS = 400
 _ARGUMENT_CHARACTERS = 200
-_SUMMARY_CHARACTERS = 1000
-"""Longest summary that a grammar allows; llama.cpp refuses to count to twice as many."""
+_OTHER_CHARACTERS = _THOUGHT_CHARACTERS + _ARGUMENT_CHARACTERS
+_TOKEN_CHARACTERS = 3
+"""Low estimate of the characters in a token."""
+_BLOCK = 100
+"""Characters that a grammar counts at once; llama.cpp refuses to count to 2,000."""
 
 
 class MalformedError(ValueError):
@@ -68,7 +71,8 @@ class SummaryStrategy(Strategy):
         prompt = make_prompt(tools, state.question, state.summary, state.result)
         options: Options = {}
         if self.setup.constrained:
-            options = {"grammar": write_grammar(tools, len(_join(state.summary, state.result)))}
+            material = len(_join(state.summary, state.result))
+            options = {"grammar": write_grammar(tools, material, self.setup.max_tokens)}
         return Request([*prompt, *state.retry], options)
 
     def step(self, state: EpisodeState, reply: Reply | ChatError, tools: Sequence[Tool]) -> EpisodeState:
@@ -226,7 +230,7 @@ def parse_call(text: str, tools: Sequence[Tool]) -> Call:
     return Call(tool, arguments)
 
 
-def write_grammar(tools: Sequence[Tool], material: int) -> str:
+def write_grammar(tools: Sequence[Tool], material: int, max_tokens: int | None = None) -> str:
     """Return a grammar (GBNF) under which a model of llama.cpp can only write turns that `parse_turn` reads.
 
     Every part has a longest length, so that a small model comes to an end. A summary has the length of its
@@ -235,14 +239,15 @@ def write_grammar(tools: Sequence[Tool], material: int) -> str:
 
     material: characters that there are to summarise. With none, the summary may be empty; with fewer than any
         level needs, the summary has at least as many.
+    max_tokens: most tokens of a reply; levels that may not fit are left out. None for any number.
     """
-    levels = [level for level in LEVELS if level.characters[1] <= _SUMMARY_CHARACTERS]
-    levels = [level for level in levels if level.characters[0] <= material] or levels[:1]
+    room = 10**9 if max_tokens is None else _TOKEN_CHARACTERS * max_tokens - _OTHER_CHARACTERS
+    levels = [level for level in LEVELS if level.characters[0] <= min(material, room)] or LEVELS[:1]
     optional = "" if material else "?"
     turns: list[str] = []
     for level in levels:
         least, most = level.characters
-        summary = _text_rule("<", min(least, material), most)
+        summary = _text_rule("<", min(least, material), max(least, min(most, room)))
         turns.append(f'"{level.number}</summary_level>\\n<summary>" ({summary}){optional}')
     rules = {
         "root": f'"<think>" thought "</think>\\n<summary_level>" ({" | ".join(turns)}) "</summary>\\n" call',
@@ -258,7 +263,15 @@ def _text_rule(excluded: str, least: int, most: int) -> str:
     visible, other = f"[^{excluded} \\t\\n]", f"[^{excluded}]"
     if least <= 1:
         return f"{visible} {other}{{0,{most - 1}}}"
-    return f"{visible} {other}{{{least - 2},{most - 2}}} {visible}"
+    if most <= _BLOCK:
+        return f"{visible} {other}{{{least - 2},{most - 2}}} {visible}"
+    # Blocks of exact size, and a rest shorter than a block: `least - 2` to `most - 2` characters.
+    blocks, rest = divmod(most - 2, _BLOCK)
+    fewest, more = divmod(least - 2, _BLOCK)
+    last = max(fewest, blocks - 1)
+    rest += _BLOCK * (blocks - last) - more
+    body = f"{other}{{{more}}} ({other}{{{_BLOCK}}}){{{fewest},{last}}} {other}{{0,{rest}}}"
+    return f"{visible} {body} {visible}"
 
 
 def _call_rule(tool: Tool) -> str:

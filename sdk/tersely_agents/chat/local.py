@@ -71,6 +71,11 @@ class LocalChat:
         self._sampling = check_sampling(sampling)
         self.name = path.stem
 
+    @property
+    def max_tokens(self) -> int | None:
+        """Most tokens of a reply, unless a call gives its own number."""
+        return self._sampling.get("max_tokens")
+
     def use(self, adapter: str | None) -> LocalChat:
         """Return the same model with one of its adapters, or without any. Both share the weights in memory.
 

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tersely import Document
-from tersely_agents.agent import SelectedSentences, WrittenSummary, read_folder, read_passages
+from tersely_agents.agent import SelectedSentences, WrittenSummary, read_passages
 from tersely_agents.summaries import Summarizer
 from tests.sdk.agents import COMPRESSOR
 from training.rl.engines import sft
 from training.rl.engines.random_model import make_tokenizer
 from training.rl.environments.archive import make_archive
-from training.rl.environments.search import Question, SearchEnvironment, load_task_set, read_questions
+from training.rl.environments.search import Question, SearchEnvironment, load_task_set
 from training.rl.language.chat import Chat
 
 CHAT = Chat(make_tokenizer())
@@ -85,23 +85,46 @@ def test_flawed_demonstrations_contain_mistakes() -> None:
 
 
 def test_question_can_need_several_documents(tmp_path: Path) -> None:
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes/ada.md").write_text("# Ada\n\nAda was born in Kordale.")
-    (tmp_path / "kordale.txt").write_text("The baker of Kordale is Rosa Quill.")
-    row = {
-        "question": "Who is the baker where Ada was born?",
-        "answers": ["Rosa Quill"],
-        "documents": ["notes/ada.md", "kordale.txt"],
-    }
+    texts = ["Ada was born in Kordale.", "The baker of Kordale is Rosa Quill.", "The roof is new."]
+    docs = [{"title": f"Page {n}", "text": text, "gold": n < 2} for n, text in enumerate(texts)]
+    row = {"question": "Who is the baker where Ada was born?", "answers": ["Rosa Quill"], "docs": docs}
     file = tmp_path / "questions.jsonl"
-    file.write_text(json.dumps(row) + "\n\n")
-    (question,) = read_questions(file)
-    assert question == Question("questions-1", row["question"], ("Rosa Quill",), tuple(row["documents"]))
-    environment = SearchEnvironment(
-        [question], read_folder(tmp_path), CHAT, k=1, positions=9000, compressor=COMPRESSOR
-    )
+    file.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    (question,), documents = load_task_set(str(file), data=None, limit=9)
+    assert [documents[docid].text for docid in question.documents] == texts[:2]
+    environment = SearchEnvironment([question], documents, CHAT, k=1, positions=9000, compressor=COMPRESSOR)
     (trajectory,) = sft.collect_demonstrations(environment, 1, random.Random(0), flawed=False)
     assert (trajectory.reward, trajectory.facts["searches"], trajectory.facts["found"]) == (1.0, 2, True)
+
+
+def test_ziprl_tools_show_addresses_and_whole_results() -> None:
+    """Appendix U: docids and urls in the results, open_page; nothing of 20 hits is cut."""
+    rest = "More words follow here. " * 30
+    long = {f"d{n}": Document(f"Record {n} of the baker. {rest}", f"Page {n}", f"d{n}") for n in range(20)}
+    question = Question("q", "Who is the baker?", ("Record 3",), ("d3",))
+    environment = SearchEnvironment(
+        [question],
+        long,
+        CHAT,
+        strategy="summary",
+        read=None,
+        k=20,
+        positions=90_000,
+        max_reply=900,
+        compressor=COMPRESSOR,
+        result_tokens=8000,
+    )
+    task = environment.sample(random.Random(0), 1.0)
+    episode = task.start()
+    replies = environment.demonstrate(episode, random.Random(0))
+    episode.step(next(replies))
+    shown = episode.state.result
+    assert all(f"[docid: d{n}]" in shown and long[f"d{n}"].text.strip() in shown for n in range(20))
+    assert not episode.state.originals  # nothing was compressed
+    episode.step(next(replies))
+    row = episode.state.trace[-1]
+    assert (row.tool, dict(row.arguments)) == ("open_page", {"docid": "d3"})
+    assert long["d3"].text in episode.state.result
 
 
 def test_task_set_gives_its_training_questions(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from training.rl.targets import Target
 from training.rl.trajectory import Outcome, Segment, Trajectory, Turn
 
 trl = pytest.importorskip("trl")
+from peft import LoraConfig, get_peft_model  # noqa: E402
+
 from training.rl.engines.trl_trainer import TrajectoryTrainer, make_batch, trim  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -51,7 +54,9 @@ def make_trajectories(model: Any, keys: Sequence[str]) -> list[Trajectory]:
     ]
 
 
-def make_trainer(folder: Path, model: Any, make_targets: Any, roll_out: Any, **options: Any) -> Any:
+def make_trainer(
+    folder: Path, model: Any, make_targets: Any, roll_out: Any, *, kl: float = 0.0, **options: Any
+) -> Any:
     arguments = {
         "output_dir": str(folder),
         "max_steps": 1,
@@ -71,6 +76,7 @@ def make_trainer(folder: Path, model: Any, make_targets: Any, roll_out: Any, **o
     }
     return TrajectoryTrainer(
         model,
+        kl=kl,
         roll_out=roll_out,
         make_targets=make_targets,
         keys=["one", "two"],
@@ -113,6 +119,56 @@ def test_step_of_trl_is_a_step_of_ours(name: str, tmp_path: Path) -> None:
         torch.testing.assert_close(model.state_dict()[key], expected, atol=1e-6, rtol=1e-4)
         moved += (expected - before[key]).abs().sum().item()
     assert moved > 1e-3
+
+
+@pytest.mark.parametrize("adapted", [False, True])
+def test_kl_is_that_of_equation_5(adapted: bool, tmp_path: Path) -> None:
+    def make_policy() -> Any:
+        model = make_model(TOKENIZER)
+        if not adapted:
+            return model
+        torch.manual_seed(1)
+        return get_peft_model(
+            model, LoraConfig(lora_alpha=512, target_modules=["q_proj"], init_lora_weights=False)
+        )
+
+    model, seen, kl = make_policy(), list[Trajectory](), 0.7
+
+    def roll_out(policy: Any, keys: Sequence[str], version: int) -> list[Trajectory]:
+        seen[:] = make_trajectories(policy, keys)
+        if not adapted:  # otherwise the policy is its reference, and their KL has no gradient
+            with torch.no_grad():
+                policy.lm_head.weight.mul_(1.5)
+        return seen
+
+    trainer = make_trainer(tmp_path, model, hrr.make_targets, roll_out, kl=kl, optim="sgd")
+    trainer.train()
+    policy = make_policy()
+    if not adapted:
+        with torch.no_grad():
+            policy.lm_head.weight.mul_(1.5)
+    reference = policy.get_base_model() if adapted else make_model(TOKENIZER)
+    before = {key: value.clone() for key, value in policy.named_parameters() if value.requires_grad}
+
+    def log_chances(one: Any, tokens: torch.Tensor) -> torch.Tensor:
+        return one(tokens).logits[0, :-1].log_softmax(-1).gather(1, tokens[0, 1:, None])[:, 0]
+
+    divergence = torch.zeros(())
+    targets = hrr.make_targets(seen)
+    for target in targets:
+        tokens = torch.tensor([target.segment.tokens])
+        own = torch.tensor(target.segment.mask[1:])
+        with policy.disable_adapter() if adapted else nullcontext(), torch.no_grad():
+            theirs = log_chances(reference, tokens)[own]
+        gap = theirs - log_chances(policy, tokens)[own]
+        divergence = divergence + (torch.tensor(target.weights[1:])[own] * (gap.exp() - gap - 1)).sum()
+    assert divergence > 1e-4
+    (our_loss(policy, targets) + kl * divergence).backward()
+    trained = dict(model.named_parameters())
+    for key, parameter in policy.named_parameters():
+        if key in before:
+            expected = before[key] - 1e-2 * parameter.grad
+            torch.testing.assert_close(trained[key], expected, atol=1e-6, rtol=1e-3)
 
 
 def test_part_of_a_batch_loses_only_padding() -> None:

@@ -154,10 +154,12 @@ def run_script(tmp_path: Path, *, gpu: bool) -> tuple[list[str], str]:
     """Run scripts/verl where only it is real. Returns the packages that it installs, and what Python got."""
     (tmp_path / "scripts").mkdir(parents=True)
     shutil.copy(RUNS.parents[2] / "scripts/verl", tmp_path / "scripts/verl")
-    python = 'mkdir -p .venv-verl/bin; printf "#!/bin/bash\\necho \\"[\\$HF_HUB_OFFLINE]\\" \\"\\$@\\"\\n" > .venv-verl/bin/python'
+    (tmp_path / "python").write_text('#!/bin/bash\necho "[$HF_HUB_OFFLINE]" "$@"\n', encoding="utf-8")
+    (tmp_path / "python").chmod(0o755)
+    python = "mkdir -p .venv-verl/bin; cp python .venv-verl/bin/python"
     programs = {
         "scripts/venv": "exit 0",
-        ".venv-test/bin/uv": f'echo "$@" >>uv.log\n{python}\nchmod +x .venv-verl/bin/python',
+        ".venv-test/bin/uv": f'echo "$@" >>uv.log\n{python}',
         **({"bin/nvidia-smi": "exit 0"} if gpu else {}),
     }
     for name, text in programs.items():
@@ -282,8 +284,8 @@ def test_dry_run_takes_a_step(name: str) -> None:
         figures
         == {
             "evolving": ["the expert recalled 1 lessons", "edition 1 of the bank has 2 lessons"],
-            "recon": ["the critic's loss", "the summarizer wrote 1 summaries"],
+            "recon": ["the critic's loss", "the summarizer wrote 2 summaries"],
             "supo": ["the expert's context was reset 1 times"],
-            "ziprl": ["the expert wrote 2 summaries"],
+            "ziprl": ["the expert wrote 4 summaries"],
         }[name]
     )

@@ -35,9 +35,9 @@ class TrajectoryTrainer(GRPOTrainer):
         model: a causal language model, or a peft model of one. roll_out: makes the trajectories. Each key is
         repeated `args.num_generations` times. make_targets: an algorithm of `training.rl.algorithms`, with
         its settings. keys: names of tasks, in the order of training. watch: receives the trajectories of each
-        update. kl: weight of the KL to the model as it is now, or to the base model of an adapter (ZipRL's beta
-        in equation 5). args: with loss_type "dapo" (TRL's default) and beta 0, because the weights of targets
-        do not apply to TRL's KL.
+        update. kl: weight of the KL to the model as it is now, or to the base model of an adapter (beta in
+        ZipRL's equation 5). args: with loss_type "dapo" (TRL's default) and beta 0, because the weights of
+        targets do not apply to TRL's KL.
 
     Raises ValueError for other `args`.
     """
@@ -144,7 +144,8 @@ def make_batch(targets: Sequence[Target], rows: int, filler: int) -> dict[str, T
     beyond the targets have an empty mask.
 
     The prompt of a segment ends where its first turn begins. `advantages` are those of the targets times
-    their weights, which are also in `weights`; `old_per_token_logps` are those of the policy when it wrote the tokens.
+    their weights, which are also in `weights`; `old_per_token_logps` are those of the policy when it wrote
+    the tokens.
     """
     parts = [_split(target) for target in targets]
     nothing = {

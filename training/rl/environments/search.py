@@ -198,8 +198,9 @@ class SearchTask:
 
 
 class SearchEpisode(AgentEpisode):
-    """One rollout. facts: also `question`, `answers`, `found` (whether the agent has read an answer), `queries`
-    (those of its searches), `recalls` (how often it asked for lessons) and `recalled` (their ids)."""
+    """One rollout. facts: also `question`, `answers`, `found` (whether the agent has read an answer),
+    `queries` (those of its searches), `recalls` (how often it asked for lessons) and `recalled` (their
+    ids)."""
 
     def __init__(self, task: SearchTask) -> None:
         self.question, self.index = task.question, task.index

@@ -18,7 +18,7 @@ from training.run import write_text
 
 
 class Editions:
-    """The editions in a folder. The first is a copy of `start`. `embedder` is the bank's; None for its default.
+    """The editions in a folder. The first is a copy of `start`. `embedder` is the bank's, None its default.
 
     Raises ValueError if `start` is missing or holds no lesson: a run that should recall would train without
     lessons.

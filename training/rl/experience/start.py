@@ -1,9 +1,9 @@
 """`python -m training.rl.experience.start --rollouts FILE --extractor openai:URL#MODEL --out bank.db`
 
-Makes the bank that a run of Evolving Rollouts starts from (section 3.2): a frozen language model condenses each
-recorded rollout on its own, and writes lessons. FILE has JSON lines with `question` (or `task`), `messages` and
-`reward`, such as those of `training.rl.harvest`; lines without a reward count as successes. A command that was
-stopped continues: questions that the bank has lessons of are skipped.
+Makes the bank that a run of Evolving Rollouts starts from (section 3.2): a frozen language model condenses
+each recorded rollout on its own, and writes lessons. FILE has JSON lines with `question` (or `task`),
+`messages` and `reward`, such as those of `training.rl.harvest`; lines without a reward count as successes. A
+command that was stopped continues: questions that the bank has lessons of are skipped.
 """
 
 from __future__ import annotations

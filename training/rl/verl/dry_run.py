@@ -1,5 +1,5 @@
-"""A small version of a recipe: its agent, tools, reading, bank and algorithm with a random model of two layers.
-The language models that it asks are scripted ones that quote what they read."""
+"""A small version of a recipe: its agent, tools, reading, bank and algorithm with a random model of two
+layers. The language models that it asks are scripted."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -36,8 +37,8 @@ from training.rl.trajectory import Trajectory
 
 REPLY, POSITIONS = 600, 16_000
 """Limits in tokens; a tokenizer of letters needs more of them."""
-RESET = 200
-"""SUPO's L, small enough for a reset after one search."""
+RESET = 280
+"""SUPO's L, small enough for a reset at the second search."""
 _RECORD = re.compile(r"The [^.\n]+ is [^.\n]+\.")
 """A record of the archive."""
 
@@ -64,7 +65,10 @@ def _take_step(recipe: Recipe, folder: Path) -> str:
         with closing(ExperienceBank(small.bank)) as bank:
             bank.add(Experience("Search first", "Unknown offices", "Name the town.", "Who is it?", True))
     chat = QuotingChat()
-    environment = make_environment(small, tokenizer, *make_archive(8, 0), summarizer=chat, judge=chat)
+    questions, documents = make_archive(8, 0)
+    # The expert searches twice, so that a context fills.
+    questions = [replace(q, documents=(p.documents[0], *q.documents)) for p, q in pairwise(questions)]
+    environment = make_environment(small, tokenizer, questions, documents, summarizer=chat, judge=chat)
     evolution = make_evolution(small, environment.chat.read_messages, chat) if recipe.extractor else None
     seen: list[Trajectory] = []
 

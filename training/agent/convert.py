@@ -1,0 +1,153 @@
+"""`python -m training.agent.convert --checkpoint FOLDER --kind agent --base MODEL --base-gguf FILE --out OUT`
+
+Turns a checkpoint of verl, TRL or transformers into an artifact that `load_agent` or `Summarizer` loads: an
+adapter of the model that the training started from. A checkpoint of all weights becomes an adapter of rank
+`--rank`, and the command says how much of the difference that keeps. It fails, and writes nothing, if
+llama.cpp with the adapter does not choose the tokens that the checkpoint chooses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any, Literal
+
+from peft import PeftModel
+
+from tersely.runtime.artifacts import write_manifest
+from tersely.types import Document
+from tersely_agents.agent import DocumentIndex, search_tools
+from tersely_agents.agent.summary import make_prompt
+from tersely_agents.agent.tools import finish_tool
+from tersely_agents.agent.trained import describe_prompts as describe_agent_prompts
+from tersely_agents.chat.local import find_smollm2
+from tersely_agents.summaries.summarizer import describe_prompts as describe_summary_prompts
+from tersely_agents.summaries.writing import write_messages
+from training.agent.checkpoint import ADAPTER_FILES, copy_adapter, find_weights, make_adapter, read_weights
+from training.causal import load_causal
+from training.summarizer.examples import Lesson
+from training.summarizer.export import BASE, MIN_AGREEMENT, PRESELECT, measure_parity
+from training.summarizer.gguf import write_gguf
+
+Kind = Literal["agent", "summarizer"]
+_QUESTIONS = ("Who keeps the lighthouse at Brel?", "When was the ferry of Kordale built?", "What is a spit?")
+_TEXT = "Ada Holt keeps the lighthouse at Brel. The ferry of Kordale was built in 1931."
+
+
+def convert(
+    checkpoint: Path,
+    kind: Kind,
+    out: Path,
+    *,
+    base: str | None = None,
+    base_gguf: Path | None = None,
+    rank: int = 64,
+    search_tokens: int = 2000,
+    max_tokens: int = 2048,
+) -> dict[str, float]:
+    """Write the artifact, and return how well llama.cpp agrees and, of a whole model, what the adapter keeps.
+
+    base: model that the training started from, by its folder or hub name; None for SmolLM2. base_gguf: the
+    same model for llama.cpp. rank: of the adapter of a whole model. search_tokens: most tokens that an agent
+    reads of a search. max_tokens: most tokens of a reply.
+
+    Raises ValueError for weights of another model, and RuntimeError if llama.cpp disagrees.
+    """
+    source = find_weights(checkpoint)
+    model, tokenizer = load_causal(base)
+    name, config = base or BASE, model.config
+    with tempfile.TemporaryDirectory() as folder:
+        staging = Path(folder)
+        facts: dict[str, float] = {}
+        if (source / ADAPTER_FILES[1]).exists():
+            copy_adapter(source, name, staging)
+            model = PeftModel.from_pretrained(model, staging)
+        else:
+            weights = read_weights(source)
+            facts = make_adapter(weights, model, name, staging, rank)
+            model.load_state_dict(weights, strict=False)
+        heads, kv_heads = config.num_attention_heads, config.num_key_value_heads
+        write_gguf(
+            staging,
+            staging / "adapter.gguf",
+            heads=heads,
+            kv_heads=kv_heads,
+            architecture=config.model_type,
+        )
+        lessons = [_make_lesson(kind, question) for question in _QUESTIONS]
+        facts |= measure_parity(
+            model.eval(), tokenizer, staging / "adapter.gguf", lessons, max_tokens=24, base=base_gguf
+        )
+        if facts["agreement"] < MIN_AGREEMENT:
+            raise RuntimeError(f"llama.cpp and the checkpoint disagree: {facts}. Raise --rank")
+        gguf = base_gguf or find_smollm2()
+        values: dict[str, Any] = {
+            "name": out.name,
+            "kind": kind,
+            "base_model": name,
+            "base_sha256": hashlib.sha256(gguf.read_bytes()).hexdigest(),
+            "adapter": "adapter.gguf",
+            "max_tokens": max_tokens,
+        }
+        if kind == "agent":
+            values |= {"prompts": describe_agent_prompts(), "search_tokens": search_tokens}
+        else:
+            values |= {"prompts": describe_summary_prompts(), "preselect": PRESELECT}
+        (staging / "config.json").write_text(json.dumps(values, indent=2), encoding="utf-8")
+        (staging / "README.md").write_text(_render_card(out.name, kind, name, facts), encoding="utf-8")
+        write_manifest(staging, training_files=list(ADAPTER_FILES), base_model=name, parity=facts)
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.copytree(staging, out)
+    return facts
+
+
+def _make_lesson(kind: Kind, question: str) -> Lesson:
+    """Make a prompt as the artifact will read it."""
+    document = Document(_TEXT, "Brel", "brel")
+    if kind == "summarizer":
+        messages = write_messages(question, question, [document], "clarity", None)
+    else:
+        tools = [*search_tools(DocumentIndex({"brel": document})), finish_tool(needs_explanation=True)]
+        messages = make_prompt(tools, question, "", "")
+    plain = [{"role": str(m["role"]), "content": str(m["content"])} for m in messages]
+    return Lesson(question, "parity", plain, "")
+
+
+def _render_card(name: str, kind: Kind, base: str, facts: dict[str, float]) -> str:
+    figures = "\n".join(f"- {key}: {value:.4g}" for key, value in facts.items())
+    return f"""---
+base_model: {base}
+tags: [{kind}, lora, gguf]
+---
+# {name}
+
+An adapter of {base}, converted from a checkpoint by `training.agent.convert`.
+
+{figures}
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.agent.convert", description=__doc__)
+    parser.add_argument("--checkpoint", type=Path, required=True)
+    parser.add_argument("--kind", choices=("agent", "summarizer"), required=True)
+    parser.add_argument("--base", help="model that the training started from; SmolLM2-135M by default")
+    parser.add_argument("--base-gguf", type=Path, help="the same model for llama.cpp")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the artifact")
+    parser.add_argument("--rank", type=int, default=64, help="of the adapter of a whole model")
+    args = parser.parse_args()
+    print(
+        json.dumps(
+            convert(
+                args.checkpoint, args.kind, args.out, base=args.base, base_gguf=args.base_gguf, rank=args.rank
+            )
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
