@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tersely_agents.memory.shortening import Shortener, Shown, recognise
+from tersely_agents.memory.shortening import ContextMessage, Shortener, recognise
 from tests.sdk.conversations import COMPRESSOR, call, facts, make_memory, result
 from tests.sdk.memory_oracles import REFERENCE, count_tokens
 
@@ -15,7 +15,7 @@ SHORTENER = Shortener(COMPRESSOR, count_tokens)
 
 def shorten_page() -> tuple[str, str]:
     """The page, shortened, and the id of the original."""
-    shown, ((key, _),) = SHORTENER.shorten(Shown({"role": "tool", "content": PAGE}), 80, "stone")
+    shown, ((key, _),) = SHORTENER.shorten(ContextMessage({"role": "tool", "content": PAGE}), 80, "stone")
     return shown.message["content"], key
 
 
