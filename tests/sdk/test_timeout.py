@@ -29,8 +29,6 @@ QUESTION = "Where are the spoons?"
 RUN_S = 0.15
 """Seconds of one run of the slow encoder. TEXTS need about 30 runs."""
 TIMEOUT_S = 1.5
-IN_TIME_S = 6.0
-"""The time limit, and what a busy machine may add. Without the limit a call needs longer."""
 
 
 class SleepySession:
@@ -49,9 +47,12 @@ class SleepySession:
 class HangingReranker:
     def __init__(self) -> None:
         self.go_on = threading.Event()
+        self.is_waiting = False
 
     def rank(self, query: str, documents: Sequence[Document]) -> list[float]:
+        self.is_waiting = True
         self.go_on.wait(60)
+        self.is_waiting = False
         return [0.0] * len(documents)
 
 
@@ -68,9 +69,8 @@ def sleepy_compressor() -> tuple[Compressor, SleepySession]:
 
 def test_a_compression_ends_in_time_with_what_the_model_had_read() -> None:
     compressor, session = sleepy_compressor()
-    start = time.monotonic()
     result = compressor.compress(QUESTION, TEXTS, budget=50, timeout=TIMEOUT_S)
-    assert time.monotonic() - start < IN_TIME_S
+    assert session.runs <= TIMEOUT_S / RUN_S
     assert (result.status, result.reason) == (
         "degraded",
         "the time limit of 1.5 s was up before the model had read everything",
@@ -105,9 +105,8 @@ def test_a_model_that_hangs_gives_exact_matches_within_a_limit() -> None:
     scorer = HeldScorer()
     compressor = Compressor(scorer)
     docs = [Document("The red light burns at night. Boats are blue."), Document("Bread is baked daily.")]
-    start = time.monotonic()
     result = compressor.compress("When does the red light burn?", docs, budget=7, timeout=0.3)
-    assert time.monotonic() - start < IN_TIME_S
+    assert scorer.waiting
     assert (result.status, result.text) == ("degraded", "The red light burns at night.")
     assert result.reason == "the time limit of 0.3 s was up before the model had any scores"
     scorer.go_on.set()
@@ -119,17 +118,17 @@ def test_a_model_that_hangs_gives_everything_back_without_a_limit() -> None:
     for options in ({}, {"level": 1}):
         result = Compressor(scorer).compress("Which light?", docs, timeout=0.1, **options)
         assert (result.status, result.text) == ("failed_open", "\n\n".join(docs))
+    assert len(scorer.waiting) == 2
     scorer.go_on.set()
 
 
 def test_a_reranker_that_hangs_holds_nothing_up() -> None:
     reranker = HangingReranker()
     compressor = Compressor(FakeScorer(), reranker=reranker)
-    start = time.monotonic()
     result = compressor.compress(
         "Which light?", ["A red light. A boat.", "Bread."], max_docs=1, budget=4, timeout=0.3
     )
-    assert time.monotonic() - start < IN_TIME_S
+    assert reranker.is_waiting
     assert result.status == "degraded"
     assert len(result.documents) == 1
     reranker.go_on.set()
@@ -139,10 +138,9 @@ def test_acompress_and_batches_take_a_timeout_for_each_request() -> None:
     scorer = HeldScorer()
     compressor = Compressor(scorer, threads=2)
     docs = ["The red light burns. Boats are blue."]
-    start = time.monotonic()
     single = asyncio.run(compressor.acompress("Which light?", docs, budget=5, timeout=0.3))
     batch = compressor.compress_batch([("Which light?", docs)] * 4, budget=5, timeout=0.3)
-    assert time.monotonic() - start < IN_TIME_S
+    assert len(scorer.waiting) == 5
     assert [result.text for result in (single, *batch)] == ["The red light burns."] * 5
     scorer.go_on.set()
 
@@ -157,10 +155,9 @@ def test_messages_take_a_timeout_over_all_tries() -> None:
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "a", "content": page},
     ]
-    start = time.monotonic()
     limited = compressor.compress_messages(messages, budget=70, timeout=0.3)
     unlimited = compressor.compress_messages(messages, timeout=0.3)
-    assert time.monotonic() - start < IN_TIME_S
+    assert len(scorer.waiting) >= 2
     assert (limited.receipt.status, unlimited.receipt.status) == ("degraded", "failed_open")
     assert limited.messages[2]["content"].startswith("[shortened]\nThe red light burns at night.")
     assert limited.tokens_after <= 70
