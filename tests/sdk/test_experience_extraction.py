@@ -45,7 +45,7 @@ CONTENT: Prefer archives.
 MIXED = GROUP.replace("place.", "place.\nOUTCOME: success").replace(
     "archives.", "archives.\n**OUTCOME:** Failure, twice."
 )
-"""The answer for attempts of which some succeeded."""
+"""The answer for attempts if some of them succeeded."""
 
 
 def test_an_attempt_is_condensed_to_json() -> None:

@@ -1,4 +1,4 @@
-"""When a context is full, and how it is summarised and reset."""
+"""Full contexts: how they are summarised and reset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of structure a model reads."""
+"""The parts of structure that a model reads."""
 
 from __future__ import annotations
 

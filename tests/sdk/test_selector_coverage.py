@@ -15,7 +15,7 @@ ONE_UNIT, TWO_UNITS = math.log(2) + 0.3, math.log(3) + 0.3
 
 
 def score(*texts: str, **facts: float | bool) -> list[float]:
-    """Scores of units of one token each, of which each stands first in a document of its own."""
+    """Score units of one token each, the only ones of their documents."""
     return score_units([UnitText(text, position=0, cost=1.0, **facts) for text in texts], math.inf)
 
 

@@ -29,7 +29,7 @@ from tests.sdk.selector_cases import (
 
 COUNT, NEEDLE_AT = 24, 13
 Form = Callable[[Sequence[ScoredInput]], list[ScoredInput]]
-"""How the inputs are given: as they are, or prepared."""
+"""Form of the inputs: as they are, or prepared."""
 TWO_HOP_QUESTION = "Where did the maker of the 417 silver spoons of the harbour master grow up?"
 SECOND_HOP = "Marla Quint learned to forge in Ashgrove."
 

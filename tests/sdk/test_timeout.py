@@ -14,9 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tersely import Compressor, Document, InvalidInputError
+from tersely.runtime import cancellation
 from tersely.runtime.cancellation import current_time_limit
 from tersely.runtime.session import EncoderSession
 from tersely.runtime.workers import Workers
+from tersely.score import encoder as encoder_module
 from tersely.score.encoder import Encoder
 from tersely.score.selector import Selector
 from tests.sdk import checks
@@ -26,21 +28,23 @@ from tests.sdk.selector_cases import bundled_selector, make_long_input
 
 TEXTS = [document.text for document in make_long_input(120, 3)]
 QUESTION = "Where are the spoons?"
-RUN_S = 0.15
-"""Seconds of one run of the slow encoder. TEXTS need about 30 runs."""
-TIMEOUT_S = 1.5
+RUN_S, TIMEOUT_S = 6.0, 60.0
+"""Seconds of one run of the slow encoder by its clock, and a time limit. TEXTS need about 30 runs."""
 
 
 class SleepySession:
-    """A real session, every run of which takes `RUN_S` longer."""
+    """A real session with a clock, by which every run takes `RUN_S` and nothing else takes any time."""
 
     def __init__(self, session: EncoderSession) -> None:
         self.session = session
         self.runs = 0
 
+    def monotonic(self) -> float:
+        return self.runs * RUN_S
+
     def run(self, inputs: Mapping[str, np.ndarray], outputs: Sequence[str]) -> list[np.ndarray]:
+        time.sleep(0.1)
         self.runs += 1
-        time.sleep(RUN_S)
         return self.session.run(inputs, outputs)
 
 
@@ -56,7 +60,7 @@ class HangingReranker:
         return [0.0] * len(documents)
 
 
-def sleepy_compressor() -> tuple[Compressor, SleepySession]:
+def sleepy_compressor(monkeypatch: pytest.MonkeyPatch) -> tuple[Compressor, SleepySession]:
     bundled = bundled_selector()
     session = SleepySession(bundled.encoder.session)
     encoder = Encoder(cast("EncoderSession", session), Workers(1), bundled.layout.config.pad_id)
@@ -64,26 +68,28 @@ def sleepy_compressor() -> tuple[Compressor, SleepySession]:
     compressor = Compressor(selector)
     compressor.compress(QUESTION, ["One. Two."], budget=1)  # imports what is imported late
     session.runs = 0
+    for module in (cancellation, encoder_module):
+        monkeypatch.setattr(module, "time", session)
     return compressor, session
 
 
-def test_a_compression_ends_in_time_with_what_the_model_had_read() -> None:
-    compressor, session = sleepy_compressor()
+def test_a_compression_ends_in_time_with_what_the_model_had_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    compressor, session = sleepy_compressor(monkeypatch)
     result = compressor.compress(QUESTION, TEXTS, budget=50, timeout=TIMEOUT_S)
     assert session.runs <= TIMEOUT_S / RUN_S
     assert (result.status, result.reason) == (
         "degraded",
-        "the time limit of 1.5 s was up before the model had read everything",
+        "the time limit of 60.0 s was up before the model had read everything",
     )
     check_all(result, [Document(text) for text in TEXTS], compressor.count_tokens, budget=50)
     assert {"budget", "unread"} <= {span.reason for span in result.dropped}
     runs = session.runs
-    time.sleep(2 * RUN_S)
+    time.sleep(0.3)
     assert session.runs == runs, "the model goes on"
 
 
-def test_what_matches_the_question_is_read_first() -> None:
-    compressor, _ = sleepy_compressor()
+def test_what_matches_the_question_is_read_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    compressor, _ = sleepy_compressor(monkeypatch)
     answer = "The silver spoons lie in the lower drawer of the green cupboard."
     result = compressor.compress(
         "Where are the silver spoons?", [*TEXTS, f"It rains. {answer}"], budget=50, timeout=TIMEOUT_S
@@ -167,8 +173,8 @@ def test_messages_take_a_timeout_over_all_tries() -> None:
     scorer.go_on.set()
 
 
-def test_a_cancelled_task_stops_work_that_has_a_timeout() -> None:
-    compressor, session = sleepy_compressor()
+def test_a_cancelled_task_stops_work_that_has_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    compressor, session = sleepy_compressor(monkeypatch)
 
     async def cancel() -> None:
         task = asyncio.create_task(compressor.acompress(QUESTION, TEXTS, budget=50, timeout=60))

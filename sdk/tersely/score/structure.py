@@ -278,7 +278,7 @@ def choose_to_read(parts: Sequence[Part], scores: Floats) -> NDArray[np.bool_]:
 
 
 def _spread(count: int) -> Floats:
-    """Return ranks of 0..count-1, of which any first few are spread evenly (van der Corput's sequence)."""
+    """Return ranks of 0..count-1 so that the first few, however many, are spread evenly (van der Corput)."""
     golden = (np.arange(count) * 0.6180339887498949) % 1.0
     return np.argsort(np.argsort(golden, kind="stable"), kind="stable").astype(np.float64)
 
