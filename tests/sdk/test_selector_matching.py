@@ -23,7 +23,7 @@ from tersely.score.words import find_names, find_numbers
 from tests.sdk.feature_cases import IDF
 
 
-def test_presence_tells_which_sentence_holds_a_term_and_coverage_weighs_it() -> None:
+def test_presence_finds_terms_and_coverage_weighs_them() -> None:
     index = TermIndex([[1, 3, 3], [], [2]], IDF)
     terms = unique_ids([3, 1, 2, 1])
     assert terms.tolist() == [1, 2, 3]
@@ -67,7 +67,7 @@ def test_sums_over_pairs_and_products_of_matrices_agree(dense: int, monkeypatch:
         assert presence.any_of(document == 2).tolist() == sentences[document == 2].any(0).tolist()
 
 
-def test_the_ram_of_matches_does_not_grow_with_sentences_times_terms() -> None:
+def test_ram_does_not_grow_with_sentences_times_terms() -> None:
     idf = np.ones(5_000, dtype=np.float32)
     sentences = [[n % 5_000, (n + 1) % 5_000] for n in range(20_000)]
     document = np.arange(20_000) // 4

@@ -73,7 +73,7 @@ def sleepy_compressor(monkeypatch: pytest.MonkeyPatch) -> tuple[Compressor, Slee
     return compressor, session
 
 
-def test_a_compression_ends_in_time_with_what_the_model_had_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_timeout_uses_what_the_model_had_read(monkeypatch: pytest.MonkeyPatch) -> None:
     compressor, session = sleepy_compressor(monkeypatch)
     result = compressor.compress(QUESTION, TEXTS, budget=50, timeout=TIMEOUT_S)
     assert session.runs <= TIMEOUT_S / RUN_S
@@ -118,7 +118,7 @@ def test_a_model_that_hangs_gives_exact_matches_within_a_limit() -> None:
     scorer.go_on.set()
 
 
-def test_a_model_that_hangs_gives_everything_back_without_a_limit() -> None:
+def test_hanging_model_without_a_limit_returns_everything() -> None:
     scorer = HeldScorer()
     docs = ["The red light burns at night. Boats are blue.", "Bread is baked daily."]
     for options in ({}, {"level": 1}):

@@ -141,8 +141,8 @@ def make_environment(recipe: Recipe, tokenizer: Any, questions: Any, documents: 
 
 
 def make_reading(recipe: Recipe, compressor: Compressor) -> Reading:
-    """Return a reader for the agent. The summarizer writes with RECON's sampling (appendix B.4). If the recipe
-    names none, a summary consists of sentences of the passages."""
+    """Return a reader for the agent. The summarizer samples as in RECON (appendix B.4). If the recipe names
+    none, a summary consists of sentences of the passages."""
     if recipe.reading == "passages":
         return read_passages
     if recipe.reading == "selected":
