@@ -36,16 +36,14 @@ class WindowLogits:
     relevance: NDArray[np.float32]
 
 
+@dataclass(eq=False)
 class Encoder:
     """A graph and the threads that run it. Stateless between calls, so safe to share."""
 
-    def __init__(
-        self, session: EncoderSession, workers: Workers, pad_id: int, batch_tokens: int = BATCH_TOKENS
-    ) -> None:
-        self.session = session
-        self.workers = workers
-        self.pad_id = pad_id
-        self.batch_tokens = batch_tokens
+    session: EncoderSession
+    workers: Workers
+    pad_id: int
+    batch_tokens: int = BATCH_TOKENS
 
     @classmethod
     def load(cls, artifact: Artifact, layout: LayoutConfig, threads: int | None) -> Encoder:

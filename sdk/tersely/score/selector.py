@@ -17,6 +17,7 @@ the matches by characters both count.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,34 +71,25 @@ NEIGHBOUR = 0.3
 answer more questions (training/LOG.md). An open gate lowers the share, because hops need the room."""
 
 
+@dataclass(eq=False)
 class Selector:
     """A loaded artifact of kind "selector". Stateless between calls, so safe to share between threads."""
 
     length_price = LENGTH_PRICE
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        layout: Layout,
-        fusion: Fusion,
-        idf: NDArray[np.float32],
-        threshold: float,
-        calibration: Calibration | None = None,
-        max_tokens: int = MAX_TOKENS,
-        preparation_name: str = "",
-        embedder: Embedder | None = None,
-        answerability: Answerability | None = None,
-    ) -> None:
-        self.encoder = encoder
-        self.layout = layout
-        self.fusion = fusion
-        self.idf = idf
-        self.threshold = threshold
-        self.calibration = calibration
-        self.max_tokens = max_tokens
-        self.preparation_name = preparation_name
-        self.embedder = embedder
-        self.answerability = answerability
+    encoder: Encoder
+    layout: Layout
+    fusion: Fusion
+    idf: NDArray[np.float32]
+    """(vocabulary,) inverse document frequencies."""
+    threshold: float
+    calibration: Calibration | None = None
+    max_tokens: int = MAX_TOKENS
+    preparation_name: str = ""
+    """Name of the model, with a checksum of all that preparations depend on."""
+    embedder: Embedder | None = None
+    """None for a model without a graph for sentences."""
+    answerability: Answerability | None = None
 
     @classmethod
     def load(cls, artifact: Artifact, threads: int | None = None) -> Selector:
