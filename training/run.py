@@ -157,7 +157,7 @@ def show_progress(
 
 
 def _read_lines(path: Path) -> list[Entry]:
-    """Return the whole lines of a history; one that a killed process left unfinished is no entry."""
+    """Return the whole lines of a history; a line that a killed process left unfinished is not an entry."""
     if not path.exists():
         return []
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -87,11 +87,11 @@ def measure(options: Options) -> Measured:
         title = TASKS[task].title
         examples = load(task, "eval", data=options.data, limit=options.limit, seed=options.seed)
         pairs = make_pairs(examples, options.seed)
-        scores, promise = measure_set(compressor, pairs, title)
+        scores, shares = measure_set(compressor, pairs, title)
         curves += list_curve(title, scores)
-        promises.append({"set": title, "questions": len(pairs), **promise})
+        promises.append({"set": title, "questions": len(pairs), **shares})
         if task == "packages":
-            promises += split_domains(pairs, promise)
+            promises += split_domains(pairs, shares)
     tables = [
         Table("Questions without an answer that are refused", CURVE, tuple(curves), across="lost"),
         Table(f"What is kept if {PROMISED:.0%} are promised", PROMISES, tuple(promises)),

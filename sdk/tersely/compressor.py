@@ -23,7 +23,7 @@ from tersely.pack.receipt import keep_everything, write_abstention, write_receip
 from tersely.prepared import PreparedDocument, accept_prepared
 from tersely.runtime.cancellation import current_time_limit, run_cancellable, time_limit
 from tersely.runtime.workers import Workers, allowed_threads
-from tersely.score.loading import load_scorer, promised_abstention, promised_threshold
+from tersely.score.loading import find_abstention, find_recall_threshold, load_scorer
 from tersely.score.protocol import COVERAGE, Preparer, Reranker, ScoredInput, Scorer
 from tersely.split.documents import split
 from tersely.split.sentences import split_units
@@ -98,12 +98,12 @@ class Compressor:
                 for questions like those of the model's calibration set. The result's `recall_met` is false if
                 `budget`, `rate`, `level` or `max_docs` may have prevented it.
             abstain: the share of answerable questions, in (0, 1), that must get through. If the documents
-                seem not to answer the query, the status is "abstained" and the text empty. The result's
-                `refused` is the share of questions without an answer that this stops. Both shares hold for
-                questions like those of the model's calibration set; see `calibrated`.
+                seem not to answer the query, the status is "abstained" and the text empty. `refused` in the
+                result is the share of unanswerable questions that are stopped. Both shares hold for questions
+                like those of the model's calibration set; see `calibrated`.
             level: how much detail to keep of each document, from 1 (at most 500 characters) to 5 (at most
-                6,000; ZipRL, appendix J.2). A level also has a lower bound. Without `budget` and `rate`, if
-                the units above the threshold are shorter than that, other units fill the document up to it.
+                6,000; ZipRL, appendix J.2). A level also has a lower bound: without `budget` and `rate`,
+                units below the threshold are added until a document has that many characters.
             max_docs: keep only this many documents, the most relevant.
             order: documents as given ("source", the default) or the most relevant first ("rerank").
             marks: where marks replace left-out text: "structure" (everywhere except between sentences of
@@ -151,10 +151,10 @@ class Compressor:
     ) -> Compression:
         from tersely.score.scoring import ScoringError, score  # here: `import tersely` must not load numpy
 
-        recall_threshold = promised_threshold(self._scorer, self.model, options.recall)
+        recall_threshold = find_recall_threshold(self._scorer, self.model, options.recall)
         name = COVERAGE if query is None else self.model
         promises_recall = recall_threshold is not None
-        abstention = promised_abstention(self._scorer, self.model, options.abstain)
+        abstention = find_abstention(self._scorer, self.model, options.abstain)
         units = split(documents, options, self._count)
         # Keep time for matching, choosing and writing: about twice the time of splitting.
         current_time_limit().reserve(2 * timer.lap("split"))

@@ -142,7 +142,7 @@ class Compression:
     """Tokens that `text` would have if nothing were dropped, by the compressor's counter."""
     tokens_after: int
     status: Status
-    """How the request ended.
+    """Outcome of the request.
 
     - "compressed": something was left out, or documents were reordered.
     - "unchanged": everything fits or scores high enough.

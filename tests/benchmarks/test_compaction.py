@@ -15,7 +15,7 @@ from tersely.messages import Json, get_text
 from tests.sdk.fakes import FakeScorer
 
 COMPRESSOR = Compressor(FakeScorer(), token_counter=len)
-"""What users have stated is found without a model, so a fake one will do."""
+"""Statements of users are found without a model, so a fake one is enough."""
 KEPT = {0.2: 0.85, 0.3: 0.95}
 """Least share of the statements that survive, by budget."""
 

@@ -94,7 +94,7 @@ def run_offline(environment: Path, tmp_path: Path) -> RunOffline:
     return run
 
 
-def test_the_wheel_holds_the_package_and_the_model_and_nothing_else(wheel: Path) -> None:
+def test_wheel_holds_only_the_packages_and_the_models(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         model = [

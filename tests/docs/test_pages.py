@@ -95,7 +95,7 @@ def test_the_page_of_options_has_every_field_of_a_result() -> None:
     assert first_column("field of `Compression`") == public | {"rate"}
 
 
-def test_the_page_of_options_has_every_status_and_reason_of_the_code() -> None:
+def test_options_page_has_every_status_and_reason() -> None:
     assert first_column("status") == set(get_args(Status))
     kept, dropped = first_column("reason of a kept span"), first_column("reason of a dropped span")
     source = ast.parse(inspect.getsource(Span)).body[0]

@@ -54,7 +54,7 @@ CHAT = [
 
 def compress(url: str, messages: Any, **fields: Any) -> dict[str, Any]:
     body = {"messages": messages, "model": "gpt-5", **fields}
-    # With escapes, because a lone surrogate is no UTF-8.
+    # With escapes, because a lone surrogate is not UTF-8.
     headers = {"content-type": "application/json"}
     reply = httpx2.post(f"{url}/v1/compress", content=json.dumps(body), headers=headers, timeout=60)
     assert reply.status_code == 200, reply.text

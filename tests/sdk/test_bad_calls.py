@@ -202,7 +202,7 @@ def test_a_pin_that_was_refused_leaves_a_session_that_opens(tmp_path: Path) -> N
     assert AgentMemory(limit=600, compressor=COMPRESSOR, store=kept).transcript.pins == {}
 
 
-def test_an_async_call_with_no_model_is_refused_before_it_is_needed() -> None:
+def test_async_call_without_a_model_is_refused_early() -> None:
     import asyncio
 
     with pytest.raises(InvalidInputError, match=r"The model is a str\. Pass a model of tersely_agents\.chat"):

@@ -56,7 +56,7 @@ def test_a_file_is_text_or_json_lines(
     ],
     ids=["documents", "other JSON", "deep JSON"],
 )
-def test_standard_input_is_text_unless_it_starts_with_a_document(
+def test_stdin_is_text_unless_it_starts_with_a_document(
     monkeypatch: pytest.MonkeyPatch, content: str, documents: list[Document]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content.encode())))

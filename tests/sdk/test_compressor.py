@@ -178,7 +178,7 @@ def test_a_length_price_weighs_a_score_against_its_tokens(length_price: float, k
     assert Compressor(scorer, token_counter=count_words).compress("?", [text], budget=13).text == kept
 
 
-def test_packing_scores_decide_under_a_limit_and_scores_elsewhere() -> None:
+def test_packing_scores_decide_only_under_a_limit() -> None:
     text = "One stands first. Two comes after. Three is apart."
     scores = DocumentScores(0.9, np.array([0.9, 0.1, 0.3]), np.array([0.9, 0.4, 0.3]))
     compressor = Compressor(FixedScorer(scores), token_counter=count_words)

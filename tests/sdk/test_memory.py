@@ -63,7 +63,7 @@ def test_malformed_messages_are_refused_and_change_nothing(messages: list[Any], 
     assert (memory.transcript.tokens, memory.transcript.unanswered) == (tokens, waiting)
 
 
-def test_unanswered_calls_block_the_next_prompt_until_they_are_interrupted() -> None:
+def test_unanswered_calls_block_prompts_until_interrupted() -> None:
     memory = make_memory()
     memory.append({**call(0), "tool_calls": [call(0)["tool_calls"][0], call(1)["tool_calls"][0]]})
     memory.append(result(1, "x"))
@@ -111,7 +111,7 @@ def test_after_the_last_step_the_transcript_is_overlong() -> None:
     assert memory.transcript.ending == "overlong"
 
 
-def test_finishing_after_too_many_steps_leaves_the_transcript_overlong() -> None:
+def test_finishing_an_overlong_transcript_leaves_it_overlong() -> None:
     memory = make_memory(max_steps=1)
     for number in range(2):
         memory.append(call(number), result(number, "Nothing."))

@@ -18,7 +18,7 @@ from tersely import metrics
         ("Straße 5", "straße 5"),
     ],
 )
-def test_normalization_lowers_and_drops_punctuation_and_articles(text: str, normalized: str) -> None:
+def test_normalization_drops_case_punctuation_and_articles(text: str, normalized: str) -> None:
     assert metrics.normalize_answer(text) == normalized
 
 

@@ -172,7 +172,7 @@ def test_a_line_of_broken_json_is_not_joined_with_prose() -> None:
     assert render_document(text, pieces, range(len(pieces)), [2, 3]).text == f"{lines[2]}\n{lines[3]}"
 
 
-def test_two_tables_with_something_dropped_between_them_do_not_become_one() -> None:
+def test_tables_with_a_gap_between_them_stay_two() -> None:
     tables = [f"| lamp | year |\n|---|---|\n| red {n} | {1800 + n} |" for n in range(2)]
     text = f"{tables[0]}\n\nBread is baked in the morning.\n\n{tables[1]}"
     result = Compressor(FakeScorer()).compress("lamp year red", [text], rate=0.9)

@@ -133,7 +133,7 @@ def test_a_docstring_is_opened_and_is_no_head() -> None:
     assert list_heads(text, units, find_unit(text, units, "lamps[7].burn")) == ["def burn(lamps):"]
 
 
-def test_a_comment_comes_with_its_declaration_which_stands_without_it() -> None:
+def test_comment_needs_its_declaration_but_not_vice_versa() -> None:
     units = open_units(ENUM, 120)
     comment = find_unit(ENUM, units, "Ships tell lamps apart")
     assert "enum class Colour : uint8_t {" in list_heads(ENUM, units, comment)
@@ -143,7 +143,7 @@ def test_a_comment_comes_with_its_declaration_which_stands_without_it() -> None:
     assert not any("Ships tell" in head for head in heads)
 
 
-def test_a_long_comment_between_statements_that_do_nothing_is_opened() -> None:
+def test_long_comment_between_idle_statements_is_opened() -> None:
     comment = "\n".join(
         f"    # The lamp at mole {n} burns from dusk to dawn, in fog all day." for n in range(30)
     )
@@ -161,7 +161,7 @@ def test_a_line_that_opens_a_brace_is_a_head_although_it_begins_like_an_annotati
     assert list_heads(text, units, find_unit(text, units, "lamp-7:")) == [head]
 
 
-def test_the_lines_after_else_come_with_it_and_with_the_condition() -> None:
+def test_lines_after_else_come_with_it_and_the_condition() -> None:
     units = open_units(ENUM, 120)
     heads = list_heads(ENUM, units, find_unit(ENUM, units, "GREEN_LAMP_SECONDS"))
     assert [head.strip() for head in heads][:2] == [

@@ -33,7 +33,7 @@ class Request:
     line: int
     """Counted from 1."""
     id: Any = None
-    """Any JSON value; it is handed back as it came."""
+    """Any JSON value, which the result repeats."""
     query: str | None = None
     """None for no question."""
     documents: tuple[Document, ...] = ()
@@ -137,7 +137,7 @@ def demo_documents() -> list[Document]:
 
 
 def read_requests(file: BinaryIO) -> Iterator[Request]:
-    """Yield the requests of a batch as its lines arrive: a program that writes them gets its answers in step.
+    """Yield the requests as their lines arrive, so that a program that writes them gets each answer at once.
 
     Blank lines are skipped. A line that cannot be used becomes a request with an error.
     """

@@ -1,4 +1,4 @@
-"""Whether the documents answer the question: a calibrated probability, and the promise of `abstain`.
+"""Whether the documents answer the question: a calibrated probability, and the threshold for `abstain`.
 
 A linear layer weighs features of the whole request. It was fitted to held-out questions, each once with its
 evidence and once with other documents instead. The file keeps the probabilities of both, cross-fitted.
@@ -93,7 +93,7 @@ def answer_features(m: Matches, logits: Logits, near: Nearness, first: Floats) -
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
-    """The promise of `abstain`."""
+    """A threshold that lets a share of answerable questions through."""
 
     least: float
     """The lowest probability of an answer that gets through."""
@@ -128,7 +128,7 @@ class Answerability:
         probability = float(sigmoid(self.layer(features[None, :]))[0])
         return Judgement(probability, self.reference.distance(shift_features(m, logits, first)))
 
-    def promise(self, share: float) -> Abstention:
+    def make_abstention(self, share: float) -> Abstention:
         """Return the highest threshold that lets this share of questions with an answer through.
 
         Raises ValueError for a share that is too high for this number of questions.
@@ -162,7 +162,7 @@ class Answerability:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Answerability:
-        """Raises KeyError, TypeError or ValueError for anything that `to_dict` did not make."""
+        """Read what `to_dict` made. Raises KeyError, TypeError or ValueError for anything else."""
         if {name: tuple(features) for name, features in values["features"].items()} != _FEATURES:
             raise ValueError(f"{FILE} was fitted for other features; fit it again")
         layer = LinearLayer.from_dict(values["layer"])

@@ -21,7 +21,7 @@ RELATIONS = ("shared_share", "shared_weight", "names_title", "title_is_named", "
 """Relations between two sentences."""
 
 HEADS = 4
-MOST = 256
+MAX_SENTENCES = 256
 """Most sentences that see each other: those of highest logit. Time and RAM grow with its square."""
 
 LIMIT = 6.0

@@ -72,7 +72,7 @@ class Calibration:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Calibration:
-        """Raises KeyError, TypeError or ValueError for anything that `to_dict` did not make."""
+        """Read what `to_dict` made. Raises KeyError, TypeError or ValueError for anything else."""
         return cls(tuple(map(float, values["scores"])), dict(values["questions"]))
 
 

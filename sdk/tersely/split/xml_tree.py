@@ -172,7 +172,7 @@ class _Reader:
                 found += 1
 
     def _open_content(self, element: _Element, node: Node) -> Node:
-        """Cut the text in an element. The elements in it are parts if they are opened, else of a sentence."""
+        """Cut the text in an element. Opened elements in it become parts; others stay in a sentence."""
         start, end = element.token.end, element.inner_end
         items = element.items
         series = Series("<!-- ", " -->")

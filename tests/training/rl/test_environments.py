@@ -261,7 +261,7 @@ def test_only_the_summary_lasts() -> None:
         Gather(room=3)
 
 
-def test_quality_falls_with_a_lost_fact_and_with_the_wrong_level() -> None:
+def test_quality_falls_with_a_lost_fact_or_a_wrong_level() -> None:
     kept = find_facts().step(write("ultra-coarse", amber="river"))
     lost = find_facts().step(write("ultra-coarse", birch="stone"))
     long = find_facts().step(write("medium", amber="river"))
