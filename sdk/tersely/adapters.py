@@ -50,7 +50,7 @@ def require_package(package: str, extra: str, lowest: tuple[int, ...], below: tu
 
     Raises MissingDependencyError otherwise; it names the `extra` to install.
     """
-    remedy = f"pip install 'tersely[{extra}]'"
+    remedy = f"pip install '.[{extra}]' in a clone of tersely"
     try:
         version = str(metadata.version(package))
     except metadata.PackageNotFoundError as error:

@@ -240,7 +240,7 @@ def _load_tiktoken_counter(name: str) -> TokenCounter:
         tiktoken = cast(_Tiktoken, importlib.import_module("tiktoken"))
     except ImportError as error:
         raise MissingDependencyError(
-            f"token_counter '{_TIKTOKEN_PREFIX}{name}' needs tiktoken: pip install 'tersely[tiktoken]'"
+            f"token_counter '{_TIKTOKEN_PREFIX}{name}' needs tiktoken: pip install tiktoken"
         ) from error
     encoding = name
     if name not in _CACHE_FILES:

@@ -65,9 +65,7 @@ def read_pdf(data: bytes, name: str) -> list[Document]:
         import pypdf
         from pypdf.errors import DependencyError, PyPdfError
     except ImportError as error:
-        raise MissingDependencyError(
-            f"{name} is a PDF, which needs pypdf: pip install pypdf, or pip install '.[pdf]' in a clone"
-        ) from error
+        raise MissingDependencyError(f"{name} is a PDF, which needs pypdf: pip install pypdf") from error
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it reports each repair on standard error
     try:
         texts = [page.extract_text() for page in pypdf.PdfReader(io.BytesIO(data)).pages]
