@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.benchmarks.towns import write_rows
+from training.reader.data import NEGATIVES, read_sources
 from training.selector_model.config import DataConfig, Labels
 from training.selector_model.groups import Group, list_labels, prepare_groups, read_groups
 
@@ -81,6 +83,22 @@ def test_own_documents_without_labels_are_kept(tmp_path: Path) -> None:
         assert group.answers[0] not in added.text
         assert any(map(any, list_labels(group, "string")))
         assert show_needed(group) == [f"The ferry of line {group.id} was built in {group.answers[0]}."]
+
+
+def test_reader_trains_on_own_documents_without_labels(tmp_path: Path) -> None:
+    rows = [make_row(number) for number in range(12)]
+    write_rows(tmp_path / "train/own.jsonl.gz", rows)
+    sources = read_sources(tmp_path, ("own",), {"0", "1"}, {"2"}, random.Random(0))
+    assert len(sources) == 9
+    for source in sources:
+        number = source.name.split()[1]
+        first, *others = source.documents
+        assert first.text[slice(*source.answer)] == PLACES[int(number) % len(PLACES)]
+        own = [d.title for d in others if (d.title or "").startswith(f"Page {number}-")]
+        assert len(own) == min(RETRIEVED - 2, NEGATIVES)  # but for those with the answer
+        assert len(others) == NEGATIVES
+    with pytest.raises(ValueError, match="no question of own can train a reader: all are used"):
+        read_sources(tmp_path, ("own",), {str(number) for number in range(12)}, set(), random.Random(0))
 
 
 def test_no_more_documents_than_asked_for(tmp_path: Path) -> None:

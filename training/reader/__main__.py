@@ -87,8 +87,10 @@ def main() -> None:
     parser.add_argument("--max-minutes", type=float, help="anneal the learning rate to end after this time")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=13)
+    parser.add_argument("--sets", nargs="+", help="training sets of DATA, such as your own")
     args = parser.parse_args()
-    config = ReaderConfig(epochs=args.epochs, seed=args.seed)
+    sets = {"sources": tuple(args.sets)} if args.sets else {}
+    config = ReaderConfig(epochs=args.epochs, seed=args.seed, **sets)
     metrics = make_reader(config, find_data_folder(args.data), args.selector, args.out, args.max_minutes)
     print(json.dumps(metrics))
 

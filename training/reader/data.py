@@ -44,10 +44,11 @@ class Source:
 def read_sources(
     folder: Path, names: Sequence[str], trained: set[str], heldout: set[str], rng: random.Random
 ) -> list[Source]:
-    """Read the questions of the sets `names`, shuffled, with hard negatives.
+    """Read the questions of the sets `names`, shuffled, each with up to `NEGATIVES` documents of its own that
+    hold no answer, filled up with hard negatives.
 
     Questions with an id in `heldout` are left out. So are those with an id in `trained`, or for multi-hop
-    sets the half that is for policies.
+    sets the half that is for policies. Raises ValueError if no question is left.
     """
     sources: list[Source] = []
     for name in names:
@@ -64,11 +65,18 @@ def read_sources(
             gold = next(d for d in q.documents if d.support)
             span = _find_answer(gold, q.answers)
             if span:
-                nearest = pool.negatives(number, q.answers, {d.text for d in q.documents}, NEGATIVES)
-                others = [
-                    LabelledDocument(pool.passages[i].title, pool.passages[i].text, ()) for i in nearest
+                others = [d for d in q.documents if not d.support and not d.gold][:NEGATIVES]
+                count, own = NEGATIVES - len(others), {d.text for d in q.documents}
+                others += [
+                    LabelledDocument(pool.passages[i].title, pool.passages[i].text, ())
+                    for i in pool.negatives(number, q.answers, own, count)
                 ]
                 sources.append(Source(name_question(name, q.id), q.text, (gold, *others), span))
+    if not sources:
+        raise ValueError(
+            f"no question of {', '.join(names)} can train a reader: all are used by the selector's run, or no"
+            " document holds an answer as it is written"
+        )
     rng.shuffle(sources)
     return sources
 
