@@ -12,21 +12,18 @@ from collections.abc import Callable, Iterable, Sequence
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from tersely.errors import InvalidInputError
 from tersely.inputs import DocumentLike, check_count, check_query, read_documents, read_requests
 from tersely.options import CompressionArguments, CompressionOptions, make_options
-from tersely.pack.choose import choose
-from tersely.pack.receipt import keep_everything, write_abstention, write_receipt
 from tersely.prepared import PreparedDocument, accept_prepared
 from tersely.runtime.cancellation import current_time_limit, run_cancellable, time_limit
 from tersely.runtime.workers import Workers, allowed_threads
 from tersely.score.loading import find_abstention, find_recall_threshold, load_scorer
 from tersely.score.protocol import COVERAGE, Preparer, Reranker, ScoredInput, Scorer
-from tersely.split.documents import split
-from tersely.split.sentences import split_units
 from tersely.telemetry import watch_compression
 from tersely.timing import StageTimer
 from tersely.tokens import TokenCounter, count_tokens, resolve_counter
@@ -34,6 +31,9 @@ from tersely.types import Compression, Document
 
 if TYPE_CHECKING:
     from tersely.messages import CompressedMessages, Message
+
+_STEPS = ("tersely.split.documents", "tersely.score.scoring", "tersely.pack.choose", "tersely.pack.receipt")
+"""Modules that a compressor imports when it is made, because `import tersely` must not wait for them."""
 
 
 class Compressor:
@@ -75,6 +75,8 @@ class Compressor:
         self._reranker = reranker
         self._workers = Workers(allowed_threads(threads))
         self._scorer, self.model = load_scorer(model, threads)
+        for step in _STEPS:
+            import_module(step)
 
     def compress(
         self, query: str | None, docs: Iterable[DocumentLike], **options: Unpack[CompressionArguments]
@@ -149,7 +151,11 @@ class Compressor:
         options: CompressionOptions,
         timer: StageTimer,
     ) -> Compression:
-        from tersely.score.scoring import ScoringError, score  # here: `import tersely` must not load numpy
+        # The steps are imported late, see _STEPS.
+        from tersely.pack.choose import choose
+        from tersely.pack.receipt import keep_everything, write_abstention, write_receipt
+        from tersely.score.scoring import ScoringError, score
+        from tersely.split.documents import split
 
         recall_threshold = find_recall_threshold(self._scorer, self.model, options.recall)
         name = COVERAGE if query is None else self.model
@@ -199,6 +205,8 @@ class Compressor:
         Raises:
             InvalidInputError: a document cannot be used, or the model cannot prepare any.
         """
+        from tersely.split.sentences import split_units
+
         documents, scorer = read_documents(docs), self._scorer
         if not isinstance(scorer, Preparer):
             raise InvalidInputError(f"{self.model} cannot prepare documents. Use an exported model.")

@@ -29,7 +29,7 @@ HEAVY = (  # noqa: SIM905 - one per line would fill a page
     "tiktoken torch torchvision transformers trl triton"
 ).split()
 
-MAX_IMPORTED_MODULES = 160
+MAX_IMPORTED_MODULES = 100
 MAX_INSTALL_MB = 270
 MAX_MODEL_MB = 50
 MAX_WHEEL_MB = 50
