@@ -171,3 +171,12 @@ def test_lines_after_else_come_with_it_and_the_condition() -> None:
     unit = find_unit(ENUM, units, "GREEN_LAMP_SECONDS")
     shown = [*heads, *ENUM[unit.start : unit.end].split("\n")]
     assert any(line.strip() == "} else {" for line in shown)
+
+
+def test_a_line_with_an_at_sign_is_the_head_of_deeper_lines() -> None:
+    fields = "".join(f"  field{n} = {{The lamp at mole {n}}},\n" for n in range(12))
+    text = f"@book{{lamps2031,\n{fields}}}\n\n@book{{moles2032,\n{fields}}}\n"
+    units = open_units(text, 60)
+    for unit in (unit for unit in units if "field7" in text[unit.start : unit.end]):
+        entry = "@book{lamps2031," if unit.start < text.index("moles") else "@book{moles2032,"
+        assert list_heads(text, units, unit)[0] == entry
