@@ -16,6 +16,8 @@ from benchmarks.shared.tasks import TASKS
 from benchmarks.table import Column, Row, Table
 
 MEAN = "mean of the sets"
+FEWEST = 10
+"""Questions of a row."""
 READ = (
     Column("reader"),
     Column("set"),
@@ -54,6 +56,7 @@ def make_tables(answers: Mapping[str, Sequence[Answer]], sizes: Mapping[Key, Siz
         groups: dict[tuple[str, str, str], dict[str, Answer]] = {}
         for row in rows:
             groups.setdefault((row.set, row.size, row.system), {})[row.id] = row
+        groups = {place: own for place, own in groups.items() if len(own) >= FEWEST}
         for (name, size, system), own in groups.items():
             place = {"reader": reader, "set": title(name), "size": size, "system": system}
             read.append({**place, **_average([list(own.values())], sizes, seed)})
@@ -63,7 +66,7 @@ def make_tables(answers: Mapping[str, Sequence[Answer]], sizes: Mapping[Key, Siz
         leads += _compare(reader, groups, seed)
     return [
         Table("Answers", READ, tuple(read), across="size"),
-        Table("Tersely's lead", LEADS, tuple(leads), across="size"),
+        Table("Tersely's lead", LEADS, tuple(leads), across="size", printed=False),
     ]
 
 
@@ -122,7 +125,7 @@ def _compare(
             if ours is None or system == OURS or own_size not in (size, "all"):
                 continue
             both = [key for key in ours if key in theirs]
-            if both:
+            if len(both) >= FEWEST:
                 pairs.setdefault(system, {})[name] = (
                     np.array([ours[key].f1 for key in both]),
                     np.array([theirs[key].f1 for key in both]),
