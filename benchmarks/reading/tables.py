@@ -79,7 +79,7 @@ def _list_means(
     groups: Mapping[tuple[str, str, str], Mapping[str, Answer]],
 ) -> Iterator[tuple[str, str, list[list[Answer]]]]:
     """Yield each size and system with its answers to the sets of passages, if it has all of them."""
-    names = {name for name, _, _ in groups if name != TOOLS}
+    names = sorted({name for name, _, _ in groups if name != TOOLS})
     for size, system in dict.fromkeys((size, system) for _, size, system in groups):
         sets = [list(groups[name, size, system].values()) for name in names if (name, size, system) in groups]
         if len(sets) == len(names) > 1:
@@ -116,7 +116,7 @@ def _compare(
     """Return tersely's lead over each system at the same size, and over all documents, by set and on the
     mean of the sets of passages."""
     rows: list[Row] = []
-    names = {name for name, _, _ in groups if name != TOOLS}
+    names = sorted({name for name, _, _ in groups if name != TOOLS})
     sizes = list(dict.fromkeys(size for _, size, system in groups if system == OURS))
     for size in sizes:
         pairs: dict[str, dict[str, tuple[Floats, Floats]]] = {}
